@@ -1,0 +1,11 @@
+//! TCP over networks with many paths and lossy links: routing, transport and the packet engine, in virtual time.
+//!
+//! Pure Rust: no I/O, no clock, no globals. The same [`spec::RunSpec`] gives the same results, bit for bit.
+
+pub mod packet;
+pub mod parameters;
+pub mod rng;
+pub mod routing;
+pub mod spec;
+pub mod tcp;
+pub mod units;

@@ -1,0 +1,1 @@
+//! The packet engine: every packet, in virtual time.

@@ -1,0 +1,200 @@
+//! Parameters of algorithms, declared once: the struct, its defaults, its ranges and its description for users.
+//!
+//! The Python schema and the command line read [`ParameterInfo`], so that an algorithm is added in Rust alone.
+
+use crate::units::Duration;
+use serde::Serialize;
+
+/// What a user may know of one parameter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ParameterInfo {
+    /// The key in a scenario, in snake case.
+    pub name: &'static str,
+    /// `number`, `integer`, `boolean` or `duration` (picoseconds here, unit strings in scenarios).
+    pub kind: &'static str,
+    /// The default, in the parameter's kind.
+    pub default: serde_json::Value,
+    /// The least and greatest value allowed, for numbers and integers.
+    pub range: Option<(f64, f64)>,
+    /// One or two sentences: meaning, unit, source.
+    pub doc: String,
+}
+
+/// What the scenario schema knows of one algorithm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AlgorithmInfo {
+    /// The name in a scenario, in kebab case.
+    pub name: &'static str,
+    /// One line: what it is, and its source.
+    pub summary: &'static str,
+    /// Its parameters, in the order of declaration.
+    pub parameters: Vec<ParameterInfo>,
+}
+
+/// A type that a parameter may have.
+pub trait ParameterType: Serialize {
+    /// The name of the kind, as in [`ParameterInfo::kind`].
+    const KIND: &'static str;
+    /// The value for a check of its range, where it has one.
+    fn number(&self) -> Option<f64>;
+}
+
+impl ParameterType for f64 {
+    const KIND: &'static str = "number";
+    fn number(&self) -> Option<f64> {
+        Some(*self)
+    }
+}
+
+impl ParameterType for u32 {
+    const KIND: &'static str = "integer";
+    fn number(&self) -> Option<f64> {
+        Some(f64::from(*self))
+    }
+}
+
+impl ParameterType for bool {
+    const KIND: &'static str = "boolean";
+    fn number(&self) -> Option<f64> {
+        None
+    }
+}
+
+impl ParameterType for Duration {
+    const KIND: &'static str = "duration";
+    fn number(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Builds a registry: the tagged choice of a scenario, with constructor, check and description.
+#[macro_export]
+macro_rules! algorithm_registry {
+    (
+        $(#[$outer:meta])*
+        pub enum $spec:ident builds dyn $behaviour:ident from $context:ident {
+            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident :: $state:ident ),* $(,)?
+        }
+    ) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(tag = "name")]
+        pub enum $spec {
+            $( $(#[doc = $summary])+ #[serde(rename = $name)] $variant($module::Parameters), )*
+        }
+
+        impl $spec {
+            /// A fresh state machine for one flow.
+            pub fn build(&self, context: $context) -> Box<dyn $behaviour> {
+                match self {
+                    $( $spec::$variant(parameters) => Box::new($module::$state::new(*parameters, context)), )*
+                }
+            }
+
+            /// The name in a scenario.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $( $spec::$variant(_) => $name, )*
+                }
+            }
+
+            /// Refuses a parameter out of its range.
+            ///
+            /// # Errors
+            /// Names the parameter, its value and what would be right.
+            pub fn check(&self) -> Result<(), String> {
+                match self {
+                    $( $spec::$variant(parameters) => parameters.check(), )*
+                }
+            }
+
+            /// All that can be chosen, for the scenario schema.
+            pub fn describe() -> Vec<$crate::parameters::AlgorithmInfo> {
+                vec![ $( $crate::parameters::AlgorithmInfo {
+                    name: $name,
+                    summary: concat!($($summary),+).trim_ascii(),
+                    parameters: $module::Parameters::describe(),
+                } ),* ]
+            }
+        }
+    };
+}
+
+/// Declares an algorithm's `Parameters`: each field with its documentation, type, default and, if it has one, its range.
+///
+/// ```
+/// anabranch_core::parameters! {
+///     /// A window that halves.
+///     pub struct Parameters {
+///         /// What remains of the window after a loss.
+///         pub beta: f64 = 0.5, in 0.0..=1.0;
+///         /// Whether to grow at all.
+///         pub grow: bool = true;
+///     }
+/// }
+/// assert_eq!(Parameters::default().beta, 0.5);
+/// assert_eq!(Parameters::describe()[0].range, Some((0.0, 1.0)));
+/// assert!(Parameters { beta: 2.0, grow: true }.check().is_err());
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    (
+        $(#[$outer:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                pub $field:ident : $kind:ty = $default:expr $(, in $low:literal ..= $high:expr)? ;
+            )*
+        }
+    ) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $( $(#[doc = $doc])* pub $field: $kind, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $field: $default, )* }
+            }
+        }
+
+        impl $name {
+            /// What a user may know of each parameter.
+            pub fn describe() -> Vec<$crate::parameters::ParameterInfo> {
+                #[allow(unused_variables)]
+                let defaults = $name::default();
+                vec![ $( {
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut range: Option<(f64, f64)> = None;
+                    $( range = Some(($low as f64, $high as f64)); )?
+                    $crate::parameters::ParameterInfo {
+                        name: stringify!($field),
+                        kind: <$kind as $crate::parameters::ParameterType>::KIND,
+                        default: serde_json::json!(defaults.$field),
+                        range,
+                        doc: [$($doc),*].map(str::trim).join(" "),
+                    }
+                } ),* ]
+            }
+
+            /// Refuses a parameter out of its range.
+            ///
+            /// # Errors
+            /// Names the parameter, its value and what would be right.
+            pub fn check(&self) -> Result<(), String> {
+                $( $(
+                    if let Some(value) = $crate::parameters::ParameterType::number(&self.$field)
+                        && !($low as f64 ..= $high as f64).contains(&value)
+                    {
+                        return Err(format!(
+                            "{} = {value}: must be between {} and {}", stringify!($field), $low, $high
+                        ));
+                    }
+                )? )*
+                Ok(())
+            }
+        }
+    };
+}

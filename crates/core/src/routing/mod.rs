@@ -1,0 +1,1 @@
+//! Paths and next hops.

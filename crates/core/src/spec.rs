@@ -1,0 +1,420 @@
+//! The compiled run: one variant and one seed of a scenario, with every default filled in and every name resolved.
+//!
+//! The scenario schema (Python, `anabranch.scenario`) is the one a user sees and gets errors from; this is what an engine
+//! takes. Times are whole picoseconds, rates bits per second, nodes and links are indexes into their tables.
+
+use crate::tcp::{ack::AckSpec, congestion::CongestionSpec, detection::DetectionSpec};
+use crate::units::{Duration, Rate, Time};
+use serde::{Deserialize, Serialize};
+
+/// Index of a node in [`RunSpec::nodes`].
+pub type NodeId = u32;
+/// Index of a directed link in [`RunSpec::links`].
+pub type LinkId = u32;
+
+/// One run of one scenario variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// Every random draw of the run follows from it.
+    pub seed: u64,
+    /// When the run ends.
+    pub duration: Duration,
+    /// What is counted, is counted from here.
+    pub warm_up: Duration,
+    /// Interval of the time series; none are taken without it.
+    pub sample: Option<Duration>,
+    /// Names, for results.
+    pub nodes: Vec<String>,
+    /// Directed links.
+    pub links: Vec<LinkSpec>,
+    /// Transport stacks by index.
+    pub stacks: Vec<StackSpec>,
+    /// Routings by index.
+    pub routings: Vec<RoutingSpec>,
+    /// Groups of flows.
+    pub traffic: Vec<TrafficSpec>,
+    /// What happens to links during the run, in any order.
+    pub events: Vec<EventSpec>,
+    /// Links whose packets are captured where they enter the link.
+    pub captures: Vec<LinkId>,
+}
+
+/// A directed link: a queue, a transmitter of fixed rate, and a wire of fixed delay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// Where packets enter.
+    pub src: NodeId,
+    /// Where packets leave.
+    pub dst: NodeId,
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// The operator's routing cost, for the metric `cost`.
+    pub cost: f64,
+    /// What waits, and what is refused.
+    pub queue: QueueSpec,
+    /// What the wire loses.
+    pub loss: LossSpec,
+}
+
+/// A queue discipline. Limits count the packet in transmission.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "discipline", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum QueueSpec {
+    /// First in, first out; a packet that finds the queue full is dropped.
+    DropTail {
+        /// The most that the queue holds.
+        limit: QueueLimit,
+    },
+    /// Random early detection (Floyd and Jacobson 1993), gentle.
+    Red {
+        /// The most that the queue holds.
+        limit: QueueLimit,
+        /// Average queue below which nothing is dropped, packets.
+        minimum: f64,
+        /// Average queue at which `probability` is reached, packets.
+        maximum: f64,
+        /// Drop probability at `maximum`.
+        probability: f64,
+        /// Weight of the newest sample in the average.
+        weight: f64,
+        /// Marks ECN-capable packets instead of dropping them.
+        ecn: bool,
+    },
+    /// Controlled delay, RFC 8289.
+    Codel {
+        /// The most that the queue holds.
+        limit: QueueLimit,
+        /// Acceptable standing delay.
+        target: Duration,
+        /// Interval in which the delay must fall below `target`.
+        interval: Duration,
+        /// Marks ECN-capable packets instead of dropping them.
+        ecn: bool,
+    },
+    /// Drop-tail that marks ECN-capable packets from a backlog on (DCTCP, RFC 8257).
+    EcnThreshold {
+        /// The most that the queue holds.
+        limit: QueueLimit,
+        /// Backlog, in packets before the arriving one, from which on packets are marked.
+        mark: u32,
+    },
+}
+
+/// The most that a queue holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueLimit {
+    /// Whole packets.
+    Packets(u32),
+    /// Bytes on the wire.
+    Bytes(u64),
+}
+
+/// What a link loses of the packets it has transmitted (a lost packet has used its share of the rate).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LossSpec {
+    /// Nothing.
+    None,
+    /// Each packet independently.
+    Bernoulli {
+        /// Loss ratio, in [0, 1).
+        ratio: f64,
+    },
+    /// Two states with a loss ratio each, changing per packet (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability per packet to go from the good state to the bad one.
+        good_to_bad: f64,
+        /// Probability per packet to go from the bad state to the good one.
+        bad_to_good: f64,
+        /// Loss ratio in the good state.
+        loss_good: f64,
+        /// Loss ratio in the bad state.
+        loss_bad: f64,
+    },
+    /// Every n-th packet.
+    Periodic {
+        /// One packet in so many.
+        every: u64,
+    },
+    /// The packets with these numbers, counted from 1 over all that arrive at the link; ascending.
+    List {
+        /// Numbers of the packets to lose.
+        packets: Vec<u64>,
+    },
+}
+
+/// A transport stack: congestion control x loss detection x ACK policy, and the sizes and timers around them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StackSpec {
+    /// The name in the scenario, for results.
+    pub name: String,
+    /// How much to have in flight.
+    pub congestion: CongestionSpec,
+    /// What counts as lost, and when.
+    pub detection: DetectionSpec,
+    /// When the receiver acknowledges.
+    pub ack: AckSpec,
+    /// Selective acknowledgements, RFC 2018.
+    pub sack: bool,
+    /// How the sender recognises that a retransmission was spurious, and takes the reduction back.
+    pub spurious: SpuriousResponse,
+    /// Forward RTO recovery, RFC 5682.
+    pub f_rto: bool,
+    /// Limited transmit, RFC 3042.
+    pub limited_transmit: bool,
+    /// Explicit congestion notification, RFC 3168.
+    pub ecn: bool,
+    /// Spreads sending over the round trip even if the congestion control gives no pacing rate.
+    pub pacing: bool,
+    /// A round trip of SYN and SYN-ACK before data.
+    pub handshake: bool,
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// Headers of every packet, bytes; an ACK is nothing else.
+    pub header: u32,
+    /// Initial congestion window, segments (RFC 6928: 10).
+    pub initial_window: u32,
+    /// The window that the receiver advertises when it holds nothing, bytes.
+    pub receive_window: u64,
+    /// Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).
+    pub min_rto: Duration,
+    /// Greatest retransmission timeout, backed off (RFC 6298: at least 60 s).
+    pub max_rto: Duration,
+    /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
+    pub initial_rto: Duration,
+}
+
+/// How a sender recognises that a retransmission was spurious.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpuriousResponse {
+    /// It does not.
+    None,
+    /// Duplicate SACK reports every retransmission of the episode as a duplicate (RFC 2883, RFC 3708).
+    Dsack,
+    /// An ACK echoes a transmission older than the retransmission (Eifel, RFC 3522); DSACK as well.
+    Eifel,
+}
+
+/// Where packets go: a set of next hops or paths, a selector, a granularity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoutingSpec {
+    /// The name in the scenario, for results.
+    pub name: String,
+    /// The next hops, hop by hop, or the paths, chosen at the ingress.
+    pub hops: HopsSpec,
+    /// How one of several is chosen.
+    pub select: Selector,
+    /// For what unit of traffic it is chosen.
+    pub per: Granularity,
+    /// Which header fields a hash reads.
+    pub hash: Vec<HashField>,
+    /// The routing that the reverse direction (ACKs) takes, this one if absent.
+    pub acks: Option<usize>,
+    /// After a link fails or comes back, routes are computed anew this much later; never if absent.
+    pub reconverge: Option<Duration>,
+}
+
+/// Candidate next hops or paths.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum HopsSpec {
+    /// The next hop of the shortest path; ties go to the path of fewer hops, then to the lower link.
+    Shortest {
+        /// What is short.
+        metric: Metric,
+    },
+    /// Every next hop that lies on a shortest path (equal-cost multipath).
+    EqualCost {
+        /// What is short.
+        metric: Metric,
+    },
+    /// Link-disjoint explicit paths of least total weight (Suurballe), at most so many.
+    Disjoint {
+        /// What is short.
+        metric: Metric,
+        /// The most paths.
+        paths: u32,
+    },
+    /// The K shortest loopless explicit paths (Yen).
+    KShortest {
+        /// What is short.
+        metric: Metric,
+        /// The most paths.
+        paths: u32,
+    },
+    /// Explicit paths as given, as lists of nodes, each with a weight; those that join the flow's ends are used.
+    Explicit {
+        /// Node sequences.
+        paths: Vec<Vec<NodeId>>,
+        /// A weight for each path, for the selector `weighted`.
+        weights: Vec<f64>,
+    },
+}
+
+/// A link weight that adds up along a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// 1 per link.
+    HopCount,
+    /// Propagation delay.
+    Delay,
+    /// Reference bandwidth (100 Mbit/s) over the link's rate, at least 1 (OSPF's automatic cost).
+    Ospf,
+    /// The cost given with the link.
+    Cost,
+}
+
+/// How one of several next hops or paths is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selector {
+    /// By a hash of header fields.
+    Hash,
+    /// In turn.
+    RoundRobin,
+    /// Uniformly at random.
+    Random,
+    /// At random, in proportion to weights.
+    Weighted,
+}
+
+/// The unit of traffic that one choice holds for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "unit", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Granularity {
+    /// Every packet by itself.
+    Packet,
+    /// Packets of a flow that follow each other within a gap.
+    Flowlet {
+        /// The idle time that ends a flowlet.
+        gap: Duration,
+    },
+    /// All packets of a flow.
+    Flow,
+}
+
+/// A header field that a hash may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HashField {
+    /// Source node.
+    Source,
+    /// Destination node.
+    Destination,
+    /// Source port: differs from flow to flow.
+    SourcePort,
+    /// Destination port: differs from traffic group to traffic group.
+    DestinationPort,
+}
+
+/// A group of flows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficSpec {
+    /// The name in the scenario, for results.
+    pub name: String,
+    /// Source and destination of each pair.
+    pub pairs: Vec<(NodeId, NodeId)>,
+    /// Flows of every pair (for `short-flows`: ignored, flows arrive by themselves).
+    pub flows_per_pair: u32,
+    /// What carries it.
+    pub transport: TransportSpec,
+    /// Index of the routing.
+    pub routing: usize,
+    /// When the first flow starts.
+    pub start: Duration,
+    /// The delay from the start of one flow to the start of the next.
+    pub stagger: Duration,
+    /// When the applications stop writing; the end of the run if absent.
+    pub stop: Option<Duration>,
+    /// What the application writes, and when.
+    pub application: ApplicationSpec,
+}
+
+/// What carries an application's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TransportSpec {
+    /// A TCP stack by index.
+    Tcp {
+        /// Index into [`RunSpec::stacks`].
+        stack: usize,
+    },
+    /// Datagrams that nobody acknowledges.
+    Udp {
+        /// Bytes on the wire of every packet.
+        packet: u32,
+    },
+}
+
+/// What an application writes, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ApplicationSpec {
+    /// All it has at once; without a size it never ends. Not for UDP.
+    Bulk {
+        /// Payload bytes.
+        bytes: Option<u64>,
+    },
+    /// One full segment (TCP) or packet (UDP) at a time, with constant intervals.
+    Constant {
+        /// Mean payload (TCP) or wire (UDP) bits per second.
+        rate: Rate,
+    },
+    /// One full segment (TCP) or packet (UDP) at a time, with exponential intervals.
+    Poisson {
+        /// Mean payload (TCP) or wire (UDP) bits per second.
+        rate: Rate,
+    },
+    /// Constant intervals at the peak rate while on, nothing while off; both times Pareto.
+    ParetoOnOff {
+        /// Bits per second while on, as in `constant`.
+        peak: Rate,
+        /// Mean time on.
+        on: Duration,
+        /// Mean time off.
+        off: Duration,
+        /// Pareto shape, greater than 1.
+        shape: f64,
+    },
+    /// Flows of random size arrive as a Poisson process, each between a pair drawn uniformly.
+    ShortFlows {
+        /// Flows per second over all pairs.
+        arrivals: f64,
+        /// The distribution of flow sizes: ascending (payload bytes, cumulative probability), linear between points.
+        sizes: Vec<(f64, f64)>,
+    },
+}
+
+/// Something that happens to links.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventSpec {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub action: LinkAction,
+    /// To which directed links (unused by `reroute`).
+    pub links: Vec<LinkId>,
+}
+
+/// What happens to links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkAction {
+    /// They go down: what they hold is lost, what arrives is lost.
+    Fail,
+    /// They come back, empty.
+    Repair,
+    /// All routings compute their routes anew on the links that are up.
+    Reroute,
+}

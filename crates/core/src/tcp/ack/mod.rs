@@ -1,0 +1,52 @@
+//! ACK policies: when the receiver acknowledges.
+//!
+//! To add one: a file here with its [`crate::parameters!`] and its state machine, and one line in the registry below.
+
+use crate::units::Time;
+
+pub mod immediate;
+
+/// A data segment, as the receiver's policy sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When it arrived.
+    pub now: Time,
+    /// Whether it was the next one expected, with nothing queued beyond it.
+    pub in_order: bool,
+    /// Whether it filled the first hole while later data was queued.
+    pub filled_hole: bool,
+    /// Whether the receiver had it already.
+    pub duplicate: bool,
+    /// Whether it ends the data (PSH): the sender has nothing more to send.
+    pub last: bool,
+}
+
+/// When to acknowledge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// At once.
+    Now,
+    /// Not later than this, unless another segment decides earlier.
+    By(Time),
+}
+
+/// An ACK policy.
+pub trait AckPolicy: Send {
+    /// A data segment arrived.
+    fn on_segment(&mut self, arrival: &Arrival) -> When;
+
+    /// An ACK was sent, decided here, at a deadline or by the receiver.
+    fn on_ack_sent(&mut self) {}
+}
+
+/// What an ACK policy may need to know of its flow when it starts.
+#[derive(Debug, Clone, Copy)]
+pub struct ReceiverContext;
+
+crate::algorithm_registry! {
+    /// An ACK policy by name, with its parameters.
+    pub enum AckSpec builds dyn AckPolicy from ReceiverContext {
+        /// An ACK for every segment.
+        Immediate = "immediate": immediate::Immediate,
+    }
+}

@@ -1,0 +1,74 @@
+//! Congestion control: how much to have in flight, and how fast to send it.
+//!
+//! To add one: a file here with its formulas, its [`crate::parameters!`] and its state machine, and one line in the
+//! registry below.
+
+use super::events::{AckEvent, CongestionEvent};
+use super::rtt::RttEstimate;
+use crate::rng::Stream;
+use crate::units::{Duration, Rate};
+
+pub mod newreno;
+
+/// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
+///
+/// Windows are in segments. The sender calls `on_congestion` at most once per episode; during recovery it spreads the
+/// reduction to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Self::owns_recovery).
+pub trait CongestionControl: Send {
+    /// An ACK arrived. Called for every ACK that delivers something or ends a round.
+    fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate);
+
+    /// The window is to shrink: afterwards `cwnd` is the window to reach.
+    fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate);
+
+    /// The last reduction was spurious: back to the window before it.
+    fn undo(&mut self) {}
+
+    /// Recovery ended: everything sent before it began is acknowledged.
+    fn on_recovered(&mut self) {}
+
+    /// The sender had nothing in flight for this long and is about to send again.
+    fn on_idle(&mut self, _idle: Duration, _rtt: &RttEstimate) {}
+
+    /// Congestion window, segments; the sender uses its whole part, and never less than one.
+    fn cwnd(&self) -> f64;
+
+    /// Slow-start threshold, segments; infinite before the first congestion, and for algorithms that have none.
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// The rate to pace at; without one the sender sends when the window allows.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Whether the algorithm sets its window in recovery itself, so that the sender does not run PRR.
+    fn owns_recovery(&self) -> bool {
+        false
+    }
+
+    /// Whether ACK events are to carry a [`super::events::RateSample`].
+    fn wants_rate_samples(&self) -> bool {
+        false
+    }
+}
+
+/// What a congestion control may need to know of its flow when it starts.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowContext {
+    /// Initial window, segments.
+    pub initial_window: u32,
+    /// Bytes on the wire of a full segment: a pacing rate of `r` sends r / (8 * wire_bytes) segments per second.
+    pub wire_bytes: u32,
+    /// Random draws of this flow.
+    pub random: Stream,
+}
+
+crate::algorithm_registry! {
+    /// A congestion control by name, with its parameters.
+    pub enum CongestionSpec builds dyn CongestionControl from FlowContext {
+        /// NewReno: slow start, additive increase, halving (RFC 5681, RFC 6582).
+        NewReno = "newreno": newreno::NewReno,
+    }
+}

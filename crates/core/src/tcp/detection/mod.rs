@@ -1,0 +1,75 @@
+//! Loss detection: what counts as lost, when, and how severe a signal that is.
+//!
+//! To add a detector: a file here with its formulas, its [`crate::parameters!`] and its state machine, and one line in
+//! the registry below.
+
+use super::events::AckEvent;
+use super::rtt::RttEstimate;
+use super::scoreboard::Scoreboard;
+use crate::units::Time;
+
+pub mod dup_ack;
+pub mod timer;
+
+/// How severe a signal a detector claims; apart from what it marks as lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Signal {
+    /// Nothing for the congestion control to know.
+    #[default]
+    None,
+    /// Segments were lost; the sender reduces the window once per episode.
+    Loss,
+    /// Segments were lost that were sent after the last reduction: an episode of its own, even if that one goes on.
+    NewLoss,
+    /// The retransmission timer expired: nothing is known of the path any more.
+    Timeout,
+}
+
+/// What a detector decided. The lost segments are marked on the scoreboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Verdict {
+    /// The severity that it claims.
+    pub signal: Signal,
+    /// Whether to send a probe beyond the window: new data, or else the highest outstanding segment again (RFC 8985
+    /// section 7.3).
+    pub probe: bool,
+}
+
+impl Verdict {
+    /// Only a signal.
+    pub fn of(signal: Signal) -> Verdict {
+        Verdict { signal, probe: false }
+    }
+}
+
+/// A loss detector. It reads the scoreboard and marks losses on it, and nothing else.
+pub trait LossDetector: Send {
+    /// An ACK arrived and is on the scoreboard ([`Scoreboard::last_delivered`]); the RTT estimate has its sample.
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
+
+    /// When to be woken, if no ACK comes first. Asked after every change.
+    fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
+
+    /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
+    fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
+
+    /// The receiver reported a duplicate (DSACK): a retransmission was spurious.
+    fn on_spurious(&mut self, _now: Time, _board: &Scoreboard) {}
+}
+
+/// What a detector may need to know of its flow when it starts.
+#[derive(Debug, Clone, Copy)]
+pub struct DetectorContext {
+    /// Whether the receiver sends selective acknowledgements.
+    pub sack: bool,
+    /// How many paths the routing offers the flow.
+    pub paths: u32,
+}
+
+crate::algorithm_registry! {
+    /// A loss detector by name, with its parameters.
+    pub enum DetectionSpec builds dyn LossDetector from DetectorContext {
+        /// A threshold of duplicate ACKs (RFC 5681, RFC 6675 with SACK, RFC 6582 without) and the retransmission timer (RFC 6298).
+        DupAck = "dup-ack": dup_ack::DupAck,
+    }
+}

@@ -1,0 +1,78 @@
+//! What a sender tells its policies.
+
+use crate::units::{Duration, Time};
+
+/// An ACK, as the scoreboard understood it. Built once by the sender; congestion control and detection read it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AckEvent {
+    /// When it arrived.
+    pub now: Time,
+    /// Segments that it newly reports as delivered, cumulatively or selectively.
+    pub delivered: u32,
+    /// Those of `delivered` that may grow the window: none during recovery, none while the window was not the limit.
+    pub growth: u32,
+    /// Whether the cumulative acknowledgement moved.
+    pub advanced: bool,
+    /// Whether it is a duplicate: nothing moved, nothing new was sent, data is outstanding.
+    pub duplicate: bool,
+    /// Segments that it made the detector mark as lost (zero while the detector looks at it).
+    pub newly_lost: u32,
+    /// Segments in flight before it.
+    pub prior_in_flight: u32,
+    /// Segments in flight after it.
+    pub in_flight: u32,
+    /// The RTT of the newest segment that it delivered, if that was sent only once.
+    pub rtt: Option<Duration>,
+    /// The delivery rate that it shows, for congestion controls that ask for it.
+    pub rate: Option<RateSample>,
+    /// Whether it acknowledges a segment sent after the previous round trip ended: a new round begins.
+    pub round_start: bool,
+    /// Whether the sender is in loss recovery.
+    pub in_recovery: bool,
+    /// Whether it echoes congestion experienced (RFC 3168); with DCTCP's receiver, that of exactly its segments.
+    pub ecn_echo: bool,
+}
+
+/// Delivery rate over the last segment's flight (draft-ietf-ccwg-bbr, section 4.1; also draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateSample {
+    /// Segments delivered over `interval`.
+    pub delivered: u32,
+    /// The longer of the send and the ACK interval.
+    pub interval: Duration,
+    /// The flow's total of delivered segments when the segment was sent.
+    pub prior_delivered: u64,
+    /// The flow's total of delivered segments now.
+    pub total_delivered: u64,
+    /// Whether the application had left the window unfilled when the segment was sent.
+    pub app_limited: bool,
+    /// Segments in flight just after the segment was sent, itself included.
+    pub sent_in_flight: u32,
+    /// Segments marked lost between the sending of the segment and now.
+    pub lost: u32,
+}
+
+/// Why the window is to shrink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CongestionKind {
+    /// A segment was lost: the first of its episode.
+    Loss,
+    /// The retransmission timer expired: all in flight is taken for lost. `repeated` if the previous one has not been answered.
+    Timeout {
+        /// Whether it follows an expiry that no new acknowledgement answered.
+        repeated: bool,
+    },
+    /// The network marked a segment (RFC 3168); at most once a round trip.
+    EcnEcho,
+}
+
+/// A congestion signal; the sender allows one reduction per episode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CongestionEvent {
+    /// When it was recognised.
+    pub now: Time,
+    /// Why.
+    pub kind: CongestionKind,
+    /// Segments in flight before those newly marked lost were taken out.
+    pub prior_in_flight: u32,
+}

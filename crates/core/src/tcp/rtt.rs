@@ -1,0 +1,130 @@
+//! Round-trip time and retransmission timeout, RFC 6298.
+
+use crate::units::Duration;
+
+/// SRTT, RTTVAR and RTO of one flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RttEstimate {
+    smoothed: Duration,
+    variation: Duration,
+    latest: Duration,
+    minimum: Duration,
+    samples: u32,
+    backoff: u32,
+    min_rto: Duration,
+    max_rto: Duration,
+    initial_rto: Duration,
+}
+
+impl RttEstimate {
+    /// An estimate without samples; the three bounds are as in [`crate::spec::StackSpec`].
+    pub fn new(min_rto: Duration, max_rto: Duration, initial_rto: Duration) -> RttEstimate {
+        RttEstimate {
+            smoothed: Duration::ZERO,
+            variation: Duration::ZERO,
+            latest: Duration::ZERO,
+            minimum: Duration(u64::MAX),
+            samples: 0,
+            backoff: 0,
+            min_rto,
+            max_rto,
+            initial_rto,
+        }
+    }
+
+    /// Takes a sample (RFC 6298 section 2: alpha = 1/8, beta = 1/4).
+    pub fn sample(&mut self, rtt: Duration) {
+        if self.samples == 0 {
+            self.smoothed = rtt;
+            self.variation = rtt / 2;
+        } else {
+            let error = self.smoothed.0.abs_diff(rtt.0);
+            self.variation = Duration(self.variation.0 - self.variation.0 / 4 + error / 4);
+            self.smoothed = Duration(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8);
+        }
+        self.latest = rtt;
+        self.minimum = self.minimum.min(rtt);
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    /// The smoothed RTT, if there is a sample.
+    pub fn smoothed(&self) -> Option<Duration> {
+        (self.samples > 0).then_some(self.smoothed)
+    }
+
+    /// The mean deviation, zero without a sample.
+    pub fn variation(&self) -> Duration {
+        self.variation
+    }
+
+    /// The last sample.
+    pub fn latest(&self) -> Option<Duration> {
+        (self.samples > 0).then_some(self.latest)
+    }
+
+    /// The least sample.
+    pub fn minimum(&self) -> Option<Duration> {
+        (self.samples > 0).then_some(self.minimum)
+    }
+
+    /// How many samples were taken.
+    pub fn samples(&self) -> u32 {
+        self.samples
+    }
+
+    /// The retransmission timeout with its backoff (sections 2.2, 2.3, 2.4, 5.5).
+    pub fn rto(&self) -> Duration {
+        let base =
+            if self.samples == 0 { self.initial_rto } else { (self.smoothed + self.variation * 4).max(self.min_rto) };
+        Duration(base.0.saturating_mul(1 << self.backoff)).min(self.max_rto)
+    }
+
+    /// Doubles the timeout after it expired (section 5.5).
+    pub fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(16);
+    }
+
+    /// Ends the backoff: new data was acknowledged.
+    pub fn reset_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// How often the timeout was doubled since new data was last acknowledged.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate() -> RttEstimate {
+        RttEstimate::new(Duration::from_millis(200), Duration::from_secs(60), Duration::from_secs(1))
+    }
+
+    #[test]
+    fn rfc6298_section_2_first_and_second_sample() {
+        let mut rtt = estimate();
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+        rtt.sample(Duration::from_millis(100));
+        assert_eq!(rtt.rto(), Duration::from_millis(300)); // 100 + 4 * 50
+        rtt.sample(Duration::from_millis(180));
+        assert_eq!(rtt.smoothed(), Some(Duration::from_millis(110))); // 7/8 * 100 + 1/8 * 180
+        assert_eq!(rtt.variation(), Duration::from_micros(57_500)); // 3/4 * 50 + 1/4 * 80
+    }
+
+    #[test]
+    fn rfc6298_section_5_backoff_doubles_up_to_the_maximum_and_ends() {
+        let mut rtt = estimate();
+        rtt.sample(Duration::from_millis(100));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Duration::from_millis(600));
+        for _ in 0..20 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+        rtt.reset_backoff();
+        assert_eq!(rtt.rto(), Duration::from_millis(300));
+    }
+}

@@ -1,0 +1,491 @@
+//! The sender's record of every segment that is sent and not yet cumulatively acknowledged.
+//!
+//! Eight bytes a segment: the time of its last transmission and its state. A segment is *in flight*, *sacked* or *lost*;
+//! `in_flight` is the number in flight, whatever was sent before (the pipe of RFC 6675). Without SACK, duplicate ACKs
+//! stand for segments that have left the network without saying which.
+
+use crate::units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// A run of segments: from the first to before the second.
+pub type Range = (u32, u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Segment(u64);
+
+const STATE: u64 = 0b11;
+const IN_FLIGHT: u64 = 0;
+const SACKED: u64 = 1;
+const LOST: u64 = 2;
+const RETRANSMITTED: u64 = 0b100;
+
+impl Segment {
+    fn new(sent: Time, flags: u64) -> Segment {
+        Segment(sent.0 << 8 | flags)
+    }
+    fn sent(self) -> Time {
+        Time(self.0 >> 8)
+    }
+    fn state(self) -> u64 {
+        self.0 & STATE
+    }
+    fn retransmitted(self) -> bool {
+        self.0 & RETRANSMITTED != 0
+    }
+    fn set_state(&mut self, state: u64) {
+        self.0 = self.0 & !STATE | state;
+    }
+}
+
+/// A transmission that may still be in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmission {
+    /// Which segment.
+    pub segment: u32,
+    /// When it was sent.
+    pub sent: Time,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Retransmission {
+    segment: u32,
+    number: u32,
+    sent: Time,
+}
+
+/// What one ACK delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Delivered {
+    /// Segments that the cumulative acknowledgement passed, delivered before or now.
+    pub cumulative: u32,
+    /// Segments newly known to be delivered, cumulatively or selectively.
+    pub count: u32,
+    /// Of these, the transmission sent last and its segment: the newest by (time, segment).
+    pub newest: Option<(Time, u32)>,
+    /// Whether the newest one's segment was sent more than once.
+    pub newest_retransmitted: bool,
+    /// RTT of the oldest delivered segment sent only once: what RFC 6298 samples.
+    pub oldest_rtt: Option<Duration>,
+    /// RTT of the newest delivered segment sent only once: the network's, without a delayed ACK's wait.
+    pub newest_rtt: Option<Duration>,
+    /// Whether a segment was delivered that was sent only once.
+    pub any_original: bool,
+    /// Whether a segment was delivered that was sent more than once.
+    pub any_retransmitted: bool,
+    /// The highest segment newly delivered that was sent only once.
+    pub highest_original: Option<u32>,
+    /// The lowest segment newly delivered that was sent only once and lies below one delivered earlier: reordering.
+    pub reordered: bool,
+}
+
+impl Delivered {
+    fn add(&mut self, index: u32, segment: Segment, now: Time, reordered: bool) {
+        self.count += 1;
+        let key = (segment.sent(), index);
+        if self.newest.is_none_or(|newest| key >= newest) {
+            self.newest = Some(key);
+            self.newest_retransmitted = segment.retransmitted();
+        }
+        if segment.retransmitted() {
+            self.any_retransmitted = true;
+        } else {
+            let rtt = now - segment.sent();
+            self.any_original = true;
+            self.oldest_rtt = Some(self.oldest_rtt.map_or(rtt, |oldest| oldest.max(rtt)));
+            self.newest_rtt = Some(self.newest_rtt.map_or(rtt, |newest| newest.min(rtt)));
+            self.highest_original = self.highest_original.max(Some(index));
+            self.reordered |= reordered;
+        }
+    }
+}
+
+/// The record of one flow.
+#[derive(Debug, Clone, Default)]
+pub struct Scoreboard {
+    una: u32,
+    segments: VecDeque<Segment>,
+    in_flight: u32,
+    sacked: u32,
+    lost: u32,
+    /// Segments that duplicate ACKs reported as delivered; only without SACK.
+    duplicates: u32,
+    /// One past the highest sacked segment.
+    sacked_end: u32,
+    /// No segment below is lost.
+    lost_hint: u32,
+    /// No segment below is in flight for the first time.
+    original_hint: u32,
+    retransmissions: VecDeque<Retransmission>,
+    next_transmission: u32,
+    timer_start: Time,
+    latest_sent: Time,
+    delivered: Delivered,
+}
+
+impl Scoreboard {
+    /// The first segment not cumulatively acknowledged (SND.UNA).
+    #[inline]
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// The first segment never sent (SND.NXT).
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.una + self.segments.len() as u32
+    }
+
+    /// Segments sent and not cumulatively acknowledged (FlightSize of RFC 5681).
+    #[inline]
+    pub fn outstanding(&self) -> u32 {
+        self.segments.len() as u32
+    }
+
+    /// Segments believed to be in the network.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight.saturating_sub(self.duplicates)
+    }
+
+    /// Segments selectively acknowledged.
+    #[inline]
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Segments marked lost and not yet retransmitted.
+    #[inline]
+    pub fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Segments that duplicate ACKs stand for; zero with SACK.
+    pub fn duplicates(&self) -> u32 {
+        self.duplicates
+    }
+
+    /// One past the highest selectively acknowledged segment; `una` if there is none.
+    pub fn sacked_end(&self) -> u32 {
+        self.sacked_end.max(self.una)
+    }
+
+    /// What the last ACK delivered.
+    #[inline]
+    pub fn last_delivered(&self) -> &Delivered {
+        &self.delivered
+    }
+
+    /// When the retransmission timer was last started (RFC 6298 section 5).
+    #[inline]
+    pub fn timer_start(&self) -> Time {
+        self.timer_start
+    }
+
+    /// Starts the retransmission timer anew.
+    pub fn restart_timer(&mut self, now: Time) {
+        self.timer_start = now;
+    }
+
+    /// When a segment was last sent, new or again.
+    #[inline]
+    pub fn latest_sent(&self) -> Time {
+        self.latest_sent
+    }
+
+    fn at(&self, segment: u32) -> Segment {
+        self.segments[(segment - self.una) as usize]
+    }
+
+    /// Whether an outstanding segment is selectively acknowledged.
+    pub fn is_sacked(&self, segment: u32) -> bool {
+        self.at(segment).state() == SACKED
+    }
+
+    /// Whether an outstanding segment is marked lost and waits for retransmission.
+    pub fn is_lost(&self, segment: u32) -> bool {
+        self.at(segment).state() == LOST
+    }
+
+    /// Whether an outstanding segment was sent more than once.
+    pub fn was_retransmitted(&self, segment: u32) -> bool {
+        self.at(segment).retransmitted()
+    }
+
+    /// When an outstanding segment was last sent.
+    pub fn sent(&self, segment: u32) -> Time {
+        self.at(segment).sent()
+    }
+
+    /// The number that the next transmission gets.
+    pub fn next_transmission(&self) -> u32 {
+        self.next_transmission
+    }
+
+    fn number_transmission(&mut self, now: Time) -> u32 {
+        if self.in_flight == 0 {
+            self.timer_start = now; // RFC 6298 (5.1)
+        }
+        self.in_flight += 1;
+        self.latest_sent = now;
+        self.next_transmission += 1;
+        self.next_transmission - 1
+    }
+
+    /// Records the first transmission of the segment `next()`, and returns the transmission's number.
+    #[inline]
+    pub fn send_new(&mut self, now: Time) -> u32 {
+        self.segments.push_back(Segment::new(now, IN_FLIGHT));
+        self.number_transmission(now)
+    }
+
+    /// Records the retransmission of a lost segment, and returns the transmission's number.
+    ///
+    /// # Panics
+    /// If the segment is not marked lost.
+    pub fn retransmit(&mut self, segment: u32, now: Time) -> u32 {
+        let record = &mut self.segments[(segment - self.una) as usize];
+        assert_eq!(record.state(), LOST, "segment {segment} is not marked lost");
+        *record = Segment::new(now, IN_FLIGHT | RETRANSMITTED);
+        self.lost -= 1;
+        let number = self.number_transmission(now);
+        self.retransmissions.push_back(Retransmission { segment, number, sent: now });
+        number
+    }
+
+    /// Marks a segment in flight as lost; sacked and lost segments stay what they are.
+    pub fn mark_lost(&mut self, segment: u32) {
+        let record = &mut self.segments[(segment - self.una) as usize];
+        if record.state() == IN_FLIGHT {
+            record.set_state(LOST);
+            self.in_flight -= 1;
+            self.lost += 1;
+            self.lost_hint = self.lost_hint.min(segment);
+        }
+    }
+
+    /// Marks all segments in flight as lost, and forgets duplicate ACKs.
+    pub fn mark_all_lost(&mut self) {
+        for segment in self.una..self.next() {
+            self.mark_lost(segment);
+        }
+        self.duplicates = 0;
+    }
+
+    /// The lowest segment marked lost.
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<u32> {
+        if self.lost == 0 {
+            self.lost_hint = self.next();
+            return None;
+        }
+        self.lost_hint = self.lost_hint.max(self.una);
+        while !self.is_lost(self.lost_hint) {
+            self.lost_hint += 1;
+        }
+        Some(self.lost_hint)
+    }
+
+    /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
+    #[inline]
+    pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) {
+        self.delivered = Delivered::default();
+        let cumulative = cumulative.min(self.next());
+        if cumulative > self.una {
+            self.advance(cumulative, now);
+        }
+        for &(start, end) in blocks {
+            self.sack((start.max(self.una), end.min(self.next())), now);
+        }
+        if !self.retransmissions.is_empty() || self.original_hint < self.una {
+            self.forget_delivered();
+        }
+    }
+
+    fn advance(&mut self, cumulative: u32, now: Time) {
+        let passed = cumulative - self.una;
+        for _ in 0..passed {
+            let segment = self.segments.pop_front().expect("cumulative is at most next()");
+            match segment.state() {
+                SACKED => self.sacked -= 1,
+                state => {
+                    if state == LOST {
+                        self.lost -= 1;
+                    } else {
+                        self.in_flight -= 1;
+                    }
+                    let reordered = self.una < self.sacked_end;
+                    self.delivered.add(self.una, segment, now, reordered);
+                }
+            }
+            self.una += 1;
+        }
+        self.delivered.cumulative = passed;
+        self.timer_start = now; // RFC 6298 (5.3)
+    }
+
+    fn sack(&mut self, (start, end): Range, now: Time) {
+        for index in start..end {
+            let record = &mut self.segments[(index - self.una) as usize];
+            let segment = *record;
+            match segment.state() {
+                SACKED => continue,
+                LOST => self.lost -= 1,
+                _ => self.in_flight -= 1,
+            }
+            record.set_state(SACKED);
+            self.sacked += 1;
+            self.delivered.add(index, segment, now, index < self.sacked_end);
+        }
+        if start < end {
+            self.sacked_end = self.sacked_end.max(end);
+        }
+    }
+
+    /// Takes a duplicate ACK without SACK: one more segment has left the network.
+    pub fn count_duplicate(&mut self) {
+        self.duplicates = (self.duplicates + 1).min(self.in_flight);
+        self.delivered.count = 1;
+    }
+
+    /// Without SACK, an ACK that passes `passed` segments reports one hole and, for the rest, what duplicate ACKs have
+    /// reported before; these are not delivered anew.
+    pub fn eat_duplicates(&mut self, passed: u32) {
+        let eaten = passed.saturating_sub(1).min(self.duplicates);
+        self.delivered.count -= eaten;
+        self.duplicates = (self.duplicates - eaten).min(self.in_flight);
+    }
+
+    /// Forgets duplicate ACKs: the window they belong to is acknowledged.
+    pub fn reset_duplicates(&mut self) {
+        self.duplicates = 0;
+    }
+
+    fn is_live(&self, retransmission: &Retransmission) -> bool {
+        retransmission.segment >= self.una && {
+            let record = self.at(retransmission.segment);
+            record.state() == IN_FLIGHT && record.sent() == retransmission.sent
+        }
+    }
+
+    fn is_original(&self, segment: u32) -> bool {
+        let record = self.at(segment);
+        record.state() == IN_FLIGHT && !record.retransmitted()
+    }
+
+    /// Moves the hints past what is no longer in flight, so that walks in sending order start at its oldest.
+    fn forget_delivered(&mut self) {
+        while self.retransmissions.front().is_some_and(|front| !self.is_live(front)) {
+            self.retransmissions.pop_front();
+        }
+        self.original_hint = self.original_hint.max(self.una);
+        while self.original_hint < self.next() && !self.is_original(self.original_hint) {
+            self.original_hint += 1;
+        }
+    }
+
+    /// The transmissions in flight in the order of their sending, oldest first.
+    pub fn in_sending_order(&self) -> impl Iterator<Item = Transmission> + '_ {
+        let mut original = (self.original_hint.max(self.una)..self.next())
+            .filter(|segment| self.is_original(*segment))
+            .map(|segment| Transmission { segment, sent: self.sent(segment) })
+            .peekable();
+        let mut again = self
+            .retransmissions
+            .iter()
+            .filter(|retransmission| self.is_live(retransmission))
+            .map(|retransmission| Transmission { segment: retransmission.segment, sent: retransmission.sent })
+            .peekable();
+        std::iter::from_fn(move || match (original.peek(), again.peek()) {
+            (Some(first), Some(second)) if (second.sent, second.segment) < (first.sent, first.segment) => again.next(),
+            (Some(_), _) => original.next(),
+            (None, _) => again.next(),
+        })
+    }
+
+    /// The oldest transmission in flight.
+    #[inline]
+    pub fn oldest_in_flight(&self) -> Option<Transmission> {
+        self.in_sending_order().next()
+    }
+
+    /// When the retransmission with this number was sent, if it is known.
+    pub fn retransmission_sent(&self, number: u32) -> Option<Time> {
+        self.retransmissions.iter().find(|retransmission| retransmission.number == number).map(|found| found.sent)
+    }
+
+    /// Recounts everything from the segments themselves.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        let count = |state| self.segments.iter().filter(|segment| segment.state() == state).count() as u32;
+        assert_eq!(self.in_flight, count(IN_FLIGHT), "in_flight");
+        assert_eq!(self.sacked, count(SACKED), "sacked");
+        assert_eq!(self.lost, count(LOST), "lost");
+        assert_eq!(self.in_sending_order().count() as u32, self.in_flight, "transmissions in sending order");
+        assert!(self.in_sending_order().is_sorted_by_key(|transmission| transmission.sent), "sending order");
+        assert!(self.duplicates <= self.in_flight);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(milliseconds: u64) -> Time {
+        Time::ZERO + Duration::from_millis(milliseconds)
+    }
+
+    fn board_of(segments: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for index in 0..segments {
+            board.send_new(ms(index));
+        }
+        board
+    }
+
+    #[test]
+    fn a_hole_is_in_flight_and_what_lies_above_it_is_sacked() {
+        let mut board = board_of(5);
+        board.acknowledge(1, &[(2, 4)], ms(100));
+        assert_eq!((board.una(), board.in_flight(), board.sacked(), board.sacked_end()), (1, 2, 2, 4));
+        let delivered = board.last_delivered();
+        assert_eq!((delivered.count, delivered.cumulative, delivered.newest), (3, 1, Some((ms(3), 3))));
+        assert_eq!(delivered.oldest_rtt, Some(Duration::from_millis(100)));
+        assert_eq!(delivered.newest_rtt, Some(Duration::from_millis(97)));
+        board.check();
+    }
+
+    #[test]
+    fn a_retransmitted_segment_gives_no_rtt_and_moves_to_the_end_of_the_sending_order() {
+        let mut board = board_of(3);
+        board.mark_lost(0);
+        assert_eq!(board.next_lost(), Some(0));
+        assert_eq!(board.retransmit(0, ms(50)), 3);
+        let order: Vec<u32> = board.in_sending_order().map(|transmission| transmission.segment).collect();
+        assert_eq!(order, [1, 2, 0]);
+        board.acknowledge(1, &[], ms(90));
+        assert_eq!(board.last_delivered().oldest_rtt, None);
+        assert!(board.last_delivered().any_retransmitted);
+    }
+
+    proptest! {
+        /// Whatever is sent, acknowledged, marked and retransmitted: the counters equal a recount, and the sending order
+        /// holds exactly what is in flight.
+        #[test]
+        fn counters_equal_a_recount(steps in prop::collection::vec((0u8..6, 0u32..40, 0u32..8), 1..200)) {
+            let mut board = Scoreboard::default();
+            for (index, (action, position, length)) in steps.into_iter().enumerate() {
+                let now = ms(index as u64);
+                let segment = board.una() + position;
+                match action {
+                    0 | 1 => for _ in 0..length { board.send_new(now); },
+                    2 => board.acknowledge(board.una() + length, &[], now),
+                    3 => board.acknowledge(board.una(), &[(segment, segment + length)], now),
+                    4 => if segment < board.next() { board.mark_lost(segment) },
+                    _ => if let Some(lost) = board.next_lost() { board.retransmit(lost, now); },
+                }
+                board.check();
+            }
+        }
+    }
+}

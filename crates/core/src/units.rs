@@ -1,0 +1,187 @@
+//! Instants, durations and rates as types, so that no sum mixes them.
+//!
+//! Time is counted in whole picoseconds: a 64-byte ACK at 400 Gbit/s lasts 1280 ps, which nanoseconds would misprice.
+//! A [`Time`] fits in 56 bits (20 hours), because the packet engine keeps flags in the upper byte.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
+
+/// An instant of virtual time: picoseconds since the start of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub u64);
+
+/// A span of virtual time, in picoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Duration(pub u64);
+
+/// A bit rate, in bits per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rate(pub u64);
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Time = Time(0);
+    /// Later than any instant of a run: "never".
+    pub const NEVER: Time = Time((1 << 56) - 1);
+
+    /// Seconds since the start of the run.
+    pub fn as_secs(self) -> f64 {
+        self.0 as f64 * 1e-12
+    }
+
+    /// The time from `earlier` to `self`, zero if `earlier` is later.
+    pub fn since(self, earlier: Time) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Duration = Duration(0);
+
+    /// A whole number of seconds.
+    pub const fn from_secs(seconds: u64) -> Duration {
+        Duration(seconds * 1_000_000_000_000)
+    }
+
+    /// A whole number of milliseconds.
+    pub const fn from_millis(milliseconds: u64) -> Duration {
+        Duration(milliseconds * 1_000_000_000)
+    }
+
+    /// A whole number of microseconds.
+    pub const fn from_micros(microseconds: u64) -> Duration {
+        Duration(microseconds * 1_000_000)
+    }
+
+    /// The nearest whole picosecond to a number of seconds; negative and NaN give zero.
+    pub fn from_secs_f64(seconds: f64) -> Duration {
+        Duration((seconds * 1e12).round() as u64)
+    }
+
+    /// Seconds.
+    pub fn as_secs(self) -> f64 {
+        self.0 as f64 * 1e-12
+    }
+
+    /// This duration times a factor, to the nearest picosecond.
+    pub fn scale(self, factor: f64) -> Duration {
+        Duration((self.0 as f64 * factor).round() as u64)
+    }
+}
+
+impl Rate {
+    /// A rate from bits per second; negative and NaN give zero.
+    pub fn from_bps(bits_per_second: f64) -> Rate {
+        Rate(bits_per_second.round() as u64)
+    }
+
+    /// Bits per second.
+    pub fn as_bps(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// The time to put `bytes` on a wire of this rate, rounded up to a picosecond. The rate must not be zero.
+    pub fn serialization_delay(self, bytes: u64) -> Duration {
+        let bit_picoseconds = u128::from(bytes) * 8 * 1_000_000_000_000;
+        Duration(bit_picoseconds.div_ceil(u128::from(self.0)) as u64)
+    }
+
+    /// Whole bytes that this rate carries in `duration`.
+    pub fn bytes_in(self, duration: Duration) -> u64 {
+        (u128::from(self.0) * u128::from(duration.0) / 8_000_000_000_000) as u64
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+    fn add(self, rhs: Duration) -> Time {
+        Time(self.0 + rhs.0)
+    }
+}
+
+impl Sub<Duration> for Time {
+    type Output = Time;
+    fn sub(self, rhs: Duration) -> Time {
+        Time(self.0.saturating_sub(rhs.0))
+    }
+}
+
+impl Sub<Time> for Time {
+    type Output = Duration;
+    fn sub(self, rhs: Time) -> Duration {
+        self.since(rhs)
+    }
+}
+
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, rhs: Duration) {
+        *self = *self + rhs;
+    }
+}
+
+impl Add for Duration {
+    type Output = Duration;
+    fn add(self, rhs: Duration) -> Duration {
+        Duration(self.0 + rhs.0)
+    }
+}
+
+impl Sub for Duration {
+    type Output = Duration;
+    fn sub(self, rhs: Duration) -> Duration {
+        Duration(self.0.saturating_sub(rhs.0))
+    }
+}
+
+impl Mul<u64> for Duration {
+    type Output = Duration;
+    fn mul(self, rhs: u64) -> Duration {
+        Duration(self.0 * rhs)
+    }
+}
+
+impl Div<u64> for Duration {
+    type Output = Duration;
+    fn div(self, rhs: u64) -> Duration {
+        Duration(self.0 / rhs)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.9} s", self.as_secs())
+    }
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.9} s", self.as_secs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serialization_delay_is_exact_where_the_rate_divides_it() {
+        assert_eq!(Rate(1_000_000_000).serialization_delay(1000), Duration::from_micros(8));
+        assert_eq!(Rate(400_000_000_000).serialization_delay(64), Duration(1280));
+        assert_eq!(Rate(3).serialization_delay(3), Duration::from_secs(8));
+    }
+
+    #[test]
+    fn bytes_in_undoes_serialization_delay() {
+        assert_eq!(Rate(10_000_000).bytes_in(Duration::from_millis(1)), 1250);
+    }
+
+    #[test]
+    fn a_difference_of_instants_never_goes_below_zero() {
+        assert_eq!(Time(3) - Time(5), Duration::ZERO);
+    }
+}

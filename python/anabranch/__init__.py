@@ -1,0 +1,1 @@
+"""Finds, predicts and proves the best way to carry TCP over a network."""

@@ -1,0 +1,42 @@
+"""The Rust core: the packet engine and the registries of algorithms."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+def algorithms() -> str:
+    """The registries ``congestion``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
+
+class Simulation:
+    """One run of the packet engine, from a compiled run (JSON of ``RunSpec``)."""
+
+    def __init__(self, spec: str) -> None:
+        """Compile the run; :class:`ValueError` says what it refuses."""
+
+    def advance(self, events: int) -> bool:
+        """Process at most so many events, without the interpreter lock; ``False`` once the run has ended."""
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time reached, seconds."""
+
+    @property
+    def packet_hops(self) -> int:
+        """Packets that have crossed a link so far."""
+
+    def flows(self) -> Mapping[str, npt.NDArray[Any]]:
+        """One row a flow, as of now: the columns of the ``flows`` table; NaN where unknown."""
+
+    def links(self) -> Mapping[str, npt.NDArray[Any]]:
+        """One row a directed link, as of now: the columns of the ``links`` table."""
+
+    def take_flow_series(self) -> Mapping[str, npt.NDArray[Any]]:
+        """The flow samples taken since the last call."""
+
+    def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
+        """The link samples taken since the last call."""
+
+    def take_capture(self, link: int) -> bytes:
+        """The packets captured on a link since the last call, as a piece of a pcapng file."""
