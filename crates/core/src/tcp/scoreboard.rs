@@ -72,9 +72,11 @@ pub struct Delivered {
     pub any_original: bool,
     /// Whether a segment was delivered that was sent more than once.
     pub any_retransmitted: bool,
+    /// The lowest segment newly delivered that was sent only once.
+    pub lowest_original: Option<u32>,
     /// The highest segment newly delivered that was sent only once.
     pub highest_original: Option<u32>,
-    /// The lowest segment newly delivered that was sent only once and lies below one delivered earlier: reordering.
+    /// Whether a segment sent only once was delivered after a higher one: reordering.
     pub reordered: bool,
 }
 
@@ -93,6 +95,7 @@ impl Delivered {
             self.any_original = true;
             self.oldest_rtt = Some(self.oldest_rtt.map_or(rtt, |oldest| oldest.max(rtt)));
             self.newest_rtt = Some(self.newest_rtt.map_or(rtt, |newest| newest.min(rtt)));
+            self.lowest_original = Some(self.lowest_original.map_or(index, |lowest| lowest.min(index)));
             self.highest_original = self.highest_original.max(Some(index));
             self.reordered |= reordered;
         }
@@ -113,6 +116,7 @@ pub struct Scoreboard {
     sacked_end: u32,
     /// No segment below is lost.
     lost_hint: u32,
+    marked_lost: u64,
     /// No segment below is in flight for the first time.
     original_hint: u32,
     retransmissions: VecDeque<Retransmission>,
@@ -157,6 +161,12 @@ impl Scoreboard {
     #[inline]
     pub fn lost(&self) -> u32 {
         self.lost
+    }
+
+    /// How many times a segment was marked lost, since the flow began.
+    #[inline]
+    pub fn marked_lost(&self) -> u64 {
+        self.marked_lost
     }
 
     /// Segments that duplicate ACKs stand for; zero with SACK.
@@ -259,6 +269,7 @@ impl Scoreboard {
             record.set_state(LOST);
             self.in_flight -= 1;
             self.lost += 1;
+            self.marked_lost += 1;
             self.lost_hint = self.lost_hint.min(segment);
         }
     }
@@ -269,6 +280,16 @@ impl Scoreboard {
             self.mark_lost(segment);
         }
         self.duplicates = 0;
+    }
+
+    /// Takes back the loss marks of segments sent once: they are in flight after all. A retransmission marked lost stays so.
+    pub fn unmark_lost(&mut self) {
+        for record in self.segments.iter_mut().filter(|record| record.state() == LOST && !record.retransmitted()) {
+            record.set_state(IN_FLIGHT);
+            self.in_flight += 1;
+            self.lost -= 1;
+        }
+        self.original_hint = self.una;
     }
 
     /// The lowest segment marked lost.
@@ -472,12 +493,13 @@ mod tests {
         /// Whatever is sent, acknowledged, marked and retransmitted: the counters equal a recount, and the sending order
         /// holds exactly what is in flight.
         #[test]
-        fn counters_equal_a_recount(steps in prop::collection::vec((0u8..6, 0u32..40, 0u32..8), 1..200)) {
+        fn counters_equal_a_recount(steps in prop::collection::vec((0u8..7, 0u32..40, 0u32..8), 1..200)) {
             let mut board = Scoreboard::default();
             for (index, (action, position, length)) in steps.into_iter().enumerate() {
                 let now = ms(index as u64);
                 let segment = board.una() + position;
                 match action {
+                    6 => board.unmark_lost(),
                     0 | 1 => for _ in 0..length { board.send_new(now); },
                     2 => board.acknowledge(board.una() + length, &[], now),
                     3 => board.acknowledge(board.una(), &[(segment, segment + length)], now),
