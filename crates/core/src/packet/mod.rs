@@ -1,1 +1,5 @@
 //! The packet engine: every packet, in virtual time.
+
+pub mod codel;
+pub mod loss;
+pub mod red;
