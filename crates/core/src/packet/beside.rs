@@ -43,9 +43,4 @@ impl Pool {
         self.free.push(place);
         self.places[place as usize]
     }
-
-    /// Places in use.
-    pub fn in_use(&self) -> usize {
-        self.places.len() - self.free.len()
-    }
 }

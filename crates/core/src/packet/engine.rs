@@ -11,6 +11,7 @@ use super::link::{Link, Offer};
 use super::observe::Observations;
 use super::packet::{ACK, BESIDE, LOST, MARK, Packet, PacketSizes, RETRANSMISSION, SYN, WINDOW_REDUCED};
 use super::scheduler::{Timers, WinnerTree};
+use super::table::Table;
 use crate::rng::{Purpose, Stream};
 use crate::spec::{ApplicationSpec, LinkId, RunSpec, TransportSpec};
 use crate::tcp::ack::ReceiverContext;
@@ -103,6 +104,16 @@ impl Simulation {
     /// Packets that have crossed a link, lost ones included.
     pub fn packet_hops(&self) -> u64 {
         self.packet_hops
+    }
+
+    /// The flow samples since the last call.
+    pub fn take_flow_series(&mut self) -> Table {
+        self.observations.take_flow_series()
+    }
+
+    /// The link samples since the last call.
+    pub fn take_link_series(&mut self) -> Table {
+        self.observations.take_link_series()
     }
 
     /// Processes at most so many events; `false` once the run has ended.
@@ -474,11 +485,5 @@ impl Simulation {
         };
         self.arm_application(flow);
         self.pump(flow);
-    }
-
-    /// Packets in the network and, of these, ACKs with blocks beside them must match the pool: nothing is lost unseen.
-    #[cfg(test)]
-    pub(super) fn blocks_beside(&self) -> usize {
-        self.pool.in_use()
     }
 }

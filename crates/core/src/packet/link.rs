@@ -318,11 +318,6 @@ impl Link {
         }
     }
 
-    /// Whether the link is up.
-    pub fn is_up(&self) -> bool {
-        self.up
-    }
-
     /// The link goes down: returns all that was waiting or on the wire.
     pub fn fail(&mut self, now: Time) -> Vec<Packet> {
         self.up = false;

@@ -31,7 +31,7 @@ pub enum When {
 }
 
 /// An ACK policy.
-pub trait AckPolicy: Send {
+pub trait AckPolicy: Send + Sync {
     /// A data segment arrived.
     fn on_segment(&mut self, arrival: &Arrival) -> When;
 

@@ -14,7 +14,7 @@ pub mod newreno;
 ///
 /// Windows are in segments. The sender calls `on_congestion` at most once per episode; during recovery it spreads the
 /// reduction to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Self::owns_recovery).
-pub trait CongestionControl: Send {
+pub trait CongestionControl: Send + Sync {
     /// An ACK arrived. Called for every ACK that delivers something or ends a round.
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate);
 

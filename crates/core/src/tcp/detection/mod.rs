@@ -43,7 +43,7 @@ impl Verdict {
 }
 
 /// A loss detector. It reads the scoreboard and marks losses on it, and nothing else.
-pub trait LossDetector: Send {
+pub trait LossDetector: Send + Sync {
     /// An ACK arrived and is on the scoreboard ([`Scoreboard::last_delivered`]); the RTT estimate has its sample.
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
