@@ -198,6 +198,7 @@ impl Simulation {
         };
         self.packet_hops += 1;
         if packet.has(LOST) {
+            self.links[link as usize].counters.losses += 1;
             return self.discard(&packet);
         }
         let next = if Forwarding::is_hop_by_hop(packet.at) {
@@ -226,16 +227,12 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, link: LinkId, packet: Packet) {
-        let state = &mut self.links[link as usize];
-        let was_due = state.next_event();
-        if state.offer(self.now, packet, &self.sizes) == Offer::Dropped {
-            return self.discard(&packet);
-        }
-        let due = state.next_event();
-        if due != was_due {
-            self.arrivals.set(link, due);
+        match self.links[link as usize].offer(self.now, packet, &self.sizes) {
+            Offer::Taken => {}
+            Offer::Due(at) => self.arrivals.set(link, Some(at)),
+            Offer::Dropped => self.discard(&packet),
         }
     }
 

@@ -9,7 +9,7 @@ use super::loss::LossProcess;
 use super::packet::{LOST, MARK, Packet, PacketSizes};
 use super::red::{self, Red, RedSettings};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{LinkSpec, NodeId, QueueLimit, QueueSpec};
+use crate::spec::{LinkSpec, LossSpec, NodeId, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -52,8 +52,10 @@ struct Backlog {
 /// What became of a packet that arrived at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// It waits or is on the wire.
+    /// It waits or is on the wire, behind others.
     Taken,
+    /// It waits or is on the wire, and something happens at the link at this time, which it was not due at before.
+    Due(Time),
     /// It is gone.
     Dropped,
 }
@@ -68,9 +70,12 @@ pub struct Link {
     last_transmission: Duration,
     limit: QueueLimit,
     loss: LossProcess,
+    lossless: bool,
     /// Where packets leave.
     pub dst: NodeId,
     up: bool,
+    /// It is up, its queue is drop-tail by packets, and its wire loses nothing: what most links are.
+    plain: bool,
     rate: Rate,
     backlog: Option<Box<Backlog>>,
     discipline: Discipline,
@@ -103,7 +108,7 @@ impl Link {
             Discipline::Codel { .. } => false,
             Discipline::Red { .. } | Discipline::EcnThreshold { .. } => true,
         };
-        Link {
+        let mut link = Link {
             line: VecDeque::new(),
             busy_until: Time::ZERO,
             delay: spec.delay,
@@ -113,11 +118,21 @@ impl Link {
             loss: LossProcess::new(&spec.loss, seed, index),
             dst: spec.dst,
             up: true,
+            plain: false,
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
             discipline,
+            lossless: spec.loss == LossSpec::None,
             counters: LinkCounters::default(),
-        }
+        };
+        link.plain = link.is_plain();
+        link
+    }
+
+    fn is_plain(&self) -> bool {
+        self.up
+            && self.lossless
+            && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)))
     }
 
     #[inline]
@@ -130,9 +145,13 @@ impl Link {
     }
 
     /// When something happens here next.
-    #[inline]
+    #[inline(always)]
     pub fn next_event(&self) -> Option<Time> {
         let arrival = self.line.front().map(Packet::arrival);
+        if self.plain { arrival } else { self.next_event_with_codel(arrival) }
+    }
+
+    fn next_event_with_codel(&self, arrival: Option<Time>) -> Option<Time> {
         match &self.discipline {
             Discipline::Codel { waiting, .. } if !waiting.is_empty() => {
                 Some(arrival.map_or(self.busy_until, |arrival| arrival.min(self.busy_until)))
@@ -142,8 +161,22 @@ impl Link {
     }
 
     /// A packet arrives at the queue.
-    #[inline]
-    pub fn offer(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) -> Offer {
+    #[inline(always)]
+    pub fn offer(&mut self, now: Time, packet: Packet, sizes: &[PacketSizes]) -> Offer {
+        if !self.plain {
+            return self.offer_to_any(now, packet, sizes);
+        }
+        self.counters.offered += 1;
+        if !self.has_room(now) {
+            self.counters.queue_drops += 1;
+            return Offer::Dropped;
+        }
+        let head = self.line.is_empty();
+        let arrival = self.transmit(now, packet, sizes[packet.flow as usize].of(&packet));
+        if head { Offer::Due(arrival) } else { Offer::Taken }
+    }
+
+    fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) -> Offer {
         if !self.up {
             self.counters.losses += 1;
             return Offer::Dropped;
@@ -156,44 +189,56 @@ impl Link {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
+        let size = sizes[packet.flow as usize].of(&packet);
+        let was_due = self.next_event();
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline
             && (self.busy_until > now || !waiting.is_empty())
         {
-            *waiting_bytes += u64::from(sizes[packet.flow as usize].of(&packet));
+            *waiting_bytes += u64::from(size);
             waiting.push_back((now, packet));
         } else {
-            self.transmit(now, packet, sizes);
+            self.transmit(now, packet, size);
         }
-        Offer::Taken
+        match self.next_event() {
+            Some(due) if was_due != Some(due) => Offer::Due(due),
+            _ => Offer::Taken,
+        }
     }
 
-    /// Puts a packet in line: it departs after all before it.
-    #[inline]
-    fn transmit(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) {
-        let size = sizes[packet.flow as usize].of(&packet);
+    /// Puts a packet in line: it departs after all before it. Returns its arrival at the far end.
+    #[inline(always)]
+    fn transmit(&mut self, now: Time, mut packet: Packet, size: u32) -> Time {
         let start = self.busy_until.max(now);
         self.count_wait(start - now);
         self.busy_until = start + self.transmission(size);
-        packet.arrives(self.busy_until + self.delay);
+        let arrival = self.busy_until + self.delay;
+        packet.arrives(arrival);
         self.line.push_back(packet);
         if let Some(backlog) = &mut self.backlog {
             backlog.bytes += u64::from(size);
         }
+        arrival
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_wait(&mut self, wait: Duration) {
         self.counters.wait_sum += u128::from(wait.0);
         self.counters.wait_max = self.counters.wait_max.max(wait);
     }
 
+    /// Whether a drop-tail queue limited by packets has room: exact and O(1), for it has if the packet admitted `limit` ago
+    /// has departed.
+    #[inline(always)]
+    fn has_room(&self, now: Time) -> bool {
+        let QueueLimit::Packets(limit) = self.limit else { return false };
+        let limit = limit as usize;
+        self.line.len() < limit || self.line[self.line.len() - limit].arrival() <= now + self.delay
+    }
+
     /// Whether the queue takes the packet; it may mark it.
-    #[inline]
     fn admit(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
-        if let (Discipline::DropTail, QueueLimit::Packets(limit)) = (&self.discipline, self.limit) {
-            // Exact and O(1): there is room if the packet admitted `limit` ago has departed.
-            let limit = limit as usize;
-            return self.line.len() < limit || self.line[self.line.len() - limit].arrival() <= now + self.delay;
+        if let (Discipline::DropTail, QueueLimit::Packets(_)) = (&self.discipline, self.limit) {
+            return self.has_room(now);
         }
         self.admit_by_backlog(now, packet, sizes)
     }
@@ -267,13 +312,9 @@ impl Link {
 
     /// Something happens here now: a packet comes out at the far end, or CoDel takes the next one from its queue. Packets
     /// that CoDel drops go to `dropped`.
-    #[inline]
+    #[inline(always)]
     pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<Packet> {
-        if let Discipline::Codel { waiting, .. } = &self.discipline
-            && !waiting.is_empty()
-            && self.busy_until <= now
-        {
-            self.serve_codel(now, sizes, dropped);
+        if !self.plain && self.serve_codel(now, sizes, dropped) {
             return None;
         }
         let packet = self.line.pop_front().expect("an event without CoDel's is an arrival");
@@ -287,14 +328,15 @@ impl Link {
         }
         self.counters.packets += 1;
         self.counters.bytes += size;
-        if packet.has(LOST) {
-            self.counters.losses += 1;
-        }
         Some(packet)
     }
 
-    fn serve_codel(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) {
-        let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return };
+    /// CoDel takes the next packet from its queue, if it is time; `false` if not.
+    fn serve_codel(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> bool {
+        let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return false };
+        if waiting.is_empty() || self.busy_until > now {
+            return false;
+        }
         while let Some((since, mut packet)) = waiting.pop_front() {
             let sizes_of_flow = &sizes[packet.flow as usize];
             *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
@@ -311,16 +353,18 @@ impl Link {
                 }
                 codel::Decision::Send => {}
             }
-            let wait = now - since;
-            self.transmit(now, packet, sizes);
-            self.count_wait(wait);
-            return;
+            let size = sizes_of_flow.of(&packet);
+            self.transmit(now, packet, size);
+            self.count_wait(now - since);
+            return true;
         }
+        true
     }
 
     /// The link goes down: returns all that was waiting or on the wire.
     pub fn fail(&mut self, now: Time) -> Vec<Packet> {
         self.up = false;
+        self.plain = false;
         self.busy_until = now;
         let mut gone: Vec<Packet> = self.line.drain(..).collect();
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
@@ -337,6 +381,7 @@ impl Link {
     /// The link comes back, empty.
     pub fn repair(&mut self, now: Time) {
         self.up = true;
+        self.plain = self.is_plain();
         self.busy_until = self.busy_until.max(now);
     }
 }

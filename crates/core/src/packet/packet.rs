@@ -41,25 +41,25 @@ impl Packet {
     }
 
     /// When it arrives at the end of its link.
-    #[inline]
+    #[inline(always)]
     pub fn arrival(&self) -> Time {
         Time(self.stamp >> FLAG_BITS)
     }
 
     /// Whether it has any of these flags.
-    #[inline]
+    #[inline(always)]
     pub fn has(&self, flags: u64) -> bool {
         self.stamp & flags != 0
     }
 
     /// Sets flags.
-    #[inline]
+    #[inline(always)]
     pub fn flag(&mut self, flags: u64) {
         self.stamp |= flags;
     }
 
     /// Sets the arrival at the end of its next link.
-    #[inline]
+    #[inline(always)]
     pub fn arrives(&mut self, arrival: Time) {
         self.stamp = arrival.0 << FLAG_BITS | self.stamp & ((1 << FLAG_BITS) - 1);
     }
@@ -82,7 +82,7 @@ pub struct PacketSizes {
 
 impl PacketSizes {
     /// The size of a packet, bytes.
-    #[inline]
+    #[inline(always)]
     pub fn of(&self, packet: &Packet) -> u32 {
         u32::from(if packet.has(ACK | SYN) {
             self.header
