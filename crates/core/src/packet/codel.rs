@@ -20,16 +20,6 @@ pub fn control_law(from: Time, interval: Duration, count: u32) -> Time {
     from + Duration((interval.0 as f64 / f64::from(count).sqrt()).round() as u64)
 }
 
-/// What the packet before this one was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Previous {
-    Sent,
-    /// The drop that began an episode: the packet behind it is sent whatever its delay.
-    FirstDropped,
-    /// A later drop of an episode: the packet behind it is dropped as well if that is due already.
-    Dropped,
-}
-
 /// The state of one queue; the names of its fields are those of RFC 8289, section 5.
 #[derive(Debug, Clone)]
 pub struct Codel {
@@ -42,7 +32,9 @@ pub struct Codel {
     count: u32,
     last_count: u32,
     dropping: bool,
-    previous: Previous,
+    /// Whether the packet before was dropped because `drop_next` had come: the next
+    /// drop is scheduled only if the packet behind it has waited too long as well.
+    after_drop: bool,
 }
 
 impl Codel {
@@ -58,7 +50,7 @@ impl Codel {
             count: 0,
             last_count: 0,
             dropping: false,
-            previous: Previous::Sent,
+            after_drop: false,
         }
     }
 
@@ -67,11 +59,7 @@ impl Codel {
     /// one `mtu` long.
     pub fn dequeue(&mut self, now: Time, sojourn: Duration, bytes_left: u64, mtu: u64, ecn_capable: bool) -> Decision {
         let ok_to_drop = self.is_above_for_an_interval(now, sojourn, bytes_left, mtu);
-        let previous = std::mem::replace(&mut self.previous, Previous::Sent);
-        if previous == Previous::FirstDropped {
-            return Decision::Send;
-        }
-        if previous == Previous::Dropped && ok_to_drop {
+        if std::mem::take(&mut self.after_drop) && ok_to_drop {
             self.drop_next = control_law(self.drop_next, self.interval, self.count);
         }
         self.dropping &= ok_to_drop;
@@ -80,11 +68,7 @@ impl Codel {
             Decision::Send
         } else if !self.dropping {
             self.begin_episode(now);
-            if marks {
-                return Decision::Mark;
-            }
-            self.previous = Previous::FirstDropped;
-            Decision::Drop
+            if marks { Decision::Mark } else { Decision::Drop }
         } else if now < self.drop_next {
             Decision::Send
         } else {
@@ -93,7 +77,7 @@ impl Codel {
                 self.drop_next = control_law(self.drop_next, self.interval, self.count);
                 return Decision::Mark;
             }
-            self.previous = Previous::Dropped;
+            self.after_drop = true;
             Decision::Drop
         }
     }
