@@ -32,8 +32,8 @@ pub struct Codel {
     count: u32,
     last_count: u32,
     dropping: bool,
-    /// Whether the packet before was dropped because `drop_next` had come: the next
-    /// drop is scheduled only if the packet behind it has waited too long as well.
+    /// Whether the packet before was dropped because `drop_next` had come. The next drop is scheduled only if the packet
+    /// behind it has waited too long as well.
     after_drop: bool,
 }
 
@@ -55,8 +55,7 @@ impl Codel {
     }
 
     /// A packet is taken from the queue after a delay of `sojourn`; `bytes_left` stay behind it. A queue of one `mtu`
-    /// or less is no standing queue: after [`Decision::Drop`] there always is a next packet if packets are at most
-    /// one `mtu` long.
+    /// or less is no standing queue, so that after [`Decision::Drop`] there always is a next packet.
     pub fn dequeue(&mut self, now: Time, sojourn: Duration, bytes_left: u64, mtu: u64, ecn_capable: bool) -> Decision {
         let ok_to_drop = self.is_above_for_an_interval(now, sojourn, bytes_left, mtu);
         if std::mem::take(&mut self.after_drop) && ok_to_drop {
