@@ -74,7 +74,7 @@ pub struct Delivered {
     pub any_retransmitted: bool,
     /// The highest segment newly delivered that was sent only once.
     pub highest_original: Option<u32>,
-    /// The lowest segment newly delivered that was sent only once and lies below one delivered earlier: reordering.
+    /// Whether a segment newly delivered was sent only once and lies below one that an earlier ACK delivered: reordering.
     pub reordered: bool,
 }
 
@@ -248,7 +248,11 @@ impl Scoreboard {
         *record = Segment::new(now, IN_FLIGHT | RETRANSMITTED);
         self.lost -= 1;
         let number = self.number_transmission(now);
-        self.retransmissions.push_back(Retransmission { segment, number, sent: now });
+        let mut at_this_instant = self.retransmissions.iter_mut().rev().take_while(|again| again.sent == now);
+        match at_this_instant.find(|again| again.segment == segment) {
+            Some(again) => again.number = number, // a timer expired at the instant of the last retransmission
+            None => self.retransmissions.push_back(Retransmission { segment, number, sent: now }),
+        }
         number
     }
 
@@ -293,8 +297,9 @@ impl Scoreboard {
         if cumulative > self.una {
             self.advance(cumulative, now);
         }
+        let earlier_end = self.sacked_end;
         for &(start, end) in blocks {
-            self.sack((start.max(self.una), end.min(self.next())), now);
+            self.sack((start.max(self.una), end.min(self.next())), earlier_end, now);
         }
         if !self.retransmissions.is_empty() || self.original_hint < self.una {
             self.forget_delivered();
@@ -323,7 +328,9 @@ impl Scoreboard {
         self.timer_start = now; // RFC 6298 (5.3)
     }
 
-    fn sack(&mut self, (start, end): Range, now: Time) {
+    /// `earlier_end` is one past the highest segment that earlier ACKs reported: the order of blocks in one ACK says
+    /// nothing of the order of arrival, because the latest comes first (RFC 2018 section 4).
+    fn sack(&mut self, (start, end): Range, earlier_end: u32, now: Time) {
         for index in start..end {
             let record = &mut self.segments[(index - self.una) as usize];
             let segment = *record;
@@ -334,7 +341,7 @@ impl Scoreboard {
             }
             record.set_state(SACKED);
             self.sacked += 1;
-            self.delivered.add(index, segment, now, index < self.sacked_end);
+            self.delivered.add(index, segment, now, index < earlier_end);
         }
         if start < end {
             self.sacked_end = self.sacked_end.max(end);
@@ -468,6 +475,26 @@ mod tests {
         assert!(board.last_delivered().any_retransmitted);
     }
 
+    #[test]
+    fn blocks_of_one_ack_are_no_reordering_among_themselves() {
+        let mut board = board_of(9);
+        board.acknowledge(0, &[(7, 8), (3, 4)], ms(100)); // the ACK of 3 was lost or delayed
+        assert!(!board.last_delivered().reordered);
+        board.acknowledge(0, &[(5, 6), (7, 8), (3, 4)], ms(101));
+        assert!(board.last_delivered().reordered);
+    }
+
+    #[test]
+    fn a_segment_retransmitted_twice_in_one_instant_is_in_flight_once() {
+        let mut board = board_of(3);
+        board.mark_lost(0);
+        board.retransmit(0, ms(50));
+        board.mark_all_lost();
+        assert_eq!(board.retransmit(0, ms(50)), 4);
+        board.check();
+        assert_eq!(board.retransmission_sent(4), Some(ms(50)));
+    }
+
     proptest! {
         /// Whatever is sent, acknowledged, marked and retransmitted: the counters equal a recount, and the sending order
         /// holds exactly what is in flight.
@@ -475,7 +502,7 @@ mod tests {
         fn counters_equal_a_recount(steps in prop::collection::vec((0u8..6, 0u32..40, 0u32..8), 1..200)) {
             let mut board = Scoreboard::default();
             for (index, (action, position, length)) in steps.into_iter().enumerate() {
-                let now = ms(index as u64);
+                let now = ms(index as u64 / 3);
                 let segment = board.una() + position;
                 match action {
                     0 | 1 => for _ in 0..length { board.send_new(now); },
