@@ -263,6 +263,7 @@ impl Scoreboard {
             record.set_state(LOST);
             self.in_flight -= 1;
             self.lost += 1;
+            self.duplicates = self.duplicates.min(self.in_flight);
             self.lost_hint = self.lost_hint.min(segment);
         }
     }
@@ -423,13 +424,18 @@ impl Scoreboard {
     /// Recounts everything from the segments themselves.
     #[cfg(test)]
     pub(crate) fn check(&self) {
+        self.check_marks();
+        assert!(self.duplicates <= self.in_flight);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn check_marks(&self) {
         let count = |state| self.segments.iter().filter(|segment| segment.state() == state).count() as u32;
         assert_eq!(self.in_flight, count(IN_FLIGHT), "in_flight");
         assert_eq!(self.sacked, count(SACKED), "sacked");
         assert_eq!(self.lost, count(LOST), "lost");
         assert_eq!(self.in_sending_order().count() as u32, self.in_flight, "transmissions in sending order");
         assert!(self.in_sending_order().is_sorted_by_key(|transmission| transmission.sent), "sending order");
-        assert!(self.duplicates <= self.in_flight);
     }
 }
 
@@ -493,6 +499,15 @@ mod tests {
         assert_eq!(board.retransmit(0, ms(50)), 4);
         board.check();
         assert_eq!(board.retransmission_sent(4), Some(ms(50)));
+    }
+
+    #[test]
+    fn duplicate_acks_stand_for_no_more_than_is_in_flight_when_all_is_marked_one_by_one() {
+        let mut board = board_of(4);
+        (0..3).for_each(|_| board.count_duplicate());
+        (0..4).for_each(|segment| board.mark_lost(segment));
+        board.retransmit(0, ms(50));
+        assert_eq!(board.in_flight(), 1);
     }
 
     proptest! {
