@@ -9,7 +9,14 @@ use super::scoreboard::Scoreboard;
 use crate::units::Time;
 
 pub mod dup_ack;
+pub mod fast_rto;
+pub mod rack_tlp;
 pub mod timer;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod script;
 
 /// How severe a signal a detector claims; apart from what it marks as lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,5 +78,9 @@ crate::algorithm_registry! {
     pub enum DetectionSpec builds dyn LossDetector from DetectorContext {
         /// A threshold of duplicate ACKs (RFC 5681, RFC 6675 with SACK, RFC 6582 without) and the retransmission timer (RFC 6298).
         DupAck = "dup-ack": dup_ack::DupAck,
+        /// Recent acknowledgement and tail loss probe (RFC 8985) and the retransmission timer (RFC 6298); made for SACK.
+        RackTlp = "rack-tlp": rack_tlp::RackTlp,
+        /// MPRC's fast retransmission timeout: a segment is lost when its own age passes FastRTO, whatever overtakes it (Chang 2024).
+        FastRto = "fast-rto": fast_rto::FastRto,
     }
 }
