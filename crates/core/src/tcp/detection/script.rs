@@ -85,6 +85,11 @@ impl Driver {
 
     /// Takes an ACK; without SACK the blocks count only as a duplicate ACK.
     pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range]) {
+        self.take_ack(cumulative, blocks, false);
+    }
+
+    /// Takes an ACK, which may report that the receiver got a segment twice.
+    fn take_ack(&mut self, cumulative: u32, blocks: &[Range], dsack: bool) {
         let prior_in_flight = self.board.in_flight();
         self.board.acknowledge(cumulative, if self.sack { blocks } else { &[] }, self.now);
         let passed = self.board.last_delivered().cumulative;
@@ -93,6 +98,9 @@ impl Driver {
             self.board.count_duplicate();
         } else if !self.sack {
             self.board.eat_duplicates(passed);
+        }
+        if dsack {
+            self.detector.on_spurious(self.now, &self.board);
         }
         let delivered = *self.board.last_delivered();
         if let Some(rtt) = delivered.oldest_rtt {
@@ -229,11 +237,11 @@ pub fn transfer(
         match arrivals.first_key_value().map(|(key, segment)| (*key, *segment)) {
             Some((key, segment)) if deadline.is_none_or(|deadline| key.0 < deadline) => {
                 arrivals.remove(&key);
-                received.insert(segment);
+                let twice = !received.insert(segment);
                 let first_hole = (0..).find(|segment| !received.contains(segment)).expect("received is finite");
                 let blocks: Vec<Range> = received.range(first_hole..).map(|segment| (*segment, segment + 1)).collect();
                 driver.now = key.0;
-                driver.acknowledge(first_hole, &blocks);
+                driver.take_ack(first_hole, &blocks, twice && driver.sack);
             }
             _ => match deadline {
                 Some(deadline) => driver.serve(deadline),
