@@ -305,3 +305,237 @@ impl LossDetector for RackTlp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{Driver, ms, transfer};
+    use super::super::{DetectionSpec, dup_ack};
+    use super::*;
+
+    fn millis(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    fn detector() -> RackTlp {
+        RackTlp::new(Parameters::default(), DetectorContext { sack: true, paths: 1 })
+    }
+
+    /// A flow whose SRTT and minimum RTT are 100 ms (RTTVAR 50 ms) at 100 ms, all acknowledged; then `times` of sending.
+    fn driver(times: &[u64]) -> Driver {
+        let mut driver = Driver::of(&DetectionSpec::RackTlp(Parameters::default()), true);
+        driver.send_new();
+        driver.now = ms(100);
+        driver.acknowledge(1, &[]);
+        for at in times {
+            driver.now = ms(*at);
+            driver.send_new();
+        }
+        driver
+    }
+
+    #[test]
+    fn section_6_2_step_4_the_window_is_a_quarter_of_the_minimum_rtt_per_dsack_round_up_to_srtt() {
+        assert_eq!(reordering_window(1, millis(100), millis(120)), millis(25));
+        assert_eq!(reordering_window(3, millis(100), millis(120)), millis(75));
+        assert_eq!(reordering_window(5, millis(100), millis(120)), millis(120));
+    }
+
+    #[test]
+    fn section_7_2_the_probe_waits_two_srtt_and_for_a_lone_segment_the_delayed_ack() {
+        assert_eq!(probe_timeout(millis(100), 2, millis(200)), millis(200));
+        assert_eq!(probe_timeout(millis(100), 1, millis(200)), millis(400));
+    }
+
+    #[test]
+    fn the_minimum_rtt_forgets_what_is_older_than_the_window() {
+        let mut minimum = MinimumRtt::new(Duration::from_secs(10));
+        assert_eq!(minimum.get(), None);
+        for (at, rtt, least) in [(1, 50, 50), (4, 80, 50), (6, 90, 50), (11, 70, 70), (30, 95, 95)] {
+            minimum.sample(ms(at * 1000), millis(rtt));
+            assert_eq!(minimum.get(), Some(millis(least)), "at {at} s");
+        }
+    }
+
+    /// Section 6.2: segment 1, sent at 100 ms, is lost; the next one is delivered at 210 ms, RTT 100 ms. The reordering timer
+    /// waits for 100 + RTT + min_RTT/4 = 225 ms.
+    #[test]
+    fn section_6_2_one_later_delivery_and_the_reordering_timer_make_a_loss() {
+        let mut driver = driver(&[100, 110]);
+        driver.now = ms(210);
+        driver.acknowledge(1, &[(2, 3)]);
+        assert_eq!(driver.deadline(), Some(ms(225)));
+        driver.pass_until(ms(230));
+        assert_eq!(driver.decisions[0].at, ms(225));
+        assert_eq!(driver.decisions[0].lost, [1]);
+        assert_eq!(driver.decisions[0].verdict, Verdict::of(Signal::Loss));
+    }
+
+    #[test]
+    fn section_6_2_step_5_the_timer_waits_for_the_latest_of_several() {
+        let mut driver = driver(&[100, 104, 110]);
+        driver.now = ms(210);
+        driver.acknowledge(1, &[(3, 4)]);
+        assert_eq!(driver.deadline(), Some(ms(229))); // 104 + 100 + 25
+        driver.pass_until(ms(229));
+        assert_eq!(driver.decisions[0].lost, [1, 2]);
+    }
+
+    #[test]
+    fn section_6_2_step_4_three_sacked_segments_end_the_wait_until_reordering_is_seen() {
+        let mut driver = driver(&[100, 101, 102, 103]);
+        for (now, segment) in [(201, 2), (202, 3)] {
+            driver.now = ms(now);
+            driver.acknowledge(1, &[(segment, segment + 1)]);
+        }
+        assert_eq!(driver.decisions, []);
+        driver.now = ms(203);
+        driver.acknowledge(1, &[(4, 5)]);
+        assert_eq!((driver.decisions[0].at, &driver.decisions[0].lost[..]), (ms(203), &[1][..]));
+    }
+
+    #[test]
+    fn section_6_2_step_3_reordering_once_seen_keeps_the_wait() {
+        let mut driver = driver(&[100, 101, 102, 103, 104]);
+        driver.now = ms(203);
+        driver.acknowledge(1, &[(4, 5)]);
+        driver.now = ms(204);
+        driver.acknowledge(1, &[(4, 5), (2, 3)]); // 2 after 4
+        driver.now = ms(205);
+        driver.acknowledge(1, &[(2, 6)]);
+        assert_eq!(driver.decisions, []);
+        // RACK.segment is 5, sent at 104, RTT 101: 1 is lost at 100 + 101 + 25.
+        driver.pass_until(ms(300));
+        assert_eq!((driver.decisions[0].at, &driver.decisions[0].lost[..]), (ms(226), &[1][..]));
+    }
+
+    #[test]
+    fn section_6_2_step_4_dsacks_widen_once_a_round_and_sixteen_recoveries_without_one_narrow() {
+        let mut detector = detector();
+        let mut board = Scoreboard::default();
+        (0..10).for_each(|_| _ = board.send_new(ms(0)));
+        detector.on_spurious(ms(1), &board);
+        detector.on_spurious(ms(2), &board);
+        assert_eq!(detector.multiplier, 2);
+        board.acknowledge(10, &[], ms(100));
+        detector.on_spurious(ms(100), &board);
+        assert_eq!(detector.multiplier, 3);
+        for recovery in 1..=16 {
+            assert_eq!(detector.multiplier, 3, "recovery {recovery}");
+            detector.follow_recovery(true);
+            detector.follow_recovery(false);
+        }
+        assert_eq!(detector.multiplier, 1);
+    }
+
+    /// Section 6.2 step 2: an ACK of a retransmission sooner than the minimum RTT answers the original, and says nothing of
+    /// what was sent between the two.
+    #[test]
+    fn section_6_2_step_2_an_early_answer_to_a_retransmission_is_ignored() {
+        let mut detector = detector();
+        let retransmitted =
+            |sent| Delivered { newest: Some((sent, 5)), newest_retransmitted: true, count: 1, ..Delivered::default() };
+        detector.min_rtt.sample(ms(0), millis(100));
+        detector.update(ms(350), &retransmitted(ms(300)));
+        assert_eq!((detector.newest, detector.rtt), (None, Duration::ZERO));
+        detector.update(ms(400), &retransmitted(ms(300)));
+        assert_eq!((detector.newest, detector.rtt), (Some((ms(300), 5)), millis(100)));
+    }
+
+    /// The third transmission of segment 3 arrives. RACK marks the lost retransmission too, without a timeout; duplicate ACKs
+    /// leave it to the retransmission timer.
+    #[test]
+    fn a_lost_retransmission_is_found_without_a_timeout() {
+        let fate = |segment, nth| (segment != 3 || nth > 1).then_some(millis(80));
+        let mut rack = Driver::of(&DetectionSpec::RackTlp(Parameters::default()), true);
+        transfer(&mut rack, 60, 10, fate, 1_000);
+        let lost: Vec<&[u32]> = rack.decisions.iter().map(|decision| &decision.lost[..]).collect();
+        assert_eq!(lost, [&[3], &[3]]);
+        assert!(rack.decisions.iter().all(|decision| decision.verdict.signal == Signal::Loss));
+        let mut dup_ack = Driver::of(&DetectionSpec::DupAck(dup_ack::Parameters::default()), true);
+        transfer(&mut dup_ack, 60, 10, fate, 1_000);
+        assert!(dup_ack.decisions.iter().any(|decision| decision.verdict.signal == Signal::Timeout));
+    }
+
+    #[test]
+    fn section_7_2_the_probe_is_due_two_srtt_after_the_last_sending_and_not_after_the_timer() {
+        assert_eq!(driver(&[100, 150]).deadline(), Some(ms(350)));
+        assert_eq!(driver(&[100, 250]).deadline(), Some(ms(400))); // RTO: 100 + 100 + 4 * 50
+    }
+
+    /// The last segment is lost. The probe, a retransmission, repairs it; the first ACK beyond it claims the loss (section 7.4.2),
+    /// because no DSACK told that both copies had arrived.
+    #[test]
+    fn section_7_4_2_a_probe_that_repaired_a_loss_claims_it() {
+        let mut driver = driver(&[100]);
+        driver.pass_until(ms(400)); // min(100 + 2 * 100 + 200, RTO at 400)
+        assert!(driver.decisions[0].verdict.probe);
+        driver.probe(false);
+        assert_eq!(driver.deadline(), Some(ms(700))); // one probe at a time: the timer, re-armed (section 7.3)
+        driver.now = ms(500);
+        driver.acknowledge(2, &[]);
+        assert_eq!(driver.decisions.len(), 1);
+        driver.send_new();
+        driver.now = ms(600);
+        driver.acknowledge(3, &[]);
+        assert_eq!(driver.decisions[1].verdict, Verdict::of(Signal::Loss));
+        assert_eq!(driver.decisions[1].lost, [0; 0]);
+    }
+
+    #[test]
+    fn section_7_4_2_a_probe_that_was_not_needed_claims_nothing() {
+        for with_dsack in [true, false] {
+            let mut driver = driver(&[100]);
+            driver.pass_until(ms(400));
+            driver.probe(false);
+            driver.now = ms(401);
+            driver.acknowledge(2, &[]); // the original's ACK was late
+            driver.now = ms(500);
+            if with_dsack {
+                driver.detector.on_spurious(ms(500), &driver.board);
+            } else {
+                driver.acknowledge(2, &[]); // a duplicate ACK without SACK
+            }
+            driver.send_new();
+            driver.now = ms(600);
+            driver.acknowledge(3, &[]);
+            assert_eq!(driver.decisions.len(), 1, "with DSACK: {with_dsack}");
+        }
+    }
+
+    #[test]
+    fn section_7_4_2_a_probe_of_new_data_claims_nothing() {
+        let mut driver = driver(&[100]);
+        driver.pass_until(ms(400));
+        driver.probe(true);
+        driver.now = ms(410);
+        driver.acknowledge(2, &[]);
+        driver.now = ms(500);
+        driver.acknowledge(3, &[]);
+        assert_eq!(driver.decisions.len(), 1);
+    }
+
+    /// A whole tail is lost: the probe's SACK reveals it without a timeout.
+    #[test]
+    fn a_probe_turns_a_lost_tail_into_a_recovery() {
+        let mut driver = Driver::of(&DetectionSpec::RackTlp(Parameters::default()), true);
+        let fate = |segment: u32, nth| (!(25..30).contains(&segment) || nth > 0).then_some(millis(100));
+        transfer(&mut driver, 30, 10, fate, 1_000);
+        let signals: Vec<Verdict> = driver.decisions.iter().map(|decision| decision.verdict).collect();
+        assert_eq!(signals, [Verdict { signal: Signal::None, probe: true }, Verdict::of(Signal::Loss)]);
+        assert_eq!(driver.decisions[1].lost, [25, 26, 27, 28]);
+    }
+
+    /// Section 6.3: at the retransmission timer the first segment is lost, and of the others those older than the RTT and the
+    /// reordering window; what was sent just before stays in flight.
+    #[test]
+    fn section_6_3_the_timer_spares_what_was_sent_lately() {
+        let mut driver = driver(&[100, 120]);
+        driver.pass_until(ms(320)); // the probe: 120 + 200
+        driver.probe(true);
+        driver.now = ms(590);
+        driver.send_new();
+        driver.pass_until(ms(620)); // the timer, re-armed with the probe: 320 + 300
+        assert_eq!((driver.decisions[1].at, &driver.decisions[1].lost[..]), (ms(620), &[1, 2, 3][..]));
+        assert_eq!(driver.decisions[1].verdict, Verdict::of(Signal::Timeout));
+    }
+}
