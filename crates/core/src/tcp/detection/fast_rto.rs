@@ -27,7 +27,8 @@ use std::collections::VecDeque;
 crate::parameters! {
     /// The constants of equations 4.1 to 4.3. The source gives none but the bound of 500 ms. The defaults suit two or three
     /// paths whose RTTs differ by a full queue: 60 and 180 ms in turn give 60 + 2.67 * 120 = 380 ms, and seven ACKs
-    /// of the short path in a row still leave 60 + 1.15 * 120 = 198 ms for the long one.
+    /// of the short path in a row still leave 60 + 1.15 * 120 = 198 ms for the long one. While the long path's queue is full its
+    /// ACKs come steadily, so that longer runs are rare.
     pub struct Parameters {
         /// How far RTTmin may rise per round trip, and the least distance of the timeout from it (gamma > 1, equations 4.1, 4.2).
         pub gamma: f64 = 1.5, in 1.000_001..=100.0;

@@ -282,6 +282,9 @@ impl LossDetector for RackTlp {
             if !self.detect(now, board, rtt) {
                 return Verdict::default();
             }
+            if expiry <= now {
+                board.restart_timer(now); // what this timer found is not left to the last resort in the same instant
+            }
             self.begin_recovery();
             return Verdict::of(Signal::Loss);
         }
@@ -368,6 +371,17 @@ mod tests {
         assert_eq!(driver.decisions[0].at, ms(225));
         assert_eq!(driver.decisions[0].lost, [1]);
         assert_eq!(driver.decisions[0].verdict, Verdict::of(Signal::Loss));
+    }
+
+    #[test]
+    fn a_loss_that_the_reordering_timer_finds_is_no_timeout_in_the_same_instant() {
+        let mut driver = driver(&[100, 110]);
+        driver.now = ms(210);
+        driver.acknowledge(1, &[(2, 3)]);
+        driver.now = ms(900); // both timers are due
+        driver.serve(ms(225));
+        assert_eq!(driver.decisions[0].verdict, Verdict::of(Signal::Loss));
+        assert!(driver.deadline() > Some(ms(900)));
     }
 
     #[test]
