@@ -24,11 +24,13 @@ pub enum Signal {
     /// Nothing for the congestion control to know.
     #[default]
     None,
-    /// Segments were lost; the sender reduces the window once per episode.
+    /// Segments were lost; the sender reduces the window once per episode. Nothing is marked if a probe has repaired the loss
+    /// (RFC 8985 section 7.4.2).
     Loss,
     /// Segments were lost that were sent after the last reduction: an episode of its own, even if that one goes on.
     NewLoss,
-    /// The retransmission timer expired: nothing is known of the path any more.
+    /// The retransmission timer expired: nothing is known of the path any more. The first segment is marked; with RACK, not all
+    /// that are in flight (RFC 8985 section 6.3).
     Timeout,
 }
 
@@ -60,7 +62,8 @@ pub trait LossDetector: Send {
     /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
-    /// The receiver reported a duplicate (DSACK): a retransmission was spurious.
+    /// The receiver reported a duplicate (DSACK): a retransmission was spurious. Called when its ACK is on the scoreboard, before
+    /// [`Self::on_ack`] for the same ACK.
     fn on_spurious(&mut self, _now: Time, _board: &Scoreboard) {}
 }
 
