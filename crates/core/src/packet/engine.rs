@@ -369,7 +369,7 @@ impl Simulation {
         if connection.sender.is_done() && state.end.is_some() {
             state.activity = Activity::Finished(Box::new(state.activity.tally()));
         } else if let Some(deadline) = connection.sender.deadline() {
-            self.timers.arm(flow * TIMERS_PER_FLOW + SENDER, deadline);
+            self.timers.arm(flow * TIMERS_PER_FLOW + SENDER, deadline.max(self.now));
         }
     }
 

@@ -99,6 +99,8 @@ pub struct Sender {
     /// The window was the limit when the sender last stopped sending.
     window_limited: bool,
     probe: bool,
+    /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)).
+    retransmit_now: bool,
     owns_recovery: bool,
     options: Options,
     /// A new round trip begins when a segment from here on is delivered.
@@ -151,6 +153,7 @@ impl Sender {
             receive_window: u32::try_from(stack.receive_window / u64::from(stack.mss)).unwrap_or(u32::MAX).max(1),
             window_limited: false,
             probe: false,
+            retransmit_now: false,
             options: Options {
                 sack: stack.sack,
                 f_rto: stack.f_rto,
@@ -348,10 +351,13 @@ impl Sender {
         self.counters.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
+        self.allow_undo();
+        if self.board.outstanding() == 0 {
+            return; // a probe had repaired the loss: there is nothing to recover
+        }
         let mut prr = ProportionalRateReduction::new(prior_in_flight);
         prr.on_ack(self.board.in_flight(), (self.congestion.cwnd() as u32).max(1), 0);
         self.recovery = Recovery::Fast { until: self.board.next(), prr };
-        self.allow_undo();
     }
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
@@ -364,6 +370,7 @@ impl Sender {
         self.congestion.on_congestion(&event, &self.rtt);
         self.rtt.back_off();
         self.board.restart_timer(now);
+        self.retransmit_now = true;
         let forward = if self.options.f_rto && !repeated { ForwardRto::Retransmitted } else { ForwardRto::Off };
         self.recovery = Recovery::Timeout { until: self.board.next(), forward };
         if !repeated {
@@ -535,6 +542,11 @@ impl Sender {
         }
         if self.probe {
             return self.send_probe(now);
+        }
+        if std::mem::take(&mut self.retransmit_now)
+            && let Some(segment) = self.board.next_lost()
+        {
+            return Some(self.send_again(now, segment));
         }
         if self.counted_in_flight() >= self.window() {
             self.window_limited = true;
