@@ -8,6 +8,9 @@ use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
 
+#[cfg(test)]
+mod bottleneck;
+pub mod cubic;
 pub mod newreno;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
@@ -70,5 +73,7 @@ crate::algorithm_registry! {
     pub enum CongestionSpec builds dyn CongestionControl from FlowContext {
         /// NewReno: slow start, additive increase, halving (RFC 5681, RFC 6582).
         NewReno = "newreno": newreno::NewReno,
+        /// CUBIC: a cubic function of the time since the last loss (RFC 9438).
+        Cubic = "cubic": cubic::Cubic,
     }
 }
