@@ -308,17 +308,17 @@ mod tests {
             }
         }
 
-        /// Mean window over `periods` of one loss in 1/p packets, after as many to settle.
-        fn average(&mut self, p: f64, periods: u32) -> f64 {
-            self.grow_to(average_window(0.4, 0.7, RTT.as_secs(), p));
+        /// Mean window over the second half of `periods`, each of 1/p packets and a loss, from a first loss at `start`.
+        fn average(&mut self, p: f64, start: f64, periods: u32) -> f64 {
+            self.grow_to(start);
             let mut measured = (0.0, Time::ZERO);
-            for period in 0..2 * periods {
-                if period == periods {
-                    measured.1 = self.now;
+            for period in 0..periods {
+                if period == periods / 2 {
+                    measured = (0.0, self.now);
                 }
                 self.congestion(CongestionKind::Loss);
                 (0..(1.0 / p) as u32).for_each(|_| self.ack(1));
-                measured.0 += if period >= periods { 1.0 / p } else { 0.0 };
+                measured.0 += 1.0 / p;
             }
             measured.0 / (self.now.since(measured.1).as_secs() / RTT.as_secs())
         }
@@ -336,24 +336,33 @@ mod tests {
         near(path.cubic.cwnd(), 1000.0 + 0.4 * 27.0, 2.0); // convex: C t^3 beyond, at most one RTT ahead
     }
 
+    const LONELY: Parameters = Parameters { c: 0.4, beta: 0.7, fast_convergence: false, reno_friendly: true };
+
     #[test]
     fn rfc9438_equation_5_average_window_within_5_percent() {
-        let lonely = Parameters { fast_convergence: false, ..Parameters::default() };
+        // The pull towards the fixed point is cubic too, hence weak near it: a start 30 % off is still felt after
+        // hundreds of losses, so the start is the model's W_max (appendix B: the average is (3 + beta) / 4 of it).
         for p in [1e-4, 3e-5, 1e-5] {
             let expected = average_window(0.4, 0.7, RTT.as_secs(), p);
-            near(Ideal::new(lonely).average(p, 20), expected, 0.05 * expected);
+            let w_max = expected * 4.0 / 3.7;
+            near(Ideal::new(LONELY).average(p, w_max, 40), expected, 0.05 * expected);
         }
+    }
+
+    #[test]
+    fn rfc9438_equation_5_is_approached_from_above_and_below() {
+        let expected = average_window(0.4, 0.7, RTT.as_secs(), 1e-4);
+        let w_max = expected * 4.0 / 3.7;
+        let unfriendly = Parameters { reno_friendly: false, ..LONELY };
+        near(Ideal::new(unfriendly).average(1e-4, 2.0 * w_max, 800), expected, 0.05 * expected);
+        near(Ideal::new(unfriendly).average(1e-4, 0.5 * w_max, 800), expected, 0.05 * expected);
     }
 
     #[test]
     fn rfc9438_equation_3_reno_friendly_average_window_within_5_percent() {
         // At p = 1e-3 and 0.1 s Reno's 38 exceed the cubic function's 33 (table 1).
-        let lonely = Parameters { fast_convergence: false, ..Parameters::default() };
         let expected = libm::sqrt(3.0 / 2.0 / 1e-3);
-        near(Ideal::new(lonely).average(1e-3, 200), expected, 0.05 * expected);
-        let unfriendly = Parameters { reno_friendly: false, ..lonely };
-        let cubic = average_window(0.4, 0.7, RTT.as_secs(), 1e-3);
-        near(Ideal::new(unfriendly).average(1e-3, 200), cubic, 0.05 * cubic);
+        near(Ideal::new(LONELY).average(1e-3, expected, 400), expected, 0.05 * expected);
     }
 
     #[test]
