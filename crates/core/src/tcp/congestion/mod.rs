@@ -8,6 +8,8 @@ use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
 
+pub mod bbr;
+mod bbr_model;
 #[cfg(test)]
 mod bottleneck;
 pub mod cubic;
@@ -75,5 +77,7 @@ crate::algorithm_registry! {
         NewReno = "newreno": newreno::NewReno,
         /// CUBIC: a cubic function of the time since the last loss (RFC 9438).
         Cubic = "cubic": cubic::Cubic,
+        /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
+        Bbr = "bbr": bbr::Bbr,
     }
 }
