@@ -204,7 +204,7 @@ impl CongestionControl for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bottleneck::{calls, check_calls, flow, rtt_estimate};
+    use super::super::bottleneck::{Bench, Path, calls, check_calls, flow, rtt_estimate};
     use super::*;
     use proptest::prelude::*;
 
@@ -443,6 +443,15 @@ mod tests {
         let grown = path.cubic.cwnd();
         path.cubic.undo();
         assert_eq!(path.cubic.cwnd(), grown);
+    }
+
+    #[test]
+    fn it_fills_a_path_with_a_queue_of_one_product() {
+        let path = Path { rate: 1000.0, delay: Duration::from_millis(50), buffer: 50.0, loss: 0.0 };
+        let mut bench = Bench::new(Cubic::new(Parameters::default(), flow(1)), path);
+        bench.run(5.0);
+        let goodput = bench.run(20.0).goodput;
+        assert!(goodput > 0.98 * path.rate, "{goodput}");
     }
 
     proptest! {

@@ -9,6 +9,7 @@ use crate::rng::Stream;
 use crate::units::{Duration, Rate};
 
 pub mod bbr;
+pub mod bbr3;
 mod bbr_model;
 #[cfg(test)]
 mod bottleneck;
@@ -79,5 +80,7 @@ crate::algorithm_registry! {
         Cubic = "cubic": cubic::Cubic,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
         Bbr = "bbr": bbr::Bbr,
+        /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
+        Bbr3 = "bbr3": bbr3::Bbr3,
     }
 }
