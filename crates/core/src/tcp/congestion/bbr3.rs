@@ -456,6 +456,7 @@ impl Bbr3 {
             return;
         }
         let in_flight = f64::from(ack.in_flight);
+        let go_down = self.mode == Mode::Up && self.is_time_to_go_down(in_flight, signals);
         match self.mode {
             Mode::Down | Mode::Cruise if self.is_time_to_probe() => self.start_refill(),
             Mode::Down
@@ -468,11 +469,9 @@ impl Bbr3 {
                 self.probe_sample = true;
                 self.start_up(signals);
             }
-            Mode::Up => {
-                if self.is_time_to_go_down(in_flight, signals) {
-                    self.previous_too_high = false;
-                    self.start_down();
-                }
+            Mode::Up if go_down => {
+                self.previous_too_high = false;
+                self.start_down();
             }
             _ => {}
         }

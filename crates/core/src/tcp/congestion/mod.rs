@@ -20,6 +20,9 @@ pub mod newreno;
 ///
 /// Windows are in segments. The sender calls `on_congestion` at most once per episode; during recovery it spreads the
 /// reduction to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Self::owns_recovery).
+///
+/// What one ACK brings about is told in this order: `undo` or `on_recovered`, then `on_congestion`, then `on_ack`, whose
+/// event already counts what the ACK made lost.
 pub trait CongestionControl: Send {
     /// An ACK arrived. Called for every ACK that delivers something or ends a round.
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate);
