@@ -2,9 +2,9 @@
 //! flight (Cardwell et al., "BBR: congestion-based congestion control", 2016).
 //!
 //! The sources are draft-cardwell-iccrg-bbr-congestion-control-00 ("draft") and Linux 6's net/ipv4/tcp_bbr.c ("Linux"),
-//! which is followed where the two differ: a minimum RTT is refreshed by a lower sample only, so that ProbeRTT comes every
-//! ten seconds; the first phase of ProbeBW is any but the draining one; and the window in recovery. Left out is Linux's
-//! detection of policers, which the draft does not have. The filters are exact where Linux approximates them.
+//! which is followed where the two differ: pacing 1 % below the bandwidth; a minimum RTT refreshed by a lower sample
+//! only, so that ProbeRTT comes every ten seconds; even windows; room for aggregation. Left out is Linux's detection of
+//! policers, which the draft does not have. The filters are exact where Linux approximates them.
 
 use super::bbr_model::{
     Aggregation, CWND_GAIN, FullPipe, HeldDown, MIN_PIPE_CWND, MIN_RTT_WINDOW, MaxFilter, PROBE_RTT_DURATION, Rounds,
@@ -42,7 +42,7 @@ const ONE_SEGMENT_QUANTUM: Rate = Rate(1_200_000);
 /// Quanta to have in flight above the product: in the sender's queue, its interface and the receiver (draft section 4.2.3).
 const QUANTA: f64 = 3.0;
 
-/// The phase of ProbeBW in which to start: any but the one that drains (Linux: bbr_reset_probe_bw_mode).
+/// The phase of ProbeBW in which to start: any but the one that drains (draft section 4.3.4.2).
 pub fn first_phase(draw_below_seven: u64) -> usize {
     (8 - draw_below_seven as usize) % PACING_GAINS.len()
 }
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_starts_probe_bw_in_any_phase_but_the_draining_one() {
+    fn draft_section_4_3_4_2_starts_in_any_phase_but_the_draining_one() {
         let phases: Vec<usize> = (0..7).map(first_phase).collect();
         assert_eq!(phases, [0, 7, 6, 5, 4, 3, 2]);
     }
