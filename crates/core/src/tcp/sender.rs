@@ -241,7 +241,7 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let prior_in_flight = self.board.in_flight();
         let prior_una = self.board.una();
-        let in_recovery = self.recovery != Recovery::Open;
+        let was_in_recovery = self.recovery != Recovery::Open;
         self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
         let advanced = self.board.una() > prior_una;
         let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
@@ -264,6 +264,9 @@ impl Sender {
         if advanced && self.undo_until.is_some() {
             self.detect_spurious_by_echo(ack, delivered.any_retransmitted);
         }
+        if was_in_recovery {
+            self.continue_recovery(advanced, duplicate);
+        }
         let round_start = delivered.newest.is_some_and(|(_, segment)| segment >= self.round_end);
         if round_start {
             self.round_end = self.board.next();
@@ -284,16 +287,13 @@ impl Sender {
             rtt: if rtt_is_clean { delivered.newest_rtt } else { None },
             rate,
             round_start,
-            in_recovery,
+            in_recovery: self.recovery != Recovery::Open,
             ecn_echo: ack.ecn_echo,
         };
         let marked_before = self.board.marked_lost();
         let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
         event.newly_lost = (self.board.marked_lost() - marked_before) as u32;
         self.apply(now, verdict, prior_in_flight, event.newly_lost);
-        if in_recovery {
-            self.continue_recovery(&event);
-        }
         if ack.ecn_echo {
             self.on_ecn_echo(now, prior_in_flight);
         }
@@ -301,7 +301,7 @@ impl Sender {
         event.in_recovery = self.recovery != Recovery::Open;
         if !matches!(self.recovery, Recovery::Fast { .. }) && self.is_window_limited(prior_in_flight) {
             // The ACK that ends recovery reports segments that were delivered during it.
-            event.growth = if in_recovery && !event.in_recovery { 0 } else { event.delivered };
+            event.growth = if was_in_recovery && !event.in_recovery { 0 } else { event.delivered };
         }
         if event.delivered > 0 {
             self.congestion.on_ack(&event, &self.rtt);
@@ -384,7 +384,7 @@ impl Sender {
         self.unreported_retransmits = 0;
     }
 
-    fn continue_recovery(&mut self, ack: &AckEvent) {
+    fn continue_recovery(&mut self, advanced: bool, duplicate: bool) {
         match self.recovery {
             Recovery::Open => {}
             Recovery::Fast { until, .. } => {
@@ -396,7 +396,7 @@ impl Sender {
                 if self.board.una() >= until {
                     self.end_recovery();
                 } else if forward != ForwardRto::Off {
-                    self.continue_forward_rto(until, forward, ack);
+                    self.continue_forward_rto(until, forward, advanced, duplicate);
                 }
             }
         }
@@ -408,16 +408,16 @@ impl Sender {
         self.congestion.on_recovered();
     }
 
-    fn continue_forward_rto(&mut self, until: u32, forward: ForwardRto, ack: &AckEvent) {
+    fn continue_forward_rto(&mut self, until: u32, forward: ForwardRto, advanced: bool, duplicate: bool) {
         let delivered = *self.board.last_delivered();
         let original_arrived = delivered.lowest_original.is_some_and(|segment| segment < until);
         let forward = if original_arrived {
             return self.undo(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
         } else if forward == ForwardRto::ProbingNew {
-            if ack.duplicate || delivered.count > 0 { ForwardRto::Off } else { forward } // step 3.a
-        } else if ack.advanced {
+            if duplicate || delivered.count > 0 { ForwardRto::Off } else { forward } // step 3.a
+        } else if advanced {
             ForwardRto::ProbingNew // step 2.b
-        } else if ack.duplicate {
+        } else if duplicate {
             ForwardRto::Off // step 2.a
         } else {
             forward
