@@ -40,7 +40,8 @@ _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Z
 
 
 def link_attributes(values: Mapping[str, object], source: str, element: str) -> dict[str, float]:
-    """The fields of a link from an edge's attributes; what is absent, ``None`` or blank is unknown, other names are passed over.
+    """The fields of a link from an edge's attributes; what is absent, ``None`` or blank is unknown, other names are
+    passed over.
 
     Raises:
         TopologyError: a value that is no number, has the wrong unit, or is out of range.
@@ -67,7 +68,8 @@ def plain_number(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     # float() also takes "1_000" and digits of other scripts, which no format here means
-    return number if not isinstance(value, str) or re.fullmatch(r"[ -~]*", value) and "_" not in value else None
+    strict = not isinstance(value, str) or (value.isascii() and "_" not in value)
+    return number if strict else None
 
 
 def _number(name: str, value: object) -> float | None:

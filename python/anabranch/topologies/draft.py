@@ -1,4 +1,5 @@
-"""What every reader fills in: nodes by identity and edges as a file has them. :meth:`Draft.topology` makes the topology.
+"""What every reader fills in: nodes by identity and edges as a file has them. :meth:`Draft.topology` makes the
+topology.
 
 Here, and only here, identities become names, an undirected edge becomes two links, and parallel edges become one.
 """
@@ -55,7 +56,9 @@ class Draft:
         ends = (self._key(source, f"{element}, source"), self._key(target, f"{element}, target"))
         for end, side in zip(ends, ("source", "target"), strict=True):
             if end not in self._names:
-                raise TopologyError(self.source, f"{element}, {side}", end, "there is no such node; name one that is listed")
+                raise TopologyError(
+                    self.source, f"{element}, {side}", end, "there is no such node; name one that is listed"
+                )
         element = f"{element} ({self._names[ends[0]]} -> {self._names[ends[1]]})"
         if ends[0] == ends[1]:
             raise TopologyError(self.source, element, None, "joins a node to itself; a link needs two different ends")
@@ -83,7 +86,13 @@ class Draft:
         nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
         links = (
             Link(
-                names[link.source], names[link.target], link.capacity_bps, link.delay_s, link.length_m, link.loss, link.cost
+                names[link.source],
+                names[link.target],
+                link.capacity_bps,
+                link.delay_s,
+                link.length_m,
+                link.loss,
+                link.cost,
             )
             for link in self._links
         )
@@ -131,8 +140,8 @@ class Draft:
 def draw_or_map(positions: Iterable[tuple[float, float]], geographical: bool | None = None) -> list[dict[str, float]]:
     """Positions (x, y) as longitudes and latitudes if that is what they can be, else as a drawing's coordinates.
 
-    Formats that do not say which they mean are taken to mean degrees if every position can be one; positions that are all
-    the same say nothing.
+    Formats that do not say which they mean are taken to mean degrees if every position can be one; positions that are
+    all the same say nothing.
     """
     points = list(positions)
     if len(points) > 1 and len(set(points)) == 1:

@@ -1,6 +1,7 @@
 """A topology: named nodes, and directed links with what is known of them.
 
-Units are SI and stand in the names; what a source does not say is ``None``, and the scenario decides what stands for it.
+Units are SI and stand in the names; what a source does not say is ``None``, and the scenario decides what stands for
+it.
 """
 
 import math
@@ -54,7 +55,9 @@ _COORDINATES = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node, on the Earth (degrees) or, where a source has none of that, on a drawing (``x`` to the right, ``y`` upwards)."""
+    """A node, on the Earth (degrees) or, where a source has none of that, on a drawing (``x`` to the right, ``y``
+    upwards).
+    """
 
     name: str
     latitude: float | None = None
@@ -78,10 +81,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Topology:
-    """Nodes and directed links, checked: at most one link each way between two nodes, none from a node to itself, all connected.
+    """Nodes and directed links, checked: at most one link each way between two nodes, none from a node to itself, all
+    connected.
 
-    A link without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings`` says
-    what a loader left out or changed; it does not count when topologies are compared.
+    A link without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings``
+    says what a loader left out or changed; it does not count when topologies are compared.
     """
 
     name: str
@@ -121,7 +125,9 @@ class Topology:
                     )
         for name, count in Counter(node.name for node in self.nodes).items():
             if count > 1:
-                raise TopologyError(self.name, "node", name, f"stands there {count} times; each node needs its own name")
+                raise TopologyError(
+                    self.name, "node", name, f"stands there {count} times; each node needs its own name"
+                )
 
     def _check_links(self) -> None:
         if not self.links:
@@ -153,7 +159,7 @@ class Topology:
                 self.name,
                 "links",
                 None,
-                f"the nodes fall into {len(parts)} parts that no link joins: {listed}{more}; join them, or keep one part",
+                f"the nodes fall into {len(parts)} parts that no link joins: {listed}{more}; join them or keep one part",
             )
 
 
@@ -194,13 +200,14 @@ def is_name(text: str) -> bool:
 
 
 def _with_length(link: Link, source: Node, target: Node) -> Link:
-    if link.length_m is not None or None in (source.latitude, source.longitude, target.latitude, target.longitude):
+    one, other = _on_earth(source), _on_earth(target)
+    if link.length_m is not None or one is None or other is None:
         return link
-    assert source.latitude is not None and source.longitude is not None  # for the type checker
-    assert target.latitude is not None and target.longitude is not None
-    return replace(
-        link, length_m=great_circle_m(source.latitude, source.longitude, target.latitude, target.longitude)
-    )
+    return replace(link, length_m=great_circle_m(*one, *other))
+
+
+def _on_earth(node: Node) -> tuple[float, float] | None:
+    return None if node.latitude is None or node.longitude is None else (node.latitude, node.longitude)
 
 
 def _check_numbers(source: str, element: str, holder: Node | Link, ranges: dict[str, Range]) -> None:

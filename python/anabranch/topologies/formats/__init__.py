@@ -1,7 +1,8 @@
 """One module for each file format, with a function ``read(data, source, name, directed)`` that returns a draft.
 
-``data`` is the whole file, ``source`` what errors call it, ``name`` the topology's name if the file has none, and ``directed``
-what the caller says of the edges (``None``: nothing). A format is registered by a line in :data:`FORMATS`.
+``data`` is the whole file, ``source`` what errors call it, ``name`` the topology's name if the file has none, and
+``directed`` what the caller says of the edges (``None``: nothing). A format is registered by a line in
+:data:`FORMATS`.
 """
 
 import re
@@ -30,7 +31,9 @@ FORMATS = {
     "gml": Format("GML", (".gml",), re.compile(rb"(^|\n)\s*graph\s*\[")),
     "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\s*\{")),
     "repetita": Format("REPETITA", (".graph",), re.compile(rb"\s*NODES\b")),
-    "csv_table": Format("CSV", (".csv",), re.compile(rb"[^\n]*\bsource\b[^\n]*\btarget\b|[^\n]*\btarget\b[^\n]*\bsource\b")),
+    "csv_table": Format(
+        "CSV", (".csv",), re.compile(rb"[^\n]*\bsource\b[^\n]*\btarget\b|[^\n]*\btarget\b[^\n]*\bsource\b")
+    ),
 }
 """Module of this package, and how its files are recognised."""
 
@@ -55,7 +58,9 @@ def agreed(own: bool, directed: bool | None, source: str) -> bool:
     """Whether edges are directed in a file that says so itself; the caller may not say otherwise."""
     if directed is not None and directed != own:
         says = "directed" if own else "undirected"
-        raise TopologyError(source, "directed", directed, f"the file itself says that its edges are {says}; change it there")
+        raise TopologyError(
+            source, "directed", directed, f"the file itself says that its edges are {says}; change it there"
+        )
     return own
 
 

@@ -1,7 +1,7 @@
 """CSV with a header row: ``source``, ``target`` and any of ``delay``, ``length``, ``loss``, ``capacity``, ``cost``.
 
-A row is an edge; nodes are those that rows name, in that order. Unless the caller says that edges are directed, each row is a
-link both ways.
+A row is an edge; nodes are those that rows name, in that order. Unless the caller says that edges are directed, each
+row is a link both ways.
 """
 
 import csv
@@ -28,7 +28,10 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
                 continue
             if len(row) != len(header):
                 raise TopologyError(
-                    source, f"line {rows.line_num}", ",".join(row), f"has {len(row)} fields; the header has {len(header)}"
+                    source,
+                    f"line {rows.line_num}",
+                    ",".join(row),
+                    f"has {len(row)} fields; the header has {len(header)}",
                 )
             values = dict(zip(header, row, strict=True))
             for end in _ENDS:

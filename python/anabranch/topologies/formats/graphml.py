@@ -1,7 +1,8 @@
 """GraphML, that of the Internet Topology Zoo too.
 
-networkx also reads GraphML, but takes a second node of one id and an edge to no node without a word, so the little that a
-topology needs of the format is read here. Of the Zoo's own attributes ``LinkSpeedRaw`` (bit/s) is the capacity.
+networkx also reads GraphML, but takes a second node of one id and an edge to no node without a word, so the little
+that a topology needs of the format is read here. Of the Zoo's own attributes ``LinkSpeedRaw`` (bit/s) is the
+capacity.
 """
 
 from xml.etree.ElementTree import Element
@@ -23,21 +24,25 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     default = graph.get("edgedefault")
     if default not in ("directed", "undirected"):
         raise TopologyError(source, "<graph>, edgedefault", default, 'must be "directed" or "undirected"')
-    title = _data(graph, keys, "graph").get("name") or name
+    title = str(_data(graph, keys, "graph").get("name", name))
     draft = Draft(source, title, agreed(default == "directed", directed, source), parallel=True)
     for number, node in enumerate(graph.iter("node"), 1):
         values = _data(node, keys, "node")
-        draft.node(_attribute(node, "id", f"<node> {number}", source), values.get("label") or values.get("name"), values)
+        draft.node(
+            _attribute(node, "id", f"<node> {number}", source), values.get("label") or values.get("name"), values
+        )
     for number, edge in enumerate(graph.iter("edge"), 1):
         element = f"<edge> {number}"
         own = edge.get("directed")
         if own is not None and (own == "true") != draft.directed:
-            raise TopologyError(source, f"{element}, directed", own, "differs from the graph's edgedefault; make all alike")
+            raise TopologyError(
+                source, f"{element}, directed", own, "differs from the graph's edgedefault; make all alike"
+            )
         values = _data(edge, keys, "edge")
         if "capacity" not in values and "LinkSpeedRaw" in values:
             values["capacity"] = values["LinkSpeedRaw"]
-        ends = (_attribute(edge, side, element, source) for side in ("source", "target"))
-        draft.link(*ends, values, element)
+        start, end = (_attribute(edge, side, element, source) for side in ("source", "target"))
+        draft.link(start, end, values, element)
     return draft
 
 

@@ -1,4 +1,5 @@
-"""Node-link JSON as TopoHub and networkx write it: nodes with ``id``, ``name`` and ``pos``, edges with ``source`` and ``target``.
+"""Node-link JSON as TopoHub and networkx write it: nodes with ``id``, ``name`` and ``pos``, edges with ``source`` and
+``target``.
 
 ``pos`` is [longitude, latitude] or a place on a drawing; TopoHub's ``dist`` is the length in kilometres.
 """
@@ -50,7 +51,9 @@ def from_document(
         parallel=_flag(top, "multigraph", source),
     )
     rows = [_mapping(node, source, f"nodes[{number}]") for number, node in enumerate(nodes)]
-    positions = {number: _position(row, source, number) for number, row in enumerate(rows) if row.get("pos") is not None}
+    positions = {
+        number: _position(row, source, number) for number, row in enumerate(rows) if row.get("pos") is not None
+    }
     places = dict(zip(positions, draw_or_map(positions.values(), geographical), strict=True))
     for number, row in enumerate(rows):
         if "id" not in row:
@@ -72,7 +75,7 @@ def _with_length(row: Mapping[str, Any], source: str, element: str) -> Mapping[s
     kilometres = plain_number(row["dist"])
     if kilometres is None:
         raise TopologyError(source, f"{element}, dist", row["dist"], "must be a number of kilometres")
-    return {**row, "length": kilometres * 1000}
+    return {**row, "length": round(kilometres * 1000, 3)}  # whole millimetres: no noise of binary fractions
 
 
 def _position(row: Mapping[str, Any], source: str, number: int) -> tuple[float, float]:

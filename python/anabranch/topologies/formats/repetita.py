@@ -11,20 +11,22 @@ from anabranch.topologies.formats import agreed, text
 _NODE = ("label", "x", "y")
 _EDGE = ("label", "src", "dest", "weight", "bw", "delay")
 _BPS = 1000
-_MICROSECOND = 1e-6
+_MICROSECONDS_PER_SECOND = 1_000_000
 
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     """Read the file; node names are the labels."""
-    lines = [
-        (number, line.split()) for number, line in enumerate(text(data, source).splitlines(), 1) if line.strip()
-    ]
+    lines = [(number, line.split()) for number, line in enumerate(text(data, source).splitlines(), 1) if line.strip()]
     nodes, rest = _section(lines, "NODES", _NODE, source)
     edges, rest = _section(rest, "EDGES", _EDGE, source)
     if rest:
-        raise TopologyError(source, f"line {rest[0][0]}", " ".join(rest[0][1]), "must not follow the edges that EDGES counts")
+        raise TopologyError(
+            source, f"line {rest[0][0]}", " ".join(rest[0][1]), "must not follow the edges that EDGES counts"
+        )
     draft = Draft(source, name, agreed(True, directed, source), parallel=True)
-    places = draw_or_map((_number(x, source, number, "x"), _number(y, source, number, "y")) for number, (_, x, y) in nodes)
+    places = draw_or_map(
+        (_number(x, source, number, "x"), _number(y, source, number, "y")) for number, (_, x, y) in nodes
+    )
     for index, ((_, (label, _, _)), place) in enumerate(zip(nodes, places, strict=True)):
         draft.node(index, label, place)
     for number, (_, start, end, weight, bandwidth, delay) in edges:
@@ -32,7 +34,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         values = {
             "cost": weight,
             "capacity": _number(bandwidth, source, number, "bw") * _BPS,
-            "delay": _number(delay, source, number, "delay") * _MICROSECOND,
+            "delay": _number(delay, source, number, "delay") / _MICROSECONDS_PER_SECOND,
         }
         draft.link(start, end, values, element)
     return draft
@@ -49,7 +51,9 @@ def _section(lines: Lines, keyword: str, columns: tuple[str, ...], source: str) 
     if head[0] != keyword or len(head) > 2:
         raise TopologyError(source, f"line {number}", " ".join(head), f"must be {keyword} and their number")
     if tuple(memo) != columns:
-        raise TopologyError(source, f"line {lines[1][0]}", " ".join(memo), f"must be the column names: {' '.join(columns)}")
+        raise TopologyError(
+            source, f"line {lines[1][0]}", " ".join(memo), f"must be the column names: {' '.join(columns)}"
+        )
     if len(head) == 2:
         if not head[1].isascii() or not head[1].isdigit() or len(head[1]) > 9:
             raise TopologyError(source, f"line {number}, {keyword}", head[1], "must be a whole number")
@@ -59,7 +63,9 @@ def _section(lines: Lines, keyword: str, columns: tuple[str, ...], source: str) 
         count = next(ends, len(lines) - 2)
     rows = lines[2 : 2 + count]
     if len(rows) < count:
-        raise TopologyError(source, f"line {number}, {keyword}", head[1], f"only {len(rows)} rows follow; say how many there are")
+        raise TopologyError(
+            source, f"line {number}, {keyword}", head[1], f"only {len(rows)} rows follow; say how many there are"
+        )
     for row, words in rows:
         if len(words) != len(columns):
             raise TopologyError(source, f"line {row}", " ".join(words), f"must have the columns {' '.join(columns)}")

@@ -1,8 +1,9 @@
 """SNDlib's XML network files (https://sndlib.put.poznan.pl).
 
-Coordinates x, y are longitude and latitude if the file says so, or a drawing's. A link's capacity is the pre-installed one,
-or that of its largest module; SNDlib leaves the unit open, and Mbit/s is what its instances use. Its cost is the routing
-cost, or the set-up cost. Whether links are directed stands in another file (the model), so the caller says it.
+Coordinates x, y are longitude and latitude if the file says so, or a drawing's. A link's capacity is the pre-
+installed one, or that of its largest module; SNDlib leaves the unit open, and Mbit/s is what its instances use. Its
+cost is the routing cost, or the set-up cost. Whether links are directed stands in another file (the model), so the
+caller says it.
 """
 
 import re
@@ -26,7 +27,9 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
             source, f"<{top.tag}>", None, "must be a <network> with a <networkStructure> of <nodes> and <links>"
         )
     axes = (
-        ("longitude", "latitude") if _GEOGRAPHICAL.fullmatch(nodes.get("coordinatesType", "geographical")) else ("x", "y")
+        ("longitude", "latitude")
+        if _GEOGRAPHICAL.fullmatch(nodes.get("coordinatesType", "geographical"))
+        else ("x", "y")
     )
     draft = Draft(source, name, bool(directed), parallel=True)
     for node in nodes.iter("node"):
@@ -41,9 +44,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
 
 def _attributes(link: Element, element: str, source: str) -> dict[str, object]:
     values: dict[str, object] = {name: content(link.find(name)) for name in ATTRIBUTES}
-    modules = [
-        _amount(capacity, element, source) for capacity in link.findall("additionalModules/addModule/capacity")
-    ]
+    modules = [_amount(capacity, element, source) for capacity in link.findall("additionalModules/addModule/capacity")]
     installed = _amount(link.find("preInstalledModule/capacity"), element, source)
     capacity = installed or max(modules, default=0)
     if values["capacity"] is None and capacity:

@@ -1,4 +1,6 @@
-"""XML for the readers that need it: parsed without entities, without a document type, and with names free of namespaces."""
+"""XML for the readers that need it: parsed without entities, without a document type, and with names free of
+namespaces.
+"""
 
 from xml.etree.ElementTree import Element, ParseError
 
@@ -20,7 +22,10 @@ def root(data: bytes, source: str) -> Element:
         top: Element = fromstring(data, forbid_dtd=True)
     except DefusedXmlException:
         raise TopologyError(
-            source, "document type", None, "declares a document type or entities, which are not read; remove the DOCTYPE"
+            source,
+            "document type",
+            None,
+            "declares a document type or entities, which are not read; remove the DOCTYPE",
         ) from None
     except ParseError as error:
         raise TopologyError(source, f"line {error.position[0]}", None, f"is not well-formed XML ({error})") from None
