@@ -40,8 +40,9 @@ _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Z
 
 
 def link_attributes(values: Mapping[str, object], source: str, element: str) -> dict[str, float]:
-    """The fields of a link from an edge's attributes; what is absent, ``None`` or blank is unknown, other names are
-    passed over.
+    """The fields of a link from an edge's attributes.
+
+    What is absent, ``None`` or blank is unknown; other names are passed over.
 
     Raises:
         TopologyError: a value that is no number, has the wrong unit, or is out of range.

@@ -1,6 +1,4 @@
-"""Topologies that need no file: the generators with their default parameters, and those of two papers with the papers'
-node names.
-"""
+"""Topologies that need no file: the generators with their defaults, and those of two papers with the papers' names."""
 
 from collections.abc import Callable
 
@@ -41,9 +39,7 @@ def nsfnet() -> Topology:
 
 
 def tcpbp10(delay_2_3_s: float = 0.0040) -> Topology:
-    """The ten-node testbed of the TCPBP paper, 1 Gbit/s links; the argument is the delay that the paper prints in two
-    ways.
-    """
+    """The ten-node testbed of the TCPBP paper, 1 Gbit/s links; the argument is the delay that it prints in two ways."""
     pairs = {ends: {"delay_s": delay, "loss": loss} for ends, (delay, loss) in _TCPBP10.items()}
     pairs[2, 3]["delay_s"] = delay_2_3_s
     return _numbered("tcpbp10", 10, pairs, _TCPBP10_BPS)

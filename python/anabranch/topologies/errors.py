@@ -7,9 +7,7 @@ class TopologyError(ValueError):
     """A topology that cannot be used: where it is from, which element, which value, and what would be right."""
 
     def __init__(self, source: str, element: str, value: object, expectation: str) -> None:
-        """``source`` is a file or a name, ``element`` a place in it, ``value`` what stands there (``None``: nothing to
-        show).
-        """
+        """``source`` is a file or a name, ``element`` a place in it, ``value`` what stands there, if anything."""
         self.source = source
         self.element = element
         self.value = value

@@ -1,7 +1,6 @@
-"""A topology as text that :func:`anabranch.topologies.load` reads back: all of it as GraphML and JSON, its links as
-CSV.
+"""A topology as text that :func:`anabranch.topologies.load` reads back.
 
-Numbers are written without units (seconds, metres, bit/s) and with all their digits, and every link is directed.
+GraphML and JSON hold all of it, CSV its links. Numbers are written without units (seconds, metres, bit/s) and with all their digits, and every link is directed.
 """
 
 import csv
@@ -55,9 +54,7 @@ def to_json(topology: Topology) -> str:
 
 
 def to_csv(topology: Topology) -> str:
-    """The links as CSV, to be read with ``directed=True``; where nodes are, and the topology's name, CSV does not
-    hold.
-    """
+    """The links as CSV, to be read with ``directed=True``; neither places of nodes nor the topology's name."""
     rows = [{"source": link.source, "target": link.target, **_attributes(link)} for link in topology.links]
     used = [name for name in ATTRIBUTES if any(name in row for row in rows)]
     text = io.StringIO()

@@ -37,8 +37,7 @@ def parallel(
     access_bps: int = 1_000_000_000,
     access_delay_s: float = 1e-3,
 ) -> Topology:
-    """Senders ``s1``... at ``left``, receivers ``d1``... at ``right``, and disjoint paths between the two over
-    ``p1``, ``p2``...
+    """Senders ``s1``... at ``left``, receivers ``d1``... at ``right``, and disjoint paths over ``p1``, ``p2``...
 
     The first path takes ``delay_s``, the last ``difference_s`` more, those between evenly between; ``delays_s`` gives
     each path's delay instead (and their number). Half of a path's delay lies before its middle node, half behind it.
@@ -86,8 +85,7 @@ def line(nodes: int = 3, rate_bps: int = 1_000_000_000, delay_s: float = 1e-3) -
 
 
 def fat_tree(k: int = 4, rate_bps: int = 10_000_000_000, delay_s: float = 10e-6) -> Topology:
-    """A fat tree of k-port switches (Al-Fares, Loukissas, Vahdat 2008, section 3): k pods, k^3/4 hosts, one rate
-    throughout.
+    """A fat tree of k-port switches: k pods, k^3/4 hosts, one rate throughout (Al-Fares et al. 2008, section 3).
 
     Core switches are ``c1``..., pod 1 has aggregation switches ``p1a1``..., edge switches ``p1e1``..., and hosts
     ``p1e1h1``...

@@ -39,9 +39,7 @@ def names() -> list[str]:
 
 
 def suggest(name: str) -> list[str]:
-    """Up to three known names that the name may have meant, the likeliest first; case and a missing group do not
-    matter.
-    """
+    """Up to three known names that may have been meant, the likeliest first; case and a missing group do not matter."""
     meant: dict[str, list[str]] = {}
     for full in names():
         for spelling in dict.fromkeys((full.lower(), full.rpartition("/")[2].lower())):

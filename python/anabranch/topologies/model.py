@@ -55,9 +55,7 @@ _COORDINATES = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node, on the Earth (degrees) or, where a source has none of that, on a drawing (``x`` to the right, ``y``
-    upwards).
-    """
+    """A node, on the Earth (degrees), or on a drawing (``x`` to the right, ``y`` upwards), or nowhere."""
 
     name: str
     latitude: float | None = None
@@ -81,10 +79,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Topology:
-    """Nodes and directed links, checked: at most one link each way between two nodes, none from a node to itself, all
-    connected.
+    """Nodes and directed links, checked.
 
-    A link without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings``
+    All nodes are connected, no link joins a node to itself, and two nodes have at most one link each way. A link without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings``
     says what a loader left out or changed; it does not count when topologies are compared.
     """
 
@@ -159,7 +156,7 @@ class Topology:
                 self.name,
                 "links",
                 None,
-                f"the nodes fall into {len(parts)} parts that no link joins: {listed}{more}; join them or keep one part",
+                f"leave {len(parts)} parts unconnected: {listed}{more}; join them or keep one part",
             )
 
 

@@ -1,4 +1,4 @@
-"""A drawing of a topology: one SVG, nodes where they are on the map or on their drawing, else where springs put them."""
+"""A drawing of a topology: one SVG, nodes where they are on the map or their drawing, else where springs put them."""
 
 import math
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
-"""Node-link JSON as TopoHub and networkx write it: nodes with ``id``, ``name`` and ``pos``, edges with ``source`` and
-``target``.
+"""Node-link JSON as TopoHub and networkx write it.
 
-``pos`` is [longitude, latitude] or a place on a drawing; TopoHub's ``dist`` is the length in kilometres.
+Nodes have ``id``, ``name`` and ``pos``, edges ``source`` and ``target``. ``pos`` is [longitude, latitude] or a place on a drawing; TopoHub's ``dist`` is the length in kilometres.
 """
 
 import json

@@ -1,6 +1,4 @@
-"""XML for the readers that need it: parsed without entities, without a document type, and with names free of
-namespaces.
-"""
+"""XML for the readers that need it: without entities, without a document type, and with names free of namespaces."""
 
 from xml.etree.ElementTree import Element, ParseError
 
