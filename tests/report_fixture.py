@@ -185,7 +185,7 @@ def _flows(
             "cwnd_segments": draw.uniform(20, 90, count),
             "reordered_segments": (sent * (0.3 if sprayed else 0.0)).astype(np.uint64),
             "reordering_extent_max": pl.Series([12 if sprayed else 0] * count, dtype=pl.UInt32),
-            "reordering_extent_mean": [3.4 if sprayed else None] * count,
+            "reordering_extent_mean": pl.Series([3.4 if sprayed else None] * count, dtype=pl.Float64),
         }
     ).with_columns(pl.col("end_s", "fct_s").fill_nan(None))
 

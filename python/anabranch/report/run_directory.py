@@ -140,7 +140,7 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
     rows = []
     for index, source in enumerate(sources):
         for run in source.manifest["runs"]:
-            chosen = {key: _text(run["variant"].get(key)) for key in keys}
+            chosen = {key: text(run["variant"].get(key)) for key in keys}
             values = ({"run directory": source.name} if several else {}) | chosen
             variant = variants.setdefault(
                 (index, tuple(chosen.values())), Variant(len(variants), index, values)
@@ -156,7 +156,8 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
     return list(variants.values()), pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
+    """A matrix value as a text."""
     if value is None:
         return "–"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
