@@ -161,12 +161,28 @@ def _panels(
         pl.col("time_s").round(3),
         *((pl.col(part) * measure.factor).round_sig_figs(4) for part in ("value", "low", "high")),
     )
+    spread = not rows.filter(pl.col("low") < pl.col("high")).is_empty()
+    parts = ["time_s", "value", *(["low", "high"] if spread else [])]
+    names = [name for name in rows.columns if name in ("panel", "stack", "series")]
+    # A row a line with arrays, which Vega takes apart: names are long, and would be repeated with every point.
+    packed = rows.group_by(names, maintain_order=True).agg(parts)
     x = alt.X("time_s:Q", title="Time, s", axis=alt.Axis(tickCount=4), scale=alt.Scale(nice=False))
+    y_axis = alt.Axis(tickCount=4)
     base = alt.Chart().encode(x=x, color=colour, detail="series:N")
-    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title=measure.axis, axis=alt.Axis(tickCount=4)), y2="high:Q")
-    mean = base.mark_line(strokeWidth=1.5).encode(y=alt.Y("value:Q", title=measure.axis), tooltip="series:N", **line)
-    return alt.layer(band, mean, data=_data(rows)).properties(width=200, height=110).facet(
-        facet=alt.Facet("panel:N", title=None, sort=list(panels), header=alt.Header(labelLimit=220)), columns=columns
+    mean = base.mark_line(strokeWidth=1.5).encode(
+        y=alt.Y("value:Q", title=measure.axis, axis=y_axis), tooltip="series:N", **line
+    )
+    layers = [mean]
+    if spread:
+        low = alt.Y("low:Q", title=measure.axis, axis=y_axis)
+        layers.insert(0, base.mark_area(opacity=0.2).encode(y=low, y2="high:Q"))
+    return (
+        alt.layer(*layers, data=_data(packed))
+        .properties(width=200, height=110)
+        .facet(
+            facet=alt.Facet("panel:N", title=None, sort=list(panels), header=alt.Header(labelLimit=220)), columns=columns
+        )
+        .transform_flatten(parts)
     )
 
 
@@ -287,6 +303,7 @@ def link_map(
         strokeWidth=alt.StrokeWidth("load:Q", scale=alt.Scale(domain=[0, 1], range=[1, 6], clamp=True), legend=None),
         tooltip=tooltip,
     )
+    arrow_colour = alt.Color("load:Q", scale=alt.Scale(domain=[0, 1], range=_LOAD_COLOURS, clamp=True), legend=None)
     arrows = (
         load.transform_filter("datum.load > 0.005")
         .mark_point(shape="triangle", filled=True, opacity=1)
@@ -294,7 +311,7 @@ def link_map(
             x="arrow_x:Q",
             y="arrow_y:Q",
             angle=alt.Angle("angle:Q", scale=None),
-            color=colour,
+            color=arrow_colour,
             size=alt.Size("load:Q", scale=alt.Scale(domain=[0, 1], range=[45, 190], clamp=True), legend=None),
             tooltip=tooltip,
         )
@@ -344,12 +361,26 @@ def _map_links(
 
 def three_digits(value: float | None) -> str:
     """A number with three significant digits, or a dash for an unknown one."""
+    return digits(value, 3)
+
+
+def digits(value: float | None, significant: int) -> str:
+    """A number with so many significant digits, whole digits always, or a dash for an unknown one."""
     if value is None or value != value:
         return "–"
-    if value == 0 or abs(value) >= 100:
-        return f"{value:,.0f}"
-    text = f"{value:.3g}"
-    return f"{value:.1e}" if "e" in text else text
+    if value == 0:
+        return "0"
+    decimals = max(significant - 1 - math.floor(math.log10(abs(value))), 0)
+    return f"{value:,.{decimals}f}" if decimals <= 6 else f"{value:.1e}"
+
+
+def with_interval(value: float, half: float | None) -> str:
+    """A value of three significant digits, and the half width of its interval to the same decimal."""
+    text = three_digits(value)
+    if half is None or "e" in text:
+        return text if half is None else f"{text} ± {three_digits(half)}"
+    decimals = len(text.partition(".")[2])
+    return f"{value:,.{decimals}f} ± {half:,.{decimals}f}"
 
 
 def _significant(value: float | None, digits: int = 4) -> float | None:

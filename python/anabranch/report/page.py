@@ -12,6 +12,7 @@ from typing import Any
 
 import altair as alt
 import jinja2
+import markupsafe
 import polars as pl
 import tomlkit
 import vl_convert
@@ -105,7 +106,7 @@ def render(run_directories: Sequence[Path]) -> str:
         links=_link_table(runs, links),
         several=len(runs.sources) > 1,
         seeds=max(summary["runs"].to_list()),
-        libraries=jinja2.utils.markupsafe.Markup(libraries),
+        libraries=markupsafe.Markup(libraries),
         style=_text_of(environment, "report.css"),
         script=_text_of(environment, "report.js"),
     )
@@ -114,7 +115,7 @@ def render(run_directories: Sequence[Path]) -> str:
 def _text_of(environment: jinja2.Environment, name: str) -> Any:
     """A style sheet or script of ours, to go in as it is."""
     assert environment.loader is not None
-    return jinja2.utils.markupsafe.Markup(environment.loader.get_source(environment, name)[0])
+    return markupsafe.Markup(environment.loader.get_source(environment, name)[0])
 
 
 def _stacks(runs: Runs) -> list[str]:
@@ -166,7 +167,7 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         ("Seeds" if len(seeds) > 1 else "Seed", _ranges(seeds)),
         ("Variants", sum(variant.source == index for variant in runs.variants)),
         ("Runs", len(manifest["runs"])),
-        ("Packet-hops", f"{hops:,}"),
+        ("Packet-hops", _magnitude(hops)),
     ]
     keys = manifest["keys"]
     return {
@@ -176,7 +177,7 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         "command": shlex.join(str(word) for word in manifest["command"]),
         "scenario": _scenario_text(manifest["scenario"]),
         "scenario_hash": manifest["scenario_hash"],
-        "keys": keys,
+        "matrix_keys": keys,
         "runs": [
             {
                 **run,
@@ -197,6 +198,14 @@ def _scenario_text(scenario: Mapping[str, Any]) -> str:
         return json.dumps(scenario, indent=2, ensure_ascii=False)
 
 
+def _magnitude(count: int) -> str:
+    """``12.8 million`` for 12838158."""
+    for size, name in ((10**12, " trillion"), (10**9, " billion"), (10**6, " million")):
+        if count >= size:
+            return three_digits(count / size) + name
+    return f"{count:,}"
+
+
 def _ranges(numbers: Sequence[int]) -> str:
     """``1–3, 7`` for 1, 2, 3, 7."""
     parts = []
@@ -206,20 +215,27 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(parts)
 
 
-def _answer(summary: pl.DataFrame) -> list[tuple[str, str]]:
-    """The best and the worst group, each as its name and what it reached."""
-    known = summary.drop_nulls("goodput_bps").sort("goodput_bps", descending=True, maintain_order=True)
-    if known.is_empty():
-        return []
-    shown = chart.rate("goodput_bps", "Goodput", _largest(known["goodput_bps"]))
+def _answer(summary: pl.DataFrame) -> dict[str, Any] | None:
+    """The best and the worst group, each as its name and what it reached, and who may be as good as the best."""
+    known = summary.drop_nulls("goodput_bps").sort("goodput_bps", descending=True, maintain_order=True).to_dicts()
+    if not known:
+        return None
+    shown = chart.rate("goodput_bps", "Goodput", known[0]["goodput_bps"])
 
     def say(row: Mapping[str, Any]) -> tuple[str, str]:
         half = row["goodput_interval_bps"]
-        interval = "" if half is None else f" ± {three_digits(half * shown.factor)}"
-        return row["label"], f"{three_digits(row['goodput_bps'] * shown.factor)}{interval} {shown.unit}"
+        value = chart.with_interval(row["goodput_bps"] * shown.factor, None if half is None else half * shown.factor)
+        return row["label"], f"{value} {shown.unit}"
 
-    rows = known.to_dicts()
-    return [say(rows[0])] + ([say(rows[-1])] if len(rows) > 1 else [])
+    best, *others = known
+    half = best["goodput_interval_bps"]
+    equal = [] if half is None else [
+        row["label"]
+        for row in others
+        if row["goodput_interval_bps"] is not None
+        and row["goodput_bps"] + row["goodput_interval_bps"] >= best["goodput_bps"] - half
+    ]
+    return {"best": say(best), "worst": say(others[-1]) if others else None, "equal": equal}
 
 
 def _bars(runs: Runs, summary: pl.DataFrame, by: Sequence[str], stacks: Sequence[str]) -> Figure:
@@ -238,6 +254,8 @@ def _bars(runs: Runs, summary: pl.DataFrame, by: Sequence[str], stacks: Sequence
     layout = {"kind": "single", "aspect": 0.34, "least": 260, "most": 380, "legend": _longest(stacks)}
     if not upright:
         layout |= {"height": 17 * shown.height + 60}
+    else:
+        layout |= {"bars": shown.height}
     return Figure("goodput", "Goodput", caption, bars.to_dict(), layout)
 
 
@@ -298,7 +316,7 @@ def _over_time(runs: Runs, links: pl.DataFrame, stacks: Sequence[str]) -> list[F
             )
             name = measure.column.rsplit("_", 1)[0].replace("_", "-")
             layout_here = {**layout, "legend": _longest(stacks)}
-            figures.append(Figure(f"time-{name}", measure.title, caption, drawing.to_dict(), layout_here))
+            figures.append(Figure(f"time-{name}", measure.axis, caption, drawing.to_dict(), layout_here))
     if runs.link_series is not None:
         names = _busiest(runs, links)
         samples = runs.link_series.filter(pl.col("variant") < MOST_PANELS)
@@ -310,7 +328,7 @@ def _over_time(runs: Runs, links: pl.DataFrame, stacks: Sequence[str]) -> list[F
             )
             caption = "Packets waiting or in transmission; band: least and most of the seeds." + omitted
             layout_here = {**layout, "legend": _longest(names["series"].to_list())}
-            figures.append(Figure("time-queue", "Queue of the busiest links", caption, drawing.to_dict(), layout_here))
+            figures.append(Figure("time-queue", "Queue of the busiest links, packets", caption, drawing.to_dict(), layout_here))
     return figures
 
 
@@ -329,10 +347,10 @@ def _band_caption(flows: pl.DataFrame) -> str:
 
 
 def _busiest(runs: Runs, links: pl.DataFrame) -> pl.DataFrame:
-    """The links of the highest utilisation in any variant; among equals, those of the longest queueing delay."""
+    """The links of the highest utilisation in any variant; of those about as busy, the ones of the longest queueing delay."""
     ranked = (
         links.group_by(["source", "link", "src", "dst"], maintain_order=True)
-        .agg(pl.col("utilisation").max().round(2), pl.col("queue_delay_mean_s").max())
+        .agg(pl.col("utilisation").max().round(1), pl.col("queue_delay_mean_s").max())
         .sort(["utilisation", "queue_delay_mean_s"], descending=True, nulls_last=True, maintain_order=True)
         .with_columns(series=pl.format("{} → {}", "src", "dst"))
     )
@@ -397,7 +415,7 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
             shown.unit,
             "Half the width of the 95 % confidence interval of that mean (Student's t over seeds); unknown with one seed.",
             _get("goodput_interval_bps", shown.factor),
-            three_digits,
+            lambda value: chart.digits(value, 2),
         ),
     ]
     if _largest(summary["flows"]) > 1:
@@ -431,7 +449,7 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
             _get("spurious_ratio", 100),
             three_digits,
         ),
-        Column("Timeouts", "a run", "Retransmission timeouts, mean over the seeds.", _get("timeouts"), three_digits),
+        Column("Timeouts", "a run", "Retransmission timeouts, mean over the seeds.", _get("timeouts"), _tenths),
         Column("Smoothed RTT", "ms", "SRTT (RFC 6298) at the end, mean over flows and seeds.", _get("srtt_s", 1e3), three_digits),
         Column("Reordered", "%", "Segments that arrived after one sent later.", _get("reordered_ratio", 100), three_digits),
         Column(
@@ -482,6 +500,10 @@ def _get(name: str, factor: float | None = None) -> Callable[[Mapping[str, Any]]
         return found if factor is None or found is None else found * factor
 
     return value
+
+
+def _tenths(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}"
 
 
 def _count(value: float | None) -> str:

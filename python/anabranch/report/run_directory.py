@@ -189,7 +189,7 @@ def _series(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.LazyFram
 def _attach(frame: pl.LazyFrame, source: int, runs: pl.DataFrame) -> pl.LazyFrame:
     """Give the rows of a table of one run directory their variant."""
     return frame.with_columns(pl.col("run").cast(pl.UInt32), source=pl.lit(source, pl.UInt32)).join(
-        runs.lazy(), on=["source", "run"], how="inner"
+        runs.lazy(), on=["source", "run"], how="inner", maintain_order="left"
     )
 
 

@@ -9,7 +9,7 @@ function configuration(width, layout) {
     view: { stroke: null },
     axis: { labelFontSize: 11, titleFontSize: 11, titleFontWeight: 400, labelColor: "#566373", titleColor: "#566373", gridColor: "#e8ebef", domainColor: "#dde2e8", tickColor: "#dde2e8", tickSize: 4 },
     axisX: { grid: false },
-    header: { labelFontSize: 12, labelFontWeight: 600, labelPadding: 4 },
+    header: { labelFontWeight: 600, labelPadding: 4 },
     legend: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 400, columns: Math.max(1, Math.floor(width / (layout.legend * 7 + 30))), offset: 10 },
     facet: { spacing: 16 },
   };
@@ -21,14 +21,22 @@ function fit(specification, layout, width) {
     fitted.autosize = { type: "fit", contains: "padding" };
     fitted.width = width;
     fitted.height = layout.height ?? Math.min(layout.most, Math.max(layout.least, width * layout.aspect));
+    if ((width - 60) / layout.bars < 36) {
+      // Too narrow for the numbers side by side: they stand upright.
+      const text = fitted.layer.find(layer => layer.mark.type === "text");
+      Object.assign(text.mark, { angle: 270, align: "left", baseline: "middle", dx: 5, dy: 0, fontSize: 10 });
+    }
   } else if (layout.kind === "map") {
-    fitted.width = Math.min(width - 12, 900 / Math.max(layout.aspect, 0.5));
+    fitted.width = Math.min(width - 12, 580 / layout.aspect);
     fitted.height = Math.round(fitted.width * layout.aspect);
   } else {
-    const axis = 64, gap = 16;
+    const axis = 48, gap = 16;
     const columns = Math.max(1, Math.min(layout.columns, Math.floor((width - axis + gap) / (layout.least + gap))));
     fitted.columns = columns;
     fitted.spec.width = Math.floor((width - axis - (columns - 1) * gap) / columns);
+    Object.assign(fitted.facet.header, { labelLimit: fitted.spec.width + gap - 4, labelFontSize: fitted.spec.width < 200 ? 10 : 12 });
+    // The heading above the chart names the measure.
+    for (const layer of fitted.spec.layer ?? [fitted.spec]) layer.encoding.y.title = null;
     fitted.spec.height = Math.round(Math.min(layout.tallest, Math.max(90, fitted.spec.width * layout.aspect)));
   }
   fitted.config = configuration(width, layout);
@@ -46,8 +54,10 @@ async function draw(chart) {
   // The chosen variant outlives a redrawing.
   const variant = chart.layout.kind === "map" ? chart.view?.signal("variant") : undefined;
   chart.view?.finalize();
+  chart.element.previousElementSibling.replaceChildren();
   const { view } = await vegaEmbed(chart.element, fit(chart.specification, chart.layout, width), {
     renderer: "svg",
+    bind: chart.element.previousElementSibling,
     actions: { export: true, source: false, compiled: false, editor: false },
     downloadFileName: chart.element.dataset.chart,
   });
