@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,9 @@ def write_run_directory(
         draw = np.random.default_rng([run, seed])
         level = _LEVELS.get(stack, (5.0, 6.0, 7.0))[min(list(routings).index(routing), 2)]
         goodput = np.maximum(level * (1 + 0.03 * draw.standard_normal(flows)), 0.1) * 1e6 / flows
-        flow_frames.append(_flows(draw, run, seed, stack, routing, goodput, sized, duration_s, source, destination, traffic))
+        flow_frames.append(
+            _flows(draw, run, seed, stack, routing, goodput, sized, duration_s, source, destination, traffic)
+        )
         link_frames.append(_links(draw, run, seed, directed, list(routings).index(routing), level))
         if sample_s is not None:
             _series(directory / "series", draw, run, flow_frames[-1], link_frames[-1], sample_s, duration_s)
@@ -106,7 +108,9 @@ def write_run_directory(
         "topology": {"from": "topozoo/Abilene", "capacity": "10Mbps"},
         "routing": {"ospf": {"metric": "hop-count"}},
         "stacks": {stack: {"preset": "newreno"} for stack in stacks},
-        "traffic": [{"from": source, "to": destination, "bulk": True, "stack": list(stacks), "routing": list(routings)}],
+        "traffic": [
+            {"from": source, "to": destination, "bulk": True, "stack": list(stacks), "routing": list(routings)}
+        ],
         "run": {"duration": f"{duration_s:g}s", "warm_up": "5s", "seeds": seeds},
     }
     manifest = {
@@ -193,10 +197,11 @@ def _flows(
 def _links(
     draw: np.random.Generator, run: int, seed: int, directed: list[tuple[str, str]], routing: int, level: float
 ) -> pl.DataFrame:
-    used = {*zip(NORTH, NORTH[1:], strict=False)} | ({*zip(SOUTH, SOUTH[1:], strict=False)} if routing else set())
+    used = {*pairwise(NORTH)} | ({*pairwise(SOUTH)} if routing else set())
     load = min(level * 1.04 / (20 if routing else 10), 1.0)
     utilisation = [
-        load * draw.uniform(0.97, 1.0) if pair in used else load / 30 if pair[::-1] in used else 0.0 for pair in directed
+        load * draw.uniform(0.97, 1.0) if pair in used else load / 30 if pair[::-1] in used else 0.0
+        for pair in directed
     ]
     first = [pair[0] == NORTH[0] and pair in used for pair in directed]
     count = len(directed)

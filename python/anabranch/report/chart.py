@@ -1,8 +1,8 @@
 """The charts of a report, from polars frames, for a notebook as well.
 
-Every function returns an Altair chart without configuration, so that charts can be combined. A stack has the same colour
-in all of them, if they get the same list of stacks. Columns may have any name: what a chart needs of them is copied to
-columns of its own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
+Every function returns an Altair chart without configuration, so that charts can be combined. A stack has the same
+colour in all of them, if they get the same list of stacks. Columns may have any name: what a chart needs of them is
+copied to columns of its own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
 """
 
 from __future__ import annotations
@@ -85,12 +85,11 @@ def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequenc
     group, offset, value, end = ("x", "xOffset", "y", "y2") if upright else ("y", "yOffset", "x", "x2")
     along, within, across = (alt.X, alt.XOffset, alt.Y) if upright else (alt.Y, alt.YOffset, alt.X)
     axis = alt.Axis(labelAngle=0, labelExpr="split(datum.label, ' · ')")
-    base = alt.Chart(_data(rows)).encode(
-        **{
-            group: along("x:N", title=x_title, sort=None, axis=axis),
-            offset: within("stack:N", sort=list(stacks)),
-        }
-    )
+    place: dict[str, Any] = {
+        group: along("x:N", title=x_title, sort=None, axis=axis),
+        offset: within("stack:N", sort=list(stacks)),
+    }
+    base = alt.Chart(_data(rows)).encode(**place)
     tooltip = [
         alt.Tooltip("stack:N", title="stack"),
         alt.Tooltip("x:N", title=x_title or "variant"),
@@ -99,20 +98,27 @@ def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequenc
         alt.Tooltip("runs:Q", title="runs"),
     ]
     colour = alt.Color("stack:N", scale=stack_scale(stacks), legend=_legend("Stack"))
-    bars = base.mark_bar(cornerRadiusEnd=2).encode(
-        **{value: across("mean:Q", title=shown.axis)}, color=colour, tooltip=tooltip
-    )
+    length: dict[str, Any] = {value: across("mean:Q", title=shown.axis)}
+    bars = base.mark_bar(cornerRadiusEnd=2).encode(**length, color=colour, tooltip=tooltip)
     known = alt.datum.half != None  # noqa: E711 - builds a Vega expression
-    interval = {value: across("low:Q", title=shown.axis), end: "high:Q"}
+    interval: dict[str, Any] = {value: across("low:Q", title=shown.axis), end: "high:Q"}
     intervals = base.transform_filter(known).mark_rule(strokeWidth=1.5).encode(**interval, tooltip=tooltip)
+    beyond: dict[str, Any] = {value: "end:Q"}
+    beside: dict[str, Any] = {"dy": -7} if upright else {"dx": 5, "align": "left"}
     ends = base.transform_calculate(end="max(datum.mean, datum.high)")
-    place = {"dy": -7} if upright else {"dx": 5, "align": "left"}
-    labels = ends.mark_text(fontSize=11, **place).encode(**{value: "end:Q"}, text="text:N")
-    return alt.layer(bars, intervals, labels).properties(width=640, height=300 if upright else 17 * rows.height)
+    labels = ends.mark_text(fontSize=11, **beside).encode(**beyond, text="text:N")
+    drawing = _layered([bars, intervals, labels])
+    return drawing.properties(width=640, height=300 if upright else 17 * rows.height)
 
 
 def time_series(
-    series: pl.DataFrame, measure: Measure, *, panel: str, panels: Sequence[str], stacks: Sequence[str], columns: int = 4
+    series: pl.DataFrame,
+    measure: Measure,
+    *,
+    panel: str,
+    panels: Sequence[str],
+    stacks: Sequence[str],
+    columns: int = 4,
 ) -> alt.FacetChart:
     """Small multiples of a measure over time, a panel for each variant, all with the same axes.
 
@@ -176,14 +182,8 @@ def _panels(
     if spread:
         low = alt.Y("low:Q", title=measure.axis, axis=y_axis)
         layers.insert(0, base.mark_area(opacity=0.2).encode(y=low, y2="high:Q"))
-    return (
-        alt.layer(*layers, data=_data(packed))
-        .properties(width=200, height=110)
-        .facet(
-            facet=alt.Facet("panel:N", title=None, sort=list(panels), header=alt.Header(labelLimit=220)), columns=columns
-        )
-        .transform_flatten(parts)
-    )
+    small = _layered(layers).properties(width=200, height=110)
+    return _faceted(small, packed, panels, columns).transform_flatten([*parts])
 
 
 def distributions(
@@ -216,8 +216,8 @@ def distributions(
     rows = pl.concat(parts).with_columns(pl.col("value", "share").round_sig_figs(4))
     least, most = _least(rows["value"]), _largest(rows["value"])
     wide = least > 0 and most > 30 * least
-    return (
-        alt.Chart(_data(rows))
+    small = (
+        alt.Chart()
         .mark_line(interpolate="step-after", strokeWidth=1.8)
         .encode(
             x=alt.X(
@@ -231,8 +231,8 @@ def distributions(
             tooltip=["stack:N"],
         )
         .properties(width=280, height=180)
-        .facet(facet=alt.Facet("panel:N", title=None, sort=list(panels), header=alt.Header(labelLimit=300)), columns=columns)
     )
+    return _faceted(small, rows, panels, columns)
 
 
 def link_map(
@@ -259,9 +259,7 @@ def link_map(
     chosen = alt.param(
         name="variant",
         value=0,
-        bind=alt.binding_select(
-            options=list(range(len(variants))), labels=list(variants.values()), name="Variant "
-        ),
+        bind=alt.binding_select(options=list(range(len(variants))), labels=list(variants.values()), name="Variant "),
     )
     load = alt.Chart(_data_of(_map_links(links, places, list(variants)))).transform_calculate(
         # 3.5 pixels to the right, whatever the width of the map.
@@ -273,11 +271,16 @@ def link_map(
         arrow_x="datum.x1 * 0.4 + datum.x2 * 0.6",
         arrow_y="datum.y1 * 0.4 + datum.y2 * 0.6",
         load="datum.u[variant]",
+        # Under another name: Vega-Lite would merge the legends of width and colour into one of symbols.
+        size="datum.u[variant]",
         throughput="datum.u[variant] * datum.capacity",
         drops="datum.d[variant]",
         queue="datum.q[variant]",
     )
-    x_scale, y_scale = alt.Scale(domain=frame_x, nice=False, zero=False), alt.Scale(domain=frame_y, nice=False, zero=False)
+    x_scale, y_scale = (
+        alt.Scale(domain=frame_x, nice=False, zero=False),
+        alt.Scale(domain=frame_y, nice=False, zero=False),
+    )
     colour = alt.Color(
         "load:Q",
         scale=alt.Scale(domain=[0, 1], range=_LOAD_COLOURS, clamp=True),
@@ -300,10 +303,9 @@ def link_map(
         x2="x2:Q",
         y2="y2:Q",
         color=colour,
-        strokeWidth=alt.StrokeWidth("load:Q", scale=alt.Scale(domain=[0, 1], range=[1, 6], clamp=True), legend=None),
+        strokeWidth=alt.StrokeWidth("size:Q", scale=alt.Scale(domain=[0, 1], range=[1, 6], clamp=True), legend=None),
         tooltip=tooltip,
     )
-    arrow_colour = alt.Color("load:Q", scale=alt.Scale(domain=[0, 1], range=_LOAD_COLOURS, clamp=True), legend=None)
     arrows = (
         load.transform_filter("datum.load > 0.005")
         .mark_point(shape="triangle", filled=True, opacity=1)
@@ -311,8 +313,8 @@ def link_map(
             x="arrow_x:Q",
             y="arrow_y:Q",
             angle=alt.Angle("angle:Q", scale=None),
-            color=arrow_colour,
-            size=alt.Size("load:Q", scale=alt.Scale(domain=[0, 1], range=[45, 190], clamp=True), legend=None),
+            color=colour,
+            size=alt.Size("size:Q", scale=alt.Scale(domain=[0, 1], range=[45, 190], clamp=True), legend=None),
             tooltip=tooltip,
         )
     )
@@ -324,7 +326,7 @@ def link_map(
     if few:
         layers.append(dots.mark_text(dy=-11, fontSize=11).encode(text="name:N"))
     height = width * (frame_y[1] - frame_y[0]) / span
-    return alt.layer(*layers).add_params(chosen).properties(width=width, height=round(height))
+    return _layered(layers).add_params(chosen).properties(width=width, height=round(height))
 
 
 def _map_links(
@@ -397,8 +399,28 @@ def _least(values: pl.Series) -> float:
 
 def _legend(title: str) -> alt.Legend:
     return alt.Legend(
-        title=title, orient="top", symbolType="square", symbolOpacity=1, symbolStrokeWidth=0, symbolDash=[1, 0], labelLimit=260
+        title=title,
+        orient="top",
+        symbolType="square",
+        symbolOpacity=1,
+        symbolStrokeWidth=0,
+        symbolDash=[1, 0],
+        labelLimit=260,
     )
+
+
+def _layered(charts: list[alt.Chart]) -> alt.LayerChart:
+    layered = alt.layer(*charts)
+    # `alt.layer` lifts what all layers share, and returns a facet only for layers that are facets.
+    assert isinstance(layered, alt.LayerChart)
+    return layered
+
+
+def _faceted(
+    small: alt.Chart | alt.LayerChart, rows: pl.DataFrame, panels: Sequence[str], columns: int
+) -> alt.FacetChart:
+    facet = alt.Facet("panel:N", title=None, sort=list(panels), header=alt.Header(labelLimit=300))
+    return alt.FacetChart(spec=small, facet=facet, columns=columns, data=_data(rows))
 
 
 def _data(frame: pl.DataFrame) -> alt.InlineData:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import jinja2
 import markupsafe
 import polars as pl
@@ -93,7 +92,7 @@ def render(run_directories: Sequence[Path]) -> str:
         undefined=jinja2.StrictUndefined,
     )
     # The sources of Vega, Vega-Lite and vega-embed, once for all charts.
-    libraries = vl_convert.javascript_bundle()
+    libraries = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return environment.get_template("report.html.j2").render(
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[_facts(source, index, runs) for index, source in enumerate(runs.sources)],
@@ -229,12 +228,16 @@ def _answer(summary: pl.DataFrame) -> dict[str, Any] | None:
 
     best, *others = known
     half = best["goodput_interval_bps"]
-    equal = [] if half is None else [
-        row["label"]
-        for row in others
-        if row["goodput_interval_bps"] is not None
-        and row["goodput_bps"] + row["goodput_interval_bps"] >= best["goodput_bps"] - half
-    ]
+    equal = (
+        []
+        if half is None
+        else [
+            row["label"]
+            for row in others
+            if row["goodput_interval_bps"] is not None
+            and row["goodput_bps"] + row["goodput_interval_bps"] >= best["goodput_bps"] - half
+        ]
+    )
     return {"best": say(best), "worst": say(others[-1]) if others else None, "equal": equal}
 
 
@@ -249,7 +252,11 @@ def _bars(runs: Runs, summary: pl.DataFrame, by: Sequence[str], stacks: Sequence
     caption = (
         ("Payload delivered in order per second" + (", all flows of the group together" if flows > 1 else ""))
         + (", mean over the seeds. Lines: 95 % confidence interval." if _largest(summary["runs"]) > 1 else ".")
-        + (f" The first {MOST_BARS} of {summary.height} groups; the table has all." if summary.height > MOST_BARS else "")
+        + (
+            f" The first {MOST_BARS} of {summary.height} groups; the table has all."
+            if summary.height > MOST_BARS
+            else ""
+        )
     )
     layout = {"kind": "single", "aspect": 0.34, "least": 260, "most": 380, "legend": _longest(stacks)}
     if not upright:
@@ -274,7 +281,7 @@ def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
             Figure(
                 f"map-{index}",
                 source.name if len(runs.sources) > 1 else "",
-                "Colour and width: share of the link's capacity in use, mean over the whole of all runs of the variant. "
+                "Colour and width: share of the link's capacity in use, mean over all runs of the variant. "
                 "Traffic keeps to the right: each direction is drawn on its own side, with an arrow. "
                 "Point at a link for its numbers."
                 + (f" The first {most} of {len(variants)} variants." if len(variants) > most else ""),
@@ -311,9 +318,7 @@ def _over_time(runs: Runs, links: pl.DataFrame, stacks: Sequence[str]) -> list[F
         ]:
             if thinned.filter(pl.col("measure") == measure.column).is_empty():
                 continue
-            drawing = chart.time_series(
-                thinned, measure, panel="panel", panels=panels, stacks=stacks, columns=columns
-            )
+            drawing = chart.time_series(thinned, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
             name = measure.column.rsplit("_", 1)[0].replace("_", "-")
             layout_here = {**layout, "legend": _longest(stacks)}
             figures.append(Figure(f"time-{name}", measure.axis, caption, drawing.to_dict(), layout_here))
@@ -328,7 +333,9 @@ def _over_time(runs: Runs, links: pl.DataFrame, stacks: Sequence[str]) -> list[F
             )
             caption = "Packets waiting or in transmission; band: least and most of the seeds." + omitted
             layout_here = {**layout, "legend": _longest(names["series"].to_list())}
-            figures.append(Figure("time-queue", "Queue of the busiest links, packets", caption, drawing.to_dict(), layout_here))
+            figures.append(
+                Figure("time-queue", "Queue of the busiest links, packets", caption, drawing.to_dict(), layout_here)
+            )
     return figures
 
 
@@ -347,7 +354,7 @@ def _band_caption(flows: pl.DataFrame) -> str:
 
 
 def _busiest(runs: Runs, links: pl.DataFrame) -> pl.DataFrame:
-    """The links of the highest utilisation in any variant; of those about as busy, the ones of the longest queueing delay."""
+    """The links of the highest utilisation in any variant; of those about as busy, the ones with the longest queues."""
     ranked = (
         links.group_by(["source", "link", "src", "dst"], maintain_order=True)
         .agg(pl.col("utilisation").max().round(1), pl.col("queue_delay_mean_s").max())
@@ -362,14 +369,24 @@ def _distributions(runs: Runs, stacks: Sequence[str]) -> list[Figure]:
     groups = [variant.values for variant in runs.variants]
     stack_keys = _stack_keys(runs, runs.flows)
     names = [
-        " · ".join(value for key, value in values.items() if key not in stack_keys) or "all traffic" for values in groups
+        " · ".join(value for key, value in values.items() if key not in stack_keys) or "all traffic"
+        for values in groups
     ]
     panels = list(dict.fromkeys(names))[:MOST_PANELS]
-    flows = runs.flows.with_columns(panel=pl.col("variant").replace_strict(dict(enumerate(names)), return_dtype=pl.String))
+    flows = runs.flows.with_columns(
+        panel=pl.col("variant").replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+    )
     flows = flows.filter(pl.col("panel").is_in(panels))
     omitted = f" The first {MOST_PANELS} of {len(set(names))} panels." if len(set(names)) > MOST_PANELS else ""
     columns = min(3, len(panels))
-    layout = {"kind": "panels", "columns": columns, "least": 210, "aspect": 0.6, "tallest": 240, "legend": _longest(stacks)}
+    layout = {
+        "kind": "panels",
+        "columns": columns,
+        "least": 210,
+        "aspect": 0.6,
+        "tallest": 240,
+        "legend": _longest(stacks),
+    }
     figures = []
     completed = flows.drop_nulls("fct_s")
     if completed.height >= LEAST_COMPLETED:
@@ -396,8 +413,14 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
 
     shown = chart.rate("goodput_bps", "Goodput", _largest(summary["goodput_bps"]))
     single = chart.rate("flow_goodput_bps", "per flow", _largest(summary["flow_goodput_bps"]))
-    columns = [Column("Stack", "", "Transport stack: congestion control, loss detection and ACK policy.", _get("stack"))]
-    columns += [Column(key, "", "A value of the scenario's matrix.", matrix_value(key)) for key in runs.keys if key not in stack_keys]
+    columns = [
+        Column("Stack", "", "Transport stack: congestion control, loss detection and ACK policy.", _get("stack"))
+    ]
+    columns += [
+        Column(key, "", "A value of the scenario's matrix.", matrix_value(key))
+        for key in runs.keys
+        if key not in stack_keys
+    ]
     columns += [Column(name.capitalize(), "", f"The flows' {name}.", _get(name)) for name in by[2:]]
     columns += [
         Column("Runs", "", "Number of runs, one a seed.", _get("runs"), _count),
@@ -411,9 +434,9 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
             three_digits,
         ),
         Column(
-            "± 95 %",
+            "±\u00a095\u00a0%",
             shown.unit,
-            "Half the width of the 95 % confidence interval of that mean (Student's t over seeds); unknown with one seed.",
+            "Half the width of the 95 % confidence interval of that mean (Student's t); unknown with one seed.",
             _get("goodput_interval_bps", shown.factor),
             lambda value: chart.digits(value, 2),
         ),
@@ -450,8 +473,16 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
             three_digits,
         ),
         Column("Timeouts", "a run", "Retransmission timeouts, mean over the seeds.", _get("timeouts"), _tenths),
-        Column("Smoothed RTT", "ms", "SRTT (RFC 6298) at the end, mean over flows and seeds.", _get("srtt_s", 1e3), three_digits),
-        Column("Reordered", "%", "Segments that arrived after one sent later.", _get("reordered_ratio", 100), three_digits),
+        Column(
+            "Smoothed RTT",
+            "ms",
+            "SRTT (RFC 6298) at the end, mean over flows and seeds.",
+            _get("srtt_s", 1e3),
+            three_digits,
+        ),
+        Column(
+            "Reordered", "%", "Segments that arrived after one sent later.", _get("reordered_ratio", 100), three_digits
+        ),
         Column(
             "Extent, most",
             "segments",
@@ -459,7 +490,13 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
             _get("reordering_extent_max"),
             _count,
         ),
-        Column("Extent, mean", "segments", "Its mean over reordered segments.", _get("reordering_extent_mean"), three_digits),
+        Column(
+            "Extent, mean",
+            "segments",
+            "Its mean over reordered segments.",
+            _get("reordering_extent_mean"),
+            three_digits,
+        ),
     ]
     rows = summary.head(MOST_ROWS_OF_TABLE).to_dicts()
     note = f"The first {MOST_ROWS_OF_TABLE} of {summary.height} rows." if summary.height > MOST_ROWS_OF_TABLE else ""
@@ -471,14 +508,32 @@ def _link_table(runs: Runs, links: pl.DataFrame) -> Table:
     capacity = chart.rate("capacity_bps", "Capacity", _largest(links["capacity_bps"]))
     columns = [
         Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]]),
-        Column("Link", "", "From and to: a direction is a link of its own.", lambda row: f"{row['src']} → {row['dst']}"),
-        Column("Capacity", capacity.unit, "Rate of the transmitter.", _get("capacity_bps", capacity.factor), three_digits),
+        Column(
+            "Link", "", "From and to: a direction is a link of its own.", lambda row: f"{row['src']} → {row['dst']}"
+        ),
+        Column(
+            "Capacity", capacity.unit, "Rate of the transmitter.", _get("capacity_bps", capacity.factor), three_digits
+        ),
         Column("Delay", "ms", "Propagation delay.", _get("delay_s", 1e3), three_digits),
-        Column("Utilisation", "%", "Share of the capacity in use, headers included.", _get("utilisation", 100), three_digits),
+        Column(
+            "Utilisation",
+            "%",
+            "Share of the capacity in use, headers included.",
+            _get("utilisation", 100),
+            three_digits,
+        ),
         Column("Packets", "a run", "Packets transmitted.", _get("packets"), _count),
         Column("Queueing", "ms", "Mean time that a packet waited.", _get("queue_delay_mean_s", 1e3), three_digits),
-        Column("Longest queue", "packets", "The most packets in the queue, of any seed.", _get("queue_max_packets"), _count),
-        Column("Dropped", "%", "Packets refused by the queue, of those that came.", _get("queue_drop_ratio", 100), three_digits),
+        Column(
+            "Longest queue", "packets", "The most packets in the queue, of any seed.", _get("queue_max_packets"), _count
+        ),
+        Column(
+            "Dropped",
+            "%",
+            "Packets refused by the queue, of those that came.",
+            _get("queue_drop_ratio", 100),
+            three_digits,
+        ),
         Column("Lost", "%", "Packets that the wire lost, of those transmitted.", _get("loss_ratio", 100), three_digits),
         Column("Marked", "a run", "Packets marked with congestion experienced (ECN).", _get("marks"), _count),
     ]

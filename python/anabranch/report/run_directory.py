@@ -142,9 +142,7 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
         for run in source.manifest["runs"]:
             chosen = {key: text(run["variant"].get(key)) for key in keys}
             values = ({"run directory": source.name} if several else {}) | chosen
-            variant = variants.setdefault(
-                (index, tuple(chosen.values())), Variant(len(variants), index, values)
-            )
+            variant = variants.setdefault((index, tuple(chosen.values())), Variant(len(variants), index, values))
             rows.append((index, run["run"], variant.index, run["simulated_s"], source.warm_up_s))
     schema = {
         "source": pl.UInt32,

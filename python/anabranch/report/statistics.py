@@ -120,11 +120,13 @@ def link_summary(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def cumulative_distribution(values: pl.Series, points: int = 200) -> pl.DataFrame:
-    """The empirical distribution function: ``value`` and ``share`` of the values at or below it, at most so many rows."""
+    """The empirical distribution function: ``value``, and ``share`` of the values at or below it; at most so many rows."""
     ordered = values.drop_nulls().sort()
     count = len(ordered)
     if count == 0:
         return pl.DataFrame(schema={"value": pl.Float64, "share": pl.Float64})
     wanted = min(points, count)
     ranks = [math.ceil(count * step / wanted) for step in range(1, wanted + 1)]
-    return pl.DataFrame({"value": ordered.gather([rank - 1 for rank in ranks]), "share": [rank / count for rank in ranks]})
+    return pl.DataFrame(
+        {"value": ordered.gather([rank - 1 for rank in ranks]), "share": [rank / count for rank in ranks]}
+    )

@@ -10,13 +10,14 @@ function configuration(width, layout) {
     axis: { labelFontSize: 11, titleFontSize: 11, titleFontWeight: 400, labelColor: "#566373", titleColor: "#566373", gridColor: "#e8ebef", domainColor: "#dde2e8", tickColor: "#dde2e8", tickSize: 4 },
     axisX: { grid: false },
     header: { labelFontWeight: 600, labelPadding: 4 },
-    legend: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 400, columns: Math.max(1, Math.floor(width / (layout.legend * 7 + 30))), offset: 10 },
+    legend: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 400, columns: Math.max(1, Math.floor(width / (layout.legend * 7 + 30))) },
     facet: { spacing: 16 },
   };
 }
 
 function fit(specification, layout, width) {
   const fitted = structuredClone(specification);
+  let headroom = 10;
   if (layout.kind === "single") {
     fitted.autosize = { type: "fit", contains: "padding" };
     fitted.width = width;
@@ -25,10 +26,12 @@ function fit(specification, layout, width) {
       // Too narrow for the numbers side by side: they stand upright.
       const text = fitted.layer.find(layer => layer.mark.type === "text");
       Object.assign(text.mark, { angle: 270, align: "left", baseline: "middle", dx: 5, dy: 0, fontSize: 10 });
+      headroom = 26;
     }
   } else if (layout.kind === "map") {
     fitted.width = Math.min(width - 12, 580 / layout.aspect);
     fitted.height = Math.round(fitted.width * layout.aspect);
+    if (fitted.width < 500) for (const layer of fitted.layer) if (layer.mark.type === "text") layer.mark.fontSize = 9;
   } else {
     const axis = 48, gap = 16;
     const columns = Math.max(1, Math.min(layout.columns, Math.floor((width - axis + gap) / (layout.least + gap))));
@@ -40,6 +43,7 @@ function fit(specification, layout, width) {
     fitted.spec.height = Math.round(Math.min(layout.tallest, Math.max(90, fitted.spec.width * layout.aspect)));
   }
   fitted.config = configuration(width, layout);
+  fitted.config.legend.offset = headroom;
   return fitted;
 }
 
@@ -111,6 +115,7 @@ for (const select of document.querySelectorAll("select[data-table]")) {
   const show = () => rows.forEach(row => { row.hidden = row.dataset.group !== select.value; });
   select.addEventListener("change", show);
   select.closest(".pick").hidden = false;
+  document.getElementById(select.dataset.table).classList.add("picked");
   show();
 }
 
