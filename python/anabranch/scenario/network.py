@@ -1,10 +1,11 @@
 """The network of a scenario: where the topology comes from, what its links are like, and what happens to them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
 from anabranch import units
+from anabranch.scenario.generators import Generate
 from anabranch.scenario.table import (
     Count,
     Duration,
@@ -40,7 +41,7 @@ class DelayFromLength(Table):
 
 
 Delay = Annotated[
-    Annotated[Duration, Tag("<text>")] | Annotated[DelayFromLength, Tag("<table>")],
+    Annotated[PositiveDuration, Tag("<text>")] | Annotated[DelayFromLength, Tag("<table>")],
     by_kind('a duration such as "5ms" or a table such as { speed = "2e8 m/s", plus = "1ms" }'),
 ]
 
@@ -159,7 +160,7 @@ class InlineLink(Table):
     target: str
     directed: bool = False
     capacity: Rate | None = None
-    delay: Duration | None = None
+    delay: PositiveDuration | None = None
     length: Length | None = None
     loss: Ratio | None = None
     cost: float | None = Field(None, gt=0, allow_inf_nan=False)
@@ -180,7 +181,7 @@ class TopologySection(Table):
     """Where the nodes and links come from, and what links have of which the topology says nothing."""
 
     from_: str | None = Field(None, alias="from", min_length=1, description="A TopoHub name, a file, or a built-in.")
-    generate: dict[str, Any] | None = Field(None, description="A generator: kind and its parameters.")
+    generate: Generate | None = Field(None, description="A generator, by its kind, and its parameters.")
     nodes: list[InlineNode] | None = None
     links: list[InlineLink] | None = None
     capacity: Rate | None = Field(None, description="Of links without a capacity of their own.")

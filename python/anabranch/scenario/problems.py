@@ -38,9 +38,9 @@ class ScenarioError(ValueError):
 
     def __init__(self, problems: Sequence[Problem], source: str = "scenario", text: str | None = None) -> None:
         """Join the problems with the name of the file and, where the text is known, the line."""
-        self.problems = list(problems)
         self.source = source
         lines = line_numbers(text) if text is not None else {}
+        self.problems = sorted(problems, key=lambda problem: _line(problem.path, lines) or 0)
         self.lines = [_line(problem.path, lines) for problem in self.problems]
         super().__init__("\n".join(self._format(*pair) for pair in zip(self.problems, self.lines, strict=True)))
 
@@ -180,7 +180,11 @@ def _message(detail: Any) -> str:
         if isinstance(value, str):
             return f"must be one of {', '.join(allowed)}" + _close(value, allowed)
         return f"must be one of {', '.join(allowed)}"
-    message = str(detail["msg"]).replace("Input should be", "must be").replace("dictionary or object to extract fields from", "table")
+    if kind in ("too_short", "too_long"):
+        bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
+        return f"must have {bound} entries, not {context['actual_length']}"
+    message = str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
+    message = message.replace("Input should be", "must be").replace("dictionary or object to extract fields from", "table")
     message = message.replace("a valid dictionary or instance of", "a table of").replace("valid ", "")
     return message.replace("string", "text").replace("boolean", "true or false").replace("dictionary", "table")
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from anabranch import units
 from anabranch.scenario.problems import MISSING, Path, Problem, suggest
-from anabranch.scenario.stacks import PRESETS
+from anabranch.scenario.stacks import PRESETS, preset_stack
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.variant import IMPLICIT_ROUTINGS, Variant
 
@@ -106,9 +106,9 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
             yield Problem((*path, "stack"), f"no such stack; {suggest(stack, known)}", stack)
         elif stack not in variant.stacks:
             try:
-                variant.all_stacks()
-            except ValueError:
-                yield Problem((*path, "stack"), f'this build lacks an algorithm of the preset "{stack}"', stack)
+                preset_stack(stack)
+            except ValueError as error:
+                yield Problem((*path, "stack"), str(error), stack)
     routing, routings = variant.routing_of(entry), {*variant.routing, *IMPLICIT_ROUTINGS}
     if routing is None:
         yield Problem((*path, "routing"), f"is missing; {suggest('', routings)}", MISSING)

@@ -138,7 +138,15 @@ class Stack(Table):
         )
 
 
+def preset_stack(name: str) -> Stack:
+    """The stack of a preset; :class:`ValueError` if this build lacks one of its algorithms."""
+    base = PRESETS[name]
+    for kind, algorithm in (("congestion", base.congestion), ("detection", base.detection), ("ack", base.ack)):
+        _named(kind, algorithm)
+    return Stack.model_validate({"preset": name})
+
+
 def _named(kind: str, name: str) -> Algorithm:
     if (kind, name) not in _MODELS:
-        raise ValueError(f'this build has no {kind} "{name}"')
+        raise ValueError(f'this build has no {kind} "{name}"; it has {", ".join(n for k, n in _MODELS if k == kind)}')
     return _MODELS[kind, name](name=name)

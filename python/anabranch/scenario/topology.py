@@ -39,18 +39,19 @@ class Resolver:
         return topology, problems
 
     def _load(self, section: TopologySection) -> tuple["Topology | None", list[Problem]]:
+        if section.generate is not None:
+            try:
+                return section.generate.make(), []
+            except ValueError as error:
+                return None, [Problem(("topology", "generate"), str(error), section.generate.model_dump(exclude_unset=True))]
         from anabranch import topologies
 
+        assert section.from_ is not None
+        file = self._directory / section.from_
         try:
-            if section.generate is not None:
-                return topologies.generate(section.generate), []
-            assert section.from_ is not None
-            file = self._directory / section.from_
             return topologies.load(str(file) if file.is_file() else section.from_), []
         except (ValueError, OSError) as error:
-            key = "generate" if section.generate is not None else "from"
-            value = section.generate if section.generate is not None else section.from_
-            return None, [Problem(("topology", key), str(error), value)]
+            return None, [Problem(("topology", "from"), str(error), section.from_)]
 
 
 def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]:
@@ -69,7 +70,7 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
         for key, end in (("source", link.source), ("target", link.target)):
             if section.nodes is not None and end not in named:
                 problems.append(Problem((*path, key), f"no such node; {suggest(end, named)}", end))
-            named.setdefault(end, Node(end, None, None))
+            named.setdefault(end, Node(end))
         for source, target in ((link.source, link.target), (link.target, link.source))[: 1 if link.directed else 2]:
             links.append(
                 Link(
@@ -84,7 +85,10 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
             )
     if problems:
         return None, problems
-    return Topology("inline", tuple(named.values()), tuple(links)), []
+    try:
+        return Topology("inline", tuple(named.values()), tuple(links)), []
+    except ValueError as error:
+        return None, [Problem(("topology", "links"), str(error))]
 
 
 def _complete(section: TopologySection, topology: "Topology") -> list[Problem]:

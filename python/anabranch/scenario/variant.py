@@ -7,7 +7,7 @@ from pydantic import Field, Tag, model_validator
 from anabranch import units
 from anabranch.scenario.network import Event, Impairment, TopologySection
 from anabranch.scenario.routing import Routing
-from anabranch.scenario.stacks import PRESETS, Stack
+from anabranch.scenario.stacks import PRESETS, Stack, preset_stack
 from anabranch.scenario.table import Count, Duration, LinkName, PositiveDuration, Table, by_kind
 from anabranch.scenario.traffic import Traffic
 
@@ -67,7 +67,7 @@ class Variant(Table):
     def all_stacks(self) -> dict[str, Stack]:
         """The stacks that traffic uses or the scenario defines, with the presets named in traffic."""
         named = [entry.stack for entry in self.traffic if entry.stack in PRESETS and entry.stack not in self.stacks]
-        return self.stacks | {name: Stack.model_validate({"preset": name}) for name in dict.fromkeys(named) if name}
+        return self.stacks | {name: preset_stack(name) for name in dict.fromkeys(named) if name}
 
     def all_routings(self) -> dict[str, Routing]:
         """The routings that the scenario defines, and the implicit ones."""
