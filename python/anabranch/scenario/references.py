@@ -61,8 +61,9 @@ class _Network:
 def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
     for name, routing in variant.routing.items():
         path = ("routing", name)
-        if routing.acks is not None and routing.acks not in variant.all_routings():
-            message = f"no such routing; {suggest(routing.acks, variant.all_routings())}"
+        known = {*variant.routing, *IMPLICIT_ROUTINGS}
+        if routing.acks is not None and routing.acks not in known:
+            message = f"no such routing; {suggest(routing.acks, known)}"
             yield Problem((*path, "acks"), message, routing.acks)
         if not isinstance(routing.paths, list):
             continue

@@ -70,8 +70,9 @@ class Variant(Table):
         return self.stacks | {name: preset_stack(name) for name in dict.fromkeys(named) if name}
 
     def all_routings(self) -> dict[str, Routing]:
-        """The routings that the scenario defines, and the implicit ones."""
-        return self.routing | {name: value for name, value in IMPLICIT_ROUTINGS.items() if name not in self.routing}
+        """The routings that the scenario defines, and the implicit ones that it uses."""
+        used = {self.routing_of(entry) for entry in self.traffic} | {routing.acks for routing in self.routing.values()}
+        return {name: value for name, value in IMPLICIT_ROUTINGS.items() if name in used} | self.routing
 
     def stack_of(self, traffic: Traffic) -> str | None:
         """The name of the stack of a traffic group; the only one defined if it names none, ``None`` if that is unclear."""
