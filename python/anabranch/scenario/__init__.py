@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import tomlkit
 from pydantic import ValidationError
-from tomlkit.exceptions import ParseError, TOMLKitError
+from tomlkit.exceptions import TOMLKitError
 
 from anabranch.scenario import references, walk
-from anabranch.scenario.problems import MISSING, Problem, ScenarioError, format_path, from_validation
+from anabranch.scenario.problems import Problem, ScenarioError, format_path, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
 
@@ -76,8 +76,11 @@ class Scenario:
             raise ScenarioError(problems, source, text)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Scenario":
-        """Read a TOML file. :class:`ScenarioError` holds all problems, also those of the file itself."""
+    def load(cls, path: str | Path, values: Mapping[str, str] | None = None) -> "Scenario":
+        """Read a TOML file, with other ``values`` at some keys (:meth:`with_values`).
+
+        :class:`ScenarioError` holds all problems, also those of the file itself.
+        """
         path = Path(path)
         try:
             text = path.read_bytes().decode()
@@ -85,6 +88,8 @@ class Scenario:
             raise ScenarioError([Problem((), f"cannot be read: {error.strerror or error}")], str(path)) from None
         except UnicodeDecodeError as error:
             raise ScenarioError([Problem((), f"is not UTF-8 text (byte {error.start})")], str(path)) from None
+        if values:
+            text = _with_values(text, values, str(path))
         return cls.from_toml(text, source=str(path), directory=path.parent)
 
     @classmethod
@@ -105,13 +110,8 @@ class Scenario:
 
         A value is TOML where it can be read as such, otherwise a text.
         """
-        try:
-            document = tomlkit.parse(self.to_toml())
-        except (ParseError, TOMLKitError) as error:
-            raise ScenarioError([Problem((), f"is not TOML: {error}")], self.source) from None
-        for key, value in settings.items():
-            _set(document, key, value, self.source)
-        return type(self).from_toml(tomlkit.dumps(document), source=self.source, directory=self.directory)
+        text = _with_values(self.to_toml(), settings, self.source)
+        return type(self).from_toml(text, source=self.source, directory=self.directory)
 
     @property
     def title(self) -> str:
@@ -204,6 +204,16 @@ def _label(value: Any) -> Any:
 _STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
 
 
+def _with_values(text: str, settings: Mapping[str, str], source: str) -> str:
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ScenarioError([Problem((), f"is not TOML: {error}")], source) from None
+    for key, value in settings.items():
+        _set(document, key, value, source)
+    return tomlkit.dumps(document)
+
+
 def _set(document: Any, key: str, value: str, source: str) -> None:
     steps: list[str | int] = []
     position = 0
@@ -228,7 +238,7 @@ def _set(document: Any, key: str, value: str, source: str) -> None:
             here = here[step]
         except (KeyError, IndexError, TypeError):
             place = format_path(tuple(steps[:depth])) or "the scenario"
-            raise ScenarioError([Problem((), f'cannot set "{key}": {place} has no {step}', MISSING)], source) from None
+            raise ScenarioError([Problem((), f'cannot set "{key}": {place} has no {step}')], source) from None
 
 
 def _value(text: str) -> Any:
