@@ -1,4 +1,5 @@
-# One or more bulk TCP flows over a bottleneck with random loss; prints one line of JSON (the last line).
+# One or more bulk TCP flows over a bottleneck with random loss; prints one line of JSON.
+# (The linux variants print further lines, which do not begin with a brace.)
 #
 #   ns single_flow.tcl [name value ...]      (names and defaults: see read_options below)
 #

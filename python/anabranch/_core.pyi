@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+__version__: str
+
 def algorithms() -> str:
     """The registries ``congestion``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
 
@@ -38,5 +40,3 @@ class Simulation:
     def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
         """The link samples taken since the last call."""
 
-    def take_capture(self, link: int) -> bytes:
-        """The packets captured on a link since the last call, as a piece of a pcapng file."""

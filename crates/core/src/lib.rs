@@ -8,4 +8,5 @@ pub mod rng;
 pub mod routing;
 pub mod spec;
 pub mod tcp;
+pub mod traffic;
 pub mod units;

@@ -1,8 +1,12 @@
 //! The Python face of `anabranch-core`: as thin as it can be.
-#![allow(missing_docs)] // pyo3 generates undocumented items
+#![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
+use anabranch_core::packet::{self, table};
 use anabranch_core::tcp::{ack::AckSpec, congestion::CongestionSpec, detection::DetectionSpec};
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
 
 /// The registries of congestion controls, detectors and ACK policies as a JSON text.
 #[pyfunction]
@@ -15,7 +19,68 @@ fn algorithms() -> String {
     .to_string()
 }
 
+fn columns(py: Python<'_>, table: table::Table) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in table.columns {
+        match column {
+            table::Column::U32(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            table::Column::U64(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            table::Column::F64(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+        }
+    }
+    Ok(columns)
+}
+
+/// One run of the packet engine.
+#[pyclass]
+struct Simulation(packet::Simulation);
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    fn new(py: Python<'_>, spec: &str) -> PyResult<Simulation> {
+        py.detach(|| {
+            let spec = serde_json::from_str(spec).map_err(|error| format!("the compiled run: {error}"))?;
+            packet::Simulation::new(spec).map_err(|error| error.to_string())
+        })
+        .map(Simulation)
+        .map_err(PyValueError::new_err)
+    }
+
+    fn advance(&mut self, py: Python<'_>, events: u64) -> bool {
+        py.detach(|| self.0.advance(events))
+    }
+
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.0.now().as_secs()
+    }
+
+    #[getter]
+    fn packet_hops(&self) -> u64 {
+        self.0.packet_hops()
+    }
+
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.flow_table())
+    }
+
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.link_table())
+    }
+
+    fn take_flow_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.take_flow_series())
+    }
+
+    fn take_link_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.take_link_series())
+    }
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)
 }

@@ -1,1 +1,109 @@
 //! Paths and next hops.
+//!
+//! A routing forwards hop by hop ([`next_hops`]), or along explicit paths that the source chooses ([`explicit_paths`]):
+//! [`HopsSpec::is_explicit`] tells which. Both see only links that are up ([`Graph::set_up`]). Results depend on nothing
+//! but the graph and the routing; ties are decided by hops and link ids (see [`Path`]).
+
+mod disjoint;
+mod error;
+mod explicit;
+mod graph;
+mod k_shortest;
+mod metric;
+mod shortest;
+#[cfg(test)]
+mod test_support;
+
+pub use disjoint::disjoint_paths;
+pub use error::RoutingError;
+pub use graph::{Graph, Link};
+pub use k_shortest::{ShortestPaths, shortest_paths};
+pub use metric::{Weight, link_weights};
+pub use shortest::{Path, ShortestTree, shortest_path};
+
+use crate::spec::{HopsSpec, LinkId, NodeId};
+
+/// One of the paths between two nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeightedPath {
+    /// Its links from source to destination.
+    pub links: Vec<LinkId>,
+    /// Its share of the traffic under the selector `weighted`; the shares of all paths add up to 1, to within rounding.
+    pub weight: f64,
+}
+
+impl HopsSpec {
+    /// Whether the source chooses among explicit paths; if not, every node chooses among next hops.
+    pub fn is_explicit(&self) -> bool {
+        match self {
+            HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => false,
+            HopsSpec::Disjoint { .. } | HopsSpec::KShortest { .. } | HopsSpec::Explicit { .. } => true,
+        }
+    }
+}
+
+/// The explicit paths of a routing from `src` to `dst`: computed ones shortest first and of equal weight, given ones as
+/// given. There is at least one.
+///
+/// Given paths over a link that is down are left out, and the weights of the others add up to 1. Only given paths between
+/// these two nodes are looked at, so errors in others go unnoticed.
+///
+/// # Errors
+/// [`RoutingError`]: a node that does not exist, `src` and `dst` the same, a link without a weight in the metric, no path
+/// wanted, no path there, a given path that is not one, or a routing that forwards hop by hop.
+pub fn explicit_paths(
+    graph: &Graph,
+    hops: &HopsSpec,
+    src: NodeId,
+    dst: NodeId,
+) -> Result<Vec<WeightedPath>, RoutingError> {
+    graph.check_node(src)?;
+    graph.check_node(dst)?;
+    if src == dst {
+        return Err(RoutingError::SameEnds { node: src });
+    }
+    let equally = |path: Path| (path.links, 1.0);
+    let paths: Vec<(Vec<LinkId>, f64)> = match hops {
+        HopsSpec::Disjoint { paths: 0, .. } | HopsSpec::KShortest { paths: 0, .. } => {
+            return Err(RoutingError::NoPathsWanted);
+        }
+        HopsSpec::Disjoint { metric, paths } => {
+            let weights = link_weights(graph, *metric)?;
+            disjoint_paths(graph, &weights, src, dst, *paths as usize).into_iter().map(equally).collect()
+        }
+        HopsSpec::KShortest { metric, paths } => {
+            let weights = link_weights(graph, *metric)?;
+            shortest_paths(graph, &weights, src, dst).take(*paths as usize).map(equally).collect()
+        }
+        HopsSpec::Explicit { paths, weights } => explicit::given_paths(graph, paths, weights, src, dst)?,
+        HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => return Err(RoutingError::HopByHop),
+    };
+    if paths.is_empty() {
+        return Err(RoutingError::NoPath { src, dst });
+    }
+    let total: f64 = paths.iter().map(|(_, weight)| weight).sum();
+    Ok(paths.into_iter().map(|(links, weight)| WeightedPath { links, weight: weight / total }).collect())
+}
+
+/// The next hops of every node towards `dst`, by node, each by ascending link id. A node without a path has none, nor has
+/// `dst` itself. Packets that follow any of them arrive without a loop.
+///
+/// # Errors
+/// [`RoutingError`]: a node that does not exist, a link without a weight in the metric, or a routing along explicit paths.
+pub fn next_hops(graph: &Graph, hops: &HopsSpec, dst: NodeId) -> Result<Vec<Vec<LinkId>>, RoutingError> {
+    graph.check_node(dst)?;
+    let (metric, all) = match hops {
+        HopsSpec::Shortest { metric } => (*metric, false),
+        HopsSpec::EqualCost { metric } => (*metric, true),
+        HopsSpec::Disjoint { .. } | HopsSpec::KShortest { .. } | HopsSpec::Explicit { .. } => {
+            return Err(RoutingError::AlongPaths);
+        }
+    };
+    let weights = link_weights(graph, metric)?;
+    let tree = ShortestTree::new(graph, &weights, dst);
+    let at = |node| if all { tree.equal_cost(node) } else { tree.next_hop(node).into_iter().collect() };
+    Ok((0..graph.nodes() as NodeId).map(at).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+"""Other simulators on the same networks, to compare speed and results with.
+
+The packages have to be installed: ns2 for `ns2`, g++ and libns3-dev for `ns3`.
+"""
+
+from . import ns2, ns3
+from .child import PeerError
+from .results import PeerRun, SingleFlowRun
+
+__all__ = ["PeerError", "PeerRun", "SingleFlowRun", "ns2", "ns3"]

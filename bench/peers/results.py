@@ -1,0 +1,48 @@
+"""What a run of a peer simulator returns."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PeerRun:
+    """One run of the reference dumbbell, and what it cost."""
+
+    packet_hops: int
+    """Packets (data or ACK) crossing one link, summed over all links."""
+    delivered_packets: tuple[int, ...]
+    """Data packets that arrived in order, per flow."""
+    goodput_bps: tuple[float, ...]
+    """Payload bits per second that arrived in order, per flow, over the whole run."""
+    drops: int
+    """Packets dropped by the bottleneck queue."""
+    cpu_seconds: float
+    """User and system time of the simulator's process."""
+    peak_rss_bytes: int
+    """Highest resident memory of the simulator's process."""
+
+    @property
+    def packet_hops_per_cpu_second(self) -> float:
+        """The measure of speed the peers are compared by."""
+        return self.packet_hops / self.cpu_seconds
+
+
+@dataclass(frozen=True)
+class SingleFlowRun:
+    """One run of the validation network; all counts are for the time after the warm-up."""
+
+    goodput_bps: tuple[float, ...]
+    """Payload bits per second acknowledged in order, per flow."""
+    sent: int
+    """Data packets sent by all flows, retransmissions included."""
+    retransmits: int
+    """Data packets sent again, by all flows."""
+    timeouts: int
+    """Retransmission timeouts of all flows."""
+    queue_drops: int
+    """Packets dropped by the bottleneck queue."""
+    random_losses: int
+    """Packets lost at random after the bottleneck."""
+    cpu_seconds: float
+    """User and system time of the simulator's process."""
+    peak_rss_bytes: int
+    """Highest resident memory of the simulator's process."""

@@ -1,0 +1,46 @@
+//! What stands beside a packet: the SACK blocks of ACKs, which most ACKs do not have.
+
+use crate::tcp::receiver::SackBlocks;
+
+/// The SACK blocks of one ACK in flight, and the number that keeps the ACK apart from others of its flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside {
+    /// The blocks.
+    pub sack: SackBlocks,
+    /// The ACK's number.
+    pub number: u32,
+}
+
+/// A pool with places that are used again.
+#[derive(Debug, Default)]
+pub struct Pool {
+    places: Vec<Beside>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// Stores, and returns the place.
+    pub fn put(&mut self, beside: Beside) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = beside;
+                place
+            }
+            None => {
+                self.places.push(beside);
+                (self.places.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Looks at a place.
+    pub fn get(&self, place: u32) -> &Beside {
+        &self.places[place as usize]
+    }
+
+    /// Empties a place.
+    pub fn take(&mut self, place: u32) -> Beside {
+        self.free.push(place);
+        self.places[place as usize]
+    }
+}

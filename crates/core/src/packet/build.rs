@@ -1,0 +1,285 @@
+//! From a compiled run to a simulation: checks, routes, flows.
+
+use super::engine::{Control, Simulation};
+use super::flow::{Activity, Flow, FlowIdentity};
+use super::forwarding::Forwarding;
+use super::link::Link;
+use super::packet::PacketSizes;
+use crate::packet::loss;
+use crate::rng::{Purpose, Stream};
+use crate::routing::{Graph, RoutingError};
+use crate::spec::{ApplicationSpec, LinkAction, NodeId, QueueSpec, RunSpec, TrafficSpec, TransportSpec};
+use crate::traffic::{application, arrivals::ShortFlowArrivals, distribution::EmpiricalDistribution};
+use crate::units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Why a run is refused before it starts.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A value that the engine cannot work with.
+    #[error("{place}: {problem}")]
+    Value {
+        /// Where it stands, in the words of the scenario.
+        place: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// A routing that does not reach.
+    #[error("routing '{routing}', from '{src}' to '{dst}': {error}")]
+    Routing {
+        /// The routing's name.
+        routing: String,
+        /// The source node's name.
+        src: String,
+        /// The destination node's name.
+        dst: String,
+        /// What is wrong.
+        error: RoutingError,
+    },
+}
+
+/// The longest run: a packet's clock has 56 bits.
+const LONGEST: Duration = Duration::from_secs(72_000);
+
+fn refuse(place: impl Into<String>, problem: impl Into<String>) -> BuildError {
+    BuildError::Value { place: place.into(), problem: problem.into() }
+}
+
+fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
+    if spec.duration == Duration::ZERO || spec.duration > LONGEST {
+        return Err(refuse("run.duration", format!("{}: must be more than 0 and at most 20 hours", spec.duration)));
+    }
+    if spec.warm_up >= spec.duration {
+        return Err(refuse("run.warm_up", format!("{}: must be less than the duration", spec.warm_up)));
+    }
+    if spec.sample == Some(Duration::ZERO) {
+        return Err(refuse("run.sample", "0: must be more than 0"));
+    }
+    for link in &spec.links {
+        let name = |node: NodeId| spec.nodes.get(node as usize).map_or("?", String::as_str);
+        let place = format!("link {} -> {}", name(link.src), name(link.dst));
+        if link.src as usize >= spec.nodes.len() || link.dst as usize >= spec.nodes.len() || link.src == link.dst {
+            return Err(refuse(place, "must join two different nodes that exist"));
+        }
+        if link.rate.0 < 1000 {
+            return Err(refuse(place, format!("rate {} bit/s: must be at least 1 kbit/s", link.rate.0)));
+        }
+        if link.delay > LONGEST {
+            return Err(refuse(place, format!("delay {}: must be at most 20 hours", link.delay)));
+        }
+        check_queue(&link.queue).map_err(|problem| refuse(format!("{place}, queue"), problem))?;
+        loss::check(&link.loss).map_err(|problem| refuse(format!("{place}, loss"), problem))?;
+    }
+    for stack in &spec.stacks {
+        let place = |part: &str| format!("stack '{}', {part}", stack.name);
+        stack.congestion.check().map_err(|problem| refuse(place("congestion"), problem))?;
+        stack.detection.check().map_err(|problem| refuse(place("detection"), problem))?;
+        stack.ack.check().map_err(|problem| refuse(place("ack"), problem))?;
+        if stack.mss == 0 || stack.header == 0 || stack.mss + stack.header > 65_535 {
+            return Err(refuse(place("mss and header"), "each at least 1 byte, together at most 65535 bytes"));
+        }
+        if stack.initial_window == 0 {
+            return Err(refuse(place("initial_window"), "0: must be at least 1 packet"));
+        }
+    }
+    Ok(())
+}
+
+fn check_queue(queue: &QueueSpec) -> Result<(), String> {
+    use crate::spec::QueueLimit;
+    let (QueueSpec::DropTail { limit }
+    | QueueSpec::Red { limit, .. }
+    | QueueSpec::Codel { limit, .. }
+    | QueueSpec::EcnThreshold { limit, .. }) = queue;
+    if matches!(limit, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
+        return Err("limit 0: must hold at least one packet".into());
+    }
+    match *queue {
+        QueueSpec::Red { minimum, maximum, probability, weight, .. } => {
+            if !(minimum >= 0.0 && maximum > minimum && maximum.is_finite()) {
+                return Err(format!("minimum {minimum}, maximum {maximum}: must be 0 <= minimum < maximum"));
+            }
+            if !(0.0..=1.0).contains(&probability) || !(weight > 0.0 && weight <= 1.0) {
+                return Err(format!("probability {probability}, weight {weight}: must be in [0, 1] and in (0, 1]"));
+            }
+        }
+        QueueSpec::Codel { target, interval, .. } if target == Duration::ZERO || interval < target => {
+            return Err(format!("target {target}, interval {interval}: must be 0 < target <= interval"));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// One flow of a group before it has routes: who, when, how much.
+struct Planned {
+    pair: (NodeId, NodeId),
+    start: Time,
+    bytes: Option<u64>,
+}
+
+fn planned_flows(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned>, BuildError> {
+    let place = |part: &str| format!("traffic '{}', {part}", group.name);
+    application::check(&group.application).map_err(|problem| refuse(place("application"), problem))?;
+    if group.pairs.is_empty() {
+        return Err(refuse(place("from and to"), "no pair of nodes: give at least one"));
+    }
+    if let Some(pair) = group.pairs.iter().find(|pair| pair.0 == pair.1) {
+        let name = &spec.nodes[pair.0 as usize];
+        return Err(refuse(place("from and to"), format!("'{name}' to itself: must be two different nodes")));
+    }
+    if let ApplicationSpec::ShortFlows { arrivals, sizes } = &group.application {
+        let sizes = EmpiricalDistribution::new(sizes).map_err(|problem| refuse(place("sizes"), problem))?;
+        let stream = Stream::new(spec.seed, Purpose::Arrival, index as u64);
+        let stop = Time::ZERO + group.stop.unwrap_or(spec.duration);
+        let arrivals =
+            ShortFlowArrivals::new(*arrivals, sizes, group.pairs.len() as u32, Time::ZERO + group.start, stop, stream);
+        return Ok(arrivals
+            .map(|arrival| Planned {
+                pair: group.pairs[arrival.pair as usize],
+                start: arrival.start,
+                bytes: Some(arrival.bytes),
+            })
+            .collect());
+    }
+    let bytes = match group.application {
+        ApplicationSpec::Bulk { bytes } => bytes,
+        _ => None,
+    };
+    let pairs = group.pairs.iter().flat_map(|pair| std::iter::repeat_n(*pair, group.flows_per_pair as usize));
+    Ok(pairs
+        .enumerate()
+        .map(|(number, pair)| Planned { pair, start: Time::ZERO + group.start + group.stagger * number as u64, bytes })
+        .collect())
+}
+
+fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Result<PacketSizes, String> {
+    match group.transport {
+        TransportSpec::Udp { packet } => match u16::try_from(packet) {
+            Ok(full) if full > 0 => {
+                Ok(PacketSizes { full, last: full, header: full, ecn_capable: false, last_segment: u32::MAX })
+            }
+            _ => Err(format!("packet {packet} bytes: must be between 1 and 65535 bytes")),
+        },
+        TransportSpec::Tcp { stack } => {
+            let stack = &spec.stacks[stack];
+            let segments = bytes.map(|bytes| bytes.div_ceil(u64::from(stack.mss)));
+            if segments.is_some_and(|segments| segments == 0 || segments >= u64::from(u32::MAX)) {
+                return Err(format!(
+                    "size {} bytes: must be between 1 byte and 4294967294 segments",
+                    bytes.unwrap_or(0)
+                ));
+            }
+            let full = stack.mss + stack.header;
+            let last = bytes.map_or(full, |bytes| ((bytes - 1) % u64::from(stack.mss)) as u32 + 1 + stack.header);
+            Ok(PacketSizes {
+                full: full as u16,
+                last: last as u16,
+                header: stack.header as u16,
+                ecn_capable: stack.ecn,
+                last_segment: segments.map_or(u32::MAX, |segments| segments as u32 - 1),
+            })
+        }
+    }
+}
+
+fn controls(spec: &RunSpec) -> VecDeque<(Time, Control)> {
+    let mut controls = Vec::new();
+    for event in &spec.events {
+        let action = match event.action {
+            LinkAction::Fail => Control::Fail(event.links.clone()),
+            LinkAction::Repair => Control::Repair(event.links.clone()),
+            LinkAction::Reroute => {
+                controls.extend((0..spec.routings.len()).map(|routing| (event.at, Control::Reroute(routing))));
+                continue;
+            }
+        };
+        controls.push((event.at, action));
+        for (index, routing) in spec.routings.iter().enumerate() {
+            if let Some(wait) = routing.reconverge {
+                controls.push((event.at + wait, Control::Reroute(index)));
+            }
+        }
+    }
+    if spec.warm_up > Duration::ZERO {
+        controls.push((Time::ZERO + spec.warm_up, Control::WarmedUp));
+    }
+    if let Some(interval) = spec.sample {
+        controls.push((Time::ZERO + interval, Control::Sample));
+    }
+    controls.sort_by_key(|(at, _)| *at);
+    controls.into()
+}
+
+impl Simulation {
+    /// Builds a run.
+    ///
+    /// # Errors
+    /// Names the first thing that the engine cannot work with. The scenario schema finds most of these before.
+    pub fn new(spec: RunSpec) -> Result<Simulation, BuildError> {
+        check_run(&spec)?;
+        let graph = Graph::new(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
+        let dynamic = !spec.events.is_empty();
+        let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, dynamic);
+        let mut flows = Vec::new();
+        let mut sizes = Vec::new();
+        let end = Time::ZERO + spec.duration;
+        for (index, group) in spec.traffic.iter().enumerate() {
+            let reverse_routing = spec.routings[group.routing].acks.unwrap_or(group.routing);
+            let has_reverse = matches!(group.transport, TransportSpec::Tcp { .. });
+            let stop = group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+            for planned in planned_flows(&spec, index, group)? {
+                if planned.start >= end {
+                    continue;
+                }
+                let mut way = |routing: usize, src: NodeId, dst: NodeId| {
+                    forwarding.way(routing, src, dst).map_err(|error| BuildError::Routing {
+                        routing: spec.routings[routing].name.clone(),
+                        src: spec.nodes[src as usize].clone(),
+                        dst: spec.nodes[dst as usize].clone(),
+                        error,
+                    })
+                };
+                let (src, dst) = planned.pair;
+                let forward = way(group.routing, src, dst)?;
+                let reverse = if has_reverse { way(reverse_routing, dst, src)? } else { forward };
+                sizes.push(
+                    packet_sizes(&spec, group, planned.bytes)
+                        .map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?,
+                );
+                let identity = FlowIdentity {
+                    group: index as u32,
+                    src,
+                    dst,
+                    start: planned.start,
+                    stop,
+                    bytes: planned.bytes,
+                    forward,
+                    reverse,
+                };
+                flows.push(Flow { identity, activity: Activity::Pending, end: None });
+            }
+        }
+        check_sequence_space(&spec)?;
+        let links =
+            spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
+        let controls = controls(&spec);
+        Ok(Simulation::assemble(spec, links, forwarding, flows, sizes, controls))
+    }
+}
+
+/// Segments are numbered with 32 bits: refuses a run in which a flow might send more.
+fn check_sequence_space(spec: &RunSpec) -> Result<(), BuildError> {
+    let fastest = spec.links.iter().map(|link| link.rate).max();
+    let smallest = spec.stacks.iter().map(|stack| u64::from(stack.mss + stack.header)).min();
+    if let (Some(fastest), Some(smallest)) = (fastest, smallest) {
+        let segments = fastest.bytes_in(spec.duration) / smallest;
+        if segments >= u64::from(u32::MAX) {
+            return Err(refuse(
+                "run.duration",
+                format!("{}: a flow could send {segments} segments, more than 2^32; shorten the run", spec.duration),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! The flows of a run: who they are, what they are doing, what they have done.
+
+use super::forwarding::{Key, Way};
+use crate::spec::NodeId;
+use crate::tcp::receiver::{Receiver, ReceiverCounters};
+use crate::tcp::sender::{Sender, SenderCounters};
+use crate::traffic::application::Application;
+use crate::units::Time;
+
+/// What does not change of a flow.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowIdentity {
+    /// Index of its group in [`crate::spec::RunSpec::traffic`].
+    pub group: u32,
+    /// Sending node.
+    pub src: NodeId,
+    /// Receiving node.
+    pub dst: NodeId,
+    /// When its application starts.
+    pub start: Time,
+    /// When its application stops, if it has not ended.
+    pub stop: Time,
+    /// Payload bytes, if it has an end.
+    pub bytes: Option<u64>,
+    /// How its data leaves.
+    pub forward: Way,
+    /// How its ACKs leave.
+    pub reverse: Way,
+}
+
+impl FlowIdentity {
+    /// What a selector may look at, for a packet of this flow.
+    #[inline]
+    pub fn key(&self, flow: u32, reverse: bool, number: u32) -> Key {
+        let (src, dst) = if reverse { (self.dst, self.src) } else { (self.src, self.dst) };
+        Key { flow, group: self.group, src, dst, reverse, number }
+    }
+}
+
+/// An application that writes during the run, and its next write.
+pub struct Writer {
+    application: Application,
+    due: Option<(Time, u32)>,
+}
+
+impl Writer {
+    /// An application that starts now.
+    pub fn new(mut application: Application, now: Time) -> Writer {
+        let due = application.next_write().map(|(wait, units)| (now + wait, units));
+        Writer { application, due }
+    }
+
+    /// When it writes next.
+    pub fn next(&self) -> Option<Time> {
+        self.due.map(|(at, _)| at)
+    }
+
+    /// The write that is due: so many segments or datagrams.
+    pub fn write(&mut self) -> u32 {
+        let Some((at, units)) = self.due else { return 0 };
+        self.due = self.application.next_write().map(|(wait, units)| (at + wait, units));
+        units
+    }
+}
+
+/// Both ends of a TCP connection.
+pub struct Connection {
+    /// The sending end.
+    pub sender: Sender,
+    /// The receiving end.
+    pub receiver: Receiver,
+    /// Packets that the receiver has sent.
+    pub acks_sent: u32,
+    /// What its application writes, if it does not write all at once.
+    pub writer: Option<Box<Writer>>,
+}
+
+/// A flow of datagrams.
+pub struct Datagrams {
+    /// What its application writes.
+    pub writer: Writer,
+    /// Packets sent.
+    pub sent: u32,
+    /// Packets that arrived.
+    pub arrived: u32,
+}
+
+/// What a flow is doing.
+pub enum Activity {
+    /// It has not started.
+    Pending,
+    /// A TCP connection.
+    Tcp(Box<Connection>),
+    /// Datagrams.
+    Udp(Box<Datagrams>),
+    /// Everything is delivered and acknowledged; what it did stays.
+    Finished(Box<Tally>),
+}
+
+/// What a flow has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Tally {
+    /// Segments (TCP) or packets (UDP) delivered to the application.
+    pub delivered: u32,
+    /// Of the sender.
+    pub sender: SenderCounters,
+    /// Of the receiver.
+    pub receiver: ReceiverCounters,
+    /// Smoothed RTT, seconds.
+    pub srtt_s: Option<f64>,
+    /// Least RTT, seconds.
+    pub min_rtt_s: Option<f64>,
+    /// Congestion window, segments.
+    pub cwnd: Option<f64>,
+}
+
+impl Activity {
+    /// What the flow has done so far.
+    pub fn tally(&self) -> Tally {
+        match self {
+            Activity::Pending => Tally::default(),
+            Activity::Finished(tally) => **tally,
+            Activity::Tcp(connection) => Tally {
+                delivered: connection.receiver.delivered(),
+                sender: *connection.sender.counters(),
+                receiver: *connection.receiver.counters(),
+                srtt_s: connection.sender.rtt().smoothed().map(|rtt| rtt.as_secs()),
+                min_rtt_s: connection.sender.rtt().minimum().map(|rtt| rtt.as_secs()),
+                cwnd: Some(connection.sender.congestion().cwnd()),
+            },
+            Activity::Udp(datagrams) => Tally {
+                delivered: datagrams.arrived,
+                sender: SenderCounters { sent: u64::from(datagrams.sent), ..SenderCounters::default() },
+                receiver: ReceiverCounters { arrivals: u64::from(datagrams.arrived), ..ReceiverCounters::default() },
+                ..Tally::default()
+            },
+        }
+    }
+}
+
+/// A flow.
+pub struct Flow {
+    /// Who it is.
+    pub identity: FlowIdentity,
+    /// What it is doing.
+    pub activity: Activity,
+    /// When its last byte was delivered to the receiving application.
+    pub end: Option<Time>,
+}

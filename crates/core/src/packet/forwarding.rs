@@ -1,0 +1,362 @@
+//! Where a packet goes: compiled routes, path sets at the ingress, next-hop sets at every node.
+//!
+//! A packet carries one word, `at`. On a compiled route it is the position of the packet's next link in one long list of
+//! hops, each route ended by [`END`]. Hop by hop it is the index of the destination's column, with [`HOP_BY_HOP`] set.
+
+use crate::rng::{Purpose, Stream, hash_words};
+use crate::routing::{self, Graph, RoutingError};
+use crate::spec::{Granularity, HashField, HopsSpec, LinkId, NodeId, RoutingSpec, Selector};
+use crate::units::Time;
+use std::collections::HashMap;
+
+/// The end of a compiled route: the packet has arrived.
+pub const END: u32 = u32::MAX;
+const HOP_BY_HOP: u32 = 1 << 31;
+
+/// How packets of a flow leave their host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// One compiled route, by its first position.
+    Route(u32),
+    /// One of several compiled routes, by the index of their set.
+    Paths(u32),
+    /// Hop by hop, by the index of the destination's column.
+    Column(u32),
+}
+
+/// What a selector may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// The flow.
+    pub flow: u32,
+    /// The group of flows that it belongs to.
+    pub group: u32,
+    /// Where this packet comes from.
+    pub src: NodeId,
+    /// Where it goes.
+    pub dst: NodeId,
+    /// Whether it travels from the flow's receiver to its sender.
+    pub reverse: bool,
+    /// A number that no other packet of the flow has in this direction.
+    pub number: u32,
+}
+
+/// Alternatives, and how one is chosen.
+#[derive(Debug, Clone)]
+struct Choice {
+    /// Links, or first positions of routes.
+    members: Vec<u32>,
+    /// Cumulative weights, ending at 1; empty if all weigh the same.
+    cumulative: Vec<f64>,
+    routing: u32,
+    draws: Stream,
+    turn: u32,
+    /// For each flow (and direction): when its last packet came, its flowlet's number, and the member chosen for it.
+    flowlets: HashMap<(u32, bool), (Time, u32, u32)>,
+}
+
+/// All ways of a run.
+pub struct Forwarding {
+    routings: Vec<RoutingSpec>,
+    graph: Graph,
+    seed: u64,
+    hops: Vec<LinkId>,
+    paths: Vec<(usize, NodeId, NodeId, Choice)>,
+    /// For each destination in hop-by-hop use: its next-hop sets by node.
+    columns: Vec<(usize, NodeId, Vec<Option<Choice>>)>,
+    column_of: HashMap<(usize, NodeId), usize>,
+    ways: HashMap<(usize, NodeId, NodeId), Way>,
+    trees: HashMap<(usize, NodeId), Vec<Vec<LinkId>>>,
+    /// Whether routes may change during the run.
+    dynamic: bool,
+}
+
+/// How many destinations' next hops are kept while routes are compiled.
+const KEPT_TREES: usize = 256;
+
+impl Forwarding {
+    /// No routes yet. `dynamic` says that links or routes change during the run.
+    pub fn new(routings: Vec<RoutingSpec>, graph: Graph, seed: u64, dynamic: bool) -> Forwarding {
+        Forwarding {
+            routings,
+            graph,
+            seed,
+            hops: Vec::new(),
+            paths: Vec::new(),
+            columns: Vec::new(),
+            column_of: HashMap::new(),
+            ways: HashMap::new(),
+            trees: HashMap::new(),
+            dynamic,
+        }
+    }
+
+    /// The way of packets from `src` to `dst` under a routing.
+    ///
+    /// # Errors
+    /// If there is no path, or an explicit path does not exist.
+    pub fn way(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<Way, RoutingError> {
+        if let Some(way) = self.ways.get(&(routing, src, dst)) {
+            return Ok(*way);
+        }
+        let way = match &self.routings[routing].hops {
+            HopsSpec::Shortest { .. } if !self.dynamic => self.compile_shortest(routing, src, dst)?,
+            HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => self.column(routing, src, dst)?,
+            _ => self.path_set(routing, src, dst)?,
+        };
+        self.ways.insert((routing, src, dst), way);
+        Ok(way)
+    }
+
+    /// How many alternatives a way offers at its start: what a sender may know as its number of paths.
+    pub fn alternatives(&self, way: Way, src: NodeId) -> u32 {
+        match way {
+            Way::Route(_) => 1,
+            Way::Paths(set) => self.paths[set as usize].3.members.len() as u32,
+            Way::Column(column) => {
+                self.columns[column as usize].2[src as usize].as_ref().map_or(1, |choice| choice.members.len() as u32)
+            }
+        }
+    }
+
+    fn tree(&mut self, routing: usize, dst: NodeId) -> Result<&Vec<Vec<LinkId>>, RoutingError> {
+        if self.trees.len() >= KEPT_TREES && !self.trees.contains_key(&(routing, dst)) {
+            self.trees.clear();
+        }
+        match self.trees.entry((routing, dst)) {
+            std::collections::hash_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                Ok(entry.insert(routing::next_hops(&self.graph, &self.routings[routing].hops, dst)?))
+            }
+        }
+    }
+
+    fn compile_shortest(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<Way, RoutingError> {
+        let mut links = Vec::new();
+        let mut node = src;
+        while node != dst {
+            let link = *self.tree(routing, dst)?[node as usize].first().ok_or(RoutingError::NoPath { src, dst })?;
+            links.push(link);
+            node = self.graph.link(link).dst;
+        }
+        Ok(Way::Route(self.compile(&links)))
+    }
+
+    fn compile(&mut self, links: &[LinkId]) -> u32 {
+        let position = self.hops.len() as u32;
+        self.hops.extend_from_slice(links);
+        self.hops.push(END);
+        position
+    }
+
+    fn draws(&self, owner: usize, is_path_set: bool) -> Stream {
+        Stream::new(self.seed, Purpose::Forwarding, (owner as u64) << 1 | u64::from(is_path_set))
+    }
+
+    fn path_set(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<Way, RoutingError> {
+        let index = self.paths.len();
+        let choice = Choice::new(routing, self.draws(index, true));
+        self.paths.push((routing, src, dst, choice));
+        self.fill_path_set(index)?;
+        let choice = &self.paths[index].3;
+        Ok(if choice.members.len() == 1 && !self.dynamic {
+            Way::Route(choice.members[0])
+        } else {
+            Way::Paths(index as u32)
+        })
+    }
+
+    fn fill_path_set(&mut self, index: usize) -> Result<(), RoutingError> {
+        let (routing, src, dst, _) = self.paths[index];
+        let paths = routing::explicit_paths(&self.graph, &self.routings[routing].hops, src, dst)?;
+        let starts: Vec<u32> = paths.iter().map(|path| self.compile(&path.links)).collect();
+        let weights: Vec<f64> = paths.iter().map(|path| path.weight).collect();
+        self.paths[index].3.replace(starts, &weights);
+        Ok(())
+    }
+
+    fn column(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<Way, RoutingError> {
+        let column = match self.column_of.get(&(routing, dst)) {
+            Some(column) => *column,
+            None => {
+                let column = self.columns.len();
+                self.columns.push((routing, dst, vec![None; self.graph.nodes()]));
+                self.column_of.insert((routing, dst), column);
+                self.fill_column(column)?;
+                column
+            }
+        };
+        if self.columns[column].2[src as usize].is_none() {
+            return Err(RoutingError::NoPath { src, dst });
+        }
+        Ok(Way::Column(column as u32))
+    }
+
+    fn fill_column(&mut self, column: usize) -> Result<(), RoutingError> {
+        let (routing, dst) = (self.columns[column].0, self.columns[column].1);
+        let next_hops = self.tree(routing, dst)?.clone();
+        for (node, links) in next_hops.into_iter().enumerate() {
+            let draws = self.draws(column << 32 | node, false);
+            let slot = &mut self.columns[column].2[node];
+            if links.is_empty() {
+                *slot = None;
+            } else {
+                slot.get_or_insert_with(|| Choice::new(routing, draws)).replace(links, &[]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks a link up or down; routes follow only at [`Self::reroute`].
+    pub fn set_up(&mut self, link: LinkId, up: bool) {
+        self.graph.set_up(link, up);
+    }
+
+    /// Computes the routes of a routing anew on the links that are up. A pair without a path keeps an empty set.
+    pub fn reroute(&mut self, routing: usize) {
+        self.trees.clear();
+        for index in 0..self.paths.len() {
+            if self.paths[index].0 == routing && self.fill_path_set(index).is_err() {
+                self.paths[index].3.replace(Vec::new(), &[]);
+            }
+        }
+        for column in 0..self.columns.len() {
+            if self.columns[column].0 == routing && self.fill_column(column).is_err() {
+                self.columns[column].2.fill(None);
+            }
+        }
+    }
+
+    /// The word that a packet carries when it leaves its host; `None` if there is no route any more.
+    #[inline]
+    pub fn start(&mut self, way: Way, now: Time, key: &Key) -> Option<u32> {
+        match way {
+            Way::Route(position) => Some(position),
+            Way::Paths(set) => self.paths[set as usize].3.choose(&self.routings, now, key),
+            Way::Column(column) => Some(column | HOP_BY_HOP),
+        }
+    }
+
+    /// Whether the word needs a look at the packet's [`Key`] to find its next link.
+    #[inline]
+    pub fn is_hop_by_hop(at: u32) -> bool {
+        at & HOP_BY_HOP != 0
+    }
+
+    /// The next link on a compiled route; [`END`] if the packet has arrived.
+    #[inline]
+    pub fn next_on_route(&self, at: u32) -> LinkId {
+        self.hops[at as usize]
+    }
+
+    /// The next link from `node`, hop by hop; `None` if there is none any more, [`END`] if the packet has arrived.
+    pub fn next_hop(&mut self, at: u32, node: NodeId, now: Time, key: &Key) -> Option<LinkId> {
+        let (_, dst, choices) = &mut self.columns[(at & !HOP_BY_HOP) as usize];
+        if *dst == node {
+            return Some(END);
+        }
+        choices[node as usize].as_mut()?.choose(&self.routings, now, key)
+    }
+}
+
+impl Choice {
+    fn new(routing: usize, draws: Stream) -> Choice {
+        Choice {
+            members: Vec::new(),
+            cumulative: Vec::new(),
+            routing: routing as u32,
+            draws,
+            turn: 0,
+            flowlets: HashMap::new(),
+        }
+    }
+
+    fn replace(&mut self, members: Vec<u32>, weights: &[f64]) {
+        let total: f64 = weights.iter().sum();
+        self.cumulative = weights
+            .iter()
+            .scan(0.0, |sum, weight| {
+                *sum += weight / total;
+                Some(*sum)
+            })
+            .collect();
+        self.members = members;
+        self.flowlets.clear();
+    }
+
+    #[inline]
+    fn choose(&mut self, routings: &[RoutingSpec], now: Time, key: &Key) -> Option<u32> {
+        match self.members[..] {
+            [] => None,
+            [only] => Some(only),
+            _ => {
+                let index = self.choose_index(&routings[self.routing as usize], now, key);
+                Some(self.members[index as usize])
+            }
+        }
+    }
+
+    fn choose_index(&mut self, routing: &RoutingSpec, now: Time, key: &Key) -> u32 {
+        let Granularity::Flowlet { gap } = routing.per else {
+            let unit = if routing.per == Granularity::Packet { key.number } else { 0 };
+            if routing.per == Granularity::Flow && routing.select == Selector::RoundRobin {
+                if let Some((_, _, chosen)) = self.flowlets.get(&(key.flow, key.reverse)) {
+                    return *chosen;
+                }
+                let chosen = self.draw(routing, key, 0);
+                self.flowlets.insert((key.flow, key.reverse), (now, 0, chosen));
+                return chosen;
+            }
+            return self.draw(routing, key, unit);
+        };
+        let previous = self.flowlets.get(&(key.flow, key.reverse)).copied();
+        let (number, chosen) = match previous {
+            Some((last, number, chosen)) if now - last < gap => (number, chosen),
+            _ => {
+                let number = previous.map_or(0, |(_, number, _)| number + 1);
+                (number, self.draw(routing, key, number))
+            }
+        };
+        self.flowlets.insert((key.flow, key.reverse), (now, number, chosen));
+        chosen
+    }
+
+    /// Chooses for the `unit`-th unit (packet, flowlet, or the one flow) of a flow.
+    fn draw(&mut self, routing: &RoutingSpec, key: &Key, unit: u32) -> u32 {
+        let count = self.members.len() as u32;
+        if routing.select == Selector::RoundRobin {
+            let chosen = self.turn;
+            self.turn = (self.turn + 1) % count;
+            return chosen;
+        }
+        let bits = match routing.select {
+            Selector::Hash => {
+                let fields = routing.hash.iter().map(|field| key.field(*field));
+                hash_words(self.draws.bits(u64::from(unit)), &fields.collect::<Vec<u64>>())
+            }
+            _ => {
+                let direction = u64::from(key.reverse) << 63;
+                self.draws.bits(direction | u64::from(key.flow) << 32 | u64::from(unit))
+            }
+        };
+        if routing.select == Selector::Weighted && !self.cumulative.is_empty() {
+            let point = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+            return (self.cumulative.partition_point(|sum| *sum <= point) as u32).min(count - 1);
+        }
+        ((u128::from(bits) * u128::from(count)) >> 64) as u32
+    }
+}
+
+impl Key {
+    /// A header field of the packet. The receiver's packets carry the sender's ports exchanged, as in real headers.
+    fn field(&self, field: HashField) -> u64 {
+        let sender_port = 1 << 32 | u64::from(self.flow);
+        let receiver_port = 2 << 32 | u64::from(self.group);
+        match (field, self.reverse) {
+            (HashField::Source, _) => u64::from(self.src),
+            (HashField::Destination, _) => u64::from(self.dst),
+            (HashField::SourcePort, false) | (HashField::DestinationPort, true) => sender_port,
+            (HashField::DestinationPort, false) | (HashField::SourcePort, true) => receiver_port,
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! A directed link: a queue, a transmitter and a wire, with one event per packet.
+//!
+//! A first-in-first-out queue decides a packet's departure when it arrives: `max(now, busy_until) + size / rate`. So the
+//! packets waiting and the packets on the wire stand in one line, in the order of their arrival at the far end. Only CoDel,
+//! which decides when it takes a packet out, keeps those that wait apart and has an event of its own.
+
+use super::codel::{self, Codel};
+use super::loss::LossProcess;
+use super::packet::{LOST, MARK, Packet, PacketSizes};
+use super::red::{self, Red, RedSettings};
+use crate::rng::{Purpose, Stream};
+use crate::spec::{LinkSpec, LossSpec, NodeId, QueueLimit, QueueSpec};
+use crate::units::{Duration, Rate, Time};
+use std::collections::VecDeque;
+
+/// What a link counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkCounters {
+    /// Packets that have crossed, lost ones included.
+    pub packets: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Packets that arrived at the queue while the link was up.
+    pub offered: u64,
+    /// Packets that the queue refused.
+    pub queue_drops: u64,
+    /// Packets that the wire lost, or that were there when the link failed, or came while it was down.
+    pub losses: u64,
+    /// Packets marked with congestion experienced.
+    pub marks: u64,
+    /// The sum of all waits in the queue, picoseconds.
+    pub wait_sum: u128,
+    /// The longest wait in the queue.
+    pub wait_max: Duration,
+}
+
+enum Discipline {
+    DropTail,
+    Red { red: Box<Red> },
+    EcnThreshold { mark: u32 },
+    Codel { codel: Box<Codel>, waiting: VecDeque<(Time, Packet)>, waiting_bytes: u64 },
+}
+
+/// The packets of the line that have not departed yet; kept only where a decision needs it.
+#[derive(Default)]
+struct Backlog {
+    /// So many packets at the front of the line have departed.
+    departed: usize,
+    bytes: u64,
+}
+
+/// What became of a packet that arrived at a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// It waits or is on the wire, behind others.
+    Taken,
+    /// It waits or is on the wire, and something happens at the link at this time, which it was not due at before.
+    Due(Time),
+    /// It is gone.
+    Dropped,
+}
+
+/// The state of one link.
+pub struct Link {
+    line: VecDeque<Packet>,
+    busy_until: Time,
+    delay: Duration,
+    /// The size that was last transmitted, and how long that takes.
+    last_size: u32,
+    last_transmission: Duration,
+    limit: QueueLimit,
+    loss: LossProcess,
+    lossless: bool,
+    /// Where packets leave.
+    pub dst: NodeId,
+    up: bool,
+    /// It is up, its queue is drop-tail by packets, and its wire loses nothing: what most links are.
+    plain: bool,
+    rate: Rate,
+    backlog: Option<Box<Backlog>>,
+    discipline: Discipline,
+    /// What it has counted.
+    pub counters: LinkCounters,
+}
+
+impl Link {
+    /// An idle link; `seed` and `index` address its random draws.
+    pub fn new(spec: &LinkSpec, seed: u64, index: u32) -> Link {
+        let (limit, discipline) = match spec.queue {
+            QueueSpec::DropTail { limit } => (limit, Discipline::DropTail),
+            QueueSpec::EcnThreshold { limit, mark } => (limit, Discipline::EcnThreshold { mark }),
+            QueueSpec::Red { limit, minimum, maximum, probability, weight, ecn } => {
+                let settings = RedSettings { minimum, maximum, probability, weight, ecn };
+                let draws = Stream::new(seed, Purpose::QueueManagement, u64::from(index));
+                (limit, Discipline::Red { red: Box::new(Red::new(settings, draws)) })
+            }
+            QueueSpec::Codel { limit, target, interval, ecn } => (
+                limit,
+                Discipline::Codel {
+                    codel: Box::new(Codel::new(target, interval, ecn)),
+                    waiting: VecDeque::new(),
+                    waiting_bytes: 0,
+                },
+            ),
+        };
+        let needs_backlog = match discipline {
+            Discipline::DropTail => matches!(limit, QueueLimit::Bytes(_)),
+            Discipline::Codel { .. } => false,
+            Discipline::Red { .. } | Discipline::EcnThreshold { .. } => true,
+        };
+        let mut link = Link {
+            line: VecDeque::new(),
+            busy_until: Time::ZERO,
+            delay: spec.delay,
+            last_size: 0,
+            last_transmission: Duration::ZERO,
+            limit,
+            loss: LossProcess::new(&spec.loss, seed, index),
+            dst: spec.dst,
+            up: true,
+            plain: false,
+            rate: spec.rate,
+            backlog: needs_backlog.then(Box::default),
+            discipline,
+            lossless: spec.loss == LossSpec::None,
+            counters: LinkCounters::default(),
+        };
+        link.plain = link.is_plain();
+        link
+    }
+
+    fn is_plain(&self) -> bool {
+        self.up
+            && self.lossless
+            && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)))
+    }
+
+    #[inline]
+    fn transmission(&mut self, size: u32) -> Duration {
+        if size != self.last_size {
+            self.last_size = size;
+            self.last_transmission = self.rate.serialization_delay(u64::from(size));
+        }
+        self.last_transmission
+    }
+
+    /// When something happens here next.
+    #[inline(always)]
+    pub fn next_event(&self) -> Option<Time> {
+        let arrival = self.line.front().map(Packet::arrival);
+        if self.plain { arrival } else { self.next_event_with_codel(arrival) }
+    }
+
+    fn next_event_with_codel(&self, arrival: Option<Time>) -> Option<Time> {
+        match &self.discipline {
+            Discipline::Codel { waiting, .. } if !waiting.is_empty() => {
+                Some(arrival.map_or(self.busy_until, |arrival| arrival.min(self.busy_until)))
+            }
+            _ => arrival,
+        }
+    }
+
+    /// A packet arrives at the queue.
+    #[inline(always)]
+    pub fn offer(&mut self, now: Time, packet: Packet, sizes: &[PacketSizes]) -> Offer {
+        if !self.plain {
+            return self.offer_to_any(now, packet, sizes);
+        }
+        self.counters.offered += 1;
+        if !self.has_room(now) {
+            self.counters.queue_drops += 1;
+            return Offer::Dropped;
+        }
+        let head = self.line.is_empty();
+        let arrival = self.transmit(now, packet, sizes[packet.flow as usize].of(&packet));
+        if head { Offer::Due(arrival) } else { Offer::Taken }
+    }
+
+    fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) -> Offer {
+        if !self.up {
+            self.counters.losses += 1;
+            return Offer::Dropped;
+        }
+        self.counters.offered += 1;
+        if self.loss.is_lost() {
+            packet.flag(LOST);
+        }
+        if !self.admit(now, &mut packet, sizes) {
+            self.counters.queue_drops += 1;
+            return Offer::Dropped;
+        }
+        let size = sizes[packet.flow as usize].of(&packet);
+        let was_due = self.next_event();
+        if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline
+            && (self.busy_until > now || !waiting.is_empty())
+        {
+            *waiting_bytes += u64::from(size);
+            waiting.push_back((now, packet));
+        } else {
+            self.transmit(now, packet, size);
+        }
+        match self.next_event() {
+            Some(due) if was_due != Some(due) => Offer::Due(due),
+            _ => Offer::Taken,
+        }
+    }
+
+    /// Puts a packet in line: it departs after all before it. Returns its arrival at the far end.
+    #[inline(always)]
+    fn transmit(&mut self, now: Time, mut packet: Packet, size: u32) -> Time {
+        let start = self.busy_until.max(now);
+        self.count_wait(start - now);
+        self.busy_until = start + self.transmission(size);
+        let arrival = self.busy_until + self.delay;
+        packet.arrives(arrival);
+        self.line.push_back(packet);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.bytes += u64::from(size);
+        }
+        arrival
+    }
+
+    #[inline(always)]
+    fn count_wait(&mut self, wait: Duration) {
+        self.counters.wait_sum += u128::from(wait.0);
+        self.counters.wait_max = self.counters.wait_max.max(wait);
+    }
+
+    /// Whether a drop-tail queue limited by packets has room: exact and O(1), for it has if the packet admitted `limit` ago
+    /// has departed.
+    #[inline(always)]
+    fn has_room(&self, now: Time) -> bool {
+        let QueueLimit::Packets(limit) = self.limit else { return false };
+        let limit = limit as usize;
+        self.line.len() < limit || self.line[self.line.len() - limit].arrival() <= now + self.delay
+    }
+
+    /// Whether the queue takes the packet; it may mark it.
+    fn admit(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
+        if let (Discipline::DropTail, QueueLimit::Packets(_)) = (&self.discipline, self.limit) {
+            return self.has_room(now);
+        }
+        self.admit_by_backlog(now, packet, sizes)
+    }
+
+    fn admit_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
+        let size = u64::from(sizes[packet.flow as usize].of(packet));
+        let (packets, bytes) = self.backlog(now, sizes);
+        let has_room = match self.limit {
+            QueueLimit::Packets(limit) => packets < limit,
+            QueueLimit::Bytes(limit) => bytes + size <= limit,
+        };
+        if !has_room {
+            return false;
+        }
+        let ecn_capable = sizes[packet.flow as usize].ecn_capable;
+        match &mut self.discipline {
+            Discipline::DropTail | Discipline::Codel { .. } => true,
+            Discipline::EcnThreshold { mark } => {
+                if ecn_capable && packets >= *mark {
+                    packet.flag(MARK);
+                    self.counters.marks += 1;
+                }
+                true
+            }
+            Discipline::Red { red } => {
+                let idle_since = (packets == 0).then_some(self.busy_until);
+                let packet_time = self.rate.serialization_delay(size);
+                match red.arrive(now, packets, idle_since, packet_time, ecn_capable) {
+                    red::Decision::Enqueue => true,
+                    red::Decision::Mark => {
+                        packet.flag(MARK);
+                        self.counters.marks += 1;
+                        true
+                    }
+                    red::Decision::Drop => false,
+                }
+            }
+        }
+    }
+
+    /// Packets and bytes that have not departed, the one in transmission included.
+    fn backlog(&mut self, now: Time, sizes: &[PacketSizes]) -> (u32, u64) {
+        if let Discipline::Codel { waiting, waiting_bytes, .. } = &self.discipline {
+            let in_transmission = u32::from(self.busy_until > now);
+            return (
+                waiting.len() as u32 + in_transmission,
+                *waiting_bytes + u64::from(in_transmission * self.last_size),
+            );
+        }
+        let departed_by = now + self.delay;
+        let backlog = self.backlog.as_mut().expect("a discipline that looks at its backlog keeps it");
+        while let Some(packet) = self.line.get(backlog.departed)
+            && packet.arrival() <= departed_by
+        {
+            backlog.bytes -= u64::from(sizes[packet.flow as usize].of(packet));
+            backlog.departed += 1;
+        }
+        ((self.line.len() - backlog.departed) as u32, backlog.bytes)
+    }
+
+    /// Packets that have not departed at `now`, the one in transmission included: for samples.
+    pub fn queue_packets(&self, now: Time) -> u32 {
+        let departed_by = now + self.delay;
+        let departed = self.line.partition_point(|packet| packet.arrival() <= departed_by);
+        let waiting = match &self.discipline {
+            Discipline::Codel { waiting, .. } => waiting.len(),
+            _ => 0,
+        };
+        (self.line.len() - departed + waiting) as u32
+    }
+
+    /// Something happens here now: a packet comes out at the far end, or CoDel takes the next one from its queue. Packets
+    /// that CoDel drops go to `dropped`.
+    #[inline(always)]
+    pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<Packet> {
+        if !self.plain && self.serve_codel(now, sizes, dropped) {
+            return None;
+        }
+        let packet = self.line.pop_front().expect("an event without CoDel's is an arrival");
+        let size = u64::from(sizes[packet.flow as usize].of(&packet));
+        if let Some(backlog) = &mut self.backlog {
+            if backlog.departed > 0 {
+                backlog.departed -= 1;
+            } else {
+                backlog.bytes -= size;
+            }
+        }
+        self.counters.packets += 1;
+        self.counters.bytes += size;
+        Some(packet)
+    }
+
+    /// CoDel takes the next packet from its queue, if it is time; `false` if not.
+    fn serve_codel(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> bool {
+        let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return false };
+        if waiting.is_empty() || self.busy_until > now {
+            return false;
+        }
+        while let Some((since, mut packet)) = waiting.pop_front() {
+            let sizes_of_flow = &sizes[packet.flow as usize];
+            *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
+            let mtu = u64::from(sizes_of_flow.full);
+            match codel.dequeue(now, now - since, *waiting_bytes, mtu, sizes_of_flow.ecn_capable) {
+                codel::Decision::Drop => {
+                    self.counters.queue_drops += 1;
+                    dropped.push(packet);
+                    continue;
+                }
+                codel::Decision::Mark => {
+                    packet.flag(MARK);
+                    self.counters.marks += 1;
+                }
+                codel::Decision::Send => {}
+            }
+            let size = sizes_of_flow.of(&packet);
+            self.transmit(now, packet, size);
+            self.count_wait(now - since);
+            return true;
+        }
+        true
+    }
+
+    /// The link goes down: returns all that was waiting or on the wire.
+    pub fn fail(&mut self, now: Time) -> Vec<Packet> {
+        self.up = false;
+        self.plain = false;
+        self.busy_until = now;
+        let mut gone: Vec<Packet> = self.line.drain(..).collect();
+        if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
+            gone.extend(waiting.drain(..).map(|(_, packet)| packet));
+            *waiting_bytes = 0;
+        }
+        if let Some(backlog) = &mut self.backlog {
+            **backlog = Backlog::default();
+        }
+        self.counters.losses += gone.len() as u64;
+        gone
+    }
+
+    /// The link comes back, empty.
+    pub fn repair(&mut self, now: Time) {
+        self.up = true;
+        self.plain = self.is_plain();
+        self.busy_until = self.busy_until.max(now);
+    }
+}

@@ -1,0 +1,156 @@
+//! What is written down of a run: the state at the end of the warm-up, and samples.
+
+use super::flow::{Activity, Flow, Tally};
+use super::link::{Link, LinkCounters};
+use super::packet::PacketSizes;
+use super::table::{Column, Table};
+use crate::spec::{RunSpec, TransportSpec};
+use crate::units::Time;
+
+/// Payload bytes of `segments` delivered of a flow: all full but its last.
+pub(super) fn payload_bytes(spec: &RunSpec, flow: &Flow, sizes: &PacketSizes, segments: u32) -> u64 {
+    match spec.traffic[flow.identity.group as usize].transport {
+        TransportSpec::Udp { packet } => u64::from(segments) * u64::from(packet),
+        TransportSpec::Tcp { .. } => {
+            let full = u64::from(sizes.full - sizes.header);
+            match flow.identity.bytes {
+                Some(bytes) if segments > sizes.last_segment => bytes,
+                _ => u64::from(segments) * full,
+            }
+        }
+    }
+}
+
+/// The state of one run's records.
+pub struct Observations {
+    /// What flows and links had counted when the warm-up ended.
+    warm_flows: Vec<Tally>,
+    warm_links: Vec<LinkCounters>,
+    flow_series: Table,
+    link_series: Table,
+    /// Segments delivered and retransmitted at the last sample.
+    sampled_flows: Vec<(u32, u64)>,
+    /// Bytes carried and packets dropped at the last sample.
+    sampled_links: Vec<(u64, u64)>,
+    sampled_at: Time,
+}
+
+fn flow_series() -> Table {
+    Table::with_columns(&[
+        ("time_s", Column::F64(Vec::new())),
+        ("flow", Column::U32(Vec::new())),
+        ("cwnd_segments", Column::F64(Vec::new())),
+        ("ssthresh_segments", Column::F64(Vec::new())),
+        ("in_flight_segments", Column::U32(Vec::new())),
+        ("srtt_s", Column::F64(Vec::new())),
+        ("goodput_bps", Column::F64(Vec::new())),
+        ("retransmits", Column::U64(Vec::new())),
+    ])
+}
+
+fn link_series() -> Table {
+    Table::with_columns(&[
+        ("time_s", Column::F64(Vec::new())),
+        ("link", Column::U32(Vec::new())),
+        ("queue_packets", Column::U32(Vec::new())),
+        ("utilisation", Column::F64(Vec::new())),
+        ("drops", Column::U64(Vec::new())),
+    ])
+}
+
+impl Observations {
+    pub(super) fn new(spec: &RunSpec) -> Observations {
+        Observations {
+            warm_flows: Vec::new(),
+            warm_links: Vec::new(),
+            flow_series: flow_series(),
+            link_series: link_series(),
+            sampled_flows: Vec::new(),
+            sampled_links: vec![(0, 0); if spec.sample.is_some() { spec.links.len() } else { 0 }],
+            sampled_at: Time::ZERO,
+        }
+    }
+
+    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link]) {
+        self.warm_flows = flows.iter().map(|flow| flow.activity.tally()).collect();
+        self.warm_links = links.iter().map(|link| link.counters).collect();
+    }
+
+    /// What a flow had done when the warm-up ended.
+    pub(super) fn warm_flow(&self, flow: usize) -> Tally {
+        self.warm_flows.get(flow).copied().unwrap_or_default()
+    }
+
+    /// What a link had counted when the warm-up ended.
+    pub(super) fn warm_link(&self, link: usize) -> LinkCounters {
+        self.warm_links.get(link).copied().unwrap_or_default()
+    }
+
+    pub(super) fn on_sample(
+        &mut self,
+        spec: &RunSpec,
+        now: Time,
+        flows: &[Flow],
+        links: &[Link],
+        sizes: &[PacketSizes],
+    ) {
+        let interval = (now - self.sampled_at).as_secs();
+        let seconds = now.as_secs();
+        self.sampled_flows.resize(flows.len(), (0, 0));
+        for (index, flow) in flows.iter().enumerate() {
+            if matches!(flow.activity, Activity::Pending) {
+                continue;
+            }
+            let tally = flow.activity.tally();
+            let (delivered, retransmits) = self.sampled_flows[index];
+            let finished = matches!(flow.activity, Activity::Finished(_));
+            if finished && tally.delivered == delivered {
+                continue;
+            }
+            let bytes = payload_bytes(spec, flow, &sizes[index], tally.delivered)
+                - payload_bytes(spec, flow, &sizes[index], delivered);
+            let (in_flight, ssthresh) = match &flow.activity {
+                Activity::Tcp(connection) => (
+                    f64::from(connection.sender.scoreboard().in_flight()),
+                    Some(connection.sender.congestion().ssthresh()).filter(|ssthresh| ssthresh.is_finite()),
+                ),
+                _ => (0.0, None),
+            };
+            self.flow_series.push(&[
+                seconds,
+                index as f64,
+                tally.cwnd.unwrap_or(f64::NAN),
+                ssthresh.unwrap_or(f64::NAN),
+                in_flight,
+                tally.srtt_s.unwrap_or(f64::NAN),
+                bytes as f64 * 8.0 / interval,
+                (tally.sender.retransmits - retransmits) as f64,
+            ]);
+            self.sampled_flows[index] = (tally.delivered, tally.sender.retransmits);
+        }
+        for (index, link) in links.iter().enumerate() {
+            let (bytes, drops) = self.sampled_links[index];
+            let dropped = link.counters.queue_drops + link.counters.losses;
+            let rate = spec.links[index].rate.as_bps();
+            self.link_series.push(&[
+                seconds,
+                index as f64,
+                f64::from(link.queue_packets(now)),
+                (link.counters.bytes - bytes) as f64 * 8.0 / (rate * interval),
+                (dropped - drops) as f64,
+            ]);
+            self.sampled_links[index] = (link.counters.bytes, dropped);
+        }
+        self.sampled_at = now;
+    }
+
+    /// The flow samples since the last call.
+    pub fn take_flow_series(&mut self) -> Table {
+        std::mem::replace(&mut self.flow_series, flow_series())
+    }
+
+    /// The link samples since the last call.
+    pub fn take_link_series(&mut self) -> Table {
+        std::mem::replace(&mut self.link_series, link_series())
+    }
+}

@@ -1,0 +1,151 @@
+//! The result tables of a run, as of now.
+
+use super::engine::Simulation;
+use super::flow::Flow;
+use super::observe::payload_bytes;
+use super::table::{Column, Table};
+use crate::spec::TransportSpec;
+use crate::units::Time;
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+impl Simulation {
+    /// One row a flow. Counts are those since the end of the warm-up; `srtt_s`, `min_rtt_s` and `cwnd_segments` are the
+    /// last known. `traffic`, `src`, `dst`, `stack` and `routing` are indexes; a flow of datagrams has no stack
+    /// (`u32::MAX`).
+    pub fn flow_table(&self) -> Table {
+        let mut table = Table::with_columns(&[
+            ("flow", Column::U32(Vec::new())),
+            ("traffic", Column::U32(Vec::new())),
+            ("src", Column::U32(Vec::new())),
+            ("dst", Column::U32(Vec::new())),
+            ("stack", Column::U32(Vec::new())),
+            ("routing", Column::U32(Vec::new())),
+            ("start_s", Column::F64(Vec::new())),
+            ("end_s", Column::F64(Vec::new())),
+            ("fct_s", Column::F64(Vec::new())),
+            ("delivered_bytes", Column::U64(Vec::new())),
+            ("goodput_bps", Column::F64(Vec::new())),
+            ("segments_sent", Column::U64(Vec::new())),
+            ("retransmits", Column::U64(Vec::new())),
+            ("spurious_retransmits", Column::U64(Vec::new())),
+            ("retransmit_ratio", Column::F64(Vec::new())),
+            ("timeouts", Column::U64(Vec::new())),
+            ("recoveries", Column::U64(Vec::new())),
+            ("undone", Column::U64(Vec::new())),
+            ("srtt_s", Column::F64(Vec::new())),
+            ("min_rtt_s", Column::F64(Vec::new())),
+            ("cwnd_segments", Column::F64(Vec::new())),
+            ("reordered_segments", Column::U64(Vec::new())),
+            ("reordering_extent_max", Column::U32(Vec::new())),
+            ("reordering_extent_mean", Column::F64(Vec::new())),
+            ("marked_segments", Column::U64(Vec::new())),
+        ]);
+        for (index, flow) in self.flows.iter().enumerate() {
+            table.push(&self.flow_row(index, flow));
+        }
+        table
+    }
+
+    fn flow_row(&self, index: usize, flow: &Flow) -> Vec<f64> {
+        let identity = &flow.identity;
+        let group = &self.spec.traffic[identity.group as usize];
+        let stack = match group.transport {
+            TransportSpec::Tcp { stack } => stack as f64,
+            TransportSpec::Udp { .. } => f64::from(u32::MAX),
+        };
+        let tally = flow.activity.tally();
+        let warm = self.observations.warm_flow(index);
+        let sent = tally.sender.sent - warm.sender.sent;
+        let retransmits = tally.sender.retransmits - warm.sender.retransmits;
+        let reordered = tally.receiver.reordered - warm.receiver.reordered;
+        let extents = tally.receiver.reordering_extent_sum - warm.receiver.reordering_extent_sum;
+        let bytes = payload_bytes(&self.spec, flow, &self.sizes[index], tally.delivered)
+            - payload_bytes(&self.spec, flow, &self.sizes[index], warm.delivered);
+        let counted_from = identity.start.max(Time::ZERO + self.spec.warm_up);
+        let counted_to = flow.end.unwrap_or(self.now);
+        let counted = counted_to - counted_from;
+        let goodput = if counted.0 == 0 { f64::NAN } else { bytes as f64 * 8.0 / counted.as_secs() };
+        let end = flow.end.map_or(f64::NAN, Time::as_secs);
+        vec![
+            index as f64,
+            f64::from(identity.group),
+            f64::from(identity.src),
+            f64::from(identity.dst),
+            stack,
+            group.routing as f64,
+            identity.start.as_secs(),
+            end,
+            flow.end.map_or(f64::NAN, |end| (end - identity.start).as_secs()),
+            bytes as f64,
+            goodput,
+            sent as f64,
+            retransmits as f64,
+            (tally.receiver.duplicates - warm.receiver.duplicates) as f64,
+            ratio(retransmits, sent),
+            (tally.sender.timeouts - warm.sender.timeouts) as f64,
+            (tally.sender.recoveries - warm.sender.recoveries) as f64,
+            (tally.sender.undone - warm.sender.undone) as f64,
+            tally.srtt_s.unwrap_or(f64::NAN),
+            tally.min_rtt_s.unwrap_or(f64::NAN),
+            tally.cwnd.unwrap_or(f64::NAN),
+            reordered as f64,
+            f64::from(tally.receiver.reordering_extent_max),
+            if reordered == 0 { f64::NAN } else { extents as f64 / reordered as f64 },
+            (tally.receiver.marked - warm.receiver.marked) as f64,
+        ]
+    }
+
+    /// One row a directed link; counts are those since the end of the warm-up. `queue_drop_ratio` is over the packets that
+    /// came to the queue, `loss_ratio` over those that the link carried; waits are those in the queue before transmission.
+    pub fn link_table(&self) -> Table {
+        let mut table = Table::with_columns(&[
+            ("link", Column::U32(Vec::new())),
+            ("src", Column::U32(Vec::new())),
+            ("dst", Column::U32(Vec::new())),
+            ("capacity_bps", Column::F64(Vec::new())),
+            ("delay_s", Column::F64(Vec::new())),
+            ("packets", Column::U64(Vec::new())),
+            ("bytes", Column::U64(Vec::new())),
+            ("utilisation", Column::F64(Vec::new())),
+            ("queue_drops", Column::U64(Vec::new())),
+            ("queue_drop_ratio", Column::F64(Vec::new())),
+            ("losses", Column::U64(Vec::new())),
+            ("loss_ratio", Column::F64(Vec::new())),
+            ("marks", Column::U64(Vec::new())),
+            ("queue_delay_mean_s", Column::F64(Vec::new())),
+            ("queue_delay_max_s", Column::F64(Vec::new())),
+        ]);
+        let counted = (self.now - (Time::ZERO + self.spec.warm_up)).as_secs();
+        for (index, link) in self.links.iter().enumerate() {
+            let spec = &self.spec.links[index];
+            let (total, warm) = (&link.counters, self.observations.warm_link(index));
+            let packets = total.packets - warm.packets;
+            let bytes = total.bytes - warm.bytes;
+            let offered = total.offered - warm.offered;
+            let drops = total.queue_drops - warm.queue_drops;
+            let losses = total.losses - warm.losses;
+            let waits = (total.wait_sum - warm.wait_sum) as f64 * 1e-12;
+            table.push(&[
+                index as f64,
+                f64::from(spec.src),
+                f64::from(spec.dst),
+                spec.rate.as_bps(),
+                spec.delay.as_secs(),
+                packets as f64,
+                bytes as f64,
+                if counted > 0.0 { bytes as f64 * 8.0 / (spec.rate.as_bps() * counted) } else { f64::NAN },
+                drops as f64,
+                ratio(drops, offered),
+                losses as f64,
+                ratio(losses, packets),
+                total.marks as f64 - warm.marks as f64,
+                if offered > drops { waits / (offered - drops) as f64 } else { f64::NAN },
+                total.wait_max.as_secs(),
+            ]);
+        }
+        table
+    }
+}

@@ -1,0 +1,97 @@
+//! What can be wrong with a network or a routing.
+
+use crate::spec::{LinkId, NodeId};
+
+/// Why there are no routes. Nodes, links and paths are named by their index in the compiled run.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RoutingError {
+    /// A node that the network does not have.
+    #[error("there is no node {node}: the network has {nodes} nodes, numbered from 0")]
+    UnknownNode {
+        /// The node asked for.
+        node: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A link that begins or ends at a node that the network does not have.
+    #[error("link {link} joins node {node}, but the network has {nodes} nodes, numbered from 0")]
+    LinkEnd {
+        /// The link.
+        link: LinkId,
+        /// Its missing end.
+        node: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A cost that the metric `cost` cannot order or represent.
+    #[error("link {link} has cost {cost}: the metric `cost` takes 0 or a number from 0.000001 to 1e13")]
+    Cost {
+        /// The link.
+        link: LinkId,
+        /// Its cost.
+        cost: f64,
+    },
+    /// A rate that the metric `ospf` cannot divide by.
+    #[error("link {link} has rate 0: the metric `ospf` divides by the rate, which must be at least 1 bit/s")]
+    Rate {
+        /// The link.
+        link: LinkId,
+    },
+    /// A routing over several paths that asks for none.
+    #[error("the routing asks for 0 paths: it needs at least 1")]
+    NoPathsWanted,
+    /// A path that would begin and end at the same node.
+    #[error("source and destination are both node {node}: a path joins two different nodes")]
+    SameEnds {
+        /// The node.
+        node: NodeId,
+    },
+    /// No path over links that are up.
+    #[error("no path of the routing leads from node {src} to node {dst} over links that are up")]
+    NoPath {
+        /// Where it should begin.
+        src: NodeId,
+        /// Where it should end.
+        dst: NodeId,
+    },
+    /// An explicit path between nodes without a link.
+    #[error("explicit path {path} goes from node {from} to node {to}, but no link joins them in that direction")]
+    NotConnected {
+        /// Index of the path in the routing.
+        path: usize,
+        /// The node before the gap.
+        from: NodeId,
+        /// The node after the gap.
+        to: NodeId,
+    },
+    /// An explicit path with a loop.
+    #[error("explicit path {path} visits node {node} twice: a path visits a node once at most")]
+    Revisits {
+        /// Index of the path in the routing.
+        path: usize,
+        /// The node.
+        node: NodeId,
+    },
+    /// Explicit paths and weights that do not match one to one.
+    #[error("the routing has {paths} explicit paths and {weights} weights: it needs one weight for each path")]
+    WeightCount {
+        /// How many paths.
+        paths: usize,
+        /// How many weights.
+        weights: usize,
+    },
+    /// A weight of an explicit path that is no share of traffic.
+    #[error("explicit path {path} has weight {weight}: a weight is a finite number greater than 0")]
+    PathWeight {
+        /// Index of the path in the routing.
+        path: usize,
+        /// Its weight.
+        weight: f64,
+    },
+    /// Explicit paths asked of a routing that has next hops.
+    #[error("the routing forwards hop by hop: it has next hops, not explicit paths")]
+    HopByHop,
+    /// Next hops asked of a routing that has explicit paths.
+    #[error("the routing forwards along explicit paths that the source chooses: it has no next hops")]
+    AlongPaths,
+}

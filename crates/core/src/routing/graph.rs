@@ -1,0 +1,172 @@
+//! The network as a directed graph, with links that may be down.
+
+use super::RoutingError;
+use crate::spec::{LinkId, LinkSpec, NodeId};
+use crate::units::{Duration, Rate};
+
+/// What routing knows of a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// Where packets enter.
+    pub src: NodeId,
+    /// Where packets leave.
+    pub dst: NodeId,
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// The operator's cost.
+    pub cost: f64,
+}
+
+/// A directed graph; links may be parallel, and each is up or down. A link's id is its index in
+/// [`RunSpec::links`](crate::spec::RunSpec::links).
+#[derive(Debug, Clone)]
+pub struct Graph {
+    links: Vec<Link>,
+    up: Vec<bool>,
+    leaving: Incidence,
+    entering: Incidence,
+}
+
+/// The links at each node, one node after the other; at a node, by ascending id.
+#[derive(Debug, Clone)]
+struct Incidence {
+    /// Where a node's links begin in `links`; one more entry than nodes.
+    first: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+impl Incidence {
+    fn new(nodes: usize, ends: impl Iterator<Item = NodeId> + Clone) -> Incidence {
+        let mut first = vec![0; nodes + 1];
+        for node in ends.clone() {
+            first[node as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            first[node + 1] += first[node];
+        }
+        let mut links = vec![0; first[nodes] as usize];
+        let mut next = first.clone();
+        for (link, node) in ends.enumerate() {
+            let place = &mut next[node as usize];
+            links[*place as usize] = link as LinkId;
+            *place += 1;
+        }
+        Incidence { first, links }
+    }
+
+    fn at(&self, node: NodeId) -> &[LinkId] {
+        let node = node as usize;
+        &self.links[self.first[node] as usize..self.first[node + 1] as usize]
+    }
+}
+
+impl Graph {
+    /// The graph of `nodes` nodes and these links, all up.
+    ///
+    /// # Errors
+    /// [`RoutingError::LinkEnd`] if a link begins or ends at a node that does not exist.
+    pub fn new(nodes: usize, links: &[LinkSpec]) -> Result<Graph, RoutingError> {
+        for (link, spec) in links.iter().enumerate() {
+            if let Some(node) = [spec.src, spec.dst].into_iter().find(|&node| node as usize >= nodes) {
+                return Err(RoutingError::LinkEnd { link: link as LinkId, node, nodes });
+            }
+        }
+        Ok(Graph {
+            links: links
+                .iter()
+                .map(|spec| Link { src: spec.src, dst: spec.dst, rate: spec.rate, delay: spec.delay, cost: spec.cost })
+                .collect(),
+            up: vec![true; links.len()],
+            leaving: Incidence::new(nodes, links.iter().map(|spec| spec.src)),
+            entering: Incidence::new(nodes, links.iter().map(|spec| spec.dst)),
+        })
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.leaving.first.len() - 1
+    }
+
+    /// All links by id, those that are down as well.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// A link by its id.
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.links[link as usize]
+    }
+
+    /// Whether a link is up.
+    pub fn is_up(&self, link: LinkId) -> bool {
+        self.up[link as usize]
+    }
+
+    /// Takes a link up or down.
+    pub fn set_up(&mut self, link: LinkId, up: bool) {
+        self.up[link as usize] = up;
+    }
+
+    /// The links that are up and leave a node, by ascending id.
+    pub fn out_links(&self, node: NodeId) -> impl Iterator<Item = LinkId> + '_ {
+        self.leaving.at(node).iter().copied().filter(|&link| self.is_up(link))
+    }
+
+    /// The links that are up and enter a node, by ascending id.
+    pub fn in_links(&self, node: NodeId) -> impl Iterator<Item = LinkId> + '_ {
+        self.entering.at(node).iter().copied().filter(|&link| self.is_up(link))
+    }
+
+    /// The lowest link from one node to another, down links included.
+    pub(super) fn first_link(&self, src: NodeId, dst: NodeId) -> Option<LinkId> {
+        self.leaving.at(src).iter().copied().find(|&link| self.link(link).dst == dst)
+    }
+
+    /// The lowest link that is up from one node to another.
+    pub(super) fn first_link_up(&self, src: NodeId, dst: NodeId) -> Option<LinkId> {
+        self.out_links(src).find(|&link| self.link(link).dst == dst)
+    }
+
+    /// Refuses a node that does not exist.
+    pub(super) fn check_node(&self, node: NodeId) -> Result<(), RoutingError> {
+        if (node as usize) < self.nodes() {
+            Ok(())
+        } else {
+            Err(RoutingError::UnknownNode { node, nodes: self.nodes() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::link;
+    use super::*;
+
+    #[test]
+    fn links_are_listed_at_both_ends_by_ascending_id() {
+        let graph = Graph::new(3, &[link(2, 0), link(0, 1), link(0, 1), link(1, 2), link(0, 2)]).unwrap();
+        assert_eq!(graph.out_links(0).collect::<Vec<_>>(), [1, 2, 4]);
+        assert_eq!(graph.in_links(2).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(graph.in_links(0).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn a_link_that_is_down_is_not_listed_until_it_is_up_again() {
+        let mut graph = Graph::new(2, &[link(0, 1), link(0, 1)]).unwrap();
+        graph.set_up(0, false);
+        assert_eq!(graph.out_links(0).collect::<Vec<_>>(), [1]);
+        assert_eq!(graph.in_links(1).collect::<Vec<_>>(), [1]);
+        assert_eq!((graph.first_link(0, 1), graph.first_link_up(0, 1)), (Some(0), Some(1)));
+        graph.set_up(0, true);
+        assert_eq!(graph.out_links(0).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn a_link_to_nowhere_is_refused() {
+        let error = Graph::new(2, &[link(0, 1), link(1, 2)]).unwrap_err();
+        assert_eq!(error, RoutingError::LinkEnd { link: 1, node: 2, nodes: 2 });
+        assert_eq!(error.to_string(), "link 1 joins node 2, but the network has 2 nodes, numbered from 0");
+    }
+}

@@ -1,0 +1,145 @@
+//! Link weights: what makes a path short.
+//!
+//! Weights are whole numbers, so that sums are exact and "equal cost" means equal. Of two paths of equal sum the one of
+//! fewer hops is the shorter. As every link counts one hop, no cycle has weight zero, not even one of links that cost nothing.
+
+use super::{Graph, RoutingError};
+use crate::spec::{LinkId, Metric};
+use std::ops::{Add, AddAssign};
+
+/// OSPF's customary reference bandwidth, 100 Mbit/s (RFC 4750, `ospfReferenceBandwidth`).
+const REFERENCE_BANDWIDTH: u64 = 100_000_000;
+/// Units of the metric `cost`: a cost is held in millionths.
+const COST_UNITS: f64 = 1e6;
+/// The greatest cost: beyond it, millionths overflow 64 bits.
+const MAX_COST: f64 = 1e13;
+
+const HOP_BITS: u32 = 32;
+
+/// The weight of a link or a path: the metric's sum, then the number of hops. Additive, and totally ordered.
+///
+/// Both are kept in one word, hops in the lower 32 bits: 96 bits hold the sum of 2^32 links of any 64-bit weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Weight(pub(super) u128);
+
+impl Weight {
+    /// The weight of a path of no links.
+    pub const ZERO: Weight = Weight(0);
+
+    /// The weight of one link, in the metric's units.
+    pub fn of_link(value: u64) -> Weight {
+        Weight(u128::from(value) << HOP_BITS | 1)
+    }
+
+    /// The metric's sum: hops, picoseconds, OSPF cost, or millionths of the given cost.
+    pub fn value(self) -> u128 {
+        self.0 >> HOP_BITS
+    }
+
+    /// The number of links.
+    pub fn hops(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+impl Add for Weight {
+    type Output = Weight;
+    fn add(self, rhs: Weight) -> Weight {
+        Weight(self.0 + rhs.0)
+    }
+}
+
+impl AddAssign for Weight {
+    fn add_assign(&mut self, rhs: Weight) {
+        *self = *self + rhs;
+    }
+}
+
+/// The weight of every link by id.
+///
+/// A cost is rounded to the nearest millionth.
+///
+/// # Errors
+/// [`RoutingError::Cost`] for a cost that is negative, not a number, above 1e13, or so small that rounding would make
+/// it zero; [`RoutingError::Rate`] for a rate of zero under the metric `ospf`.
+pub fn link_weights(graph: &Graph, metric: Metric) -> Result<Vec<Weight>, RoutingError> {
+    let weight = |(id, link): (usize, &super::Link)| {
+        let id = id as LinkId;
+        let value = match metric {
+            Metric::HopCount => 1,
+            Metric::Delay => link.delay.0,
+            Metric::Ospf => ospf_cost(link.rate.0).ok_or(RoutingError::Rate { link: id })?,
+            Metric::Cost => fixed_point_cost(link.cost).ok_or(RoutingError::Cost { link: id, cost: link.cost })?,
+        };
+        Ok(Weight::of_link(value))
+    };
+    graph.links().iter().enumerate().map(weight).collect()
+}
+
+/// OSPF's automatic cost: the reference bandwidth over the rate, rounded down, at least 1 (RFC 2328 appendix C.3 wants
+/// it positive).
+fn ospf_cost(bits_per_second: u64) -> Option<u64> {
+    Some(REFERENCE_BANDWIDTH.checked_div(bits_per_second)?.max(1))
+}
+
+/// A cost in millionths, rounded to the nearest.
+fn fixed_point_cost(cost: f64) -> Option<u64> {
+    let representable = cost == 0.0 || (1.0 / COST_UNITS..=MAX_COST).contains(&cost);
+    representable.then(|| (cost * COST_UNITS).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::link;
+    use super::*;
+    use crate::spec::LinkSpec;
+    use crate::units::{Duration, Rate};
+
+    fn value(metric: Metric, spec: LinkSpec) -> Result<u128, RoutingError> {
+        Ok(link_weights(&Graph::new(2, &[spec]).unwrap(), metric)?[0].value())
+    }
+
+    #[test]
+    fn ospf_costs_as_vendors_tabulate_them() {
+        for (rate, cost) in [(56_000, 1785), (1_544_000, 64), (10_000_000, 10), (100_000_000, 1), (10_000_000_000, 1)] {
+            assert_eq!(value(Metric::Ospf, LinkSpec { rate: Rate(rate), ..link(0, 1) }), Ok(cost));
+        }
+        let error = value(Metric::Ospf, LinkSpec { rate: Rate(0), ..link(0, 1) });
+        assert_eq!(error, Err(RoutingError::Rate { link: 0 }));
+    }
+
+    #[test]
+    fn delay_counts_picoseconds_and_hop_count_counts_one() {
+        let spec = LinkSpec { delay: Duration::from_micros(3), ..link(0, 1) };
+        assert_eq!(value(Metric::Delay, spec.clone()), Ok(3_000_000));
+        assert_eq!(value(Metric::HopCount, spec), Ok(1));
+    }
+
+    #[test]
+    fn costs_that_are_equal_on_paper_are_equal_though_their_binary_fractions_are_not() {
+        let cost = |cost| value(Metric::Cost, LinkSpec { cost, ..link(0, 1) }).unwrap();
+        assert_ne!(0.1 + 0.2, 0.3);
+        assert_eq!(cost(0.1) + cost(0.2), cost(0.3));
+        assert_eq!(cost(0.0), 0);
+        assert_eq!(cost(1e13), 10_000_000_000_000_000_000);
+    }
+
+    #[test]
+    fn costs_without_an_order_or_a_representation_are_refused() {
+        for cost in [-1.0, f64::NAN, f64::INFINITY, 1.1e13, 1e-9] {
+            let error = value(Metric::Cost, LinkSpec { cost, ..link(0, 1) }).unwrap_err();
+            assert!(error.to_string().starts_with(&format!("link 0 has cost {cost}: ")), "{error}");
+        }
+        // Other metrics do not care.
+        assert_eq!(value(Metric::HopCount, LinkSpec { cost: f64::NAN, ..link(0, 1) }), Ok(1));
+    }
+
+    #[test]
+    fn weights_order_by_sum_and_then_by_hops_without_overflow() {
+        let long = Weight::of_link(u64::MAX) + Weight::of_link(u64::MAX);
+        assert_eq!((long.value(), long.hops()), (2 * u128::from(u64::MAX), 2));
+        assert!(Weight::of_link(2) < Weight::of_link(1) + Weight::of_link(1));
+        assert!(Weight::of_link(1) + Weight::of_link(1) < Weight::of_link(3));
+        assert!(Weight::ZERO < Weight::of_link(0));
+    }
+}

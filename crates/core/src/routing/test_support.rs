@@ -1,0 +1,85 @@
+//! Small networks for the tests of routing, and the brute force that they are checked against.
+
+use super::{Graph, Path, Weight};
+use crate::spec::{LinkId, LinkSpec, LossSpec, NodeId, QueueLimit, QueueSpec};
+use crate::units::{Duration, Rate};
+use proptest::prelude::*;
+use std::ops::Range;
+
+/// A link of 10 Mbit/s, 1 ms and cost 1.
+pub fn link(src: NodeId, dst: NodeId) -> LinkSpec {
+    LinkSpec {
+        src,
+        dst,
+        rate: Rate(10_000_000),
+        delay: Duration::from_millis(1),
+        cost: 1.0,
+        queue: QueueSpec::DropTail { limit: QueueLimit::Packets(100) },
+        loss: LossSpec::None,
+    }
+}
+
+/// A graph with its link weights.
+#[derive(Debug, Clone)]
+pub struct Network {
+    pub graph: Graph,
+    pub weights: Vec<Weight>,
+}
+
+impl Network {
+    /// A network from (source, destination, weight) of every link.
+    pub fn new(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> Network {
+        let specs: Vec<LinkSpec> = links.iter().map(|&(src, dst, _)| link(src, dst)).collect();
+        Network {
+            graph: Graph::new(nodes, &specs).unwrap(),
+            weights: links.iter().map(|&(_, _, weight)| Weight::of_link(weight)).collect(),
+        }
+    }
+
+    /// A network whose links go both ways: link `2 i` as given, link `2 i + 1` back.
+    pub fn undirected(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> Network {
+        let both: Vec<_> = links.iter().flat_map(|&(a, b, weight)| [(a, b, weight), (b, a, weight)]).collect();
+        Network::new(nodes, &both)
+    }
+}
+
+/// Random networks of 2 to `nodes` nodes and up to `links` links, parallel ones and loops at a node among them; about one
+/// link in eight is down.
+pub fn network(nodes: NodeId, links: usize, weights: Range<u64>) -> impl Strategy<Value = Network> {
+    (2..=nodes).prop_flat_map(move |nodes| {
+        let link = ((0..nodes, 0..nodes, weights.clone()), prop::bool::weighted(0.875));
+        prop::collection::vec(link, 0..=links).prop_map(move |links| {
+            let (ends, up): (Vec<_>, Vec<bool>) = links.into_iter().unzip();
+            let mut network = Network::new(nodes as usize, &ends);
+            for (link, up) in up.into_iter().enumerate() {
+                network.graph.set_up(link as LinkId, up);
+            }
+            network
+        })
+    })
+}
+
+/// Every path from `source` to `destination` that visits no node twice, by depth-first enumeration, in no useful order.
+pub fn simple_paths(network: &Network, source: NodeId, destination: NodeId) -> Vec<Path> {
+    fn extend(network: &Network, visited: &mut Vec<NodeId>, path: &Path, destination: NodeId, found: &mut Vec<Path>) {
+        let node = visited[visited.len() - 1];
+        if node == destination {
+            found.push(path.clone());
+            return;
+        }
+        for (id, link) in network.graph.links().iter().enumerate() {
+            if link.src != node || visited.contains(&link.dst) || !network.graph.is_up(id as LinkId) {
+                continue;
+            }
+            let mut longer = path.clone();
+            longer.links.push(id as LinkId);
+            longer.weight += network.weights[id];
+            visited.push(link.dst);
+            extend(network, visited, &longer, destination, found);
+            visited.pop();
+        }
+    }
+    let mut found = Vec::new();
+    extend(network, &mut vec![source], &Path { weight: Weight::ZERO, links: vec![] }, destination, &mut found);
+    found
+}

@@ -1,0 +1,87 @@
+//! Proportional rate reduction, RFC 6937: spreads the reduction of the window over the round trip of recovery.
+
+/// The state of one recovery episode, in segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProportionalRateReduction {
+    flight_at_start: u32,
+    delivered: u32,
+    sent: u32,
+    window: u32,
+}
+
+/// Segments that may be sent now (RFC 6937 section 3.1, with the slow-start reduction bound): `delivered` and `sent` count
+/// from the start of recovery, `newly_delivered` is this ACK's.
+pub fn allowance(
+    in_flight: u32,
+    ssthresh: u32,
+    flight_at_start: u32,
+    delivered: u32,
+    sent: u32,
+    newly_delivered: u32,
+) -> u32 {
+    if in_flight > ssthresh {
+        let target = (u64::from(delivered) * u64::from(ssthresh)).div_ceil(u64::from(flight_at_start.max(1)));
+        (target as u32).saturating_sub(sent)
+    } else {
+        let limit = delivered.saturating_sub(sent).max(newly_delivered) + 1;
+        (ssthresh - in_flight).min(limit)
+    }
+}
+
+impl ProportionalRateReduction {
+    /// Recovery begins with `flight_at_start` segments in flight before any was marked lost.
+    pub fn new(flight_at_start: u32) -> ProportionalRateReduction {
+        ProportionalRateReduction { flight_at_start, delivered: 0, sent: 0, window: 0 }
+    }
+
+    /// Takes an ACK of recovery.
+    pub fn on_ack(&mut self, in_flight: u32, ssthresh: u32, newly_delivered: u32) {
+        self.delivered += newly_delivered;
+        let allowed = allowance(in_flight, ssthresh, self.flight_at_start, self.delivered, self.sent, newly_delivered);
+        // The fast retransmission itself is always sent.
+        let allowed = if self.sent == 0 { allowed.max(1) } else { allowed };
+        self.window = in_flight + allowed;
+    }
+
+    /// A segment was sent.
+    pub fn on_sent(&mut self) {
+        self.sent += 1;
+    }
+
+    /// The most segments in flight now.
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc6937_section_3_1_one_loss_of_twenty_sends_every_second_ack() {
+        // 20 segments in flight, the first is lost, ssthresh is 10: 19 ACKs deliver, 10 segments go out, evenly.
+        let mut in_flight = 19;
+        let mut recovery = ProportionalRateReduction::new(20);
+        let mut sent = Vec::new();
+        for ack in 1..=19 {
+            in_flight -= 1;
+            recovery.on_ack(in_flight, 10, 1);
+            while in_flight < recovery.window() {
+                in_flight += 1;
+                recovery.on_sent();
+                sent.push(ack);
+            }
+        }
+        // At the 17th ACK in_flight equals ssthresh: the second branch of the algorithm takes over.
+        assert_eq!(sent, [1, 3, 5, 7, 9, 11, 13, 15, 18, 19]);
+        assert_eq!(in_flight, 10);
+    }
+
+    #[test]
+    fn rfc6937_section_3_1_heavy_loss_grows_back_to_ssthresh_by_slow_start() {
+        // Below ssthresh, each delivered segment allows itself and one more.
+        assert_eq!(allowance(4, 10, 20, 1, 0, 1), 2);
+        assert_eq!(allowance(9, 10, 20, 5, 1, 1), 1);
+    }
+}

@@ -1,0 +1,125 @@
+//! Delivery rate estimation (draft-ietf-ccwg-bbr section 4.1): how fast the network carried what an ACK delivers.
+
+use super::events::RateSample;
+use super::scoreboard::Delivered;
+use crate::units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// The flow's state when a segment was (last) sent.
+#[derive(Debug, Clone, Copy)]
+struct Snapshot {
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    lost: u32,
+    in_flight: u32,
+    app_limited: bool,
+}
+
+/// The sampler of one flow.
+#[derive(Debug, Clone, Default)]
+pub struct RateSampler {
+    /// The segment of the first snapshot.
+    base: u32,
+    snapshots: VecDeque<Snapshot>,
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    lost: u32,
+    /// The flow is application-limited until so many segments are delivered.
+    app_limited_until: Option<u64>,
+}
+
+impl RateSampler {
+    /// A segment is sent, new or again; `in_flight` counts it.
+    pub fn on_sent(&mut self, now: Time, segment: u32, in_flight: u32) {
+        if in_flight == 1 {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        let snapshot = Snapshot {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            lost: self.lost,
+            in_flight,
+            app_limited: self.app_limited_until.is_some(),
+        };
+        match self.snapshots.get_mut((segment - self.base) as usize) {
+            Some(previous) => *previous = snapshot,
+            None => self.snapshots.push_back(snapshot),
+        }
+    }
+
+    /// The application has nothing to send while the window is open.
+    pub fn on_app_limited(&mut self, in_flight: u32) {
+        self.app_limited_until = Some(self.delivered + u64::from(in_flight.max(1)));
+    }
+
+    /// Segments were marked lost.
+    pub fn on_lost(&mut self, segments: u32) {
+        self.lost = self.lost.wrapping_add(segments);
+    }
+
+    /// An ACK delivered something; `una` is the first segment still outstanding.
+    pub fn on_ack(
+        &mut self,
+        now: Time,
+        delivered: &Delivered,
+        una: u32,
+        min_rtt: Option<Duration>,
+    ) -> Option<RateSample> {
+        let sample = delivered.newest.and_then(|(sent, segment)| {
+            self.delivered += u64::from(delivered.count);
+            self.delivered_at = now;
+            let snapshot = *self.snapshots.get(segment.checked_sub(self.base)? as usize)?;
+            let interval = (sent - snapshot.first_sent).max(now - snapshot.delivered_at);
+            self.first_sent = sent;
+            if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+                self.app_limited_until = None;
+            }
+            // An interval shorter than any round trip is an artefact of the ACK path.
+            let plausible = interval > Duration::ZERO && min_rtt.is_none_or(|minimum| interval >= minimum);
+            plausible.then(|| RateSample {
+                delivered: (self.delivered - snapshot.delivered) as u32,
+                interval,
+                prior_delivered: snapshot.delivered,
+                total_delivered: self.delivered,
+                app_limited: snapshot.app_limited,
+                sent_in_flight: snapshot.in_flight,
+                lost: self.lost.wrapping_sub(snapshot.lost),
+            })
+        });
+        let passed = ((una - self.base) as usize).min(self.snapshots.len());
+        self.snapshots.drain(..passed);
+        self.base = una;
+        sample
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::Scoreboard;
+    use super::*;
+
+    #[test]
+    fn a_steady_flow_shows_its_rate() {
+        let mut board = Scoreboard::default();
+        let mut sampler = RateSampler::default();
+        let millisecond = Duration::from_millis(1);
+        let mut last = None;
+        for step in 0..100u64 {
+            let now = Time::ZERO + millisecond * step;
+            if step >= 10 {
+                board.acknowledge(board.una() + 1, &[], now);
+                last = sampler.on_ack(now, board.last_delivered(), board.una(), Some(millisecond * 10));
+            }
+            let segment = board.next();
+            board.send_new(now);
+            sampler.on_sent(now, segment, board.in_flight());
+        }
+        let sample = last.unwrap();
+        assert_eq!(sample.interval, millisecond * 10);
+        assert_eq!((sample.delivered, sample.sent_in_flight, sample.app_limited), (10, 10, false));
+    }
+}

@@ -1,0 +1,366 @@
+//! The receiver: what has arrived, what to acknowledge and when.
+
+use super::ack::{AckPolicy, Arrival, When};
+use super::scoreboard::Range;
+use crate::units::Time;
+use std::collections::VecDeque;
+
+/// SACK blocks that fit beside a timestamp option (RFC 2018 section 3).
+pub const MAX_SACK_BLOCKS: usize = 3;
+
+/// The SACK blocks of one ACK, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [Range; MAX_SACK_BLOCKS + 1],
+    length: u8,
+    duplicate: bool,
+}
+
+impl SackBlocks {
+    /// The blocks of data held beyond the cumulative acknowledgement.
+    pub fn held(&self) -> &[Range] {
+        &self.blocks[usize::from(self.duplicate)..usize::from(self.length)]
+    }
+
+    /// The duplicate that the ACK reports (DSACK, RFC 2883).
+    pub fn duplicate(&self) -> Option<Range> {
+        self.duplicate.then_some(self.blocks[0])
+    }
+
+    /// All blocks as on the wire, a duplicate first.
+    pub fn all(&self) -> &[Range] {
+        &self.blocks[..usize::from(self.length)]
+    }
+
+    fn push(&mut self, block: Range) {
+        self.blocks[usize::from(self.length)] = block;
+        self.length += 1;
+    }
+
+    fn is_full(&self) -> bool {
+        usize::from(self.length) >= MAX_SACK_BLOCKS + usize::from(self.duplicate)
+    }
+}
+
+/// An ACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ack {
+    /// The next segment expected.
+    pub cumulative: u32,
+    /// What lies beyond, if the connection uses SACK.
+    pub sack: SackBlocks,
+    /// Whether the segment that last moved the cumulative acknowledgement was a retransmission (what RFC 7323's echoed
+    /// timestamp tells a sender, in one bit).
+    pub echoes_retransmission: bool,
+    /// Congestion experienced (ECE, RFC 3168).
+    pub ecn_echo: bool,
+}
+
+/// A data segment as it arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataSegment {
+    /// Which segment of the flow.
+    pub segment: u32,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+    /// Whether the network marked it (CE).
+    pub marked: bool,
+    /// Whether the sender has answered an earlier mark (CWR).
+    pub window_reduced: bool,
+    /// Whether it is the flow's last.
+    pub last: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    start: u32,
+    end: u32,
+    /// The earliest arrival number among the segments held here and above: for the reordering extent.
+    first_arrival: u64,
+}
+
+/// What a receiver counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReceiverCounters {
+    /// Data segments that arrived.
+    pub arrivals: u64,
+    /// Of these, those it had already: each one a spurious retransmission, or a copy made by the network.
+    pub duplicates: u64,
+    /// Segments sent once that arrived after one with a higher number (RFC 4737 section 3).
+    pub reordered: u64,
+    /// The greatest reordering extent, in arrivals (RFC 4737 section 4.2.2).
+    pub reordering_extent_max: u32,
+    /// The sum of all reordering extents.
+    pub reordering_extent_sum: u64,
+    /// Segments that arrived with a congestion mark.
+    pub marked: u64,
+}
+
+/// The receiving end of one flow.
+pub struct Receiver {
+    next: u32,
+    held: VecDeque<Held>,
+    /// A segment of each of the blocks that changed last, newest first (RFC 2018 section 4).
+    recent: [u32; MAX_SACK_BLOCKS],
+    sack: bool,
+    policy: Box<dyn AckPolicy>,
+    deadline: Option<Time>,
+    duplicate: Option<Range>,
+    last_ack_sent: u32,
+    echoes_retransmission: bool,
+    ecn_echo: bool,
+    counters: ReceiverCounters,
+}
+
+impl Receiver {
+    /// A receiver that waits for segment 0.
+    pub fn new(sack: bool, policy: Box<dyn AckPolicy>) -> Receiver {
+        Receiver {
+            next: 0,
+            held: VecDeque::new(),
+            recent: [0; MAX_SACK_BLOCKS],
+            sack,
+            policy,
+            deadline: None,
+            duplicate: None,
+            last_ack_sent: 0,
+            echoes_retransmission: false,
+            ecn_echo: false,
+            counters: ReceiverCounters::default(),
+        }
+    }
+
+    /// Segments delivered to the application, in order, each once.
+    #[inline]
+    pub fn delivered(&self) -> u32 {
+        self.next
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> &ReceiverCounters {
+        &self.counters
+    }
+
+    /// When a delayed ACK is due.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// Takes a data segment; returns the ACK if one is due at once.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, data: &DataSegment) -> Option<Ack> {
+        self.counters.arrivals += 1;
+        if data.marked {
+            self.counters.marked += 1;
+            self.ecn_echo = true;
+        } else if data.window_reduced {
+            self.ecn_echo = false; // RFC 3168 section 6.1.3
+        }
+        // RFC 7323 section 4.3 (2): the echo is of the segment that begins where the last ACK ended.
+        if data.segment <= self.last_ack_sent {
+            self.echoes_retransmission = data.retransmission;
+        }
+        let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
+        if data.segment == self.next {
+            self.next += 1;
+            arrival.in_order = self.held.is_empty();
+            arrival.filled_hole = !arrival.in_order;
+            if arrival.filled_hole {
+                self.count_reordering(data);
+                self.pass_held();
+            }
+        } else if data.segment < self.next || self.find(data.segment).is_ok() {
+            arrival.duplicate = true;
+            self.counters.duplicates += 1;
+            self.duplicate = Some((data.segment, data.segment + 1));
+        } else {
+            self.count_reordering(data);
+            self.hold(data.segment);
+        }
+        match self.policy.on_segment(&arrival) {
+            When::Now => Some(self.acknowledge()),
+            When::By(deadline) => {
+                self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+                None
+            }
+        }
+    }
+
+    /// The delayed ACK is due.
+    pub fn on_deadline(&mut self) -> Ack {
+        self.acknowledge()
+    }
+
+    fn acknowledge(&mut self) -> Ack {
+        self.policy.on_ack_sent();
+        self.deadline = None;
+        self.last_ack_sent = self.next;
+        Ack {
+            cumulative: self.next,
+            sack: self.sack_blocks(),
+            echoes_retransmission: self.echoes_retransmission,
+            ecn_echo: self.ecn_echo,
+        }
+    }
+
+    fn sack_blocks(&mut self) -> SackBlocks {
+        let duplicate = self.duplicate.take();
+        let mut blocks = SackBlocks::default();
+        if !self.sack {
+            return blocks;
+        }
+        if let Some(duplicate) = duplicate {
+            blocks.duplicate = true;
+            blocks.push(duplicate);
+        }
+        if self.held.is_empty() {
+            return blocks;
+        }
+        for segment in self.recent {
+            if let Ok(position) = self.find(segment)
+                && !blocks.is_full()
+            {
+                let block = (self.held[position].start, self.held[position].end);
+                if !blocks.held().contains(&block) {
+                    blocks.push(block);
+                }
+            }
+        }
+        blocks
+    }
+
+    /// The position of the block that holds a segment, or where one would be inserted.
+    fn find(&self, segment: u32) -> Result<usize, usize> {
+        let position = self.held.partition_point(|block| block.end <= segment);
+        match self.held.get(position) {
+            Some(block) if block.start <= segment => Ok(position),
+            _ => Err(position),
+        }
+    }
+
+    fn hold(&mut self, segment: u32) {
+        let position = self.find(segment).expect_err("a segment already held is a duplicate");
+        let joins_below = position > 0 && self.held[position - 1].end == segment;
+        let joins_above = self.held.get(position).is_some_and(|above| above.start == segment + 1);
+        match (joins_below, joins_above) {
+            (true, true) => {
+                self.held[position - 1].end = self.held[position].end;
+                self.held.remove(position);
+            }
+            (true, false) => self.held[position - 1].end += 1,
+            (false, true) => self.held[position].start = segment,
+            (false, false) => {
+                let above = self.held.get(position).map(|block| block.first_arrival);
+                let first_arrival = above.unwrap_or(self.counters.arrivals);
+                self.held.insert(position, Held { start: segment, end: segment + 1, first_arrival });
+            }
+        }
+        self.remember_recent(segment);
+    }
+
+    fn remember_recent(&mut self, segment: u32) {
+        let same_block = |other: u32| match (self.find(segment), self.find(other)) {
+            (Ok(first), Ok(second)) => first == second,
+            _ => true, // delivered meanwhile: its place is free
+        };
+        let position = self.recent.iter().position(|other| same_block(*other)).unwrap_or(MAX_SACK_BLOCKS - 1);
+        self.recent[..=position].rotate_right(1);
+        self.recent[0] = segment;
+    }
+
+    fn pass_held(&mut self) {
+        if let Some(first) = self.held.front()
+            && first.start == self.next
+        {
+            self.next = first.end;
+            self.held.pop_front();
+        }
+    }
+
+    fn count_reordering(&mut self, data: &DataSegment) {
+        if data.retransmission {
+            return;
+        }
+        let above = self.held.partition_point(|block| block.end <= data.segment);
+        if let Some(block) = self.held.get(above) {
+            let extent = self.counters.arrivals - block.first_arrival;
+            self.counters.reordered += 1;
+            self.counters.reordering_extent_sum += extent;
+            self.counters.reordering_extent_max = self.counters.reordering_extent_max.max(extent as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ack::{AckSpec, ReceiverContext, immediate};
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn receiver() -> Receiver {
+        Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext))
+    }
+
+    fn take(receiver: &mut Receiver, segment: u32) -> Ack {
+        let data = DataSegment { segment, retransmission: false, marked: false, window_reduced: false, last: false };
+        receiver.on_segment(Time(1), &data).expect("the immediate policy answers every segment")
+    }
+
+    #[test]
+    fn rfc2018_section_4_the_newest_block_comes_first() {
+        let mut receiver = receiver();
+        for segment in [0, 2, 4, 6] {
+            take(&mut receiver, segment);
+        }
+        let ack = take(&mut receiver, 8);
+        assert_eq!((ack.cumulative, ack.sack.held()), (1, &[(8, 9), (6, 7), (4, 5)][..]));
+        assert_eq!(take(&mut receiver, 3).sack.held(), [(2, 5), (8, 9), (6, 7)]);
+        assert_eq!(take(&mut receiver, 1).cumulative, 5);
+    }
+
+    #[test]
+    fn rfc2883_section_4_a_duplicate_is_reported_first() {
+        let mut receiver = receiver();
+        take(&mut receiver, 0);
+        take(&mut receiver, 2);
+        let ack = take(&mut receiver, 0);
+        assert_eq!((ack.sack.duplicate(), ack.sack.held()), (Some((0, 1)), &[(2, 3)][..]));
+        assert_eq!(take(&mut receiver, 3).sack.duplicate(), None);
+    }
+
+    #[test]
+    fn rfc4737_section_4_2_2_extent_counts_arrivals_since_the_first_later_segment() {
+        let mut receiver = receiver();
+        for segment in [0, 2, 3, 4, 1] {
+            take(&mut receiver, segment);
+        }
+        let counters = receiver.counters();
+        assert_eq!((counters.reordered, counters.reordering_extent_max), (1, 3));
+    }
+
+    proptest! {
+        /// In any order, with any duplicates: everything is delivered once, in order, and ACKs tell the truth.
+        #[test]
+        fn acks_tell_exactly_what_has_arrived(order in prop::collection::vec(0u32..60, 1..300)) {
+            let mut receiver = receiver();
+            let mut arrived = BTreeSet::new();
+            for segment in order {
+                let new = arrived.insert(segment);
+                let ack = take(&mut receiver, segment);
+                let expected = (0u32..).find(|index| !arrived.contains(index)).unwrap();
+                prop_assert_eq!(ack.cumulative, expected);
+                prop_assert_eq!(ack.sack.duplicate().is_some(), !new);
+                for &(start, end) in ack.sack.held() {
+                    prop_assert!(start > ack.cumulative && start < end);
+                    prop_assert!((start..end).all(|index| arrived.contains(&index)));
+                    prop_assert!(!arrived.contains(&(start - 1)) && !arrived.contains(&end), "blocks are maximal");
+                }
+                if new && segment > expected {
+                    prop_assert!(ack.sack.held()[0].0 <= segment && segment < ack.sack.held()[0].1);
+                }
+            }
+        }
+    }
+}

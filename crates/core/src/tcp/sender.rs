@@ -1,0 +1,646 @@
+//! The sender: a state machine that takes ACKs and deadlines, and gives segments and its next deadline.
+//!
+//! It owns what is not a policy: sequence space, scoreboard, RTT estimate, recovery episodes with PRR, undo, pacing. What
+//! is lost, its detector says; how much to have in flight, its congestion control.
+
+use super::congestion::{CongestionControl, FlowContext};
+use super::detection::{DetectorContext, LossDetector, Signal, Verdict};
+use super::events::{AckEvent, CongestionEvent, CongestionKind};
+use super::prr::ProportionalRateReduction;
+use super::rate::RateSampler;
+use super::receiver::Ack;
+use super::rtt::RttEstimate;
+use super::scoreboard::Scoreboard;
+use crate::rng::Stream;
+use crate::spec::{SpuriousResponse, StackSpec};
+use crate::units::{Duration, Rate, Time};
+
+/// A segment to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transmission {
+    /// The connection request.
+    Syn,
+    /// A data segment.
+    Data {
+        /// Which segment of the flow.
+        segment: u32,
+        /// The number of the transmission: increasing in the order of sending.
+        number: u32,
+        /// Whether it was sent before.
+        retransmission: bool,
+        /// Whether it answers a congestion mark (CWR, RFC 3168).
+        window_reduced: bool,
+    },
+}
+
+/// What a sender counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SenderCounters {
+    /// Data segments sent, new and again.
+    pub sent: u64,
+    /// Of these, those sent again.
+    pub retransmits: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Loss recovery episodes, those after a timeout included.
+    pub recoveries: u64,
+    /// Reductions taken back because they were spurious.
+    pub undone: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Connection {
+    /// A SYN is to be sent, or was sent at `sent` for the `tries`-th time.
+    Opening {
+        sent: Option<Time>,
+        tries: u32,
+    },
+    Established,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Recovery {
+    Open,
+    /// Loss recovery until everything below `until` is acknowledged.
+    Fast {
+        until: u32,
+        prr: ProportionalRateReduction,
+    },
+    /// Slow start after a timeout, until everything below `until` is acknowledged.
+    Timeout {
+        until: u32,
+        forward: ForwardRto,
+    },
+}
+
+/// Forward RTO recovery (RFC 5682 section 3.1, SACK-enhanced as well): was the timeout spurious?
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ForwardRto {
+    /// Not asked, or answered.
+    Off,
+    /// The first segment was sent again; the next ACK tells.
+    Retransmitted,
+    /// That ACK advanced: new data goes out to see whether its ACK advances too.
+    ProbingNew,
+}
+
+/// The sending end of one flow.
+pub struct Sender {
+    connection: Connection,
+    recovery: Recovery,
+    board: Scoreboard,
+    rtt: RttEstimate,
+    congestion: Box<dyn CongestionControl>,
+    detector: Box<dyn LossDetector>,
+    rate: Option<Box<RateSampler>>,
+    /// Segments that the application has written; all of them, for a flow without end.
+    available: u32,
+    receive_window: u32,
+    /// The window was the limit when the sender last stopped sending.
+    window_limited: bool,
+    probe: bool,
+    /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)).
+    retransmit_now: bool,
+    owns_recovery: bool,
+    options: Options,
+    /// A new round trip begins when a segment from here on is delivered.
+    round_end: u32,
+    /// Retransmissions of this episode that no DSACK has reported as spurious.
+    unreported_retransmits: u32,
+    /// Everything below was sent before the last reduction that an undo may take back.
+    undo_until: Option<u32>,
+    ecn_until: u32,
+    window_reduced: bool,
+    next_send: Time,
+    last_active: Time,
+    counters: SenderCounters,
+}
+
+/// The switches of a [`StackSpec`] that the sender reads while it runs.
+#[derive(Debug, Clone, Copy)]
+struct Options {
+    sack: bool,
+    f_rto: bool,
+    limited_transmit: bool,
+    pacing: bool,
+    spurious: SpuriousResponse,
+    wire_bytes: u32,
+}
+
+/// The factor of cwnd / SRTT at which a window-based sender paces, in slow start and after (as Linux does).
+const PACING_FACTORS: (f64, f64) = (2.0, 1.2);
+
+impl Sender {
+    /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
+    pub fn new(stack: &StackSpec, paths: u32, random: Stream) -> Sender {
+        let wire_bytes = stack.mss + stack.header;
+        let congestion =
+            stack.congestion.build(FlowContext { initial_window: stack.initial_window, wire_bytes, random });
+        Sender {
+            connection: if stack.handshake {
+                Connection::Opening { sent: None, tries: 0 }
+            } else {
+                Connection::Established
+            },
+            recovery: Recovery::Open,
+            board: Scoreboard::default(),
+            rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto),
+            rate: congestion.wants_rate_samples().then(Box::default),
+            owns_recovery: congestion.owns_recovery(),
+            congestion,
+            detector: stack.detection.build(DetectorContext { sack: stack.sack, paths }),
+            available: 0,
+            receive_window: u32::try_from(stack.receive_window / u64::from(stack.mss)).unwrap_or(u32::MAX).max(1),
+            window_limited: false,
+            probe: false,
+            retransmit_now: false,
+            options: Options {
+                sack: stack.sack,
+                f_rto: stack.f_rto,
+                limited_transmit: stack.limited_transmit,
+                pacing: stack.pacing,
+                spurious: stack.spurious,
+                wire_bytes,
+            },
+            round_end: 0,
+            unreported_retransmits: 0,
+            undo_until: None,
+            ecn_until: 0,
+            window_reduced: false,
+            next_send: Time::ZERO,
+            last_active: Time::ZERO,
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> &SenderCounters {
+        &self.counters
+    }
+
+    /// Its record of outstanding segments.
+    pub fn scoreboard(&self) -> &Scoreboard {
+        &self.board
+    }
+
+    /// Its round-trip time estimate.
+    pub fn rtt(&self) -> &RttEstimate {
+        &self.rtt
+    }
+
+    /// Its congestion control.
+    pub fn congestion(&self) -> &dyn CongestionControl {
+        &*self.congestion
+    }
+
+    /// Whether all that was written is acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.board.una() == self.available
+    }
+
+    /// The application writes so many more segments.
+    pub fn write(&mut self, now: Time, segments: u32) {
+        if self.connection == Connection::Established
+            && self.board.outstanding() == 0
+            && self.board.next() == self.available
+        {
+            let idle = now - self.last_active;
+            if self.counters.sent > 0 {
+                self.congestion.on_idle(idle, &self.rtt);
+            }
+        }
+        self.available = self.available.saturating_add(segments);
+    }
+
+    /// The application has written all it will: what is not yet sent by now is taken back.
+    pub fn close(&mut self) {
+        self.available = self.available.min(self.board.next());
+    }
+
+    /// The SYN-ACK arrived.
+    pub fn on_established(&mut self, now: Time) {
+        if let Connection::Opening { sent: Some(sent), tries } = self.connection {
+            if tries == 1 {
+                self.rtt.sample(now - sent); // Karn: only if it answers the one SYN
+            }
+            self.connection = Connection::Established;
+            self.last_active = now;
+        }
+    }
+
+    /// The window in force: PRR's during fast recovery, else the congestion control's.
+    #[inline]
+    pub fn window(&self) -> u32 {
+        match self.recovery {
+            Recovery::Fast { prr, .. } if !self.owns_recovery => prr.window(),
+            _ => (self.congestion.cwnd() as u32).max(1),
+        }
+    }
+
+    /// Takes an ACK.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let prior_in_flight = self.board.in_flight();
+        let prior_una = self.board.una();
+        let was_in_recovery = self.recovery != Recovery::Open;
+        self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
+        let advanced = self.board.una() > prior_una;
+        let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
+        if !self.options.sack {
+            self.account_without_sack(advanced, duplicate);
+        }
+        let delivered = *self.board.last_delivered();
+        // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
+        let rtt_is_clean = self.options.sack || !delivered.any_retransmitted;
+        if rtt_is_clean && let Some(sample) = delivered.oldest_rtt {
+            self.rtt.sample(sample);
+        }
+        if advanced {
+            self.rtt.reset_backoff();
+            self.last_active = now;
+        }
+        if ack.sack.duplicate().is_some() {
+            self.on_duplicate_report(now);
+        }
+        if advanced && self.undo_until.is_some() {
+            self.detect_spurious_by_echo(ack, delivered.any_retransmitted);
+        }
+        if was_in_recovery {
+            self.continue_recovery(advanced, duplicate);
+        }
+        let round_start = delivered.newest.is_some_and(|(_, segment)| segment >= self.round_end);
+        if round_start {
+            self.round_end = self.board.next();
+        }
+        let rate = match &mut self.rate {
+            Some(sampler) => sampler.on_ack(now, &delivered, self.board.una(), self.rtt.minimum()),
+            None => None,
+        };
+        let mut event = AckEvent {
+            now,
+            delivered: delivered.count,
+            growth: 0,
+            advanced,
+            duplicate,
+            newly_lost: 0,
+            prior_in_flight,
+            in_flight: self.board.in_flight(),
+            rtt: if rtt_is_clean { delivered.newest_rtt } else { None },
+            rate,
+            round_start,
+            in_recovery: self.recovery != Recovery::Open,
+            ecn_echo: ack.ecn_echo,
+        };
+        let marked_before = self.board.marked_lost();
+        let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
+        event.newly_lost = (self.board.marked_lost() - marked_before) as u32;
+        self.apply(now, verdict, prior_in_flight, event.newly_lost);
+        if ack.ecn_echo {
+            self.on_ecn_echo(now, prior_in_flight);
+        }
+        event.in_flight = self.board.in_flight();
+        event.in_recovery = self.recovery != Recovery::Open;
+        if !matches!(self.recovery, Recovery::Fast { .. }) && self.is_window_limited(prior_in_flight) {
+            // The ACK that ends recovery reports segments that were delivered during it.
+            event.growth = if was_in_recovery && !event.in_recovery { 0 } else { event.delivered };
+        }
+        if event.delivered > 0 {
+            self.congestion.on_ack(&event, &self.rtt);
+        }
+        if !self.owns_recovery
+            && let Recovery::Fast { prr, .. } = &mut self.recovery
+        {
+            prr.on_ack(self.board.in_flight(), (self.congestion.cwnd() as u32).max(1), event.delivered);
+        }
+    }
+
+    fn account_without_sack(&mut self, advanced: bool, duplicate: bool) {
+        if duplicate {
+            self.board.count_duplicate();
+        } else if advanced {
+            let passed = self.board.last_delivered().cumulative;
+            self.board.eat_duplicates(passed);
+            if self.recovery == Recovery::Open {
+                self.board.reset_duplicates();
+            }
+        }
+    }
+
+    /// Whether the window, and not the application, was the limit (RFC 7661's concern; in slow start twice what was in
+    /// flight is allowed, so that a paced sender can double).
+    fn is_window_limited(&self, prior_in_flight: u32) -> bool {
+        let cwnd = self.congestion.cwnd();
+        self.window_limited || (cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(prior_in_flight))
+    }
+
+    fn apply(&mut self, now: Time, verdict: Verdict, prior_in_flight: u32, newly_lost: u32) {
+        self.probe |= verdict.probe;
+        if newly_lost > 0
+            && let Some(sampler) = &mut self.rate
+        {
+            sampler.on_lost(newly_lost);
+        }
+        match verdict.signal {
+            Signal::None => {}
+            Signal::Loss if self.recovery != Recovery::Open => {}
+            Signal::Loss | Signal::NewLoss => self.enter_recovery(now, prior_in_flight),
+            Signal::Timeout => self.enter_timeout(now, prior_in_flight),
+        }
+    }
+
+    fn enter_recovery(&mut self, now: Time, prior_in_flight: u32) {
+        self.counters.recoveries += 1;
+        let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
+        self.congestion.on_congestion(&event, &self.rtt);
+        self.allow_undo();
+        if self.board.outstanding() == 0 {
+            return; // a probe had repaired the loss: there is nothing to recover
+        }
+        let mut prr = ProportionalRateReduction::new(prior_in_flight);
+        prr.on_ack(self.board.in_flight(), (self.congestion.cwnd() as u32).max(1), 0);
+        self.recovery = Recovery::Fast { until: self.board.next(), prr };
+    }
+
+    fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
+        let repeated = self.rtt.backoff() > 0;
+        self.counters.timeouts += 1;
+        if self.recovery == Recovery::Open {
+            self.counters.recoveries += 1;
+        }
+        let event = CongestionEvent { now, kind: CongestionKind::Timeout { repeated }, prior_in_flight };
+        self.congestion.on_congestion(&event, &self.rtt);
+        self.rtt.back_off();
+        self.board.restart_timer(now);
+        self.retransmit_now = true;
+        let forward = if self.options.f_rto && !repeated { ForwardRto::Retransmitted } else { ForwardRto::Off };
+        self.recovery = Recovery::Timeout { until: self.board.next(), forward };
+        if !repeated {
+            self.allow_undo();
+        }
+    }
+
+    fn allow_undo(&mut self) {
+        self.undo_until =
+            (self.options.spurious != SpuriousResponse::None || self.options.f_rto).then(|| self.board.next());
+        self.unreported_retransmits = 0;
+    }
+
+    fn continue_recovery(&mut self, advanced: bool, duplicate: bool) {
+        match self.recovery {
+            Recovery::Open => {}
+            Recovery::Fast { until, .. } => {
+                if self.board.una() >= until {
+                    self.end_recovery();
+                }
+            }
+            Recovery::Timeout { until, forward } => {
+                if self.board.una() >= until {
+                    self.end_recovery();
+                } else if forward != ForwardRto::Off {
+                    self.continue_forward_rto(until, forward, advanced, duplicate);
+                }
+            }
+        }
+    }
+
+    fn end_recovery(&mut self) {
+        self.recovery = Recovery::Open;
+        self.board.reset_duplicates();
+        self.congestion.on_recovered();
+    }
+
+    fn continue_forward_rto(&mut self, until: u32, forward: ForwardRto, advanced: bool, duplicate: bool) {
+        let delivered = *self.board.last_delivered();
+        let original_arrived = delivered.lowest_original.is_some_and(|segment| segment < until);
+        let forward = if original_arrived {
+            return self.undo(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
+        } else if forward == ForwardRto::ProbingNew {
+            if duplicate || delivered.count > 0 { ForwardRto::Off } else { forward } // step 3.a
+        } else if advanced {
+            ForwardRto::ProbingNew // step 2.b
+        } else if duplicate {
+            ForwardRto::Off // step 2.a
+        } else {
+            forward
+        };
+        self.recovery = Recovery::Timeout { until, forward };
+    }
+
+    fn on_duplicate_report(&mut self, now: Time) {
+        self.detector.on_spurious(now, &self.board);
+        if self.options.spurious != SpuriousResponse::None
+            && self.undo_until.is_some()
+            && self.unreported_retransmits > 0
+        {
+            self.unreported_retransmits -= 1;
+            if self.unreported_retransmits == 0 && self.board.lost() == 0 {
+                self.undo(); // RFC 3708: every retransmission of the episode was unnecessary
+            }
+        }
+    }
+
+    /// RFC 3522: the first acknowledgement of a retransmitted segment echoes its original transmission.
+    fn detect_spurious_by_echo(&mut self, ack: &Ack, passed_retransmission: bool) {
+        if self.options.spurious == SpuriousResponse::Eifel && passed_retransmission {
+            if ack.echoes_retransmission {
+                self.undo_until = None; // the retransmission was needed
+            } else {
+                self.undo();
+            }
+        }
+    }
+
+    fn undo(&mut self) {
+        self.counters.undone += 1;
+        self.congestion.undo();
+        self.board.unmark_lost();
+        self.undo_until = None;
+        self.recovery = Recovery::Open;
+    }
+
+    fn on_ecn_echo(&mut self, now: Time, prior_in_flight: u32) {
+        if self.recovery == Recovery::Open && self.board.una() >= self.ecn_until {
+            let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
+            self.congestion.on_congestion(&event, &self.rtt);
+            self.ecn_until = self.board.next(); // RFC 3168 section 6.1.2: at most once per window
+            self.window_reduced = true;
+        }
+    }
+
+    /// When to be woken, if no ACK comes first: a timer of the detector, the pacing of the next segment, or the SYN's
+    /// timer. Asked after all that can be sent was sent.
+    pub fn deadline(&self) -> Option<Time> {
+        match self.connection {
+            Connection::Opening { sent, tries } => {
+                sent.map(|sent| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)))
+            }
+            Connection::Established => {
+                let timer = self.detector.deadline(&self.board, &self.rtt);
+                let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
+                match (timer, paced) {
+                    (Some(timer), Some(paced)) => Some(timer.min(paced)),
+                    (timer, paced) => timer.or(paced),
+                }
+            }
+        }
+    }
+
+    /// Pacing holds the sender back only if the next segment is due later than the last one was sent.
+    fn last_stop(&self) -> Time {
+        self.board.latest_sent()
+    }
+
+    /// Whether the window and the application allow a segment, pacing aside.
+    fn could_send(&self) -> bool {
+        self.has_segment() && self.counted_in_flight() < self.window()
+    }
+
+    fn has_segment(&self) -> bool {
+        self.board.lost() > 0 || self.has_new()
+    }
+
+    #[inline]
+    fn has_new(&self) -> bool {
+        let next = self.board.next();
+        next < self.available && next - self.board.una() < self.receive_window
+    }
+
+    /// Segments that count against the window: without limited transmit, those that have left the network count until
+    /// recovery begins.
+    #[inline]
+    fn counted_in_flight(&self) -> u32 {
+        if !self.options.limited_transmit && self.recovery == Recovery::Open {
+            self.board.outstanding()
+        } else {
+            self.board.in_flight()
+        }
+    }
+
+    /// The deadline came.
+    pub fn on_deadline(&mut self, now: Time) {
+        if let Connection::Opening { sent: Some(sent), tries } = self.connection {
+            if self.deadline().is_some_and(|deadline| deadline <= now) {
+                self.counters.timeouts += 1;
+                self.connection = Connection::Opening { sent: None, tries };
+                debug_assert!(sent <= now);
+            }
+            return;
+        }
+        if self.detector.deadline(&self.board, &self.rtt).is_some_and(|deadline| deadline <= now) {
+            let prior_in_flight = self.board.in_flight();
+            let marked_before = self.board.marked_lost();
+            let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
+            let newly_lost = (self.board.marked_lost() - marked_before) as u32;
+            self.apply(now, verdict, prior_in_flight, newly_lost);
+        }
+    }
+
+    /// The next segment to send now, if there is one.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmission> {
+        if self.connection != Connection::Established {
+            return self.poll_syn(now);
+        }
+        if self.probe {
+            return self.send_probe(now);
+        }
+        if std::mem::take(&mut self.retransmit_now)
+            && let Some(segment) = self.board.next_lost()
+        {
+            return Some(self.send_again(now, segment));
+        }
+        if self.counted_in_flight() >= self.window() {
+            self.window_limited = true;
+            return None;
+        }
+        if self.next_send > now {
+            return None;
+        }
+        let probing_new = matches!(self.recovery, Recovery::Timeout { forward: ForwardRto::ProbingNew, .. });
+        if self.board.lost() > 0 && !(probing_new && self.has_new()) {
+            let segment = self.board.next_lost().expect("some segment is lost");
+            return Some(self.send_again(now, segment));
+        }
+        if self.has_new() {
+            return Some(self.send_new(now));
+        }
+        self.window_limited = false;
+        if let Some(sampler) = &mut self.rate
+            && self.board.next() >= self.available
+        {
+            sampler.on_app_limited(self.board.in_flight());
+        }
+        None
+    }
+
+    fn poll_syn(&mut self, now: Time) -> Option<Transmission> {
+        let Connection::Opening { sent: None, tries } = self.connection else { return None };
+        self.connection = Connection::Opening { sent: Some(now), tries: tries + 1 };
+        Some(Transmission::Syn)
+    }
+
+    fn send_probe(&mut self, now: Time) -> Option<Transmission> {
+        self.probe = false;
+        if self.has_new() {
+            return Some(self.send_new(now));
+        }
+        if self.board.outstanding() == 0 {
+            return None;
+        }
+        let segment = self.board.next() - 1;
+        if self.board.is_sacked(segment) {
+            return None;
+        }
+        self.board.mark_lost(segment);
+        Some(self.send_again(now, segment))
+    }
+
+    #[inline]
+    fn send_new(&mut self, now: Time) -> Transmission {
+        let segment = self.board.next();
+        let number = self.board.send_new(now);
+        self.after_sending(now, segment);
+        Transmission::Data {
+            segment,
+            number,
+            retransmission: false,
+            window_reduced: std::mem::take(&mut self.window_reduced),
+        }
+    }
+
+    fn send_again(&mut self, now: Time, segment: u32) -> Transmission {
+        let number = self.board.retransmit(segment, now);
+        self.counters.retransmits += 1;
+        self.unreported_retransmits += 1;
+        self.after_sending(now, segment);
+        Transmission::Data { segment, number, retransmission: true, window_reduced: false }
+    }
+
+    #[inline]
+    fn after_sending(&mut self, now: Time, segment: u32) {
+        self.counters.sent += 1;
+        self.last_active = now;
+        if let Recovery::Fast { prr, .. } = &mut self.recovery {
+            prr.on_sent();
+        }
+        if let Some(sampler) = &mut self.rate {
+            sampler.on_sent(now, segment, self.board.in_flight());
+        }
+        if let Some(rate) = self.pacing_rate() {
+            let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));
+            self.next_send = self.next_send.max(now) + interval;
+        }
+    }
+
+    /// The rate to pace at, if the congestion control or the stack asks for it.
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        let given = self.congestion.pacing_rate();
+        if given.is_some() || !self.options.pacing {
+            return given;
+        }
+        let smoothed = self.rtt.smoothed()?;
+        let cwnd = self.congestion.cwnd();
+        let factor = if cwnd < self.congestion.ssthresh() / 2.0 { PACING_FACTORS.0 } else { PACING_FACTORS.1 };
+        Some(Rate::from_bps(factor * cwnd * f64::from(self.options.wire_bytes) * 8.0 / smoothed.as_secs()))
+    }
+}
