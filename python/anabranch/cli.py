@@ -129,15 +129,18 @@ def schema() -> int:
 @app.command
 def doctor(*, json: Json = False) -> int:
     """Say what works on this machine, and how to get the rest."""
-    from anabranch.doctor import examine
+    from dataclasses import asdict
 
-    findings = examine()
+    from anabranch.doctor import checks
+
+    found = checks()
     if json:
-        _print_json({"findings": [finding.as_record() for finding in findings]})
+        _print_json({"checks": [asdict(one) for one in found]})
     else:
-        for finding in findings:
-            print(finding.describe())
-    return FAILED if any(finding.needed and not finding.works for finding in findings) else DONE
+        for one in found:
+            mark = "ok     " if one.ok else "MISSING" if one.needed else "absent "
+            print(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""))
+    return FAILED if any(one.needed and not one.ok for one in found) else DONE
 
 
 @topology_app.command(name="list")
