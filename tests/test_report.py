@@ -463,6 +463,47 @@ class TestBrowser:
         for name in ABILENE:
             assert name in html
 
+    def test_tables_sort_and_selectors_choose(self, abilene_report: Path, tmp_path: Path) -> None:
+        # A reader's hand: sorts by goodput, then by goodput the other way, and picks another variant in both places.
+        hand = """<script type="module">
+            while (document.documentElement.dataset.charts !== "drawn") await new Promise(done => setTimeout(done, 20));
+            const table = document.getElementById("summary-table"), note = (name, value) => {
+                document.body.dataset[name] = value;
+            };
+            const column = [...table.tHead.rows[0].cells].findIndex(cell => cell.textContent.startsWith("Goodput"));
+            const shown = () => [...table.tBodies[0].rows].map(row => row.cells[column].textContent).join(" ");
+            const button = table.tHead.rows[0].cells[column].querySelector("button");
+            button.click();
+            note("falling", shown());
+            button.click();
+            note("rising", shown());
+            const links = document.querySelector("select[data-table]");
+            links.value = "mprc · spray at random";
+            links.dispatchEvent(new Event("change"));
+            const rows = [...document.getElementById("link-table").tBodies[0].rows];
+            note("groups", [...new Set(rows.filter(row => !row.hidden).map(row => row.dataset.group))].join());
+            const load = () => [...document.querySelectorAll("#chart-map-0 .mark-rule line")]
+                .map(line => line.getAttribute("stroke-width")).join();
+            const before = load();
+            const variant = document.querySelector("#controls-map-0 select");
+            variant.selectedIndex = 7;
+            variant.dispatchEvent(new Event("input"));
+            variant.dispatchEvent(new Event("change"));
+            await new Promise(done => setTimeout(done, 200));
+            note("redrawn", before !== load());
+        </script></body>"""
+        page = tmp_path / "page.html"
+        page.write_text(abilene_report.read_text(encoding="utf-8").replace("</body>", hand), encoding="utf-8")
+        html = rendered(page, tmp_path / "profile")
+        body = dict(re.findall(r'data-([a-z]+)="([^"]*)"', re.search(r"<body[^>]*>", html)[0]))  # type: ignore[index]
+        falling = [float(text) for text in body["falling"].split()]
+        assert falling == sorted(falling, reverse=True)
+        assert len(falling) == len(STACKS) * len(ROUTINGS)
+        assert [float(text) for text in body["rising"].split()] == sorted(falling)
+        assert body["groups"] == "mprc · spray at random"
+        assert body["redrawn"] == "true"
+        assert 'data-errors=""' in html
+
     def test_many_flows_and_distributions(self, tmp_path: Path) -> None:
         path, page = write(tmp_path, seeds=2, flows=60, sized=True, sample_s=0.5)
         assert_drawn(rendered(path, tmp_path / "profile"), page.charts)

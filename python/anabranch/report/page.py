@@ -286,7 +286,7 @@ def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
                 "Point at a link for its numbers."
                 + (f" The first {most} of {len(variants)} variants." if len(variants) > most else ""),
                 specification,
-                {"kind": "map", "aspect": specification["height"] / specification["width"], "legend": 30},
+                {"kind": "map", "aspect": specification["height"] / specification["width"], "legend": 5},
             )
         )
     return figures
@@ -313,7 +313,7 @@ def _over_time(runs: Runs, links: pl.DataFrame, stacks: Sequence[str]) -> list[F
         for measure in [
             chart.rate("goodput_bps", "Goodput", _largest(goodput["value"])),
             Measure("cwnd_segments", "Congestion window", "segments"),
-            Measure("srtt_s", "Smoothed RTT", "ms", 1e3),
+            Measure("srtt_s", "Smoothed RTT", "ms", 1e3, from_zero=False),
             Measure("in_flight_segments", "In flight", "segments"),
         ]:
             if thinned.filter(pl.col("measure") == measure.column).is_empty():

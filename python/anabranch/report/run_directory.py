@@ -117,7 +117,7 @@ def _distinct_names(directories: list[Path]) -> list[str]:
 
 def _read_manifest(path: Path) -> Mapping[str, Any]:
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RunDirectoryError(f"{path}: no such file; a run directory is what `anabranch run --out` writes") from None
     except (OSError, ValueError) as error:

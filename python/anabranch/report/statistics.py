@@ -120,7 +120,7 @@ def link_summary(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def cumulative_distribution(values: pl.Series, points: int = 200) -> pl.DataFrame:
-    """The empirical distribution function: ``value``, and ``share`` of the values at or below it; at most so many rows."""
+    """The empirical distribution function: a ``value``, and the ``share`` at or below it; at most ``points`` rows."""
     ordered = values.drop_nulls().sort()
     count = len(ordered)
     if count == 0:
