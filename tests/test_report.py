@@ -491,10 +491,11 @@ class TestBrowser:
             variant.dispatchEvent(new Event("change"));
             await new Promise(done => setTimeout(done, 200));
             note("redrawn", before !== load());
-        </script></body>"""
+        </script>"""
         page = tmp_path / "page.html"
-        page.write_text(abilene_report.read_text(encoding="utf-8").replace("</body>", hand), encoding="utf-8")
+        page.write_text(hand.join(abilene_report.read_text(encoding="utf-8").rsplit("</body>", 1)), encoding="utf-8")
         html = rendered(page, tmp_path / "profile")
+        assert 'data-errors=""' in html
         body = dict(re.findall(r'data-([a-z]+)="([^"]*)"', re.search(r"<body[^>]*>", html)[0]))  # type: ignore[index]
         falling = [float(text) for text in body["falling"].split()]
         assert falling == sorted(falling, reverse=True)
@@ -502,7 +503,6 @@ class TestBrowser:
         assert [float(text) for text in body["rising"].split()] == sorted(falling)
         assert body["groups"] == "mprc · spray at random"
         assert body["redrawn"] == "true"
-        assert 'data-errors=""' in html
 
     def test_many_flows_and_distributions(self, tmp_path: Path) -> None:
         path, page = write(tmp_path, seeds=2, flows=60, sized=True, sample_s=0.5)
