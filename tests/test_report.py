@@ -350,6 +350,28 @@ class TestPage:
         assert "cubic · after · ospf" in page.seen.replace("· spray at random", "· ospf")
         assert {"map-0", "map-1"} <= page.charts
 
+    def test_what_is_unknown_is_a_dash(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=2, sample_s=None)
+        unknown = {
+            "flows": ["goodput_bps", "srtt_s", "retransmit_ratio"],
+            "links": ["utilisation", "queue_delay_mean_s"],
+        }
+        for name, columns in unknown.items():
+            table = pl.read_parquet(directory / f"{name}.parquet")
+            table.with_columns(pl.lit(None, pl.Float64).alias(column) for column in columns).write_parquet(
+                directory / f"{name}.parquet"
+            )
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "mprc ospf 2 1 – – " in page.seen
+        assert "nan" not in page.seen.lower()
+
+    def test_a_run_without_flows(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1)
+        pl.read_parquet(directory / "flows.parquet").clear().write_parquet(directory / "flows.parquet")
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "No flow ran" in page.seen
+        assert page.charts == {"map-0", "time-queue"}
+
     def test_an_interrupted_run_is_named(self, tmp_path: Path) -> None:
         _, page = write(tmp_path, interrupted=True)
         assert "1 of 60 runs was interrupted" in page.seen
@@ -377,6 +399,12 @@ class TestErrors:
         (tmp_path / "manifest.json").write_text(text)
         with pytest.raises(run_directory.RunDirectoryError, match=message):
             run_directory.read([tmp_path])
+
+    def test_a_table_without_a_column(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
+        pl.read_parquet(directory / "flows.parquet").drop("goodput_bps").write_parquet(directory / "flows.parquet")
+        with pytest.raises(run_directory.RunDirectoryError, match=r"flows\.parquet: lacks the columns goodput_bps"):
+            run_directory.read([directory])
 
     @pytest.mark.parametrize("name", ["flows", "links"])
     def test_broken_table(self, tmp_path: Path, name: str) -> None:
