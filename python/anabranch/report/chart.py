@@ -356,7 +356,8 @@ def _map_links(
         row["u"][place] = _significant(link["utilisation"])
         row["d"][place] = _significant(link["queue_drop_ratio"])
         row["q"][place] = _significant(None if link["queue_delay_mean_s"] is None else link["queue_delay_mean_s"] * 1e3)
-    return list(rows.values())
+    # The loaded ones on top.
+    return sorted(rows.values(), key=lambda row: max((load for load in row["u"] if load is not None), default=0.0))
 
 
 def three_digits(value: float | None) -> str:

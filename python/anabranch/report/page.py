@@ -286,7 +286,7 @@ def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
                 "Point at a link for its numbers."
                 + (f" The first {most} of {len(variants)} variants." if len(variants) > most else ""),
                 specification,
-                {"kind": "map", "aspect": specification["height"] / specification["width"], "legend": 5},
+                {"kind": "map", "aspect": specification["height"] / specification["width"], "legend": 3},
             )
         )
     return figures
