@@ -259,7 +259,7 @@ def link_map(
 
     selector = alt.binding_select(options=list(range(len(variants))), labels=list(variants.values()), name="Variant ")
     chosen = alt.param(name="variant", value=0, bind=selector if len(variants) > 1 else alt.Undefined)
-    load = alt.Chart(_data_of(_map_links(links, places, list(variants)))).transform_calculate(
+    load = alt.Chart().transform_calculate(
         # 3.5 pixels to the right, whatever the width of the map.
         shift=f"3.5 * {span} / width",
         x1="datum.x + datum.right_x * datum.shift",
@@ -316,15 +316,19 @@ def link_map(
             tooltip=tooltip,
         )
     )
-    dots = alt.Chart(_data_of([{"name": name, "x": x, "y": y} for name, (x, y) in places.items()])).encode(
-        x="x:Q", y="y:Q", tooltip=alt.Tooltip("name:N", title="node")
-    )
+    dots = alt.Chart().encode(x="x:Q", y="y:Q", tooltip=alt.Tooltip("name:N", title="node"))
     few = len(places) <= 60
     layers = [lines, arrows, dots.mark_circle(size=70 if few else 18, color="#475569", opacity=1)]
     if few:
         layers.append(dots.mark_text(dy=-11, fontSize=11).encode(text="name:N"))
     height = width * (frame_y[1] - frame_y[0]) / span
-    return _layered(layers).add_params(chosen).properties(width=width, height=round(height))
+    drawing = _layered(layers).add_params(chosen).properties(width=width, height=round(height))
+    # At the end, since every step above copies the chart with its data.
+    of_links = _data_of(_map_links(links, places, list(variants)))
+    of_nodes = _data_of([{"name": name, "x": round(x, 5), "y": round(y, 5)} for name, (x, y) in places.items()])
+    for place, layer in enumerate(drawing.layer):
+        layer.data = of_links if place < 2 else of_nodes
+    return drawing
 
 
 def _map_links(
