@@ -16,7 +16,7 @@ from anabranch.topologies.export import to_csv, to_graphml, to_json
 from anabranch.topologies.generate import dumbbell, fat_tree, grid, line, parallel
 from anabranch.topologies.load import LARGEST_FILE
 from anabranch.topologies.model import EARTH_RADIUS_M, great_circle_m
-from anabranch.topologies.plot import svg
+from anabranch.topologies.plot import crosses, svg
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -554,3 +554,18 @@ def test_importing_is_light() -> None:
     code = f"import sys, anabranch.topologies; print(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@given(st.lists(st.integers(-3, 12), min_size=4, max_size=4), st.integers(0, 4), st.integers(5, 9))
+def test_crossing_agrees_with_points_along_the_segment(ends: list[int], low: int, high: int) -> None:
+    x, y, end_x, end_y = ends
+    box = (float(low), float(low), float(high), float(high))
+    inside = any(
+        low <= x + (end_x - x) * step / 500 <= high and low <= y + (end_y - y) * step / 500 <= high
+        for step in range(501)
+    )
+    if inside:
+        assert crosses(((x, y), (end_x, end_y)), box)
+    elif crosses(((x, y), (end_x, end_y)), box):  # then it only grazes a corner between two points
+        assert crosses(((x, y), (end_x, end_y)), (low - 0.1, low - 0.1, high + 0.1, high + 0.1))
+        assert not crosses(((x, y), (end_x, end_y)), (low + 0.1, low + 0.1, high - 0.1, high - 0.1))
