@@ -62,7 +62,7 @@ class FakeSimulation:
             "reordering_extent_max": np.zeros(rows, dtype=np.uint32),
             "reordering_extent_mean": unknown,
         }
-        counts = ("delivered_bytes", "timeouts", "recoveries", "undone", "reordered_segments", "spurious_retransmits")
+        counts = ("delivered_bytes", "timeouts", "recoveries", "undone", "reordered_segments", "marked_segments", "spurious_retransmits")
         columns |= {name: np.zeros(rows, dtype=np.uint64) for name in counts}
         columns["segments_sent"] = np.full(rows, 1000, dtype=np.uint64)
         columns["retransmits"] = np.full(rows, 10, dtype=np.uint64)
@@ -77,7 +77,7 @@ class FakeSimulation:
             "dst": np.array([link["dst"] for link in links], dtype=np.uint32),
             "capacity_bps": np.array([link["rate"] for link in links], dtype=np.float64),
             "delay_s": np.array([link["delay"] / 1e12 for link in links]),
-            "queue_max_packets": np.zeros(rows, dtype=np.uint32),
+            "queue_delay_max_s": np.zeros(rows),
         }
         columns |= {name: np.zeros(rows, dtype=np.uint64) for name in ("packets", "bytes", "queue_drops", "losses", "marks")}
         ratios = ("utilisation", "queue_drop_ratio", "loss_ratio", "queue_delay_mean_s")

@@ -25,12 +25,13 @@ FLOWS: Schema = {
     "spurious_retransmits": pl.UInt64, "retransmit_ratio": pl.Float64, "timeouts": pl.UInt64, "recoveries": pl.UInt64,
     "undone": pl.UInt64, "srtt_s": pl.Float64, "min_rtt_s": pl.Float64, "cwnd_segments": pl.Float64,
     "reordered_segments": pl.UInt64, "reordering_extent_max": pl.UInt32, "reordering_extent_mean": pl.Float64,
+    "marked_segments": pl.UInt64,
 }  # fmt: skip
 LINKS: Schema = {
     "run": pl.UInt32, "seed": pl.UInt64, "link": pl.UInt32, "src": pl.String, "dst": pl.String,
     "capacity_bps": pl.Float64, "delay_s": pl.Float64, "packets": pl.UInt64, "bytes": pl.UInt64,
     "utilisation": pl.Float64, "queue_drops": pl.UInt64, "queue_drop_ratio": pl.Float64, "losses": pl.UInt64,
-    "loss_ratio": pl.Float64, "marks": pl.UInt64, "queue_delay_mean_s": pl.Float64, "queue_max_packets": pl.UInt32,
+    "loss_ratio": pl.Float64, "marks": pl.UInt64, "queue_delay_mean_s": pl.Float64, "queue_delay_max_s": pl.Float64,
 }  # fmt: skip
 FLOW_SERIES: Schema = {
     "run": pl.UInt32, "time_s": pl.Float64, "flow": pl.UInt32, "cwnd_segments": pl.Float64,

@@ -156,5 +156,6 @@ def _short_names(paths: list[Path]) -> list[str]:
 
 
 def _tail(path: Path, length: int) -> str:
-    tail = path[-length:]
-    return format_path(tail).lstrip(".")
+    while isinstance(path[-length], int):  # an index says nothing without its array
+        length += 1
+    return format_path(path[-length:])
