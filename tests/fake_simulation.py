@@ -61,6 +61,7 @@ class FakeSimulation:
             "cwnd_segments": np.full(rows, 12.5),
             "reordering_extent_max": np.zeros(rows, dtype=np.uint32),
             "reordering_extent_mean": unknown,
+            "marked_segments": np.zeros(rows, dtype=np.uint64),
         }
         counts = ("delivered_bytes", "timeouts", "recoveries", "undone", "reordered_segments", "marked_segments", "spurious_retransmits")
         columns |= {name: np.zeros(rows, dtype=np.uint64) for name in counts}

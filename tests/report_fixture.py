@@ -223,7 +223,7 @@ def _links(
             "loss_ratio": [0.0] * count,
             "marks": pl.Series([0] * count, dtype=pl.UInt64),
             "queue_delay_mean_s": [0.021 if bottleneck else 0.0002 for bottleneck in first],
-            "queue_max_packets": pl.Series([100 if bottleneck else 2 for bottleneck in first], dtype=pl.UInt32),
+            "queue_delay_max_s": [0.12 if bottleneck else 0.002 for bottleneck in first],
         }
     )
 
@@ -261,7 +261,7 @@ def _series(
     frame.filter(pl.col("time_s") <= half).write_parquet(directory / f"flows-{run}-0.parquet")
     frame.filter(pl.col("time_s") > half).write_parquet(directory / f"flows-{run}-1.parquet")
     share = links["utilisation"].to_numpy()
-    limit = links["queue_max_packets"].to_numpy()
+    limit = (links["queue_delay_max_s"].to_numpy() / 0.0012).round().astype(int)
     noise = draw.uniform(0.2, 1.0, (len(share), steps))
     pl.DataFrame(
         {

@@ -135,12 +135,12 @@ def doctor(*, json: Json = False) -> int:
 
     found = checks()
     if json:
-        _print_json({"checks": [asdict(check) for check in found]})
+        _print_json({"checks": [asdict(one) for one in found]})
     else:
-        for check in found:
-            mark = "ok     " if check.ok else "MISSING" if check.needed else "absent "
-            print(f"{mark}  {check.name}: {check.detail}" + (f"; get it with {check.remedy}" if check.remedy else ""))
-    return FAILED if any(check.needed and not check.ok for check in found) else DONE
+        for one in found:
+            mark = "ok     " if one.ok else "MISSING" if one.needed else "absent "
+            print(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""))
+    return FAILED if any(one.needed and not one.ok for one in found) else DONE
 
 
 @topology_app.command(name="list")

@@ -525,7 +525,7 @@ def _link_table(runs: Runs, links: pl.DataFrame) -> Table:
         Column("Packets", "a run", "Packets transmitted.", _get("packets"), _count),
         Column("Queueing", "ms", "Mean time that a packet waited.", _get("queue_delay_mean_s", 1e3), three_digits),
         Column(
-            "Longest queue", "packets", "The most packets in the queue, of any seed.", _get("queue_max_packets"), _count
+            "Longest wait", "ms", "The longest that a packet waited, of any seed.", _get("queue_delay_max_s", 1e3), three_digits
         ),
         Column(
             "Dropped",

@@ -111,11 +111,11 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def link_summary(links: pl.DataFrame) -> pl.DataFrame:
-    """A row for each variant and directed link: means over the runs; the longest queue is the longest of any run."""
+    """A row for each variant and directed link: means over the runs; the longest wait is the longest of any run."""
     return links.group_by(["source", "variant", "link", "src", "dst"], maintain_order=True).agg(
         pl.col("capacity_bps", "delay_s", "packets", "utilisation", "queue_drops", "losses", "marks").mean(),
         pl.col("queue_drop_ratio", "loss_ratio", "queue_delay_mean_s").mean(),
-        pl.col("queue_max_packets").max(),
+        pl.col("queue_delay_max_s").max(),
     )
 
 
