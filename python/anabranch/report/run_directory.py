@@ -24,7 +24,7 @@ _COLUMNS = {
     ),
     "links": (
         *("run", "link", "src", "dst", "capacity_bps", "delay_s", "packets", "utilisation", "queue_drops", "losses"),
-        *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_max_packets"),
+        *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_delay_max_s"),
     ),
 }
 
