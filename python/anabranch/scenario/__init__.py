@@ -1,8 +1,8 @@
 """The scenario: the one schema of Anabranch, from TOML to validated variants.
 
-A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A list at
-a key that takes one value makes a matrix: one variant of the scenario for each value, and for each combination of several such
-keys; equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
+A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A
+list at a key that takes one value makes a matrix: one variant of the scenario for each value, and for each combination
+of several such keys; equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
 """
 
 import json
@@ -152,7 +152,7 @@ class Scenario:
         directory: str | Path | None = None,
         jobs: int | None = None,
     ) -> "Result":
-        """Run all variants with one seed, several, or those of the scenario; without a directory the files are temporary."""
+        """Run all variants with one seed, several, or the scenario's; without a directory the files are temporary."""
         from anabranch.runs import execute
 
         chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
@@ -223,7 +223,9 @@ def _set(document: Any, key: str, value: str, source: str) -> None:
     while position < len(key):
         match = _STEP.match(key, position)
         if match is None:
-            raise ScenarioError([Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source)
+            raise ScenarioError(
+                [Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source
+            )
         plain, quoted, index = match.groups()
         steps.append(int(index) if index is not None else quoted or plain)
         position = match.end()
