@@ -79,6 +79,21 @@ def test_all_problems_come_at_once_with_line_value_and_what_would_be_right() -> 
     assert len(lines) == 5
 
 
+def test_names_are_checked_in_the_parts_that_are_whole() -> None:
+    broken = '[[traffic]]\nfrom = "A"\nto = "C"\nbluk = true\nstack = "y"\n'
+    whole = '[[traffic]]\nfrom = "A"\nto = "D"\nbulk = true\nstack = "y"\n[stacks.y]\nmss = 3\n'
+    whole += '[[events]]\nat = "1s"\nfail = ["B", "E"]\n'
+    found = problems(changed(("[[traffic]]", broken + whole + "[[traffic]]"), ('"2s"', "2")))
+    assert set(found) == {
+        "traffic[0].bluk",
+        "traffic[0]",
+        "traffic[1].to",
+        "stacks.y.mss",
+        "events[0].fail[1]",
+        "run.duration",
+    }
+
+
 @pytest.mark.parametrize(
     ("replacement", "field", "hint"),
     [

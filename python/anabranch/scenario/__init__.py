@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from tomlkit.exceptions import TOMLKitError
 
 from anabranch.scenario import references, walk
+from anabranch.scenario.mend import Mended
 from anabranch.scenario.problems import Problem, ScenarioError, format_path, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
@@ -170,6 +171,7 @@ class Scenario:
                 variant = Variant.model_validate(document)
             except ValidationError as error:
                 found = from_validation(error, document)
+                found += _names_in_the_rest(document, found, resolver)
             else:
                 topology, found = resolver.resolve(variant.topology)
                 if topology is not None:
@@ -187,6 +189,19 @@ class Scenario:
                     index = dimension.values.index(value)
                     return Problem((*path, index, *problem.path[len(path) :]), problem.message, problem.value)
         return problem
+
+
+def _names_in_the_rest(document: dict[str, Any], found: list[Problem], resolver: Resolver) -> list[Problem]:
+    """Names that point nowhere in the parts of a document that have no problem yet."""
+    try:
+        mended = Mended(document, [problem.path for problem in found])
+        variant = Variant.model_validate(mended.document)
+    except ValueError:  # so little is left that nothing can be said of it
+        return []
+    topology, problems = resolver.resolve(variant.topology)
+    if topology is not None:
+        problems += references.check(variant, topology)
+    return [mended.original(problem) for problem in problems]
 
 
 def _unique(problems: list[Problem]) -> list[Problem]:

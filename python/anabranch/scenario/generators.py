@@ -48,7 +48,7 @@ def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTop
         kind_of_value, convert = _SUFFIXES.get(suffix, (Count, _same))
         several = key == "delays"
         if several:
-            kind_of_value = Annotated[list[kind_of_value], Field(min_length=1)]
+            kind_of_value = Annotated[list[kind_of_value], Field(min_length=1)]  # type: ignore[valid-type]
         fields[key] = (kind_of_value | None, None)
         conversions[key] = (name, partial(_each, convert) if several else convert)
     title = "".join(word.capitalize() for word in kind.split("-"))
