@@ -505,10 +505,11 @@ impl Sender {
     }
 
     /// Segments that count against the window: without limited transmit, those that have left the network count until
-    /// recovery begins.
+    /// recovery begins. That holds new data back, never a retransmission: a detector that marks without a signal would wait
+    /// for it for ever.
     #[inline]
     fn counted_in_flight(&self) -> u32 {
-        if !self.options.limited_transmit && self.recovery == Recovery::Open {
+        if !self.options.limited_transmit && self.recovery == Recovery::Open && self.board.lost() == 0 {
             self.board.outstanding()
         } else {
             self.board.in_flight()
