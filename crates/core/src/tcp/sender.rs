@@ -471,7 +471,8 @@ impl Sender {
     pub fn deadline(&self) -> Option<Time> {
         match self.connection {
             Connection::Opening { sent, tries } => {
-                sent.map(|sent| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)))
+                // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
+                sent.map(|sent| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()))
             }
             Connection::Established => {
                 let timer = self.detector.deadline(&self.board, &self.rtt);
