@@ -62,11 +62,8 @@ struct Switches {
 }
 
 fn switches() -> impl Strategy<Value = Switches> {
-    let spurious = prop_oneof![
-        Just(SpuriousResponse::None),
-        Just(SpuriousResponse::Dsack),
-        Just(SpuriousResponse::Eifel)
-    ];
+    let spurious =
+        prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
     let flags = prop::array::uniform6(any::<bool>());
     (flags, spurious, 1u32..12, prop_oneof![1u32..6, 6u32..200]).prop_map(
         |([sack, f_rto, limited_transmit, pacing, ecn, handshake], spurious, initial_window, receive_window)| {
