@@ -8,13 +8,14 @@ from math import hypot
 from statistics import median
 
 from bench.peers import ns2
+from bench.validation.formulas import mathis
 from bench.validation.section import Section, megabits, percent
 from bench.validation.work import Sample, in_parallel, measure, seconds
 
 ACCESS_SECONDS = 0.001
 MEDIAN_TOLERANCE = 0.05
 CELL_TOLERANCE = 0.15
-WARM_UP_SECONDS = 5
+WIRE_BITS = 8000
 VARIANTS = {"newreno": False, "sack1": True}
 """ns-2's agent, and whether the stack here has SACK."""
 
@@ -36,16 +37,16 @@ class Cell:
 
 def run(quick: bool) -> Section:
     """Compare every cell of the grid."""
-    losses = (1e-3, 1e-2) if quick else (0.0, 1e-4, 1e-3, 1e-2)
+    losses = (0.0, 1e-3, 1e-2) if quick else (0.0, 1e-4, 1e-3, 1e-2)
     delays = (0.005, 0.025) if quick else (0.005, 0.010, 0.025, 0.050)
     cells = [Cell(*one) for one in product(VARIANTS, losses, delays, (10e6, 100e6))]
     jobs: list[Callable[[], float]] = []
     counts = []
     for cell in cells:
-        duration_s, seeds = _effort(cell.loss, quick)
+        seeds, counted_s, warm_up_s = _effort(cell, quick)
         counts.append(seeds)
-        jobs += [partial(ns2_goodput_bps, cell, seed, duration_s) for seed in range(1, seeds + 1)]
-        jobs += [partial(goodput_bps, cell, seed, duration_s) for seed in range(1, seeds + 1)]
+        for measured in (ns2_goodput_bps, goodput_bps):
+            jobs += [partial(measured, cell, seed, counted_s, warm_up_s) for seed in range(1, seeds + 1)]
     results = iter(in_parallel("Against ns-2", jobs))
     rows, deviations, errors = [], [], []
     for cell, seeds in zip(cells, counts, strict=True):
@@ -75,7 +76,7 @@ def run(quick: bool) -> Section:
         how=(
             "One bulk flow: access links of ten times the bottleneck's rate and 1 ms, random loss of data behind the bottleneck, a "
             "queue of one bandwidth-delay product, 1000-byte packets (960 bytes of payload), every segment acknowledged, "
-            "initial window 10, least timeout 200 ms, no initial threshold. Goodput after 5 s, mean ± standard error over the "
+            "initial window 10, least timeout 200 ms, no initial threshold. Goodput after ten losses, mean ± standard error over the "
             "seeds, and the deviation of ours from ns-2's ± its standard error."
         ),
         columns=("agent", "loss", "delay", "Mbit/s", "seeds", "ns-2, Mbit/s", "Anabranch, Mbit/s", "deviation"),
@@ -88,16 +89,17 @@ def run(quick: bool) -> Section:
     )
 
 
-def _effort(loss: float, quick: bool) -> tuple[float, int]:
-    """Simulated seconds and seeds that make the standard error of a cell small: few losses need long runs."""
-    if loss == 0:
-        return 120, 1
-    if quick:
-        return (60, 8)
-    return (400, 40) if loss < 1e-3 else (200, 30) if loss < 1e-2 else (120, 20)
+def _effort(cell: Cell, quick: bool) -> tuple[int, float, float]:
+    """Seeds, simulated seconds to count, and to let pass before: as many losses in every cell, so that its error is small."""
+    if cell.loss == 0:
+        return 1, 100, 20
+    packets_per_second = min(mathis(cell.loss, cell.round_trip_s), cell.bottleneck_bps / WIRE_BITS)
+    between_losses_s = 1 / (cell.loss * packets_per_second)
+    seeds, losses = (6, 100) if quick else (20, 120)
+    return seeds, losses * between_losses_s, max(5, 10 * between_losses_s)
 
 
-def ns2_goodput_bps(cell: Cell, seed: int, duration_s: float) -> float:
+def ns2_goodput_bps(cell: Cell, seed: int, counted_s: float, warm_up_s: float) -> float:
     """One run of ns-2."""
     run = ns2.run_single_flow(
         cell.variant,
@@ -106,13 +108,13 @@ def ns2_goodput_bps(cell: Cell, seed: int, duration_s: float) -> float:
         access_seconds=ACCESS_SECONDS,
         loss=cell.loss,
         seed=seed,
-        seconds=duration_s,
-        warm_up_seconds=WARM_UP_SECONDS,
+        seconds=warm_up_s + counted_s,
+        warm_up_seconds=warm_up_s,
     )
     return run.goodput_bps[0]
 
 
-def goodput_bps(cell: Cell, seed: int, duration_s: float) -> float:
+def goodput_bps(cell: Cell, seed: int, counted_s: float, warm_up_s: float) -> float:
     """One run of this engine on the same network; its queue limit counts the packet in transmission, ns-2's does not."""
     one_way_s = cell.bottleneck_seconds + 2 * ACCESS_SECONDS
     waiting = ns2.bandwidth_delay_packets(cell.bottleneck_bps, one_way_s, 1000)
@@ -137,6 +139,6 @@ def goodput_bps(cell: Cell, seed: int, duration_s: float) -> float:
         "stacks": {"stack": {"preset": "newreno", "sack": VARIANTS[cell.variant], "mss": "960 bytes", "receive_window": "900 MB"}},
         "impairments": [{"link": ["router 1", "router 2"], "one_way": True, "loss": cell.loss}],
         "traffic": [{"from": "source", "to": "sink", "bulk": True}],
-        "run": {"duration": seconds(duration_s), "warm_up": seconds(WARM_UP_SECONDS)},
+        "run": {"duration": seconds(warm_up_s + counted_s), "warm_up": seconds(warm_up_s)},
     }
     return measure(document, seed).goodput_bps
