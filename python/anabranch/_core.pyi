@@ -40,3 +40,5 @@ class Simulation:
     def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
         """The link samples taken since the last call."""
 
+    def take_capture(self, link: int) -> bytes:
+        """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""
