@@ -177,3 +177,138 @@ impl FlowView<'_> {
         full.wrapping_add(rest).wrapping_add(1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::forwarding::Way;
+    use super::super::packet::RETRANSMISSION;
+    use super::*;
+    use serde_json::json;
+    use std::collections::HashSet;
+
+    const SENDER: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 0, 0, 1), 49_152 + 7);
+    const RECEIVER: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 0, 1, 0), 40_003);
+
+    fn identity(group: u32) -> FlowIdentity {
+        FlowIdentity {
+            group,
+            src: 0,
+            dst: 255,
+            start: Time::ZERO,
+            stop: Time::NEVER,
+            bytes: None,
+            forward: Way::Route(0),
+            reverse: Way::Route(0),
+        }
+    }
+
+    fn stack(ecn: bool) -> StackSpec {
+        serde_json::from_value(json!({
+            "name": "newreno", "congestion": {"name": "newreno"}, "detection": {"name": "dup-ack"},
+            "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false, "limited_transmit": true,
+            "ecn": ecn, "pacing": false, "handshake": true, "mss": 1000, "header": 40, "initial_window": 10,
+            "receive_window": 1 << 20, "min_rto": 1, "max_rto": 1, "initial_rto": 1}))
+        .expect("a stack in the form of a run")
+    }
+
+    /// Ten full segments and one of 250 bytes.
+    const SIZES: PacketSizes = PacketSizes { full: 1040, last: 290, header: 40, ecn_capable: false, last_segment: 10 };
+
+    fn captured(packet: &Packet, sack: &[Range]) -> (CapturedPacket, CapturedSegment) {
+        captured_of(packet, sack, &stack(false), &SIZES)
+    }
+
+    fn captured_of(
+        packet: &Packet,
+        sack: &[Range],
+        stack: &StackSpec,
+        sizes: &PacketSizes,
+    ) -> (CapturedPacket, CapturedSegment) {
+        let view = FlowView { ends: Ends::new(7, &identity(2), 3), stack: Some(stack), sizes };
+        let captured = view.captured(Time(5), packet, sack);
+        let CapturedKind::Tcp(segment) = captured.kind.clone() else { panic!("a TCP flow") };
+        (captured, segment)
+    }
+
+    fn data(segment: u32, flags: u64) -> Packet {
+        Packet::new(7, segment, segment, flags)
+    }
+
+    fn ack(cumulative: u32, flags: u64) -> Packet {
+        Packet::new(7, cumulative, 0, ACK | flags)
+    }
+
+    #[test]
+    fn data_counts_bytes_from_1_and_its_last_segment_is_shorter() {
+        let (packet, segment) = captured(&data(3, RETRANSMISSION), &[]);
+        assert_eq!((packet.source_address, packet.source_port), SENDER);
+        assert_eq!((packet.destination_address, packet.destination_port), RECEIVER);
+        assert_eq!((packet.now, packet.payload_length), (Time(5), 1000));
+        assert_eq!((segment.sequence, segment.acknowledgement, segment.push), (3001, Some(1), false));
+        assert_eq!((segment.window, segment.window_scale), (1 << 20, 5));
+        let (packet, segment) = captured(&data(10, 0), &[]);
+        assert_eq!((packet.payload_length, segment.sequence, segment.push), (250, 10_001, true));
+    }
+
+    #[test]
+    fn acks_go_back_and_tell_bytes_the_duplicate_first() {
+        let (packet, segment) = captured(&ack(4, 0), &[(2, 3), (9, 11), (6, 8)]);
+        assert_eq!((packet.source_address, packet.source_port), RECEIVER);
+        assert_eq!((packet.destination_address, packet.destination_port), SENDER);
+        assert_eq!((packet.payload_length, segment.sequence, segment.acknowledgement), (0, 1, Some(4001)));
+        assert_eq!(segment.sack_blocks, [(2001, 3001), (9001, 10_251), (6001, 8001)]);
+        assert_eq!(captured(&ack(11, 0), &[]).1.acknowledgement, Some(10_251));
+    }
+
+    #[test]
+    fn sequence_numbers_wrap_at_32_bits() {
+        let endless = PacketSizes { last: 1040, last_segment: u32::MAX, ..SIZES };
+        let segment = captured_of(&data(4_294_968, 0), &[], &stack(false), &endless).1;
+        assert_eq!(u64::from(segment.sequence), 4_294_968_001 - (1 << 32));
+    }
+
+    #[test]
+    fn the_handshake_has_numbers_0_and_the_options_of_the_stack() {
+        let options = Some(SynOptions { mss: 1000, sack_permitted: true });
+        let (packet, syn) = captured(&data(0, SYN), &[]);
+        assert_eq!((packet.payload_length, syn.syn, syn.sequence, syn.acknowledgement), (0, options, 0, None));
+        let (packet, reply) = captured(&ack(0, SYN), &[]);
+        assert_eq!((packet.source_address, reply.syn), (RECEIVER.0, options));
+        assert_eq!((reply.sequence, reply.acknowledgement, reply.window_scale), (0, Some(1), 5));
+        assert!(!syn.ecn_echo && !syn.window_reduced && !reply.ecn_echo);
+    }
+
+    #[test]
+    fn rfc3168_ecn_is_agreed_marked_echoed_and_answered() {
+        let sizes = PacketSizes { ecn_capable: true, ..SIZES };
+        let of = |packet: &Packet| captured_of(packet, &[], &stack(true), &sizes);
+        let flags = |packet: &Packet| {
+            let (captured, segment) = of(packet);
+            (captured.ecn, segment.ecn_echo, segment.window_reduced)
+        };
+        assert_eq!(flags(&data(0, SYN)), (IpEcn::NotEct, true, true));
+        assert_eq!(flags(&ack(0, SYN)), (IpEcn::NotEct, true, false));
+        assert_eq!(flags(&data(1, 0)), (IpEcn::Ect0, false, false));
+        assert_eq!(flags(&data(1, MARK)), (IpEcn::CongestionExperienced, false, false));
+        assert_eq!(flags(&ack(2, MARK)), (IpEcn::NotEct, true, false));
+        assert_eq!(flags(&data(2, WINDOW_REDUCED)), (IpEcn::Ect0, false, true));
+    }
+
+    #[test]
+    fn datagrams_are_as_long_as_on_the_wire() {
+        let sizes = PacketSizes { full: 500, last: 500, header: 500, ecn_capable: false, last_segment: u32::MAX };
+        let view = FlowView { ends: Ends::new(7, &identity(2), 3), stack: None, sizes: &sizes };
+        let captured = view.captured(Time(5), &data(9, 0), &[]);
+        assert_eq!((captured.kind, captured.payload_length), (CapturedKind::Udp, 472));
+        assert_eq!((captured.source_port, captured.destination_port), (SENDER.1, RECEIVER.1));
+    }
+
+    #[test]
+    fn no_two_flows_share_addresses_and_ports() {
+        for groups in [1, 3, 20_000] {
+            let ends: HashSet<Ends> =
+                (0..100_000).map(|flow| Ends::new(flow, &identity(flow % groups), groups)).collect();
+            assert_eq!(ends.len(), 100_000, "{groups} groups");
+        }
+    }
+}
