@@ -63,7 +63,7 @@ class FakeSimulation:
             "reordering_extent_mean": unknown,
             "marked_segments": np.zeros(rows, dtype=np.uint64),
         }
-        counts = ("delivered_bytes", "timeouts", "recoveries", "undone", "reordered_segments", "spurious_retransmits")
+        counts = ("delivered_bytes", "timeouts", "recoveries", "undone", "reordered_segments", "marked_segments", "spurious_retransmits")
         columns |= {name: np.zeros(rows, dtype=np.uint64) for name in counts}
         columns["segments_sent"] = np.full(rows, 1000, dtype=np.uint64)
         columns["retransmits"] = np.full(rows, 10, dtype=np.uint64)

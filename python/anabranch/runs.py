@@ -137,6 +137,7 @@ class _Finished:
             "variant": self.run.case.values,
             "seed": self.run.seed,
             "status": "complete" if self.outcome.complete else "interrupted",
+            "warm_up_s": self.run.spec["warm_up"] / PICOSECONDS_PER_SECOND,
             "simulated_s": self.outcome.now_s,
             "packet_hops": self.outcome.packet_hops,
             "result_hash": result_hash(self.flows, self.links),

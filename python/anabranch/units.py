@@ -61,23 +61,23 @@ class QueueLimit:
 def duration(text: str) -> int:
     """A duration such as ``"10ms"`` in whole picoseconds, at most 20 hours."""
     value = _parse(text, _DURATIONS, "a duration", "10ms") * PICOSECONDS_PER_SECOND
-    return _whole(value, text, "a duration", LONGEST, "picosecond", "20 hours")
+    return _whole(value, text, "a duration", LONGEST, "picoseconds", "20 hours")
 
 
 def rate(text: str) -> int:
     """A rate such as ``"1.5 Mbit/s"`` or ``"10Gbps"`` in whole bits per second."""
-    return _whole(_parse(text, _RATES, "a rate", "10Mbps"), text, "a rate", LARGEST, "bit per second", "9 Ebit/s")
+    return _whole(_parse(text, _RATES, "a rate", "10Mbps"), text, "a rate", LARGEST, "bits per second", "9 Ebit/s")
 
 
 def size(text: str) -> int:
     """A size such as ``"3 MB"`` in whole bytes."""
-    return _whole(_parse(text, _BYTES, "a size", "3 MB"), text, "a size", LARGEST, "byte", "9 EB")
+    return _whole(_parse(text, _BYTES, "a size", "3 MB"), text, "a size", LARGEST, "bytes", "9 EB")
 
 
 def packets(text: str) -> int:
     """A number of packets such as ``"10 packets"``."""
     value = _parse(text, _PACKETS, "a number of packets", "10 packets")
-    return _whole(value, text, "a number of packets", 2**32 - 1, "packet", "4294967295 packets")
+    return _whole(value, text, "a number of packets", 2**32 - 1, "packets", "4294967295 packets")
 
 
 def queue_limit(text: str) -> QueueLimit:
@@ -150,5 +150,5 @@ def _whole(value: Fraction, text: str, what: str, most: int, least: str, limit: 
     if value > most:
         raise UnitError(f"must be {what} of at most {limit}")
     if value.denominator != 1:
-        raise UnitError(f'must be {what} in whole {least}s; "{text.strip()}" is finer')
+        raise UnitError(f'must be {what} in whole {least}; "{text.strip()}" is finer')
     return int(value)

@@ -70,8 +70,11 @@ class Scenario:
         if size > walk.MOST_VARIANTS:
             problems.append(Problem((), f"the matrix has {size} variants, at most {walk.MOST_VARIANTS} are possible"))
             raise ScenarioError(problems, source, text)
-        self.cases, found = self._validate()
-        problems = _unique(problems + found)
+        # without its unknown keys a table is checked as a whole, so that all that is wrong with it comes at once
+        unknown = frozenset(problem.path for problem in problems)
+        self.cases, found = self._validate(walk.without(self.document, unknown))
+        known = {problem.path for problem in problems}
+        problems = _unique(problems + [problem for problem in found if problem.path not in known])
         if problems:
             raise ScenarioError(problems, source, text)
 
@@ -155,13 +158,13 @@ class Scenario:
         chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
         return execute(self, engine=engine, seeds=chosen, directory=directory, jobs=jobs)
 
-    def _validate(self) -> tuple[list[Case], list[Problem]]:
+    def _validate(self, base: dict[str, Any]) -> tuple[list[Case], list[Problem]]:
         cases: list[Case] = []
         problems: list[Problem] = []
         resolver = Resolver(self.directory)
         for values in walk.combinations(self._matrix):
             places = {path: value for dim, value in zip(self._matrix, values, strict=True) for path in dim.paths}
-            document = walk.substitute(self.document, places)
+            document = walk.substitute(base, places)
             found: list[Problem] = []
             try:
                 variant = Variant.model_validate(document)

@@ -81,6 +81,16 @@ def substitute(document: Any, values: Mapping[Path, Any], here: Path = ()) -> An
     return document
 
 
+def without(document: Any, paths: frozenset[Path], here: Path = ()) -> Any:
+    """A copy of the document without the keys at some paths; entries of lists stay, so that others keep their index."""
+    if isinstance(document, Mapping):
+        kept = {key: value for key, value in document.items() if (*here, key) not in paths}
+        return {key: without(value, paths, (*here, key)) for key, value in kept.items()}
+    if isinstance(document, list):
+        return [without(value, paths, (*here, index)) for index, value in enumerate(document)]
+    return document
+
+
 def _examine(value: Any, annotation: Any, path: Path) -> Iterator[Problem | Sweep]:
     members = list(_members(annotation))
     lists = [get_args(member) for member in members if get_origin(member) is list]
@@ -156,5 +166,6 @@ def _short_names(paths: list[Path]) -> list[str]:
 
 
 def _tail(path: Path, length: int) -> str:
-    tail = path[-length:]
-    return format_path(tail).lstrip(".")
+    while isinstance(path[-length], int):  # an index says nothing without its array
+        length += 1
+    return format_path(path[-length:])
