@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-
 from anabranch import Result, Scenario
 from anabranch.captures import CaptureFiles
 
@@ -26,7 +25,7 @@ links = [
 capacity = "10Mbps"
 delay = "2ms"
 queue = { discipline = "drop-tail", limit = "40 packets" }
-override = [{ link = ["In", "South"], delay = "5ms" }, { link = ["Client", "In"], capacity = "30Mbps" }]
+override = [{ link = ["In", "South"], delay = "12ms" }, { link = ["Client", "In"], capacity = "30Mbps" }]
 
 [routing.spray]
 paths = [
@@ -38,6 +37,7 @@ per = "packet"
 
 [[impairments]]
 link = ["In", "North"]
+one_way = true    # ACKs must not be lost: what the sender learns is compared
 loss = 0.02
 
 [[traffic]]
@@ -138,7 +138,7 @@ def test_retransmissions_are_those_of_the_flows_table(captured: Result, both_dir
         assert not row["tcp.analysis.window_full"], "the window advertised is the one the sender keeps to"
         assert not row["tcp.analysis.lost_segment"], "all that left the client was captured"
     assert recognised == repeated
-    assert len(repeated) == flow["retransmits"] > 10
+    assert len(repeated) == flow["retransmits"] > 5
 
 
 @needs_tshark
