@@ -55,10 +55,11 @@ impl Simulation {
         self.captures.0.get_mut(&link).map_or_else(Vec::new, Capture::take)
     }
 
-    /// Captures a packet that enters a link, if the link is one of those captured.
+    /// Captures a packet that enters a link, if the link is one of those captured. By value, because the address of a packet
+    /// would keep it out of registers also where nothing is captured.
     #[cold]
     #[inline(never)]
-    pub(super) fn capture(&mut self, link: LinkId, packet: &Packet) {
+    pub(super) fn capture(&mut self, link: LinkId, packet: Packet) {
         let Some(capture) = self.captures.0.get_mut(&link) else { return };
         let identity = &self.flows[packet.flow as usize].identity;
         let view = FlowView {
@@ -70,7 +71,7 @@ impl Simulation {
             sizes: &self.sizes[packet.flow as usize],
         };
         let sack = if packet.has(BESIDE) { self.pool.get(packet.number).sack.all() } else { &[] };
-        capture.record(&view.captured(self.now, packet, sack));
+        capture.record(&view.captured(self.now, &packet, sack));
     }
 }
 

@@ -233,7 +233,7 @@ impl Simulation {
     #[inline(always)]
     fn offer(&mut self, link: LinkId, packet: Packet) {
         if self.captures.any() {
-            self.capture(link, &packet);
+            self.capture(link, packet);
         }
         match self.links[link as usize].offer(self.now, packet, &self.sizes) {
             Offer::Taken => {}
