@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from scenarios import DESIGN, LINE
-
 from anabranch.cli import status
+
+from scenarios import DESIGN, LINE
 
 
 @pytest.fixture

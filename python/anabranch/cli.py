@@ -174,7 +174,13 @@ def show_topology(
         return DONE
     print(f"{loaded.name}: {_count(len(loaded.nodes), 'node')}, {_count(len(loaded.links), 'directed link')}")
     rows = [
-        (link.source, link.target, *(_quantity(*pair) for pair in _quantities(link)), _plain(link.loss), _plain(link.cost))
+        (
+            link.source,
+            link.target,
+            *(_quantity(*pair) for pair in _quantities(link)),
+            _plain(link.loss),
+            _plain(link.cost),
+        )
         for link in loaded.links
     ]
     _print_table(("source", "target", "capacity", "delay", "length", "loss", "cost"), rows)
@@ -186,7 +192,9 @@ def plot_topology(
     topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="An SVG file (default standard output).")] = None,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="An SVG file (default standard output).")
+    ] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
 ) -> int:
     """Draw a topology as SVG."""

@@ -179,8 +179,12 @@ def _message(detail: Any) -> str:
     if kind in ("too_short", "too_long"):
         bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
         return f"must have {bound} entries, not {context['actual_length']}"
-    message = str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
-    message = message.replace("Input should be", "must be").replace("dictionary or object to extract fields from", "table")
+    message = (
+        str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
+    )
+    message = message.replace("Input should be", "must be").replace(
+        "dictionary or object to extract fields from", "table"
+    )
     message = message.replace("a valid dictionary or instance of", "a table of").replace("valid ", "")
     return message.replace("string", "text").replace("boolean", "true or false").replace("dictionary", "table")
 

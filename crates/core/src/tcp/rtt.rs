@@ -45,6 +45,7 @@ impl RttEstimate {
         self.latest = rtt;
         self.minimum = self.minimum.min(rtt);
         self.samples = self.samples.saturating_add(1);
+        self.backoff = 0; // section 5.7 and Karn's algorithm: only a new sample ends the backoff
     }
 
     /// The smoothed RTT, if there is a sample.
@@ -88,16 +89,6 @@ impl RttEstimate {
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }
-
-    /// Ends the backoff: new data was acknowledged.
-    pub fn reset_backoff(&mut self) {
-        self.backoff = 0;
-    }
-
-    /// How often the timeout was doubled since new data was last acknowledged.
-    pub fn backoff(&self) -> u32 {
-        self.backoff
-    }
 }
 
 #[cfg(test)]
@@ -129,7 +120,7 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(60));
-        rtt.reset_backoff();
-        assert_eq!(rtt.rto(), Duration::from_millis(300));
+        rtt.sample(Duration::from_millis(100));
+        assert_eq!(rtt.rto(), Duration::from_micros(250_000)); // RTTVAR 3/4 * 50: 100 + 4 * 37.5
     }
 }
