@@ -5,7 +5,6 @@ the runs go on, and ``captures/``.
 """
 
 import os
-import re
 import shutil
 import signal
 import tempfile
@@ -20,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from anabranch import version
+from anabranch.captures import FOLDER, CaptureFiles
 from anabranch.compile import compile_run, traffic_name
 from anabranch.engines import packet
 from anabranch.progress import Reporter
@@ -63,6 +63,7 @@ class _Run:
     packet_hops: int = 0
     _pending: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     _parts: dict[str, int] = field(default_factory=dict)
+    _captures: CaptureFiles | None = None
 
     def execute(self, stop: Event, make: Callable[[str], packet.Simulation]) -> "_Finished | None":
         """The tables of the run; ``None`` if it was stopped before it began."""
@@ -94,11 +95,13 @@ class _Run:
 
     def capture(self, link: int, piece: bytes) -> None:
         """Append to the capture of the link."""
-        ends = [_plain(self.spec["nodes"][self.spec["links"][link][end]]) for end in ("src", "dst")]
-        folder = self.directory / "captures"
-        folder.mkdir(exist_ok=True)
-        with (folder / f"{self.number}-{'-'.join(ends)}.pcapng").open("ab") as file:
-            file.write(piece)
+        if self._captures is None:
+            self._captures = CaptureFiles(self.directory, self.number, self.spec)
+        self._captures.append(link, piece)
+
+    def captures(self) -> list[dict[str, Any]]:
+        """What the manifest says of the captures."""
+        return self._captures.records() if self._captures else []
 
     def progress(self, now_s: float, packet_hops: int) -> None:
         """Keep for the reporter, which reads it from another thread."""
@@ -140,6 +143,7 @@ class _Finished:
             "simulated_s": self.outcome.now_s,
             "packet_hops": self.outcome.packet_hops,
             "result_hash": result_hash(self.flows, self.links),
+            "captures": self.run.captures(),
         }
 
 
@@ -302,14 +306,9 @@ def _prepared(directory: Path) -> Path:
             raise RunError(f"{directory}: is neither empty nor a run directory; give another one")
         for name in (MANIFEST, "flows.parquet", "links.parquet", "report.html"):
             (directory / name).unlink(missing_ok=True)
-        for name in ("series", "captures"):
+        for name in ("series", FOLDER):
             if (directory / name).is_dir():
                 shutil.rmtree(directory / name)
     except OSError as error:
         raise RunError(f"{directory}: cannot be written ({error.strerror})") from None
     return directory
-
-
-def _plain(name: str) -> str:
-    """A node's name as part of a file name."""
-    return re.sub(r"[^\w.]+", "_", name)
