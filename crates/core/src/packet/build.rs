@@ -64,8 +64,8 @@ fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
         if link.rate.0 < 1000 {
             return Err(refuse(place, format!("rate {} bit/s: must be at least 1 kbit/s", link.rate.0)));
         }
-        if link.delay > LONGEST {
-            return Err(refuse(place, format!("delay {}: must be at most 20 hours", link.delay)));
+        if link.delay > LONGEST - spec.duration {
+            return Err(refuse(place, format!("delay {}: with the duration, must be at most 20 hours", link.delay)));
         }
         check_queue(&link.queue).map_err(|problem| refuse(format!("{place}, queue"), problem))?;
         loss::check(&link.loss).map_err(|problem| refuse(format!("{place}, loss"), problem))?;
@@ -232,7 +232,7 @@ impl Simulation {
             let has_reverse = matches!(group.transport, TransportSpec::Tcp { .. });
             let stop = group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             for planned in planned_flows(&spec, index, group)? {
-                if planned.start >= end {
+                if planned.start >= end.min(stop) {
                     continue;
                 }
                 let mut way = |routing: usize, src: NodeId, dst: NodeId| {

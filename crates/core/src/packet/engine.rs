@@ -58,6 +58,10 @@ pub struct Simulation {
     /// The earliest of the next control and the next start.
     next_barrier: Time,
     packet_hops: u64,
+    without_route: u64,
+    /// Packets that hosts have sent, and those that have come to them.
+    #[cfg(test)]
+    pub(super) at_hosts: (u64, u64),
     pub(super) observations: Observations,
     pub(super) captures: Captures,
 }
@@ -94,6 +98,9 @@ impl Simulation {
             dropped: Vec::new(),
             next_barrier: Time::ZERO,
             packet_hops: 0,
+            without_route: 0,
+            #[cfg(test)]
+            at_hosts: (0, 0),
         };
         simulation.find_next_barrier();
         simulation
@@ -107,6 +114,11 @@ impl Simulation {
     /// Packets that have crossed a link, lost ones included.
     pub fn packet_hops(&self) -> u64 {
         self.packet_hops
+    }
+
+    /// Packets that came to a node, or left their host, when no route led on: after links failed and routes followed.
+    pub fn packets_without_route(&self) -> u64 {
+        self.without_route
     }
 
     /// The flow samples since the last call.
@@ -207,7 +219,7 @@ impl Simulation {
         let next = if Forwarding::is_hop_by_hop(packet.at) {
             match self.next_hop(&packet, node) {
                 Some(next) => next,
-                None => return self.discard(&packet),
+                None => return self.discard_without_route(&packet),
             }
         } else {
             let next = self.forwarding.next_on_route(packet.at);
@@ -230,6 +242,11 @@ impl Simulation {
         }
     }
 
+    fn discard_without_route(&mut self, packet: &Packet) {
+        self.without_route += 1;
+        self.discard(packet);
+    }
+
     #[inline(always)]
     fn offer(&mut self, link: LinkId, packet: Packet) {
         if self.captures.any() {
@@ -245,16 +262,20 @@ impl Simulation {
     /// A packet leaves its host: the sender's, or the receiver's if it is an ACK.
     #[inline]
     fn send(&mut self, mut packet: Packet, number: u32) {
+        #[cfg(test)]
+        {
+            self.at_hosts.0 += 1;
+        }
         let identity = &self.flows[packet.flow as usize].identity;
         let reverse = packet.has(ACK);
         let way = if reverse { identity.reverse } else { identity.forward };
         let key = identity.key(packet.flow, reverse, number);
-        let Some(at) = self.forwarding.start(way, self.now, &key) else { return self.discard(&packet) };
+        let Some(at) = self.forwarding.start(way, self.now, &key) else { return self.discard_without_route(&packet) };
         let next = if Forwarding::is_hop_by_hop(at) {
             packet.at = at;
             match self.forwarding.next_hop(at, key.src, self.now, &key) {
                 Some(next) => next,
-                None => return self.discard(&packet),
+                None => return self.discard_without_route(&packet),
             }
         } else {
             packet.at = at + 1;
@@ -265,10 +286,20 @@ impl Simulation {
 
     #[inline]
     fn deliver(&mut self, packet: Packet) {
+        #[cfg(test)]
+        {
+            self.at_hosts.1 += 1;
+        }
         let flow = packet.flow;
         match &mut self.flows[flow as usize].activity {
             Activity::Pending => {}
-            Activity::Finished(_) => self.discard(&packet),
+            Activity::Finished(tally) => {
+                if !packet.has(ACK | SYN) {
+                    tally.receiver.arrivals += 1;
+                    tally.receiver.duplicates += 1;
+                }
+                self.discard(&packet);
+            }
             Activity::Udp(datagrams) => datagrams.arrived += 1,
             Activity::Tcp(_) => {
                 if packet.has(ACK) {
@@ -366,7 +397,11 @@ impl Simulation {
                     }
                     self.send(packet, number);
                 }
-                Some(Transmission::Syn) => self.send(Packet::new(flow, 0, 0, SYN), 0),
+                Some(Transmission::Syn) => {
+                    // Each try has a number of its own, or all would be sprayed over one path.
+                    let number = connection.sender.counters().timeouts as u32;
+                    self.send(Packet::new(flow, 0, number, SYN), number);
+                }
                 None => break,
             }
         }

@@ -12,6 +12,8 @@ mod link;
 pub mod loss;
 mod observe;
 mod packet;
+#[cfg(test)]
+mod properties;
 pub mod red;
 mod results;
 mod scheduler;

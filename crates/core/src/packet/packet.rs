@@ -61,7 +61,8 @@ impl Packet {
     /// Sets the arrival at the end of its next link.
     #[inline(always)]
     pub fn arrives(&mut self, arrival: Time) {
-        self.stamp = arrival.0 << FLAG_BITS | self.stamp & ((1 << FLAG_BITS) - 1);
+        // An endless queue before a slow link may take longer than the clock goes: then it never arrives.
+        self.stamp = arrival.min(Time::NEVER).0 << FLAG_BITS | self.stamp & ((1 << FLAG_BITS) - 1);
     }
 }
 
@@ -74,13 +75,19 @@ pub struct PacketSizes {
     pub last: u16,
     /// A packet without data, bytes.
     pub header: u16,
-    /// Whether routers may mark instead of dropping.
+    /// Whether routers may mark its data instead of dropping it.
     pub ecn_capable: bool,
     /// The number of the last segment; `u32::MAX` if the flow does not end.
     pub last_segment: u32,
 }
 
 impl PacketSizes {
+    /// Whether routers may mark the packet: new data of a flow that asks for it, but no ACK, no SYN and no retransmission
+    /// (RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5).
+    pub fn may_be_marked(&self, packet: &Packet) -> bool {
+        self.ecn_capable && !packet.has(ACK | SYN | RETRANSMISSION)
+    }
+
     /// The size of a packet, bytes.
     #[inline(always)]
     pub fn of(&self, packet: &Packet) -> u32 {
