@@ -52,6 +52,14 @@ fn rfc5681_section_3_1_duplicates_of_what_is_sent_again_after_a_timeout_neither_
         assert_eq!(acknowledge(&mut sender, later, 1), [] as [u32; 0]);
     }
     assert_eq!(sender.congestion().cwnd(), window);
+
+    // All below the highest segment sent before the timeout turns out to have arrived: a window of new data goes out, and
+    // the duplicates of what is still in the network let out no more.
+    let new = acknowledge(&mut sender, later + RTT, 20);
+    assert_eq!(new.first(), Some(&20));
+    for _ in 0..10 {
+        assert_eq!(acknowledge(&mut sender, later + RTT, 20), [] as [u32; 0]);
+    }
 }
 
 #[test]

@@ -117,6 +117,8 @@ pub struct Sender {
     undo_until: Option<u32>,
     /// The next segment to send at the last reduction: the first that may carry CWR.
     ecn_until: u32,
+    /// Without SACK: duplicate ACKs up to here answer what the last recovery sent again ("recover" of RFC 6582).
+    recover: u32,
     window_reduced: bool,
     next_send: Time,
     last_active: Time,
@@ -176,6 +178,7 @@ impl Sender {
             unreported_retransmits: 0,
             undo_until: None,
             ecn_until: 0,
+            recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
             last_active: Time::ZERO,
@@ -331,7 +334,12 @@ impl Sender {
         if duplicate {
             // After a timeout all that was in flight is taken for lost, and most of what is sent again had arrived: its
             // duplicates must neither open the window nor make room in it (RFC 5681 section 3.1, RFC 6582 section 3.2).
-            if !matches!(self.recovery, Recovery::Timeout { .. }) {
+            let of_new_data = match self.recovery {
+                Recovery::Open => self.board.una() > self.recover || self.recover == 0,
+                Recovery::Fast { .. } => true,
+                Recovery::Timeout { .. } => false,
+            };
+            if of_new_data {
                 self.board.count_duplicate();
             }
         } else if advanced {
@@ -416,12 +424,12 @@ impl Sender {
             Recovery::Open => {}
             Recovery::Fast { until, .. } => {
                 if self.board.una() >= until {
-                    self.end_recovery();
+                    self.end_recovery(until);
                 }
             }
             Recovery::Timeout { until, forward } => {
                 if self.board.una() >= until {
-                    self.end_recovery();
+                    self.end_recovery(until);
                 } else if forward != ForwardRto::Off {
                     self.continue_forward_rto(until, forward, advanced, duplicate);
                 }
@@ -429,8 +437,9 @@ impl Sender {
         }
     }
 
-    fn end_recovery(&mut self) {
+    fn end_recovery(&mut self, until: u32) {
         self.recovery = Recovery::Open;
+        self.recover = until;
         self.board.reset_duplicates();
         self.congestion.on_recovered();
     }
