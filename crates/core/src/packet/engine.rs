@@ -56,6 +56,8 @@ pub struct Simulation {
     dropped: Vec<Packet>,
     /// The earliest of the next control and the next start.
     next_barrier: Time,
+    /// Arrivals before this instant come before any barrier or timer.
+    arrivals_before: Time,
     packet_hops: u64,
     pub(super) observations: Observations,
 }
@@ -90,9 +92,11 @@ impl Simulation {
             pool: Pool::default(),
             dropped: Vec::new(),
             next_barrier: Time::ZERO,
+            arrivals_before: Time::ZERO,
             packet_hops: 0,
         };
         simulation.find_next_barrier();
+        simulation.find_arrivals_before();
         simulation
     }
 
@@ -120,22 +124,50 @@ impl Simulation {
     pub fn advance(&mut self, events: u64) -> bool {
         for _ in 0..events {
             let (arrival, link) = self.arrivals.first();
-            let timer = self.timers.first();
-            let next = arrival.min(timer).min(self.next_barrier);
-            if next > self.end || next == Time::NEVER {
+            if arrival < self.arrivals_before {
+                self.now = arrival;
+                self.on_link(link);
+            } else if !self.on_barrier_or_timer() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// No link has an event before the next barrier or timer; `false` if these are not before the end either.
+    #[cold]
+    fn on_barrier_or_timer(&mut self) -> bool {
+        let next = self.timers.first().min(self.next_barrier);
+        let reach = self.arrivals.reach();
+        if next > self.end.min(reach) || next == Time::NEVER {
+            if reach >= self.end {
                 self.now = self.end;
                 return false;
             }
+            self.arrivals.move_epoch(next);
+        } else {
             self.now = next;
             if self.next_barrier == next {
                 self.on_barrier();
-            } else if arrival == next {
-                self.on_link(link);
             } else if let Some(timer) = self.timers.pop() {
                 self.on_timer(timer / TIMERS_PER_FLOW, timer % TIMERS_PER_FLOW);
             }
         }
+        self.find_arrivals_before();
         true
+    }
+
+    /// Arrivals go after the barriers of their instant and before its timers.
+    fn find_arrivals_before(&mut self) {
+        let last = self.timers.first().min(self.end).min(self.arrivals.reach());
+        self.arrivals_before = self.next_barrier.min(Time(last.0 + 1));
+    }
+
+    #[inline]
+    fn arm(&mut self, flow: u32, timer: u32, deadline: Time) {
+        if self.timers.arm(flow * TIMERS_PER_FLOW + timer, deadline) {
+            self.arrivals_before = self.arrivals_before.min(Time(deadline.0 + 1));
+        }
     }
 
     fn find_next_barrier(&mut self) {
@@ -162,7 +194,7 @@ impl Simulation {
                 for link in links {
                     let gone = self.links[link as usize].fail(self.now);
                     gone.iter().for_each(|packet| self.discard(packet));
-                    self.arrivals.set(link, None);
+                    self.arrivals.set(link, Time::NEVER);
                     self.forwarding.set_up(link, false);
                 }
             }
@@ -231,7 +263,7 @@ impl Simulation {
     fn offer(&mut self, link: LinkId, packet: Packet) {
         match self.links[link as usize].offer(self.now, packet, &self.sizes) {
             Offer::Taken => {}
-            Offer::Due(at) => self.arrivals.set(link, Some(at)),
+            Offer::Due(at) => self.arrivals.set(link, at),
             Offer::Dropped => self.discard(&packet),
         }
     }
@@ -300,7 +332,7 @@ impl Simulation {
             Some(ack) => self.send_ack(flow, &ack),
             None => {
                 if let Some(deadline) = connection.receiver.deadline() {
-                    self.timers.arm(flow * TIMERS_PER_FLOW + RECEIVER, deadline);
+                    self.arm(flow, RECEIVER, deadline);
                 }
             }
         }
@@ -369,7 +401,7 @@ impl Simulation {
         if connection.sender.is_done() && state.end.is_some() {
             state.activity = Activity::Finished(Box::new(state.activity.tally()));
         } else if let Some(deadline) = connection.sender.deadline() {
-            self.timers.arm(flow * TIMERS_PER_FLOW + SENDER, deadline);
+            self.arm(flow, SENDER, deadline);
         }
     }
 
@@ -388,7 +420,7 @@ impl Simulation {
                 connection.sender.on_deadline(self.now);
                 self.pump(flow);
             }
-            Some(deadline) => self.timers.arm(flow * TIMERS_PER_FLOW + SENDER, deadline),
+            Some(deadline) => self.arm(flow, SENDER, deadline),
             None => {}
         }
     }
@@ -400,7 +432,7 @@ impl Simulation {
                 let ack = connection.receiver.on_deadline();
                 self.send_ack(flow, &ack);
             }
-            Some(deadline) => self.timers.arm(flow * TIMERS_PER_FLOW + RECEIVER, deadline),
+            Some(deadline) => self.arm(flow, RECEIVER, deadline),
             None => {}
         }
     }
@@ -447,7 +479,7 @@ impl Simulation {
         };
         let next = writes.unwrap_or(Time::NEVER).min(state.identity.stop);
         if next < Time::NEVER {
-            self.timers.arm(flow * TIMERS_PER_FLOW + APPLICATION, next);
+            self.arm(flow, APPLICATION, next);
         }
     }
 

@@ -144,18 +144,16 @@ impl Link {
         self.last_transmission
     }
 
-    /// When something happens here next.
+    /// When something happens here next; [`Time::NEVER`] if nothing does.
     #[inline(always)]
-    pub fn next_event(&self) -> Option<Time> {
-        let arrival = self.line.front().map(Packet::arrival);
+    pub fn next_event(&self) -> Time {
+        let arrival = self.line.front().map_or(Time::NEVER, Packet::arrival);
         if self.plain { arrival } else { self.next_event_with_codel(arrival) }
     }
 
-    fn next_event_with_codel(&self, arrival: Option<Time>) -> Option<Time> {
+    fn next_event_with_codel(&self, arrival: Time) -> Time {
         match &self.discipline {
-            Discipline::Codel { waiting, .. } if !waiting.is_empty() => {
-                Some(arrival.map_or(self.busy_until, |arrival| arrival.min(self.busy_until)))
-            }
+            Discipline::Codel { waiting, .. } if !waiting.is_empty() => arrival.min(self.busy_until),
             _ => arrival,
         }
     }
@@ -199,10 +197,8 @@ impl Link {
         } else {
             self.transmit(now, packet, size);
         }
-        match self.next_event() {
-            Some(due) if was_due != Some(due) => Offer::Due(due),
-            _ => Offer::Taken,
-        }
+        let due = self.next_event();
+        if due == was_due { Offer::Taken } else { Offer::Due(due) }
     }
 
     /// Puts a packet in line: it departs after all before it. Returns its arrival at the far end.

@@ -4,52 +4,108 @@ use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Siblings in a tree: half a cache line.
+const ARITY: usize = 4;
+
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+struct Siblings([u64; ARITY]);
+
 /// A winner tree over sources that each have one next event. Ties go to the source with the lower index.
 ///
-/// Only the head of a link's queue stands here; a link whose head changes replays the matches on its way to the root.
+/// Only the head of a link's queue stands here; a link whose head changes replays the matches on its way to the root. A
+/// source competes by a key: the time since an epoch in the upper bits, its index in the lower ones. So a match is one
+/// minimum of integers, without branches, and knows its ties. What is too far from the epoch for the key's bits stands in
+/// the tree as far away, until the epoch moves there.
 #[derive(Debug, Clone)]
 pub struct WinnerTree {
-    /// Node 1 is the root, the children of n are 2n and 2n + 1, the leaf of source s is `leaves + s`.
-    times: Vec<u64>,
-    winners: Vec<u32>,
+    /// Slot s is `siblings[s / ARITY].0[s % ARITY]`; the root is group 0, and the children of slot s are group s + 1.
+    siblings: Vec<Siblings>,
+    /// The slot of source 0.
     leaves: usize,
+    /// The least key.
+    first: u64,
+    source_bits: u32,
+    epoch: Time,
+    /// The time of each source, however far.
+    times: Vec<Time>,
 }
+
+/// The key of a source without an event.
+const NO_EVENT: u64 = u64::MAX;
 
 impl WinnerTree {
     /// A tree over `sources` sources that have no event yet.
     pub fn new(sources: usize) -> WinnerTree {
-        let leaves = sources.next_power_of_two().max(2);
-        let mut winners = vec![0; 2 * leaves];
-        for (source, winner) in winners[leaves..].iter_mut().enumerate() {
-            *winner = source as u32;
-        }
-        for node in (1..leaves).rev() {
-            winners[node] = winners[2 * node];
-        }
-        WinnerTree { times: vec![u64::MAX; 2 * leaves], winners, leaves }
+        WinnerTree::with_source_bits(sources, (usize::BITS - sources.leading_zeros()).max(1))
     }
 
-    /// The earliest event and its source; the time is [`Time::NEVER`] or later if there is none.
-    #[inline]
+    fn with_source_bits(sources: usize, source_bits: u32) -> WinnerTree {
+        let (mut leaves, mut width) = (0, ARITY);
+        while width < sources {
+            leaves += width;
+            width *= ARITY;
+        }
+        WinnerTree {
+            siblings: vec![Siblings([NO_EVENT; ARITY]); (leaves + sources).div_ceil(ARITY).max(1)],
+            leaves,
+            first: NO_EVENT,
+            source_bits,
+            epoch: Time::ZERO,
+            times: vec![Time::NEVER; sources],
+        }
+    }
+
+    /// The earliest event and its source, if it is not later than [`Self::reach`]; else some time later than that.
+    #[inline(always)]
     pub fn first(&self) -> (Time, u32) {
-        (Time(self.times[1]), self.winners[1])
+        let time = Time(self.epoch.0 + (self.first >> self.source_bits));
+        (time, (self.first & ((1 << self.source_bits) - 1)) as u32)
     }
 
-    /// Sets the next event of a source.
+    /// Events up to here stand in the right order.
+    pub fn reach(&self) -> Time {
+        Time((self.epoch.0 + self.far() - 1).min(Time::NEVER.0))
+    }
+
+    /// The time since the epoch that stands for all that is farther.
+    fn far(&self) -> u64 {
+        (u64::MAX >> self.source_bits) - 1
+    }
+
+    #[inline(always)]
+    fn key(&self, source: u32, time: Time) -> u64 {
+        debug_assert!(time >= self.epoch, "an event at {time} before the epoch {}", self.epoch);
+        let key = (time - self.epoch).0.min(self.far()) << self.source_bits | u64::from(source);
+        if time == Time::NEVER { NO_EVENT } else { key }
+    }
+
+    /// Sets the next event of a source: not before the epoch, [`Time::NEVER`] for none.
     #[inline]
-    pub fn set(&mut self, source: u32, time: Option<Time>) {
-        let mut node = self.leaves + source as usize;
-        let mut best = (time.map_or(u64::MAX, |time| time.0), source);
-        self.times[node] = best.0;
-        while node > 1 {
-            let sibling = node ^ 1;
-            let other = (self.times[sibling], self.winners[sibling]);
-            // The left child has the lower sources: it wins ties.
-            let sibling_wins = other.0 < best.0 || (other.0 == best.0 && sibling < node);
-            best = if sibling_wins { other } else { best };
-            node /= 2;
-            self.times[node] = best.0;
-            self.winners[node] = best.1;
+    pub fn set(&mut self, source: u32, time: Time) {
+        self.times[source as usize] = time;
+        let mut best = self.key(source, time);
+        let mut slot = self.leaves + source as usize;
+        loop {
+            let siblings = &mut self.siblings[slot / ARITY].0;
+            siblings[slot % ARITY] = best;
+            // The others do not wait for the match below: only one minimum a level is in the chain of dependences.
+            let others = siblings[(slot ^ 1) % ARITY].min(siblings[(slot ^ 2) % ARITY]);
+            best = best.min(others.min(siblings[(slot ^ 3) % ARITY]));
+            if slot < ARITY {
+                break;
+            }
+            slot = slot / ARITY - 1;
+        }
+        self.first = best;
+    }
+
+    /// Moves the epoch to the earliest event, at most to `latest`, so that the tree reaches farther. No event may be set
+    /// before that any more.
+    pub fn move_epoch(&mut self, latest: Time) {
+        self.epoch = self.times.iter().fold(latest, |earliest, time| earliest.min(*time));
+        for source in 0..self.times.len() {
+            self.set(source as u32, self.times[source]);
         }
     }
 }
@@ -73,13 +129,15 @@ impl Timers {
         }
     }
 
-    /// The timer is due at `deadline`, or later than an entry that stands already.
+    /// The timer is due at `deadline`, or later than an entry that stands already: then `false`.
     #[inline]
-    pub fn arm(&mut self, timer: u32, deadline: Time) {
-        if deadline < self.scheduled[timer as usize] {
+    pub fn arm(&mut self, timer: u32, deadline: Time) -> bool {
+        let is_earlier = deadline < self.scheduled[timer as usize];
+        if is_earlier {
             self.scheduled[timer as usize] = deadline;
             self.heap.push(Reverse((deadline, timer)));
         }
+        is_earlier
     }
 
     /// The time of the first entry.
@@ -102,27 +160,54 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Duration;
     use proptest::prelude::*;
+
+    fn earliest(tree: &WinnerTree) -> Option<(Time, u32)> {
+        Some(tree.first()).filter(|(time, _)| *time <= tree.reach())
+    }
+
+    fn least(times: &[Time]) -> Option<(Time, u32)> {
+        times.iter().copied().zip(0..).min().filter(|(time, _)| *time < Time::NEVER)
+    }
 
     proptest! {
         /// The root is the minimum over (time, source), whatever was set.
         #[test]
         fn the_root_is_the_least_time_and_then_the_least_source(
-            sources in 1usize..20,
-            steps in prop::collection::vec((0usize..20, prop::option::of(0u64..10)), 1..100),
+            sources in 1usize..70,
+            steps in prop::collection::vec((0usize..70, prop::option::of(0u64..10)), 1..100),
         ) {
             let mut tree = WinnerTree::new(sources);
-            let mut times = vec![u64::MAX; sources];
+            let mut times = vec![Time::NEVER; sources];
             for (source, time) in steps {
                 let source = source % sources;
-                times[source] = time.unwrap_or(u64::MAX);
-                tree.set(source as u32, time.map(Time));
-                let least = *times.iter().min().unwrap();
-                let (time, winner) = tree.first();
-                prop_assert_eq!(time.0, least);
-                if least < u64::MAX {
-                    prop_assert_eq!(winner as usize, times.iter().position(|other| *other == least).unwrap());
+                times[source] = time.map_or(Time::NEVER, Time);
+                tree.set(source as u32, times[source]);
+                prop_assert_eq!(earliest(&tree), least(&times));
+            }
+        }
+
+        /// Keys with few bits for the time give the same events in the same order, for the epoch moves along.
+        #[test]
+        fn the_epoch_moves_along(
+            waits in prop::collection::vec((0usize..9, 0u64..2000), 1..100),
+        ) {
+            let mut tree = WinnerTree::with_source_bits(9, 56);
+            let mut times = [Time::NEVER; 9];
+            let mut now = Time::ZERO;
+            for (source, wait) in waits {
+                times[source] = now + Duration(wait);
+                tree.set(source as u32, times[source]);
+                let (next, winner) = least(&times).expect("one was just set");
+                if next > tree.reach() {
+                    prop_assert!(tree.first().0 > tree.reach());
+                    tree.move_epoch(Time::NEVER);
                 }
+                prop_assert_eq!(earliest(&tree), Some((next, winner)));
+                now = next;
+                times[winner as usize] = Time::NEVER;
+                tree.set(winner, Time::NEVER);
             }
         }
 
