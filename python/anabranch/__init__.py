@@ -1,1 +1,35 @@
-"""Finds, predicts and proves the best way to carry TCP over a network."""
+"""Finds, predicts and proves the best way to carry TCP over a network.
+
+>>> from anabranch import Scenario
+>>> result = Scenario.load("scenarios/abilene.toml").run(seed=1)  # doctest: +SKIP
+>>> result.flows  # a polars frame  # doctest: +SKIP
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anabranch.results import Result
+    from anabranch.scenario import Scenario, ScenarioError
+
+__all__ = ["Result", "Scenario", "ScenarioError", "version"]
+
+_HOMES = {"Result": "anabranch.results", "Scenario": "anabranch.scenario", "ScenarioError": "anabranch.scenario"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for only then, so that ``import anabranch`` and ``anabranch --help`` stay quick."""
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def version() -> str:
+    """The version of the installed package, ``unknown`` if it runs without having been installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("anabranch")
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -20,16 +20,6 @@ pub fn control_law(from: Time, interval: Duration, count: u32) -> Time {
     from + Duration((interval.0 as f64 / f64::from(count).sqrt()).round() as u64)
 }
 
-/// What the packet before this one was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Previous {
-    Sent,
-    /// The drop that began an episode: the packet behind it is sent whatever its delay.
-    FirstDropped,
-    /// A later drop of an episode: the packet behind it is dropped as well if that is due already.
-    Dropped,
-}
-
 /// The state of one queue; the names of its fields are those of RFC 8289, section 5.
 #[derive(Debug, Clone)]
 pub struct Codel {
@@ -42,7 +32,9 @@ pub struct Codel {
     count: u32,
     last_count: u32,
     dropping: bool,
-    previous: Previous,
+    /// Whether the packet before was dropped because `drop_next` had come. The next drop is scheduled only if the packet
+    /// behind it has waited too long as well.
+    after_drop: bool,
 }
 
 impl Codel {
@@ -58,20 +50,15 @@ impl Codel {
             count: 0,
             last_count: 0,
             dropping: false,
-            previous: Previous::Sent,
+            after_drop: false,
         }
     }
 
     /// A packet is taken from the queue after a delay of `sojourn`; `bytes_left` stay behind it. A queue of one `mtu`
-    /// or less is no standing queue: after [`Decision::Drop`] there always is a next packet if packets are at most
-    /// one `mtu` long.
+    /// or less is no standing queue, so that after [`Decision::Drop`] there always is a next packet.
     pub fn dequeue(&mut self, now: Time, sojourn: Duration, bytes_left: u64, mtu: u64, ecn_capable: bool) -> Decision {
         let ok_to_drop = self.is_above_for_an_interval(now, sojourn, bytes_left, mtu);
-        let previous = std::mem::replace(&mut self.previous, Previous::Sent);
-        if previous == Previous::FirstDropped {
-            return Decision::Send;
-        }
-        if previous == Previous::Dropped && ok_to_drop {
+        if std::mem::take(&mut self.after_drop) && ok_to_drop {
             self.drop_next = control_law(self.drop_next, self.interval, self.count);
         }
         self.dropping &= ok_to_drop;
@@ -80,11 +67,7 @@ impl Codel {
             Decision::Send
         } else if !self.dropping {
             self.begin_episode(now);
-            if marks {
-                return Decision::Mark;
-            }
-            self.previous = Previous::FirstDropped;
-            Decision::Drop
+            if marks { Decision::Mark } else { Decision::Drop }
         } else if now < self.drop_next {
             Decision::Send
         } else {
@@ -93,7 +76,7 @@ impl Codel {
                 self.drop_next = control_law(self.drop_next, self.interval, self.count);
                 return Decision::Mark;
             }
-            self.previous = Previous::Dropped;
+            self.after_drop = true;
             Decision::Drop
         }
     }
@@ -123,6 +106,7 @@ impl Codel {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::VecDeque;
 
     const TARGET: Duration = Duration::from_millis(5);
     const INTERVAL: Duration = Duration::from_millis(100);
@@ -238,8 +222,7 @@ mod tests {
             }
             drops.push(dropped);
         }
-        // At 400 the first, next due at 500. At 800: those due at 500, 570.7, 628.4, 678.4, 723.2, 764.0, and that
-        // due at 801.8 is not. At 1200: 801.8 + 100/sqrt(8), ...: brute force of the sums.
+        // At 400 the first, and the next is due at 500; from there on the sums of 100/sqrt(count), by brute force.
         let mut expected = vec![0, 1];
         let (mut next, mut count) = (500.0, 1u32);
         for turn in 2..5u32 {
@@ -254,7 +237,96 @@ mod tests {
         assert_eq!(drops, expected);
     }
 
+    /// RFC 8289's own form of the algorithm (section 5), which owns its queue and takes packets from it in a loop.
+    struct Rfc {
+        queue: VecDeque<(u64, Time, u64)>,
+        first_above_time: u64,
+        drop_next: u64,
+        count: u32,
+        last_count: u32,
+        dropping: bool,
+    }
+
+    impl Rfc {
+        fn take(&mut self, now: u64) -> (Option<u64>, bool) {
+            let Some((number, arrived, _)) = self.queue.pop_front() else {
+                self.first_above_time = 0;
+                return (None, false);
+            };
+            let bytes: u64 = self.queue.iter().map(|packet| packet.2).sum();
+            if now - arrived.0 < TARGET.0 || bytes <= MTU {
+                self.first_above_time = 0;
+            } else if self.first_above_time == 0 {
+                self.first_above_time = now + INTERVAL.0;
+            } else {
+                return (Some(number), now >= self.first_above_time);
+            }
+            (Some(number), false)
+        }
+
+        fn dequeue(&mut self, now: u64) -> Option<u64> {
+            let law = |from: u64, count: u32| control_law(Time(from), INTERVAL, count).0;
+            let (mut packet, mut ok_to_drop) = self.take(now);
+            if self.dropping {
+                self.dropping = ok_to_drop;
+                while self.dropping && now >= self.drop_next {
+                    self.count += 1;
+                    (packet, ok_to_drop) = self.take(now);
+                    self.dropping = ok_to_drop;
+                    if ok_to_drop {
+                        self.drop_next = law(self.drop_next, self.count);
+                    }
+                }
+            } else if ok_to_drop {
+                (packet, _) = self.take(now);
+                self.dropping = true;
+                let delta = self.count - self.last_count;
+                let recent = (now as i64) - (self.drop_next as i64) < 16 * INTERVAL.0 as i64;
+                self.count = if delta > 1 && recent { delta } else { 1 };
+                self.drop_next = law(now, self.count);
+                self.last_count = self.count;
+            }
+            packet
+        }
+    }
+
+    /// The same with [`Codel`] beside a queue of the caller's.
+    fn send_next(codel: &mut Codel, queue: &mut VecDeque<(u64, Time, u64)>, now: Time) -> Option<u64> {
+        while let Some((number, arrived, _)) = queue.pop_front() {
+            let bytes_left = queue.iter().map(|packet| packet.2).sum();
+            if codel.dequeue(now, now - arrived, bytes_left, MTU, false) == Decision::Send {
+                return Some(number);
+            }
+        }
+        None
+    }
+
     proptest! {
+        #[test]
+        fn asked_packet_by_packet_it_sends_what_the_rfcs_loop_sends(
+            // Per service: the time since the last (ms), the packets that arrive before it, and their size.
+            services in proptest::collection::vec((1u64..60, 0u64..4, 40u64..=MTU), 1..600),
+        ) {
+            let mut rfc = Rfc {
+                queue: VecDeque::new(), first_above_time: 0, drop_next: 0, count: 0, last_count: 0, dropping: false,
+            };
+            let mut codel = Codel::new(TARGET, INTERVAL, false);
+            let mut queue = VecDeque::new();
+            let (mut now, mut number) = (Time::ZERO, 0);
+            for (gap, arrivals, bytes) in services {
+                for _ in 0..arrivals {
+                    queue.push_back((number, now, bytes));
+                    rfc.queue.push_back((number, now, bytes));
+                    number += 1;
+                }
+                now += Duration::from_millis(gap);
+                if !queue.is_empty() {
+                    prop_assert_eq!(send_next(&mut codel, &mut queue, now), rfc.dequeue(now.0));
+                    prop_assert_eq!(codel.drop_next.0, rfc.drop_next);
+                }
+            }
+        }
+
         #[test]
         fn nothing_is_dropped_below_the_target_and_a_drop_leaves_a_next_packet(
             packets in proptest::collection::vec(

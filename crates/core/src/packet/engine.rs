@@ -401,7 +401,7 @@ impl Simulation {
         if connection.sender.is_done() && state.end.is_some() {
             state.activity = Activity::Finished(Box::new(state.activity.tally()));
         } else if let Some(deadline) = connection.sender.deadline() {
-            self.arm(flow, SENDER, deadline);
+            self.arm(flow, SENDER, deadline.max(self.now));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod beside;
 mod build;
+pub mod capture;
 pub mod codel;
 mod engine;
 mod flow;

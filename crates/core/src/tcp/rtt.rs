@@ -79,6 +79,11 @@ impl RttEstimate {
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.max_rto)
     }
 
+    /// The bound of the timeout and its backoff (section 2.5).
+    pub fn max_rto(&self) -> Duration {
+        self.max_rto
+    }
+
     /// Doubles the timeout after it expired (section 5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);

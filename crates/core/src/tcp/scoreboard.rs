@@ -76,7 +76,7 @@ pub struct Delivered {
     pub lowest_original: Option<u32>,
     /// The highest segment newly delivered that was sent only once.
     pub highest_original: Option<u32>,
-    /// Whether a segment sent only once was delivered after a higher one: reordering.
+    /// Whether a segment newly delivered was sent only once and lies below one that an earlier ACK delivered: reordering.
     pub reordered: bool,
 }
 
@@ -258,7 +258,11 @@ impl Scoreboard {
         *record = Segment::new(now, IN_FLIGHT | RETRANSMITTED);
         self.lost -= 1;
         let number = self.number_transmission(now);
-        self.retransmissions.push_back(Retransmission { segment, number, sent: now });
+        let mut at_this_instant = self.retransmissions.iter_mut().rev().take_while(|again| again.sent == now);
+        match at_this_instant.find(|again| again.segment == segment) {
+            Some(again) => again.number = number, // a timer expired at the instant of the last retransmission
+            None => self.retransmissions.push_back(Retransmission { segment, number, sent: now }),
+        }
         number
     }
 
@@ -270,6 +274,7 @@ impl Scoreboard {
             self.in_flight -= 1;
             self.lost += 1;
             self.marked_lost += 1;
+            self.duplicates = self.duplicates.min(self.in_flight);
             self.lost_hint = self.lost_hint.min(segment);
         }
     }
@@ -314,8 +319,9 @@ impl Scoreboard {
         if cumulative > self.una {
             self.advance(cumulative, now);
         }
+        let earlier_end = self.sacked_end;
         for &(start, end) in blocks {
-            self.sack((start.max(self.una), end.min(self.next())), now);
+            self.sack((start.max(self.una), end.min(self.next())), earlier_end, now);
         }
         if !self.retransmissions.is_empty() || self.original_hint < self.una {
             self.forget_delivered();
@@ -344,7 +350,9 @@ impl Scoreboard {
         self.timer_start = now; // RFC 6298 (5.3)
     }
 
-    fn sack(&mut self, (start, end): Range, now: Time) {
+    /// `earlier_end` is one past the highest segment that earlier ACKs reported: the order of blocks in one ACK says
+    /// nothing of the order of arrival, because the latest comes first (RFC 2018 section 4).
+    fn sack(&mut self, (start, end): Range, earlier_end: u32, now: Time) {
         for index in start..end {
             let record = &mut self.segments[(index - self.una) as usize];
             let segment = *record;
@@ -355,7 +363,7 @@ impl Scoreboard {
             }
             record.set_state(SACKED);
             self.sacked += 1;
-            self.delivered.add(index, segment, now, index < self.sacked_end);
+            self.delivered.add(index, segment, now, index < earlier_end);
         }
         if start < end {
             self.sacked_end = self.sacked_end.max(end);
@@ -437,13 +445,18 @@ impl Scoreboard {
     /// Recounts everything from the segments themselves.
     #[cfg(test)]
     pub(crate) fn check(&self) {
+        self.check_marks();
+        assert!(self.duplicates <= self.in_flight);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn check_marks(&self) {
         let count = |state| self.segments.iter().filter(|segment| segment.state() == state).count() as u32;
         assert_eq!(self.in_flight, count(IN_FLIGHT), "in_flight");
         assert_eq!(self.sacked, count(SACKED), "sacked");
         assert_eq!(self.lost, count(LOST), "lost");
         assert_eq!(self.in_sending_order().count() as u32, self.in_flight, "transmissions in sending order");
         assert!(self.in_sending_order().is_sorted_by_key(|transmission| transmission.sent), "sending order");
-        assert!(self.duplicates <= self.in_flight);
     }
 }
 
@@ -489,6 +502,35 @@ mod tests {
         assert!(board.last_delivered().any_retransmitted);
     }
 
+    #[test]
+    fn blocks_of_one_ack_are_no_reordering_among_themselves() {
+        let mut board = board_of(9);
+        board.acknowledge(0, &[(7, 8), (3, 4)], ms(100)); // the ACK of 3 was lost or delayed
+        assert!(!board.last_delivered().reordered);
+        board.acknowledge(0, &[(5, 6), (7, 8), (3, 4)], ms(101));
+        assert!(board.last_delivered().reordered);
+    }
+
+    #[test]
+    fn a_segment_retransmitted_twice_in_one_instant_is_in_flight_once() {
+        let mut board = board_of(3);
+        board.mark_lost(0);
+        board.retransmit(0, ms(50));
+        board.mark_all_lost();
+        assert_eq!(board.retransmit(0, ms(50)), 4);
+        board.check();
+        assert_eq!(board.retransmission_sent(4), Some(ms(50)));
+    }
+
+    #[test]
+    fn duplicate_acks_stand_for_no_more_than_is_in_flight_when_all_is_marked_one_by_one() {
+        let mut board = board_of(4);
+        (0..3).for_each(|_| board.count_duplicate());
+        (0..4).for_each(|segment| board.mark_lost(segment));
+        board.retransmit(0, ms(50));
+        assert_eq!(board.in_flight(), 1);
+    }
+
     proptest! {
         /// Whatever is sent, acknowledged, marked and retransmitted: the counters equal a recount, and the sending order
         /// holds exactly what is in flight.
@@ -496,7 +538,7 @@ mod tests {
         fn counters_equal_a_recount(steps in prop::collection::vec((0u8..7, 0u32..40, 0u32..8), 1..200)) {
             let mut board = Scoreboard::default();
             for (index, (action, position, length)) in steps.into_iter().enumerate() {
-                let now = ms(index as u64);
+                let now = ms(index as u64 / 3);
                 let segment = board.una() + position;
                 match action {
                     6 => board.unmark_lost(),

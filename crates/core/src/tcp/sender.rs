@@ -99,6 +99,8 @@ pub struct Sender {
     /// The window was the limit when the sender last stopped sending.
     window_limited: bool,
     probe: bool,
+    /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)).
+    retransmit_now: bool,
     owns_recovery: bool,
     options: Options,
     /// A new round trip begins when a segment from here on is delivered.
@@ -151,6 +153,7 @@ impl Sender {
             receive_window: u32::try_from(stack.receive_window / u64::from(stack.mss)).unwrap_or(u32::MAX).max(1),
             window_limited: false,
             probe: false,
+            retransmit_now: false,
             options: Options {
                 sack: stack.sack,
                 f_rto: stack.f_rto,
@@ -238,7 +241,7 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let prior_in_flight = self.board.in_flight();
         let prior_una = self.board.una();
-        let in_recovery = self.recovery != Recovery::Open;
+        let was_in_recovery = self.recovery != Recovery::Open;
         self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
         let advanced = self.board.una() > prior_una;
         let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
@@ -261,6 +264,9 @@ impl Sender {
         if advanced && self.undo_until.is_some() {
             self.detect_spurious_by_echo(ack, delivered.any_retransmitted);
         }
+        if was_in_recovery {
+            self.continue_recovery(advanced, duplicate);
+        }
         let round_start = delivered.newest.is_some_and(|(_, segment)| segment >= self.round_end);
         if round_start {
             self.round_end = self.board.next();
@@ -281,16 +287,13 @@ impl Sender {
             rtt: if rtt_is_clean { delivered.newest_rtt } else { None },
             rate,
             round_start,
-            in_recovery,
+            in_recovery: self.recovery != Recovery::Open,
             ecn_echo: ack.ecn_echo,
         };
         let marked_before = self.board.marked_lost();
         let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
         event.newly_lost = (self.board.marked_lost() - marked_before) as u32;
         self.apply(now, verdict, prior_in_flight, event.newly_lost);
-        if in_recovery {
-            self.continue_recovery(&event);
-        }
         if ack.ecn_echo {
             self.on_ecn_echo(now, prior_in_flight);
         }
@@ -298,7 +301,7 @@ impl Sender {
         event.in_recovery = self.recovery != Recovery::Open;
         if !matches!(self.recovery, Recovery::Fast { .. }) && self.is_window_limited(prior_in_flight) {
             // The ACK that ends recovery reports segments that were delivered during it.
-            event.growth = if in_recovery && !event.in_recovery { 0 } else { event.delivered };
+            event.growth = if was_in_recovery && !event.in_recovery { 0 } else { event.delivered };
         }
         if event.delivered > 0 {
             self.congestion.on_ack(&event, &self.rtt);
@@ -348,10 +351,13 @@ impl Sender {
         self.counters.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
+        self.allow_undo();
+        if self.board.outstanding() == 0 {
+            return; // a probe had repaired the loss: there is nothing to recover
+        }
         let mut prr = ProportionalRateReduction::new(prior_in_flight);
         prr.on_ack(self.board.in_flight(), (self.congestion.cwnd() as u32).max(1), 0);
         self.recovery = Recovery::Fast { until: self.board.next(), prr };
-        self.allow_undo();
     }
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
@@ -364,6 +370,7 @@ impl Sender {
         self.congestion.on_congestion(&event, &self.rtt);
         self.rtt.back_off();
         self.board.restart_timer(now);
+        self.retransmit_now = true;
         let forward = if self.options.f_rto && !repeated { ForwardRto::Retransmitted } else { ForwardRto::Off };
         self.recovery = Recovery::Timeout { until: self.board.next(), forward };
         if !repeated {
@@ -377,7 +384,7 @@ impl Sender {
         self.unreported_retransmits = 0;
     }
 
-    fn continue_recovery(&mut self, ack: &AckEvent) {
+    fn continue_recovery(&mut self, advanced: bool, duplicate: bool) {
         match self.recovery {
             Recovery::Open => {}
             Recovery::Fast { until, .. } => {
@@ -389,7 +396,7 @@ impl Sender {
                 if self.board.una() >= until {
                     self.end_recovery();
                 } else if forward != ForwardRto::Off {
-                    self.continue_forward_rto(until, forward, ack);
+                    self.continue_forward_rto(until, forward, advanced, duplicate);
                 }
             }
         }
@@ -401,16 +408,16 @@ impl Sender {
         self.congestion.on_recovered();
     }
 
-    fn continue_forward_rto(&mut self, until: u32, forward: ForwardRto, ack: &AckEvent) {
+    fn continue_forward_rto(&mut self, until: u32, forward: ForwardRto, advanced: bool, duplicate: bool) {
         let delivered = *self.board.last_delivered();
         let original_arrived = delivered.lowest_original.is_some_and(|segment| segment < until);
         let forward = if original_arrived {
             return self.undo(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
         } else if forward == ForwardRto::ProbingNew {
-            if ack.duplicate || delivered.count > 0 { ForwardRto::Off } else { forward } // step 3.a
-        } else if ack.advanced {
+            if duplicate || delivered.count > 0 { ForwardRto::Off } else { forward } // step 3.a
+        } else if advanced {
             ForwardRto::ProbingNew // step 2.b
-        } else if ack.duplicate {
+        } else if duplicate {
             ForwardRto::Off // step 2.a
         } else {
             forward
@@ -535,6 +542,11 @@ impl Sender {
         }
         if self.probe {
             return self.send_probe(now);
+        }
+        if std::mem::take(&mut self.retransmit_now)
+            && let Some(segment) = self.board.next_lost()
+        {
+            return Some(self.send_again(now, segment));
         }
         if self.counted_in_flight() >= self.window() {
             self.window_limited = true;

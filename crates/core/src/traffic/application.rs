@@ -49,7 +49,8 @@ impl Application {
     }
 
     /// The time from the previous write (at first: from the flow's start) to the next one, and its size in units.
-    /// None if there is none: a bulk or short flow has written all at its start.
+    /// None if there is none: a bulk or short flow has written all at its start, and no run lasts until
+    /// [`Time::NEVER`].
     pub fn next_write(&mut self) -> Option<(Duration, u32)> {
         let gap = match &mut self.0 {
             Model::Bulk => return None,

@@ -129,7 +129,8 @@ mod tests {
             for pair in quantiles.windows(2) {
                 prop_assert!(pair[0] <= pair[1] * (1.0 + 1e-12));
             }
-            prop_assert!(quantiles.iter().all(|value| (points[0].0 * 0.999_999..=points[points.len() - 1].0 * 1.000_001).contains(value)));
+            let (least, greatest) = (points[0].0 * (1.0 - 1e-12), points[points.len() - 1].0 * (1.0 + 1e-12));
+            prop_assert!(quantiles.iter().all(|value| (least..=greatest).contains(value)));
         }
     }
 }

@@ -4,7 +4,9 @@
 
 use crate::units::Time;
 
+pub mod delayed;
 pub mod immediate;
+pub mod modified_delayed;
 
 /// A data segment, as the receiver's policy sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,5 +50,9 @@ crate::algorithm_registry! {
     pub enum AckSpec builds dyn AckPolicy from ReceiverContext {
         /// An ACK for every segment.
         Immediate = "immediate": immediate::Immediate,
+        /// For every second segment or after a timer; at once out of order (RFC 1122, RFC 5681 section 4.2).
+        Delayed = "delayed": delayed::Delayed,
+        /// For every second segment or after a timer, whatever the order of arrival (Lee, Park and Choi).
+        ModifiedDelayed = "modified-delayed": modified_delayed::ModifiedDelayed,
     }
 }

@@ -8,12 +8,21 @@ use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
 
+pub mod bbr;
+pub mod bbr3;
+mod bbr_model;
+#[cfg(test)]
+mod bottleneck;
+pub mod cubic;
 pub mod newreno;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
 ///
 /// Windows are in segments. The sender calls `on_congestion` at most once per episode; during recovery it spreads the
 /// reduction to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Self::owns_recovery).
+///
+/// What one ACK brings about is told in this order: `undo` or `on_recovered`, then `on_congestion`, then `on_ack`, whose
+/// event already counts what the ACK made lost.
 pub trait CongestionControl: Send + Sync {
     /// An ACK arrived. Called for every ACK that delivers something or ends a round.
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate);
@@ -70,5 +79,11 @@ crate::algorithm_registry! {
     pub enum CongestionSpec builds dyn CongestionControl from FlowContext {
         /// NewReno: slow start, additive increase, halving (RFC 5681, RFC 6582).
         NewReno = "newreno": newreno::NewReno,
+        /// CUBIC: a cubic function of the time since the last loss (RFC 9438).
+        Cubic = "cubic": cubic::Cubic,
+        /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
+        Bbr = "bbr": bbr::Bbr,
+        /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
+        Bbr3 = "bbr3": bbr3::Bbr3,
     }
 }

@@ -9,7 +9,14 @@ use super::scoreboard::Scoreboard;
 use crate::units::Time;
 
 pub mod dup_ack;
+pub mod fast_rto;
+pub mod rack_tlp;
 pub mod timer;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod script;
 
 /// How severe a signal a detector claims; apart from what it marks as lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,11 +24,13 @@ pub enum Signal {
     /// Nothing for the congestion control to know.
     #[default]
     None,
-    /// Segments were lost; the sender reduces the window once per episode.
+    /// Segments were lost; the sender reduces the window once per episode. Nothing is marked if a probe has repaired the loss
+    /// (RFC 8985 section 7.4.2).
     Loss,
     /// Segments were lost that were sent after the last reduction: an episode of its own, even if that one goes on.
     NewLoss,
-    /// The retransmission timer expired: nothing is known of the path any more.
+    /// The retransmission timer expired: nothing is known of the path any more. The first segment is marked; with RACK, not all
+    /// that are in flight (RFC 8985 section 6.3).
     Timeout,
 }
 
@@ -53,7 +62,8 @@ pub trait LossDetector: Send + Sync {
     /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
-    /// The receiver reported a duplicate (DSACK): a retransmission was spurious.
+    /// The receiver reported a duplicate (DSACK): a retransmission was spurious. Called when its ACK is on the scoreboard, before
+    /// [`Self::on_ack`] for the same ACK.
     fn on_spurious(&mut self, _now: Time, _board: &Scoreboard) {}
 }
 
@@ -71,5 +81,9 @@ crate::algorithm_registry! {
     pub enum DetectionSpec builds dyn LossDetector from DetectorContext {
         /// A threshold of duplicate ACKs (RFC 5681, RFC 6675 with SACK, RFC 6582 without) and the retransmission timer (RFC 6298).
         DupAck = "dup-ack": dup_ack::DupAck,
+        /// Recent acknowledgement and tail loss probe (RFC 8985) and the retransmission timer (RFC 6298); made for SACK.
+        RackTlp = "rack-tlp": rack_tlp::RackTlp,
+        /// MPRC's fast retransmission timeout: a segment is lost when its own age passes FastRTO, whatever overtakes it (Chang 2024).
+        FastRto = "fast-rto": fast_rto::FastRto,
     }
 }

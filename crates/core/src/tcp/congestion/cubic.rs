@@ -1,0 +1,463 @@
+//! CUBIC's window, RFC 9438: a cubic function of the time since the last congestion, and never below what Reno would have.
+//!
+//! Slow start is RFC 5681's, with the byte counting that it shares with [`super::newreno`]. The reduction takes
+//! flight_size for what was in flight, at most cwnd (section 4.6). An ACK for several segments counts as that many ACKs,
+//! so that delayed ACKs do not slow the curve. Growth is capped at the target.
+
+use super::newreno::{MIN_SSTHRESH, restart_window, slow_start};
+use super::{CongestionControl, FlowContext};
+use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
+use crate::tcp::rtt::RttEstimate;
+use crate::units::{Duration, Time};
+
+crate::parameters! {
+    /// CUBIC's constants.
+    pub struct Parameters {
+        /// Aggressiveness of the cubic function, segments per cubic second (RFC 9438 section 5.1: 0.4).
+        pub c: f64 = 0.4, in 0.0001..=1000.0;
+        /// What remains of the window after a loss (RFC 9438 section 4.6: 0.7).
+        pub beta: f64 = 0.7, in 0.01..=0.99;
+        /// Whether to release bandwidth faster when the window shrinks from loss to loss (RFC 9438 section 4.7: on, but
+        /// off where a flow is alone).
+        pub fast_convergence: bool = true;
+        /// Whether to have at least the window that Reno would have (RFC 9438 section 4.3: on).
+        pub reno_friendly: bool = true;
+    }
+}
+
+/// Window `t` seconds into congestion avoidance (RFC 9438 equation 1).
+pub fn w_cubic(c: f64, t: f64, k: f64, w_max: f64) -> f64 {
+    let distance = t - k;
+    c * distance * distance * distance + w_max
+}
+
+/// Seconds until the window is back at `w_max` (RFC 9438 equation 2); zero if it is there already.
+pub fn time_to_maximum(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
+    libm::cbrt((w_max - cwnd_epoch).max(0.0) / c)
+}
+
+/// Where the window is to be after the next round trip: at least `cwnd`, at most 1.5 times it (RFC 9438 section 4.2).
+pub fn target(w_cubic: f64, cwnd: f64) -> f64 {
+    w_cubic.clamp(cwnd, 1.5 * cwnd)
+}
+
+/// Segments per round trip that make an AIMD with this `beta` as fast as Reno (RFC 9438 section 4.3).
+pub fn alpha_cubic(beta: f64) -> f64 {
+    3.0 * (1.0 - beta) / (1.0 + beta)
+}
+
+/// Reno's window after `segments_acked` more (RFC 9438 equation 4).
+pub fn reno_estimate(w_est: f64, alpha: f64, segments_acked: f64, cwnd: f64) -> f64 {
+    w_est + alpha * segments_acked / cwnd
+}
+
+/// The saturation point to remember at a congestion (RFC 9438 section 4.7).
+pub fn saturation_point(cwnd: f64, w_max: f64, beta: f64, fast_convergence: bool) -> f64 {
+    if fast_convergence && cwnd < w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd }
+}
+
+/// Average window under one loss in every 1/`p` packets, outside the Reno-friendly region (RFC 9438 equation 5).
+pub fn average_window(c: f64, beta: f64, rtt: f64, p: f64) -> f64 {
+    libm::sqrt(libm::sqrt(c * (3.0 + beta) / (4.0 * (1.0 - beta)) * libm::pow(rtt / p, 3.0)))
+}
+
+/// A congestion avoidance stage.
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    start: Time,
+    k: f64,
+    w_est: f64,
+}
+
+/// What a congestion changes, and an undo brings back (RFC 9438 section 4.9.2).
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    cwnd: f64,
+    cwnd_prior: f64,
+    ssthresh: f64,
+    w_max: f64,
+    epoch: Option<Epoch>,
+    /// Whether the next congestion avoidance stage is the first after a timeout.
+    after_timeout: bool,
+}
+
+/// CUBIC's state.
+#[derive(Debug, Clone)]
+pub struct Cubic {
+    parameters: Parameters,
+    initial_window: f64,
+    window: Window,
+    before_reduction: Window,
+    /// Until when the stage's time is accounted for.
+    accounted: Time,
+}
+
+impl Cubic {
+    /// A flow that has not sent yet.
+    pub fn new(parameters: Parameters, flow: FlowContext) -> Cubic {
+        let cwnd = f64::from(flow.initial_window);
+        let window =
+            Window { cwnd, cwnd_prior: 0.0, ssthresh: f64::INFINITY, w_max: 0.0, epoch: None, after_timeout: false };
+        Cubic { parameters, initial_window: cwnd, window, before_reduction: window, accounted: Time::ZERO }
+    }
+
+    /// Begins a stage at the present window. Without a saturation point above it the curve starts at its plateau, as
+    /// after a timeout (section 4.8).
+    fn begin_epoch(&mut self, now: Time) -> Epoch {
+        let window = &mut self.window;
+        if window.after_timeout || window.w_max < window.cwnd {
+            window.w_max = window.cwnd;
+            window.after_timeout = false;
+        }
+        Epoch { start: now, k: time_to_maximum(self.parameters.c, window.w_max, window.cwnd), w_est: window.cwnd }
+    }
+
+    fn congestion_avoidance(&mut self, now: Time, segments_acked: f64, rtt: Duration) {
+        let Parameters { c, beta, reno_friendly, .. } = self.parameters;
+        let mut epoch = match self.window.epoch {
+            Some(epoch) => epoch,
+            None => self.begin_epoch(now),
+        };
+        let Window { cwnd, cwnd_prior, w_max, .. } = self.window;
+
+        let alpha = if epoch.w_est >= cwnd_prior { 1.0 } else { alpha_cubic(beta) };
+        epoch.w_est = reno_estimate(epoch.w_est, alpha, segments_acked, cwnd);
+        self.window.epoch = Some(epoch);
+
+        let t = now.since(epoch.start).as_secs();
+        self.window.cwnd = if reno_friendly && w_cubic(c, t, epoch.k, w_max) < epoch.w_est {
+            cwnd.max(epoch.w_est)
+        } else {
+            let target = target(w_cubic(c, t + rtt.as_secs(), epoch.k, w_max), cwnd);
+            (cwnd + (target - cwnd) * segments_acked / cwnd).min(target)
+        };
+    }
+
+    /// Keeps a span in which the window could not grow out of the stage's time (section 4.2).
+    fn exclude(&mut self, span: Duration) {
+        if let Some(epoch) = &mut self.window.epoch {
+            epoch.start += span;
+        }
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
+        if ack.delivered == 0 {
+            return;
+        }
+        if ack.growth == 0 && !ack.in_recovery {
+            self.exclude(ack.now.since(self.accounted));
+        }
+        self.accounted = ack.now;
+        let mut growth = ack.growth;
+        if self.window.cwnd < self.window.ssthresh {
+            (self.window.cwnd, growth) = slow_start(self.window.cwnd, self.window.ssthresh, growth);
+        }
+        if growth > 0 {
+            self.congestion_avoidance(ack.now, f64::from(growth), rtt.smoothed().unwrap_or(Duration::ZERO));
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        let Parameters { beta, fast_convergence, .. } = self.parameters;
+        let timeout = matches!(event.kind, CongestionKind::Timeout { .. });
+        if event.kind != (CongestionKind::Timeout { repeated: true }) {
+            self.before_reduction = self.window;
+            let Window { cwnd, w_max, .. } = self.window;
+            let ssthresh = cwnd.min(f64::from(event.prior_in_flight.max(1))) * beta;
+            self.window = Window {
+                cwnd: if event.kind == CongestionKind::EcnEcho { ssthresh.max(1.0) } else { ssthresh.max(2.0) },
+                cwnd_prior: cwnd,
+                ssthresh: ssthresh.max(MIN_SSTHRESH),
+                w_max: saturation_point(cwnd, w_max, beta, fast_convergence),
+                epoch: None,
+                after_timeout: timeout,
+            };
+        }
+        if timeout {
+            self.window.cwnd = 1.0; // RFC 5681 section 3.1: the loss window
+            self.window.epoch = None;
+        }
+    }
+
+    fn undo(&mut self) {
+        if self.window.cwnd < self.window.cwnd_prior {
+            self.window = self.before_reduction;
+        }
+    }
+
+    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
+        self.exclude(idle);
+        self.accounted += idle;
+        self.window.cwnd = restart_window(self.window.cwnd, self.initial_window, idle, rtt.rto());
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bottleneck::{Bench, Path, calls, check_calls, flow, rtt_estimate};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn near(actual: f64, expected: f64, tolerance: f64) {
+        assert!((actual - expected).abs() <= tolerance, "{actual} is not {expected}");
+    }
+
+    #[test]
+    fn rfc9438_equation_2_from_1000_segments_takes_9_086_seconds() {
+        near(time_to_maximum(0.4, 1000.0, 700.0), 9.086, 0.0005); // cbrt(300 / 0.4)
+        assert_eq!(time_to_maximum(0.4, 10.0, 20.0), 0.0);
+    }
+
+    #[test]
+    fn rfc9438_equation_1_starts_at_the_reduced_window_and_is_flat_at_k() {
+        let k = time_to_maximum(0.4, 1000.0, 700.0);
+        near(w_cubic(0.4, 0.0, k, 1000.0), 700.0, 1e-9);
+        assert_eq!(w_cubic(0.4, k, k, 1000.0), 1000.0);
+        near(w_cubic(0.4, k + 1.0, k, 1000.0), 1000.4, 1e-9);
+    }
+
+    #[test]
+    fn rfc9438_section_4_2_bounds_the_target() {
+        assert_eq!(target(90.0, 100.0), 100.0);
+        assert_eq!(target(120.0, 100.0), 120.0);
+        assert_eq!(target(500.0, 100.0), 150.0);
+    }
+
+    #[test]
+    fn rfc9438_section_4_3_alpha_is_0_529_for_beta_0_7_and_1_for_reno() {
+        near(alpha_cubic(0.7), 0.529, 0.0005);
+        assert_eq!(alpha_cubic(0.5), 1.0);
+    }
+
+    #[test]
+    fn rfc9438_section_4_7_fast_convergence_releases_15_percent_more() {
+        near(saturation_point(100.0, 120.0, 0.7, true), 85.0, 1e-9);
+        assert_eq!(saturation_point(100.0, 120.0, 0.7, false), 100.0);
+        assert_eq!(saturation_point(120.0, 100.0, 0.7, true), 120.0);
+    }
+
+    #[test]
+    fn rfc9438_table_1_average_windows() {
+        for (p, expected) in [(1e-4, 187.0), (1e-5, 1054.0), (1e-6, 5926.0)] {
+            near(average_window(0.4, 0.7, 0.1, p), expected, 0.5);
+        }
+    }
+
+    /// An ideal path: every window is acknowledged over one RTT, no queue.
+    struct Ideal {
+        cubic: Cubic,
+        rtt: RttEstimate,
+        now: Time,
+    }
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    impl Ideal {
+        fn new(parameters: Parameters) -> Ideal {
+            let mut rtt = rtt_estimate();
+            rtt.sample(RTT);
+            Ideal { cubic: Cubic::new(parameters, flow(1)), rtt, now: Time::ZERO }
+        }
+
+        fn ack(&mut self, growth: u32) {
+            let in_flight = self.cubic.cwnd() as u32;
+            let ack = AckEvent {
+                now: self.now,
+                delivered: 1,
+                growth,
+                advanced: true,
+                duplicate: false,
+                newly_lost: 0,
+                prior_in_flight: in_flight,
+                in_flight: in_flight - 1,
+                rtt: Some(RTT),
+                rate: None,
+                round_start: false,
+                in_recovery: false,
+                ecn_echo: false,
+            };
+            self.cubic.on_ack(&ack, &self.rtt);
+            self.now += RTT.scale(1.0 / self.cubic.cwnd());
+        }
+
+        fn congestion(&mut self, kind: CongestionKind) {
+            let prior_in_flight = self.cubic.cwnd() as u32;
+            self.cubic.on_congestion(&CongestionEvent { now: self.now, kind, prior_in_flight }, &self.rtt);
+        }
+
+        fn grow_to(&mut self, cwnd: f64) {
+            while self.cubic.cwnd() < cwnd {
+                self.ack(1);
+            }
+        }
+
+        fn acks_for(&mut self, seconds: f64) {
+            let end = self.now + Duration::from_secs_f64(seconds);
+            while self.now < end {
+                self.ack(1);
+            }
+        }
+
+        /// Mean window over the second half of `periods`, each of 1/p packets and a loss, from a first loss at `start`.
+        fn average(&mut self, p: f64, start: f64, periods: u32) -> f64 {
+            self.grow_to(start);
+            let mut measured = (0.0, Time::ZERO);
+            for period in 0..periods {
+                if period == periods / 2 {
+                    measured = (0.0, self.now);
+                }
+                self.congestion(CongestionKind::Loss);
+                (0..(1.0 / p) as u32).for_each(|_| self.ack(1));
+                measured.0 += 1.0 / p;
+            }
+            measured.0 / (self.now.since(measured.1).as_secs() / RTT.as_secs())
+        }
+    }
+
+    #[test]
+    fn the_window_is_back_at_its_maximum_after_k() {
+        let mut path = Ideal::new(Parameters::default());
+        path.grow_to(1000.0);
+        path.congestion(CongestionKind::Loss);
+        near(path.cubic.cwnd(), 700.0, 0.001);
+        path.acks_for(9.086);
+        near(path.cubic.cwnd(), 1000.0, 1.0);
+        path.acks_for(3.0);
+        near(path.cubic.cwnd(), 1000.0 + 0.4 * 27.0, 2.0); // convex: C t^3 beyond, at most one RTT ahead
+    }
+
+    const LONELY: Parameters = Parameters { c: 0.4, beta: 0.7, fast_convergence: false, reno_friendly: true };
+
+    #[test]
+    fn rfc9438_equation_5_average_window_within_5_percent() {
+        // The pull towards the fixed point is cubic too, hence weak near it: a start 30 % off is still felt after
+        // hundreds of losses, so the start is the model's W_max (appendix B: the average is (3 + beta) / 4 of it).
+        for p in [1e-4, 3e-5, 1e-5] {
+            let expected = average_window(0.4, 0.7, RTT.as_secs(), p);
+            let w_max = expected * 4.0 / 3.7;
+            near(Ideal::new(LONELY).average(p, w_max, 40), expected, 0.05 * expected);
+        }
+    }
+
+    #[test]
+    fn rfc9438_equation_5_is_approached_from_above_and_below() {
+        let expected = average_window(0.4, 0.7, RTT.as_secs(), 1e-4);
+        let w_max = expected * 4.0 / 3.7;
+        let unfriendly = Parameters { reno_friendly: false, ..LONELY };
+        near(Ideal::new(unfriendly).average(1e-4, 2.0 * w_max, 800), expected, 0.05 * expected);
+        near(Ideal::new(unfriendly).average(1e-4, 0.5 * w_max, 800), expected, 0.05 * expected);
+    }
+
+    #[test]
+    fn rfc9438_equation_3_reno_friendly_average_window_within_5_percent() {
+        // At p = 1e-3 and 0.1 s Reno's 38 exceed the cubic function's 33 (table 1).
+        let expected = libm::sqrt(3.0 / 2.0 / 1e-3);
+        near(Ideal::new(LONELY).average(1e-3, expected, 400), expected, 0.05 * expected);
+    }
+
+    #[test]
+    fn rfc9438_section_4_3_alpha_becomes_1_once_w_est_reaches_cwnd_prior() {
+        let mut path = Ideal::new(Parameters { c: 0.0001, ..Parameters::default() });
+        path.grow_to(100.0);
+        path.congestion(CongestionKind::Loss);
+        path.acks_for(1.0);
+        let slow = path.cubic.cwnd();
+        path.acks_for(1.0);
+        near(path.cubic.cwnd() - slow, 5.29, 0.4); // ten round trips of 0.529
+        path.grow_to(101.0);
+        path.acks_for(1.0);
+        near(path.cubic.cwnd() - 101.0, 10.0, 0.6); // ten round trips of 1
+    }
+
+    #[test]
+    fn rfc9438_section_4_8_after_a_timeout_the_curve_starts_at_its_plateau() {
+        let mut path = Ideal::new(Parameters { reno_friendly: false, ..Parameters::default() });
+        path.grow_to(1000.0);
+        path.congestion(CongestionKind::Timeout { repeated: false });
+        assert_eq!(path.cubic.cwnd(), 1.0);
+        near(path.cubic.ssthresh(), 700.0, 0.001);
+        path.congestion(CongestionKind::Timeout { repeated: true });
+        near(path.cubic.ssthresh(), 700.0, 0.001);
+        path.grow_to(700.0);
+        path.acks_for(5.0);
+        near(path.cubic.cwnd(), 700.0 + 0.4 * 125.0, 4.0);
+    }
+
+    #[test]
+    fn rfc9438_section_4_2_idle_and_application_limited_times_do_not_count() {
+        let grown_after = |pause: fn(&mut Ideal)| {
+            let mut path = Ideal::new(Parameters { reno_friendly: false, ..Parameters::default() });
+            path.grow_to(1000.0);
+            path.congestion(CongestionKind::Loss);
+            path.acks_for(2.0);
+            pause(&mut path);
+            path.acks_for(2.0);
+            path.cubic.cwnd()
+        };
+        let without = grown_after(|_| ());
+        let application_limited = grown_after(|path| {
+            (0..100).for_each(|_| {
+                path.now += RTT;
+                path.ack(0);
+            })
+        });
+        let idle = grown_after(|path| {
+            path.now += RTT; // less than an RTO: the window stays
+            path.cubic.on_idle(RTT, &path.rtt);
+        });
+        near(application_limited, without, 1.0);
+        near(idle, without, 1.0);
+    }
+
+    #[test]
+    fn rfc9438_section_4_6_ecn_may_reduce_to_one_segment_and_loss_to_two() {
+        let mut path = Ideal::new(Parameters::default());
+        (0..20).for_each(|_| path.congestion(CongestionKind::EcnEcho));
+        assert_eq!((path.cubic.cwnd(), path.cubic.ssthresh()), (1.0, 2.0));
+        path.congestion(CongestionKind::Loss);
+        assert_eq!((path.cubic.cwnd(), path.cubic.ssthresh()), (2.0, 2.0));
+    }
+
+    #[test]
+    fn rfc9438_section_4_9_undo_continues_the_curve_unless_it_was_passed() {
+        let mut path = Ideal::new(Parameters::default());
+        path.grow_to(1000.0);
+        path.congestion(CongestionKind::Loss);
+        path.acks_for(5.0);
+        let before = path.cubic.window;
+        path.congestion(CongestionKind::Loss);
+        path.cubic.undo();
+        assert_eq!(format!("{:?}", path.cubic.window), format!("{before:?}"));
+        path.congestion(CongestionKind::Loss);
+        path.grow_to(1010.0);
+        let grown = path.cubic.cwnd();
+        path.cubic.undo();
+        assert_eq!(path.cubic.cwnd(), grown);
+    }
+
+    #[test]
+    fn it_fills_a_path_with_a_queue_of_one_product() {
+        let path = Path { rate: 1000.0, delay: Duration::from_millis(50), buffer: 50.0, loss: 0.0 };
+        let mut bench = Bench::new(Cubic::new(Parameters::default(), flow(1)), path);
+        bench.run(5.0);
+        let goodput = bench.run(20.0).goodput;
+        assert!(goodput > 0.98 * path.rate, "{goodput}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_window_stays_finite_and_at_least_one(calls in calls()) {
+            check_calls(Cubic::new(Parameters::default(), flow(1)), &calls)?;
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! FastRTO, MPRC's loss detection (Chang 2024, section 4.1): time alone, no duplicate ACKs.
+//!
+//! A segment is lost when the age of its last transmission passes FastRTO, whatever was delivered around it. So segments
+//! may overtake each other by any number, if only their RTTs stay below FastRTO.
+//!
+//! The source gives the equations and no values. What it leaves open is chosen here:
+//! - Before the first sample, the retransmission timeout of RFC 6298 stands in for FastRTO.
+//! - Every ACK that delivers something gives one sample to SRTT and RTTVAR, because paths alternate from segment to
+//!   segment: the longest RTT among its segments, or the shortest if it delivers a retransmission as well and may have
+//!   waited for it.
+//! - A segment that expired although it was only late gives its RTT all the same, as timestamps (RFC 7323) would: when it
+//!   arrives sooner after its retransmission than any RTT, or when a DSACK follows. Without that, a path that looks too
+//!   slow once would never be measured again, because its segments would all be retransmitted first.
+//! - While nothing at all is delivered, a segment that expires again doubles the timeout of what is sent from then on,
+//!   up to the greatest RTO, or a dead path would be flooded.
+//! - It never claims a timeout.
+//!
+//! A receiver that delays its ACKs adds its timer to the RTT of a lone segment; use it with immediate ACKs.
+
+use super::{DetectorContext, LossDetector, Signal, Verdict};
+use crate::tcp::events::AckEvent;
+use crate::tcp::rtt::RttEstimate;
+use crate::tcp::scoreboard::{Delivered, Scoreboard, Transmission};
+use crate::units::{Duration, Time};
+use std::collections::VecDeque;
+
+crate::parameters! {
+    /// The constants of equations 4.1 to 4.3. The source gives none but the bound of 500 ms. The defaults suit two or three
+    /// paths whose RTTs differ by a full queue: 60 and 180 ms in turn give 60 + 2.67 * 120 = 380 ms, and seven ACKs
+    /// of the short path in a row still leave 60 + 1.15 * 120 = 198 ms for the long one. While the long path's queue is full its
+    /// ACKs come steadily, so that longer runs are rare.
+    pub struct Parameters {
+        /// How far RTTmin may rise per round trip, and the least distance of the timeout from it (gamma > 1, equations 4.1, 4.2).
+        pub gamma: f64 = 1.5, in 1.000_001..=100.0;
+        /// Weight of the old SRTT against a sample (alpha; RFC 6298: 7/8, here less, to follow the paths).
+        pub srtt_factor: f64 = 0.8, in 0.0..=1.0;
+        /// Weight of the old RTTVAR against a sample (beta; RFC 6298: 3/4, here less, to follow the paths).
+        pub rttvar_factor: f64 = 0.7, in 0.0..=1.0;
+        /// Deviations between SRTT and the timeout (K of equation 4.2; RFC 6298: 4).
+        pub k: f64 = 4.0, in 0.0..=1000.0;
+        /// Greatest FastRTO (RTOmax, equation 4.3). Must exceed every path's RTT, or each segment there expires.
+        pub max_rto: Duration = Duration::from_millis(500);
+    }
+}
+
+/// Equation 4.1: RTTmin after a round trip in which `rtt` was measured.
+pub fn least_rtt(least: Duration, rtt: Duration, gamma: f64) -> Duration {
+    least.scale(gamma).min(rtt)
+}
+
+/// Equation 4.2: RTOest.
+pub fn estimated_rto(least: Duration, srtt: Duration, rttvar: Duration, gamma: f64, k: f64) -> Duration {
+    least.scale(gamma).max(srtt + rttvar.scale(k))
+}
+
+/// Equation 4.3: FastRTO.
+pub fn fast_rto(estimated: Duration, max_rto: Duration) -> Duration {
+    estimated.min(max_rto)
+}
+
+/// An exponential filter: what `smoothed` becomes by a sample, when the old value has weight `factor`.
+pub fn smooth(smoothed: Duration, sample: Duration, factor: f64) -> Duration {
+    smoothed.scale(factor) + sample.scale(1.0 - factor)
+}
+
+/// The signal for losses (thesis section 4.2): the window shrinks once per window of data, so only for segments first sent
+/// after the last reduction, when `reduced_at` was the next segment to send.
+pub fn signal_of(lost: impl IntoIterator<Item = u32>, reduced_at: u32) -> Signal {
+    if lost.into_iter().any(|segment| segment >= reduced_at) { Signal::NewLoss } else { Signal::None }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Estimate {
+    least: Duration,
+    srtt: Duration,
+    rttvar: Duration,
+}
+
+impl Estimate {
+    /// As RFC 6298 section 2.2.
+    fn first(rtt: Duration, least: Duration) -> Estimate {
+        Estimate { least, srtt: rtt, rttvar: rtt / 2 }
+    }
+
+    fn sample(&mut self, rtt: Duration, parameters: &Parameters) {
+        let deviation = Duration(self.srtt.0.abs_diff(rtt.0));
+        self.rttvar = smooth(self.rttvar, deviation, parameters.rttvar_factor);
+        self.srtt = smooth(self.srtt, rtt, parameters.srtt_factor);
+    }
+}
+
+/// Expiries that no delivery answered.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    /// The last expiry that doubled the timeout, or the first one.
+    since: Time,
+    /// How often the timeout of transmissions from `since` on is doubled.
+    doublings: u32,
+}
+
+/// The detector's state.
+#[derive(Debug, Clone)]
+pub struct FastRto {
+    parameters: Parameters,
+    estimate: Option<Estimate>,
+    /// A round trip began whose RTT is not known yet.
+    round_began: bool,
+    /// The next segment to send at the last reduction.
+    reduced_at: u32,
+    silence: Option<Silence>,
+    /// First transmissions that expired, and their times, by ascending segment, until they are cumulatively acknowledged.
+    expired: VecDeque<(u32, Time)>,
+    /// The last time from a first transmission to the delivery of its segment that may have been its RTT.
+    candidate: Option<Duration>,
+}
+
+impl FastRto {
+    /// A flow that has not sent yet.
+    pub fn new(parameters: Parameters, _flow: DetectorContext) -> FastRto {
+        FastRto {
+            parameters,
+            estimate: None,
+            round_began: false,
+            reduced_at: 0,
+            silence: None,
+            expired: VecDeque::new(),
+            candidate: None,
+        }
+    }
+
+    /// FastRTO now, without backoff.
+    pub fn timeout(&self, rtt: &RttEstimate) -> Duration {
+        let Parameters { gamma, k, max_rto, .. } = self.parameters;
+        self.estimate.map_or(rtt.rto(), |Estimate { least, srtt, rttvar }| {
+            fast_rto(estimated_rto(least, srtt, rttvar, gamma, k), max_rto)
+        })
+    }
+
+    fn expiry(&self, transmission: Transmission, timeout: Duration, max_rto: Duration) -> Time {
+        let doublings = self.silence.map_or(0, |silence| {
+            if transmission.sent >= silence.since { silence.doublings } else { silence.doublings.saturating_sub(1) }
+        });
+        let backed_off = Duration(timeout.0.saturating_mul(1 << doublings)).min(max_rto.max(timeout));
+        transmission.sent + backed_off
+    }
+
+    fn measure(&mut self, delivered: &Delivered) {
+        let (Some(longest), Some(shortest)) = (delivered.oldest_rtt, delivered.newest_rtt) else { return };
+        let sample = if delivered.any_retransmitted { shortest } else { longest };
+        match &mut self.estimate {
+            None => self.estimate = Some(Estimate::first(sample, shortest)),
+            Some(estimate) => {
+                estimate.sample(sample, &self.parameters);
+                if self.round_began {
+                    estimate.least = least_rtt(estimate.least, shortest, self.parameters.gamma);
+                }
+            }
+        }
+        self.round_began = false;
+    }
+
+    /// Measures a segment that was delivered after it expired, if that was its first transmission.
+    fn measure_expired(&mut self, now: Time, board: &Scoreboard, rtt: &RttEstimate) {
+        let delivered = board.last_delivered();
+        if let Some((again, segment)) = delivered.newest.filter(|_| delivered.newest_retransmitted)
+            && let Ok(index) = self.expired.binary_search_by_key(&segment, |(segment, _)| *segment)
+        {
+            self.candidate = Some(now - self.expired[index].1);
+            if rtt.minimum().is_some_and(|least| now - again < least) {
+                self.take_candidate();
+            }
+        }
+        while self.expired.front().is_some_and(|(segment, _)| *segment < board.una()) {
+            self.expired.pop_front();
+        }
+    }
+
+    fn take_candidate(&mut self) {
+        if let Some((estimate, rtt)) = self.estimate.as_mut().zip(self.candidate.take()) {
+            estimate.sample(rtt, &self.parameters);
+        }
+    }
+
+    fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        let timeout = self.timeout(rtt);
+        let expired: Vec<Transmission> = board
+            .in_sending_order()
+            .take_while(|transmission| self.expiry(*transmission, timeout, rtt.max_rto()) <= now)
+            .collect();
+        let Some(latest) = expired.last() else { return Verdict::default() };
+        for Transmission { segment, sent } in &expired {
+            if !board.was_retransmitted(*segment) {
+                self.expired.push_back((*segment, *sent));
+            }
+            board.mark_lost(*segment);
+        }
+        let repeated = self.count_silence(now, latest.sent);
+        let signal = signal_of(expired.iter().map(|transmission| transmission.segment), self.reduced_at);
+        if signal == Signal::NewLoss {
+            self.reduced_at = board.next();
+        } else if repeated && board.in_flight() == 0 {
+            return Verdict::of(Signal::Loss);
+        }
+        Verdict::of(signal)
+    }
+
+    /// Counts an expiry of transmissions up to one sent at `latest`; whether one of them answers an expiry before.
+    fn count_silence(&mut self, now: Time, latest: Time) -> bool {
+        match &mut self.silence {
+            None => self.silence = Some(Silence { since: now, doublings: 1 }),
+            Some(silence) if latest >= silence.since => {
+                *silence = Silence { since: now, doublings: (silence.doublings + 1).min(16) };
+                return true;
+            }
+            Some(_) => {}
+        }
+        false
+    }
+}
+
+impl LossDetector for FastRto {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        self.round_began |= ack.round_start;
+        let delivered = board.last_delivered();
+        if delivered.count > 0 {
+            self.silence = None;
+            self.measure(delivered);
+            if !self.expired.is_empty() {
+                self.measure_expired(ack.now, board, rtt);
+            }
+        }
+        self.expire(ack.now, board, rtt)
+    }
+
+    #[inline]
+    fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
+        let oldest = board.oldest_in_flight()?;
+        Some(self.expiry(oldest, self.timeout(rtt), rtt.max_rto()))
+    }
+
+    fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        self.expire(now, board, rtt)
+    }
+
+    fn on_spurious(&mut self, _now: Time, _board: &Scoreboard) {
+        self.take_candidate();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{Driver, ms, transfer};
+    use super::super::{DetectionSpec, dup_ack};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn millis(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    fn driver() -> Driver {
+        Driver::of(&DetectionSpec::FastRto(Parameters::default()), true)
+    }
+
+    #[test]
+    fn equation_4_1_rises_by_gamma_at_most_and_falls_at_once() {
+        assert_eq!(least_rtt(millis(60), millis(180), 1.5), millis(90));
+        assert_eq!(least_rtt(millis(90), millis(100), 1.5), millis(100));
+        assert_eq!(least_rtt(millis(100), millis(60), 1.5), millis(60));
+    }
+
+    #[test]
+    fn equations_4_2_and_4_3_take_the_deviation_the_floor_or_the_bound() {
+        let estimate = |srtt, rttvar| estimated_rto(millis(60), millis(srtt), millis(rttvar), 1.5, 4.0);
+        assert_eq!(estimate(70, 20), millis(150));
+        assert_eq!(estimate(62, 1), millis(90));
+        assert_eq!(fast_rto(estimate(300, 100), millis(500)), millis(500));
+        assert_eq!(fast_rto(estimate(70, 20), millis(500)), millis(150));
+    }
+
+    #[test]
+    fn a_filter_of_factor_seven_eighths_is_rfc6298s() {
+        assert_eq!(smooth(millis(100), millis(180), 0.875), millis(110));
+        assert_eq!(smooth(millis(50), millis(80), 0.75), Duration::from_micros(57_500));
+    }
+
+    #[test]
+    fn thesis_only_segments_sent_after_the_last_reduction_reduce_again() {
+        assert_eq!(signal_of([3, 9], 10), Signal::None);
+        assert_eq!(signal_of([3, 10], 10), Signal::NewLoss);
+    }
+
+    /// The defaults' worked numbers: paths of 60 and 180 ms in turn, then more of the short one alone.
+    #[test]
+    fn two_paths_in_turn_leave_room_for_a_run_of_one() {
+        let parameters = Parameters::default();
+        let mut estimate = Estimate::first(millis(60), millis(60));
+        let timeout = |estimate: &Estimate| {
+            let Estimate { least, srtt, rttvar } = *estimate;
+            estimated_rto(least, srtt, rttvar, parameters.gamma, parameters.k).as_secs()
+        };
+        for sample in [180, 60].repeat(100) {
+            estimate.sample(millis(sample), &parameters);
+        }
+        assert!((timeout(&estimate) - 0.380).abs() < 0.001, "{}", timeout(&estimate));
+        (1..7).for_each(|_| estimate.sample(millis(60), &parameters));
+        assert!((timeout(&estimate) - 0.198).abs() < 0.001, "{}", timeout(&estimate));
+        estimate.sample(millis(60), &parameters);
+        assert!(timeout(&estimate) < 0.180, "{}", timeout(&estimate));
+    }
+
+    /// Ten segments at once, RTT 100 ms, the fourth lost: nine equal samples leave SRTT = 100 ms and
+    /// RTTVAR = 50 ms * 0.7^8 = 2.88 ms, so that the floor rules, 1.5 * 100 ms.
+    #[test]
+    fn a_lost_segment_expires_after_fast_rto_whatever_is_delivered_above_it() {
+        let mut driver = driver();
+        transfer(&mut driver, 10, 10, |segment, nth| (segment != 3 || nth > 0).then_some(millis(100)), 100);
+        let [decision] = &driver.decisions[..] else { panic!("{:?}", driver.decisions) };
+        assert_eq!((decision.at, &decision.lost[..]), (ms(150), &[3][..]));
+        assert_eq!(decision.verdict, Verdict::of(Signal::NewLoss));
+    }
+
+    /// Every second segment takes a path `longer` ms longer than 60 ms, overtaken by tens of segments.
+    fn two_paths(longer: u64) -> impl Fn(u32, u32) -> Option<Duration> {
+        move |segment, _| Some(millis(60 + longer * u64::from(segment % 2)))
+    }
+
+    #[test]
+    fn reordering_within_the_floor_is_no_loss() {
+        let mut fast_rto = driver();
+        transfer(&mut fast_rto, 500, 40, two_paths(25), 5_000);
+        assert_eq!(fast_rto.decisions, []);
+        let mut dup_ack = Driver::of(&DetectionSpec::DupAck(dup_ack::Parameters::default()), true);
+        transfer(&mut dup_ack, 500, 40, two_paths(25), 5_000);
+        assert!(dup_ack.decisions.len() > 10, "{}", dup_ack.decisions.len());
+    }
+
+    /// A first burst whose ACKs of the short path all come first hides the long path. What expired too early must teach the
+    /// estimate: by its early answer (100 ms), or by the DSACK (180 ms: after a retransmission could have been answered).
+    /// For 180 ms the window is small, so that the long path's ACKs come in between often enough for the filter.
+    #[test]
+    fn a_path_longer_than_the_floor_is_learnt_from_spurious_expiries() {
+        for (longer, window) in [(40, 40), (120, 6)] {
+            let mut driver = driver();
+            transfer(&mut driver, 2_000, window, two_paths(longer), 50_000);
+            let end = driver.now;
+            let late = driver.decisions.iter().filter(|decision| end - decision.at < (end - Time::ZERO) / 2).count();
+            assert_eq!(late, 0, "of {} decisions with {longer} ms", driver.decisions.len());
+        }
+    }
+
+    /// A lost retransmission expires again, FastRTO later, and reduces nothing: it was first sent before the reduction.
+    #[test]
+    fn a_lost_retransmission_is_found_and_reduces_nothing() {
+        let mut driver = driver();
+        let fate = |segment, nth| (segment != 3 || nth > 1).then_some(millis(100));
+        transfer(&mut driver, 60, 10, fate, 1_000);
+        let signals: Vec<Signal> = driver.decisions.iter().map(|decision| decision.verdict.signal).collect();
+        assert_eq!(signals, [Signal::NewLoss, Signal::None]);
+        assert_eq!(driver.decisions[1].lost, [3]);
+        assert!(driver.decisions[1].at >= driver.decisions[0].at + millis(150));
+    }
+
+    #[test]
+    fn a_dead_path_gets_one_retransmission_per_doubled_timeout() {
+        let mut driver = driver();
+        driver.send_new();
+        driver.now = ms(100);
+        driver.acknowledge(1, &[]); // FastRTO = 100 + 4 * 50
+        driver.send_new();
+        let mut expiries = Vec::new();
+        for _ in 0..5 {
+            driver.serve(driver.deadline().expect("in flight"));
+            expiries.push(driver.now);
+            driver.retransmit();
+        }
+        assert_eq!(expiries, [400, 1000, 2200, 4600, 9400].map(ms)); // after 300, 600, 1200, 2400, 4800 ms
+        assert_eq!(driver.decisions[0].verdict.signal, Signal::NewLoss);
+        assert!(driver.decisions[1..].iter().all(|decision| decision.verdict.signal == Signal::Loss));
+        driver.now = ms(9500);
+        driver.acknowledge(2, &[]);
+        driver.send_new();
+        assert_eq!(driver.deadline(), Some(ms(9800)));
+    }
+
+    #[test]
+    fn a_window_lost_at_once_expires_at_one_age() {
+        let mut driver = driver();
+        driver.send_new();
+        driver.now = ms(100);
+        driver.acknowledge(1, &[]);
+        for at in [100, 110, 120] {
+            driver.now = ms(at);
+            driver.send_new();
+        }
+        driver.pass_until(ms(450));
+        let expiries: Vec<Time> = driver.decisions.iter().map(|decision| decision.at).collect();
+        assert_eq!(expiries, [400, 410, 420].map(ms));
+    }
+
+    #[test]
+    fn before_a_sample_the_timeout_is_rfc6298s() {
+        let mut driver = driver();
+        driver.send_new();
+        assert_eq!(driver.deadline(), Some(ms(1000)));
+    }
+
+    proptest! {
+        /// No segment expires younger than FastRTO, and none in flight is older after an ACK or a deadline.
+        #[test]
+        fn nothing_expires_young(steps in prop::collection::vec((0u8..4, 0u32..20, 0u32..5, 0u64..100), 1..100)) {
+            let flow = DetectorContext { sack: true, paths: 2 };
+            let mut detector = FastRto::new(Parameters::default(), flow);
+            let mut board = Scoreboard::default();
+            let rtt = RttEstimate::new(millis(200), Duration::from_secs(60), Duration::from_secs(1));
+            let mut now = ms(0);
+            for (action, position, length, pause) in steps {
+                now += millis(pause);
+                let una = board.una();
+                match action {
+                    0 => (0..length).for_each(|_| { board.send_new(now); }),
+                    1 => board.acknowledge(una + length, &[], now),
+                    2 => board.acknowledge(una, &[(una + position, una + position + length)], now),
+                    _ => if let Some(lost) = board.next_lost() { board.retransmit(lost, now); },
+                }
+                if matches!(action, 1 | 2) && board.last_delivered().count > 0 {
+                    detector.silence = None;
+                    detector.measure(&board.last_delivered().clone());
+                }
+                let before: Vec<Transmission> = board.in_sending_order().collect();
+                let timeout = detector.timeout(&rtt);
+                detector.expire(now, &mut board, &rtt);
+                for transmission in before {
+                    let expired = board.is_lost(transmission.segment);
+                    prop_assert!(!expired || now - transmission.sent >= timeout);
+                }
+                prop_assert!(detector.deadline(&board, &rtt).is_none_or(|deadline| deadline > now));
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What holds for every registered detector; [`Driver`] checks it at each step.
+
+use super::script::{Driver, every_detector, transfer};
+use crate::units::Duration;
+use proptest::prelude::*;
+
+/// The same draw for the same transmission: uniform in 0..1000.
+fn draw(seed: u64, segment: u32, nth: u32) -> u64 {
+    crate::rng::Stream::new(seed, crate::rng::Purpose::Loss, u64::from(segment)).below(u64::from(nth), 1000)
+}
+
+proptest! {
+    /// Random sends, ACKs, SACKs, retransmissions, DSACKs and pauses: what is delivered is never marked, data in flight always
+    /// has a deadline, and each deadline is served with progress.
+    #[test]
+    fn any_events_keep_the_rules(
+        sack: bool,
+        steps in prop::collection::vec((0u8..8, 0u32..30, 0u32..6, 0u64..400), 1..150),
+    ) {
+        for spec in every_detector() {
+            let mut driver = Driver::of(&spec, sack);
+            let mut probed = 0;
+            for &(action, position, length, pause) in &steps {
+                driver.pass_until(driver.now + Duration::from_millis(pause / 4));
+                let (una, next) = (driver.board.una(), driver.board.next());
+                match action {
+                    0 | 1 => (0..length).for_each(|_| driver.send_new()),
+                    2 => driver.acknowledge((una + length).min(next), &[]),
+                    3 | 4 => {
+                        let start = una + 1 + position;
+                        driver.acknowledge(una, &[(start, start + length)]);
+                    }
+                    5 | 6 => (0..length).for_each(|_| { driver.retransmit(); }),
+                    _ => {
+                        let (now, board) = (driver.now, &driver.board);
+                        driver.detector.on_spurious(now, board);
+                    }
+                }
+                let asked = driver.decisions.iter().filter(|decision| decision.verdict.probe).count();
+                let highest = driver.board.next().wrapping_sub(1);
+                if asked > probed && driver.board.outstanding() > 0 && !driver.board.is_sacked(highest) {
+                    driver.probe(length % 2 == 0);
+                }
+                probed = asked;
+                driver.board.check();
+            }
+        }
+    }
+
+    /// Whatever is lost and reordered, each detector finds every loss: the transfer ends.
+    #[test]
+    fn every_loss_is_found(seed: u64, sack: bool, loss in 0u64..300, spread in 1u64..150, window in 1u32..40) {
+        for spec in every_detector() {
+            let mut driver = Driver::of(&spec, sack);
+            let fate = |segment, nth| {
+                let draw = draw(seed, segment, nth);
+                (draw >= loss).then(|| Duration::from_millis(50 + draw % spread))
+            };
+            transfer(&mut driver, 60, window, fate, 20_000);
+        }
+    }
+}

@@ -1,0 +1,555 @@
+//! RACK-TLP, RFC 8985: recent acknowledgement and tail loss probe.
+//!
+//! A transmission is lost when one sent after it was delivered and it is older than that one's RTT and a reordering window.
+//! This holds for retransmissions too. When ACKs stop, a probe asks for one before the retransmission timer expires.
+//!
+//! Made for SACK; without it only the cumulative acknowledgement teaches it. A lost retransmission claims
+//! [`Signal::Loss`] again, which the sender counts to the episode that it belongs to.
+
+use super::{DetectorContext, LossDetector, Signal, Verdict, timer};
+use crate::tcp::events::AckEvent;
+use crate::tcp::rtt::RttEstimate;
+use crate::tcp::scoreboard::{Delivered, Scoreboard};
+use crate::units::{Duration, Time};
+
+crate::parameters! {
+    /// What RFC 8985 leaves to choose.
+    pub struct Parameters {
+        /// SACKed segments that end the wait for reordered ones, while none was ever seen (DupThresh, section 6.2 step 4: 3).
+        pub threshold: u32 = 3, in 1..=1_000_000;
+        /// The longest delay of an ACK that the probe of a lone segment allows for (TLP.max_ack_delay, section 7.2).
+        pub max_ack_delay: Duration = Duration::from_millis(200);
+        /// How long a minimum RTT counts (section 6.2 step 1 leaves the window open; Linux: 300 s).
+        pub min_rtt_window: Duration = Duration::from_secs(300);
+    }
+}
+
+/// Recoveries without a DSACK after which the reordering window shrinks back (RACK.reo_wnd_persist, section 6.2 step 4).
+const PERSIST: u32 = 16;
+
+/// The reordering window (section 6.2 step 4): `multiplier` quarters of the minimum RTT, at most SRTT.
+pub fn reordering_window(multiplier: u32, min_rtt: Duration, srtt: Duration) -> Duration {
+    Duration((min_rtt.0 / 4).saturating_mul(u64::from(multiplier))).min(srtt)
+}
+
+/// The wait before a probe (PTO, section 7.2), without its bound by the retransmission timer.
+pub fn probe_timeout(srtt: Duration, flight: u32, max_ack_delay: Duration) -> Duration {
+    srtt * 2 + if flight == 1 { max_ack_delay } else { Duration::ZERO }
+}
+
+/// The least RTT of the last window; of up to half a window more, so that two values suffice.
+#[derive(Debug, Clone)]
+struct MinimumRtt {
+    half_window: Duration,
+    began: Time,
+    current: Duration,
+    previous: Duration,
+}
+
+impl MinimumRtt {
+    fn new(window: Duration) -> MinimumRtt {
+        let never = Duration(u64::MAX);
+        MinimumRtt { half_window: window / 2, began: Time::ZERO, current: never, previous: never }
+    }
+
+    fn sample(&mut self, now: Time, rtt: Duration) {
+        let age = now - self.began;
+        if age < self.half_window {
+            self.current = self.current.min(rtt);
+        } else {
+            self.previous = if age < self.half_window * 2 { self.current } else { rtt };
+            (self.began, self.current) = (now, rtt);
+        }
+    }
+
+    fn get(&self) -> Option<Duration> {
+        let least = self.current.min(self.previous);
+        (least.0 < u64::MAX).then_some(least)
+    }
+}
+
+/// A loss probe that is not answered yet.
+#[derive(Debug, Clone, Copy)]
+struct Probe {
+    /// The next segment to send before the probe was sent: new data if the probe is new data.
+    next: u32,
+    /// Whether it was a retransmission (TLP.is_retrans); unknown until the sender has sent it and an ACK came.
+    retransmission: Option<bool>,
+}
+
+impl Probe {
+    /// TLP.end_seq, one past the probe's segment.
+    fn end(&self) -> u32 {
+        if self.retransmission == Some(true) { self.next } else { self.next + 1 }
+    }
+
+    /// Finds out what the sender chose. It retransmits the highest segment, `next - 1`, only if it has no new data at once;
+    /// new data that follows later is told apart by that segment, which is marked as sent again.
+    fn recognise(&mut self, board: &Scoreboard) {
+        self.retransmission.get_or_insert_with(|| {
+            let highest = self.next - 1;
+            board.next() == self.next
+                || if highest < board.una() {
+                    board.last_delivered().any_retransmitted
+                } else {
+                    board.was_retransmitted(highest)
+                }
+        });
+    }
+}
+
+/// The detector's state; the names of the RFC's variables in section 5.3.
+#[derive(Debug, Clone)]
+pub struct RackTlp {
+    parameters: Parameters,
+    /// RACK.segment by RACK.xmit_ts and number: of all delivered, the transmission sent last.
+    newest: Option<(Time, u32)>,
+    /// RACK.rtt.
+    rtt: Duration,
+    /// RACK.min_RTT.
+    min_rtt: MinimumRtt,
+    /// RACK.reordering_seen.
+    reordering_seen: bool,
+    /// RACK.dsack_round: until this is acknowledged, a DSACK widens the window no further.
+    dsack_round: Option<u32>,
+    /// RACK.reo_wnd_mult.
+    multiplier: u32,
+    /// RACK.reo_wnd_persist.
+    persist: u32,
+    /// When the transmissions that may be only reordered count as lost.
+    reordering_timer: Option<Time>,
+    /// Whether the sender is in recovery, as far as this detector knows.
+    recovering: bool,
+    probe: Option<Probe>,
+    /// RTT samples when the last probe was sent; the next one needs a newer (section 7.3).
+    samples_at_probe: u32,
+}
+
+impl RackTlp {
+    /// A flow that has not sent yet.
+    pub fn new(parameters: Parameters, _flow: DetectorContext) -> RackTlp {
+        RackTlp {
+            parameters,
+            newest: None,
+            rtt: Duration::ZERO,
+            min_rtt: MinimumRtt::new(parameters.min_rtt_window),
+            reordering_seen: false,
+            dsack_round: None,
+            multiplier: 1,
+            persist: PERSIST,
+            reordering_timer: None,
+            recovering: false,
+            probe: None,
+            samples_at_probe: 0,
+        }
+    }
+
+    /// Steps 1 to 3 of section 6.2. Of the segments that one ACK delivers, the one sent last speaks for all; if it is a
+    /// retransmission that was answered too soon, its original was delivered, and the last one sent only once speaks.
+    fn update(&mut self, now: Time, delivered: &Delivered) {
+        if let Some(rtt) = delivered.newest_rtt {
+            self.min_rtt.sample(now, rtt);
+        }
+        self.reordering_seen |= delivered.reordered;
+        let too_soon = |sent: Time| self.min_rtt.get().is_some_and(|least| now - sent < least);
+        let newest = match delivered.newest {
+            Some((sent, _)) if delivered.newest_retransmitted && too_soon(sent) => {
+                delivered.newest_rtt.zip(delivered.highest_original).map(|(rtt, segment)| (now - rtt, segment))
+            }
+            newest => newest,
+        };
+        if let Some((sent, _)) = newest {
+            self.rtt = now - sent;
+            self.newest = self.newest.max(newest);
+        }
+    }
+
+    /// Step 4 of section 6.2, but the DSACK, which `on_spurious` reports.
+    fn window(&self, board: &Scoreboard, rtt: &RttEstimate) -> Duration {
+        if !self.reordering_seen && (self.recovering || board.sacked() >= self.parameters.threshold) {
+            return Duration::ZERO;
+        }
+        let srtt = rtt.smoothed().unwrap_or(Duration::ZERO);
+        reordering_window(self.multiplier, self.min_rtt.get().unwrap_or(Duration::ZERO), srtt)
+    }
+
+    /// Step 5 of section 6.2: marks what is lost, and sets the timer for what may be. Whether any was lost.
+    fn detect(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> bool {
+        self.reordering_timer = None;
+        let Some(newest) = self.newest else { return false };
+        let wait = self.rtt + self.window(board, rtt);
+        let mut lost = Vec::new();
+        for transmission in board.in_sending_order() {
+            if (transmission.sent, transmission.segment) >= newest {
+                break;
+            }
+            if transmission.sent + wait <= now {
+                lost.push(transmission.segment);
+            } else {
+                self.reordering_timer = Some(transmission.sent + wait); // the latest: later ones follow
+            }
+        }
+        for segment in &lost {
+            board.mark_lost(*segment);
+        }
+        !lost.is_empty()
+    }
+
+    /// Section 6.3: the retransmission timer takes the first segment for lost, and others that had their time.
+    fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        let wait = self.rtt + self.window(board, rtt);
+        let late: Vec<u32> = board
+            .in_sending_order()
+            .take_while(|transmission| transmission.sent + wait <= now)
+            .map(|transmission| transmission.segment)
+            .collect();
+        board.mark_lost(board.una());
+        for segment in late {
+            board.mark_lost(segment);
+        }
+        self.begin_recovery();
+        self.reordering_timer = None;
+        Verdict::of(Signal::Timeout)
+    }
+
+    fn begin_recovery(&mut self) {
+        self.recovering = true;
+        self.probe = None;
+    }
+
+    fn follow_recovery(&mut self, in_recovery: bool) {
+        if self.recovering && !in_recovery {
+            self.persist = self.persist.saturating_sub(1);
+            if self.persist == 0 {
+                self.multiplier = 1;
+            }
+        }
+        self.recovering = in_recovery;
+    }
+
+    /// Section 7.4.2: an answer to the probe. Whether the probe repaired a loss.
+    fn answer(&mut self, ack: &AckEvent, board: &Scoreboard) -> bool {
+        let Some(probe) = &mut self.probe else { return false };
+        probe.recognise(board);
+        let probe = *probe;
+        if board.una() < probe.end() {
+            return false;
+        }
+        let repaired = probe.retransmission == Some(true) && board.una() > probe.end();
+        let duplicate = !ack.advanced && board.sacked() == 0; // both copies arrived, and the receiver has no DSACK
+        if probe.retransmission == Some(false) || repaired || duplicate {
+            self.probe = None;
+        }
+        repaired
+    }
+
+    /// When to probe, if at all (sections 7.2, 7.3).
+    fn probe_deadline(&self, board: &Scoreboard, rtt: &RttEstimate, expiry: Time) -> Option<Time> {
+        let excluded = self.recovering || board.sacked() > 0 || board.lost() > 0 || self.probe.is_some();
+        if excluded || rtt.samples() <= self.samples_at_probe {
+            return None;
+        }
+        let timeout = probe_timeout(rtt.smoothed()?, board.outstanding(), self.parameters.max_ack_delay);
+        Some((board.latest_sent().max(board.timer_start()) + timeout).min(expiry))
+    }
+}
+
+impl LossDetector for RackTlp {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        self.update(ack.now, board.last_delivered());
+        if self.recovering || ack.in_recovery {
+            self.follow_recovery(ack.in_recovery);
+        }
+        let repaired = self.probe.is_some() && self.answer(ack, board);
+        if self.detect(ack.now, board, rtt) {
+            self.begin_recovery();
+            return Verdict::of(Signal::Loss);
+        }
+        Verdict::of(if repaired { Signal::Loss } else { Signal::None })
+    }
+
+    #[inline]
+    fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
+        let expiry = timer::deadline(board, rtt)?;
+        let earlier = self.reordering_timer.or_else(|| self.probe_deadline(board, rtt, expiry));
+        Some(earlier.map_or(expiry, |earlier| earlier.min(expiry)))
+    }
+
+    fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        let Some(expiry) = timer::deadline(board, rtt) else { return Verdict::default() };
+        if self.reordering_timer.is_some_and(|at| at <= now) {
+            if !self.detect(now, board, rtt) {
+                return Verdict::default();
+            }
+            if expiry <= now {
+                board.restart_timer(now); // what this timer found is not left to the last resort in the same instant
+            }
+            self.begin_recovery();
+            return Verdict::of(Signal::Loss);
+        }
+        if self.reordering_timer.is_none() && self.probe_deadline(board, rtt, expiry).is_some_and(|at| at <= now) {
+            self.probe = Some(Probe { next: board.next(), retransmission: None });
+            self.samples_at_probe = rtt.samples();
+            board.restart_timer(now); // section 7.3: the retransmission timer is the last resort
+            return Verdict { signal: Signal::None, probe: true };
+        }
+        if expiry <= now { self.expire(now, board, rtt) } else { Verdict::default() }
+    }
+
+    fn on_spurious(&mut self, _now: Time, board: &Scoreboard) {
+        if self.dsack_round.is_none_or(|round| board.una() >= round) {
+            self.dsack_round = Some(board.next());
+            self.multiplier = self.multiplier.saturating_add(1);
+            self.persist = PERSIST;
+        }
+        if self.probe.is_some_and(|probe| probe.retransmission != Some(false) && board.una() >= probe.next) {
+            self.probe = None; // section 7.4.2: both copies of the probed segment arrived
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{Driver, ms, transfer};
+    use super::super::{DetectionSpec, dup_ack};
+    use super::*;
+
+    fn millis(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    fn detector() -> RackTlp {
+        RackTlp::new(Parameters::default(), DetectorContext { sack: true, paths: 1 })
+    }
+
+    /// A flow whose SRTT and minimum RTT are 100 ms (RTTVAR 50 ms) at 100 ms, all acknowledged; then `times` of sending.
+    fn driver(times: &[u64]) -> Driver {
+        let mut driver = Driver::of(&DetectionSpec::RackTlp(Parameters::default()), true);
+        driver.send_new();
+        driver.now = ms(100);
+        driver.acknowledge(1, &[]);
+        for at in times {
+            driver.now = ms(*at);
+            driver.send_new();
+        }
+        driver
+    }
+
+    #[test]
+    fn section_6_2_step_4_the_window_is_a_quarter_of_the_minimum_rtt_per_dsack_round_up_to_srtt() {
+        assert_eq!(reordering_window(1, millis(100), millis(120)), millis(25));
+        assert_eq!(reordering_window(3, millis(100), millis(120)), millis(75));
+        assert_eq!(reordering_window(5, millis(100), millis(120)), millis(120));
+    }
+
+    #[test]
+    fn section_7_2_the_probe_waits_two_srtt_and_for_a_lone_segment_the_delayed_ack() {
+        assert_eq!(probe_timeout(millis(100), 2, millis(200)), millis(200));
+        assert_eq!(probe_timeout(millis(100), 1, millis(200)), millis(400));
+    }
+
+    #[test]
+    fn the_minimum_rtt_forgets_what_is_older_than_the_window() {
+        let mut minimum = MinimumRtt::new(Duration::from_secs(10));
+        assert_eq!(minimum.get(), None);
+        for (at, rtt, least) in [(1, 50, 50), (4, 80, 50), (6, 90, 50), (11, 70, 70), (30, 95, 95)] {
+            minimum.sample(ms(at * 1000), millis(rtt));
+            assert_eq!(minimum.get(), Some(millis(least)), "at {at} s");
+        }
+    }
+
+    /// Section 6.2: segment 1, sent at 100 ms, is lost; the next one is delivered at 210 ms, RTT 100 ms. The reordering timer
+    /// waits for 100 + RTT + min_RTT/4 = 225 ms.
+    #[test]
+    fn section_6_2_one_later_delivery_and_the_reordering_timer_make_a_loss() {
+        let mut driver = driver(&[100, 110]);
+        driver.now = ms(210);
+        driver.acknowledge(1, &[(2, 3)]);
+        assert_eq!(driver.deadline(), Some(ms(225)));
+        driver.pass_until(ms(230));
+        assert_eq!(driver.decisions[0].at, ms(225));
+        assert_eq!(driver.decisions[0].lost, [1]);
+        assert_eq!(driver.decisions[0].verdict, Verdict::of(Signal::Loss));
+    }
+
+    #[test]
+    fn a_loss_that_the_reordering_timer_finds_is_no_timeout_in_the_same_instant() {
+        let mut driver = driver(&[100, 110]);
+        driver.now = ms(210);
+        driver.acknowledge(1, &[(2, 3)]);
+        driver.now = ms(900); // both timers are due
+        driver.serve(ms(225));
+        assert_eq!(driver.decisions[0].verdict, Verdict::of(Signal::Loss));
+        assert!(driver.deadline() > Some(ms(900)));
+    }
+
+    #[test]
+    fn section_6_2_step_5_the_timer_waits_for_the_latest_of_several() {
+        let mut driver = driver(&[100, 104, 110]);
+        driver.now = ms(210);
+        driver.acknowledge(1, &[(3, 4)]);
+        assert_eq!(driver.deadline(), Some(ms(229))); // 104 + 100 + 25
+        driver.pass_until(ms(229));
+        assert_eq!(driver.decisions[0].lost, [1, 2]);
+    }
+
+    #[test]
+    fn section_6_2_step_4_three_sacked_segments_end_the_wait_until_reordering_is_seen() {
+        let mut driver = driver(&[100, 101, 102, 103]);
+        for (now, segment) in [(201, 2), (202, 3)] {
+            driver.now = ms(now);
+            driver.acknowledge(1, &[(segment, segment + 1)]);
+        }
+        assert_eq!(driver.decisions, []);
+        driver.now = ms(203);
+        driver.acknowledge(1, &[(4, 5)]);
+        assert_eq!((driver.decisions[0].at, &driver.decisions[0].lost[..]), (ms(203), &[1][..]));
+    }
+
+    #[test]
+    fn section_6_2_step_3_reordering_once_seen_keeps_the_wait() {
+        let mut driver = driver(&[100, 101, 102, 103, 104]);
+        driver.now = ms(203);
+        driver.acknowledge(1, &[(4, 5)]);
+        driver.now = ms(204);
+        driver.acknowledge(1, &[(4, 5), (2, 3)]); // 2 after 4
+        driver.now = ms(205);
+        driver.acknowledge(1, &[(2, 6)]);
+        assert_eq!(driver.decisions, []);
+        // RACK.segment is 5, sent at 104, RTT 101: 1 is lost at 100 + 101 + 25.
+        driver.pass_until(ms(300));
+        assert_eq!((driver.decisions[0].at, &driver.decisions[0].lost[..]), (ms(226), &[1][..]));
+    }
+
+    #[test]
+    fn section_6_2_step_4_dsacks_widen_once_a_round_and_sixteen_recoveries_without_one_narrow() {
+        let mut detector = detector();
+        let mut board = Scoreboard::default();
+        (0..10).for_each(|_| _ = board.send_new(ms(0)));
+        detector.on_spurious(ms(1), &board);
+        detector.on_spurious(ms(2), &board);
+        assert_eq!(detector.multiplier, 2);
+        board.acknowledge(10, &[], ms(100));
+        detector.on_spurious(ms(100), &board);
+        assert_eq!(detector.multiplier, 3);
+        for recovery in 1..=16 {
+            assert_eq!(detector.multiplier, 3, "recovery {recovery}");
+            detector.follow_recovery(true);
+            detector.follow_recovery(false);
+        }
+        assert_eq!(detector.multiplier, 1);
+    }
+
+    /// Section 6.2 step 2: an ACK of a retransmission sooner than the minimum RTT answers the original, and says nothing of
+    /// what was sent between the two.
+    #[test]
+    fn section_6_2_step_2_an_early_answer_to_a_retransmission_is_ignored() {
+        let mut detector = detector();
+        let retransmitted =
+            |sent| Delivered { newest: Some((sent, 5)), newest_retransmitted: true, count: 1, ..Delivered::default() };
+        detector.min_rtt.sample(ms(0), millis(100));
+        detector.update(ms(350), &retransmitted(ms(300)));
+        assert_eq!((detector.newest, detector.rtt), (None, Duration::ZERO));
+        detector.update(ms(400), &retransmitted(ms(300)));
+        assert_eq!((detector.newest, detector.rtt), (Some((ms(300), 5)), millis(100)));
+    }
+
+    /// The third transmission of segment 3 arrives. RACK marks the lost retransmission too, without a timeout; duplicate ACKs
+    /// leave it to the retransmission timer.
+    #[test]
+    fn a_lost_retransmission_is_found_without_a_timeout() {
+        let fate = |segment, nth| (segment != 3 || nth > 1).then_some(millis(80));
+        let mut rack = Driver::of(&DetectionSpec::RackTlp(Parameters::default()), true);
+        transfer(&mut rack, 60, 10, fate, 1_000);
+        let lost: Vec<&[u32]> = rack.decisions.iter().map(|decision| &decision.lost[..]).collect();
+        assert_eq!(lost, [&[3], &[3]]);
+        assert!(rack.decisions.iter().all(|decision| decision.verdict.signal == Signal::Loss));
+        let mut dup_ack = Driver::of(&DetectionSpec::DupAck(dup_ack::Parameters::default()), true);
+        transfer(&mut dup_ack, 60, 10, fate, 1_000);
+        assert!(dup_ack.decisions.iter().any(|decision| decision.verdict.signal == Signal::Timeout));
+    }
+
+    #[test]
+    fn section_7_2_the_probe_is_due_two_srtt_after_the_last_sending_and_not_after_the_timer() {
+        assert_eq!(driver(&[100, 150]).deadline(), Some(ms(350)));
+        assert_eq!(driver(&[100, 250]).deadline(), Some(ms(400))); // RTO: 100 + 100 + 4 * 50
+    }
+
+    /// The last segment is lost. The probe, a retransmission, repairs it; the first ACK beyond it claims the loss (section 7.4.2),
+    /// because no DSACK told that both copies had arrived.
+    #[test]
+    fn section_7_4_2_a_probe_that_repaired_a_loss_claims_it() {
+        let mut driver = driver(&[100]);
+        driver.pass_until(ms(400)); // min(100 + 2 * 100 + 200, RTO at 400)
+        assert!(driver.decisions[0].verdict.probe);
+        driver.probe(false);
+        assert_eq!(driver.deadline(), Some(ms(700))); // one probe at a time: the timer, re-armed (section 7.3)
+        driver.now = ms(500);
+        driver.acknowledge(2, &[]);
+        assert_eq!(driver.decisions.len(), 1);
+        driver.send_new();
+        driver.now = ms(600);
+        driver.acknowledge(3, &[]);
+        assert_eq!(driver.decisions[1].verdict, Verdict::of(Signal::Loss));
+        assert_eq!(driver.decisions[1].lost, [0; 0]);
+    }
+
+    #[test]
+    fn section_7_4_2_a_probe_that_was_not_needed_claims_nothing() {
+        for with_dsack in [true, false] {
+            let mut driver = driver(&[100]);
+            driver.pass_until(ms(400));
+            driver.probe(false);
+            driver.now = ms(401);
+            driver.acknowledge(2, &[]); // the original's ACK was late
+            driver.now = ms(500);
+            if with_dsack {
+                driver.detector.on_spurious(ms(500), &driver.board);
+            } else {
+                driver.acknowledge(2, &[]); // a duplicate ACK without SACK
+            }
+            driver.send_new();
+            driver.now = ms(600);
+            driver.acknowledge(3, &[]);
+            assert_eq!(driver.decisions.len(), 1, "with DSACK: {with_dsack}");
+        }
+    }
+
+    #[test]
+    fn section_7_4_2_a_probe_of_new_data_claims_nothing() {
+        let mut driver = driver(&[100]);
+        driver.pass_until(ms(400));
+        driver.probe(true);
+        driver.now = ms(410);
+        driver.acknowledge(2, &[]);
+        driver.now = ms(500);
+        driver.acknowledge(3, &[]);
+        assert_eq!(driver.decisions.len(), 1);
+    }
+
+    /// A whole tail is lost: the probe's SACK reveals it without a timeout.
+    #[test]
+    fn a_probe_turns_a_lost_tail_into_a_recovery() {
+        let mut driver = Driver::of(&DetectionSpec::RackTlp(Parameters::default()), true);
+        let fate = |segment: u32, nth| (!(25..30).contains(&segment) || nth > 0).then_some(millis(100));
+        transfer(&mut driver, 30, 10, fate, 1_000);
+        let signals: Vec<Verdict> = driver.decisions.iter().map(|decision| decision.verdict).collect();
+        assert_eq!(signals, [Verdict { signal: Signal::None, probe: true }, Verdict::of(Signal::Loss)]);
+        assert_eq!(driver.decisions[1].lost, [25, 26, 27, 28]);
+    }
+
+    /// Section 6.3: at the retransmission timer the first segment is lost, and of the others those older than the RTT and the
+    /// reordering window; what was sent just before stays in flight.
+    #[test]
+    fn section_6_3_the_timer_spares_what_was_sent_lately() {
+        let mut driver = driver(&[100, 120]);
+        driver.pass_until(ms(320)); // the probe: 120 + 200
+        driver.probe(true);
+        driver.now = ms(590);
+        driver.send_new();
+        driver.pass_until(ms(620)); // the timer, re-armed with the probe: 320 + 300
+        assert_eq!((driver.decisions[1].at, &driver.decisions[1].lost[..]), (ms(620), &[1, 2, 3][..]));
+        assert_eq!(driver.decisions[1].verdict, Verdict::of(Signal::Timeout));
+    }
+}

@@ -1,0 +1,253 @@
+//! A sender of fixed window and a receiver around one detector, for tests: what is delivered when is told, what the
+//! detector marks and when is recorded.
+
+use super::{DetectionSpec, DetectorContext, LossDetector, Signal, Verdict};
+use crate::tcp::events::AckEvent;
+use crate::tcp::rtt::RttEstimate;
+use crate::tcp::scoreboard::{Range, Scoreboard};
+use crate::units::{Duration, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An instant in milliseconds.
+pub fn ms(milliseconds: u64) -> Time {
+    Time::ZERO + Duration::from_millis(milliseconds)
+}
+
+/// Every registered detector with its default parameters.
+pub fn every_detector() -> Vec<DetectionSpec> {
+    let spec = |name| serde_json::from_value(serde_json::json!({ "name": name })).expect("defaults suffice");
+    DetectionSpec::describe().into_iter().map(|info| spec(info.name)).collect()
+}
+
+/// What a detector decided at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// When.
+    pub at: Time,
+    /// Segments newly marked as lost.
+    pub lost: Vec<u32>,
+    /// What it claimed and asked for.
+    pub verdict: Verdict,
+}
+
+/// A sender without congestion control: the caller says what is sent and what is acknowledged.
+pub struct Driver {
+    pub board: Scoreboard,
+    pub rtt: RttEstimate,
+    pub detector: Box<dyn LossDetector>,
+    pub now: Time,
+    /// Every decision that was not "nothing".
+    pub decisions: Vec<Decision>,
+    /// Segments transmitted, in order, for the network to take.
+    pub sent: Vec<u32>,
+    sack: bool,
+    recovery_point: Option<u32>,
+    round_end: u32,
+}
+
+impl Driver {
+    /// A flow that has sent nothing. Its least RTO is 200 ms.
+    pub fn new(detector: Box<dyn LossDetector>, sack: bool) -> Driver {
+        Driver {
+            board: Scoreboard::default(),
+            rtt: RttEstimate::new(Duration::from_millis(200), Duration::from_secs(60), Duration::from_secs(1)),
+            detector,
+            now: Time::ZERO,
+            decisions: Vec::new(),
+            sent: Vec::new(),
+            sack,
+            recovery_point: None,
+            round_end: 0,
+        }
+    }
+
+    /// As [`Driver::new`], from a scenario's choice.
+    pub fn of(spec: &DetectionSpec, sack: bool) -> Driver {
+        Driver::new(spec.build(DetectorContext { sack, paths: 2 }), sack)
+    }
+
+    pub fn send_new(&mut self) {
+        self.sent.push(self.board.next());
+        self.board.send_new(self.now);
+    }
+
+    /// Retransmits the first lost segment, if there is one.
+    pub fn retransmit(&mut self) -> bool {
+        let Some(segment) = self.board.next_lost() else { return false };
+        self.board.retransmit(segment, self.now);
+        self.sent.push(segment);
+        true
+    }
+
+    pub fn deadline(&self) -> Option<Time> {
+        self.detector.deadline(&self.board, &self.rtt)
+    }
+
+    /// Takes an ACK; without SACK the blocks count only as a duplicate ACK.
+    pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range]) {
+        self.take_ack(cumulative, blocks, false);
+    }
+
+    /// Takes an ACK, which may report that the receiver got a segment twice.
+    fn take_ack(&mut self, cumulative: u32, blocks: &[Range], dsack: bool) {
+        let prior_in_flight = self.board.in_flight();
+        self.board.acknowledge(cumulative, if self.sack { blocks } else { &[] }, self.now);
+        let passed = self.board.last_delivered().cumulative;
+        let duplicate = passed == 0 && self.board.outstanding() > 0;
+        if !self.sack && duplicate {
+            self.board.count_duplicate();
+        } else if !self.sack {
+            self.board.eat_duplicates(passed);
+        }
+        if dsack {
+            self.detector.on_spurious(self.now, &self.board);
+        }
+        let delivered = *self.board.last_delivered();
+        if let Some(rtt) = delivered.oldest_rtt {
+            self.rtt.sample(rtt);
+        }
+        if passed > 0 {
+            self.rtt.reset_backoff();
+        }
+        self.recovery_point = self.recovery_point.filter(|point| self.board.una() < *point);
+        let round_start = self.board.una() > self.round_end;
+        if round_start {
+            self.round_end = self.board.next();
+        }
+        let event = AckEvent {
+            now: self.now,
+            delivered: delivered.count,
+            growth: 0,
+            advanced: passed > 0,
+            duplicate,
+            newly_lost: 0,
+            prior_in_flight,
+            in_flight: self.board.in_flight(),
+            rtt: delivered.newest_rtt,
+            rate: None,
+            round_start,
+            in_recovery: self.recovery_point.is_some(),
+            ecn_echo: false,
+        };
+        self.judge(|driver| driver.detector.on_ack(&event, &mut driver.board, &driver.rtt));
+    }
+
+    /// Lets the time pass, and serves every deadline on the way.
+    pub fn pass_until(&mut self, time: Time) {
+        while let Some(deadline) = self.deadline().filter(|deadline| *deadline <= time) {
+            self.serve(deadline);
+        }
+        self.now = self.now.max(time);
+    }
+
+    /// Serves the deadline, and checks that this was progress: something was marked, or a probe asked for, or the deadline is
+    /// later; and afterwards no deadline is due.
+    pub fn serve(&mut self, deadline: Time) {
+        self.now = self.now.max(deadline);
+        let lost = self.board.lost();
+        let verdict = self.judge(|driver| driver.detector.on_deadline(driver.now, &mut driver.board, &driver.rtt));
+        let next = self.deadline();
+        let progress =
+            self.board.lost() > lost || verdict != Verdict::default() || next.is_none_or(|next| next > deadline);
+        assert!(progress, "a deadline at {deadline} that did nothing");
+        assert!(next.is_none_or(|next| next > self.now), "deadline {next:?} is due again at {}", self.now);
+    }
+
+    fn lost(&self) -> BTreeSet<u32> {
+        (self.board.una()..self.board.next()).filter(|segment| self.board.is_lost(*segment)).collect()
+    }
+
+    fn judge(&mut self, decide: impl FnOnce(&mut Driver) -> Verdict) -> Verdict {
+        let (lost_before, sacked_before) = (self.lost(), self.board.sacked());
+        let verdict = decide(self);
+        self.board.check_marks();
+        assert_eq!(self.board.sacked(), sacked_before, "a detector marks only what is in flight");
+        assert!(
+            self.board.in_flight() == 0 || self.deadline().is_some(),
+            "data is in flight and nothing would find its loss"
+        );
+        let lost: Vec<u32> = self.lost().difference(&lost_before).copied().collect();
+        if !lost.is_empty() || verdict != Verdict::default() {
+            self.decisions.push(Decision { at: self.now, lost, verdict });
+        }
+        match verdict.signal {
+            Signal::None => {}
+            Signal::Loss => self.recovery_point = self.recovery_point.or(Some(self.board.next())),
+            Signal::NewLoss => self.recovery_point = Some(self.board.next()),
+            Signal::Timeout => {
+                self.recovery_point = Some(self.board.next());
+                self.rtt.back_off();
+                self.board.restart_timer(self.now);
+            }
+        }
+        verdict
+    }
+
+    /// Sends the probe that the last verdict asked for: new data, or the highest segment again.
+    pub fn probe(&mut self, new_data: bool) {
+        if new_data {
+            self.send_new();
+        } else {
+            let highest = self.board.next() - 1;
+            self.board.mark_lost(highest);
+            self.board.retransmit(highest, self.now);
+            self.sent.push(highest);
+        }
+    }
+}
+
+/// A bulk transfer of `total` segments with `window` in flight, each sent as soon as the window allows. `fate(segment, n)`
+/// is the RTT of its n-th transmission (from 0), `None` if it is lost. The receiver acknowledges each segment at once; the
+/// fate includes the way of the ACK.
+pub fn transfer(
+    driver: &mut Driver,
+    total: u32,
+    window: u32,
+    fate: impl Fn(u32, u32) -> Option<Duration>,
+    steps: usize,
+) {
+    let mut arrivals: BTreeMap<(Time, usize), u32> = BTreeMap::new();
+    let mut transmissions = vec![0; total as usize];
+    let mut received = BTreeSet::new();
+    let mut taken = 0;
+    let mut probed = 0;
+    for _ in 0..steps {
+        let asked = driver.decisions.iter().filter(|decision| decision.verdict.probe).count();
+        if asked > probed {
+            probed = asked;
+            driver.probe(driver.board.next() < total);
+        }
+        while driver.board.in_flight() < window {
+            if !driver.retransmit() {
+                if driver.board.next() == total {
+                    break;
+                }
+                driver.send_new();
+            }
+        }
+        for (index, segment) in driver.sent.iter().enumerate().skip(taken) {
+            let nth = transmissions[*segment as usize];
+            transmissions[*segment as usize] += 1;
+            if let Some(rtt) = fate(*segment, nth) {
+                arrivals.insert((driver.now + rtt, index), *segment);
+            }
+        }
+        taken = driver.sent.len();
+        let deadline = driver.deadline();
+        match arrivals.first_key_value().map(|(key, segment)| (*key, *segment)) {
+            Some((key, segment)) if deadline.is_none_or(|deadline| key.0 < deadline) => {
+                arrivals.remove(&key);
+                let twice = !received.insert(segment);
+                let first_hole = (0..).find(|segment| !received.contains(segment)).expect("received is finite");
+                let blocks: Vec<Range> = received.range(first_hole..).map(|segment| (*segment, segment + 1)).collect();
+                driver.now = key.0;
+                driver.take_ack(first_hole, &blocks, twice && driver.sack);
+            }
+            _ => match deadline {
+                Some(deadline) => driver.serve(deadline),
+                None => break,
+            },
+        }
+    }
+    assert_eq!(driver.board.una(), total, "not delivered in {steps} steps");
+}

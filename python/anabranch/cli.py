@@ -1,0 +1,346 @@
+"""The command line. Data on standard output, progress and messages on standard error.
+
+Exit status: 0 done, 1 refused or failed with a message, 2 wrong usage, 130 interrupted.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from anabranch import version
+
+if TYPE_CHECKING:
+    from anabranch.results import Result
+    from anabranch.scenario import Scenario
+    from anabranch.topologies import Topology
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+app = App(
+    name="anabranch",
+    help="Finds, predicts and proves the best way to carry TCP over a network.",
+    version=version,
+    result_action="return_value",
+)
+topology_app = App(name="topology", help="Topologies by name or from a file: list, show, plot.")
+app.command(topology_app)
+
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
+ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]
+Settings = Annotated[
+    list[str] | None,
+    Parameter(name="--set", negative="", help="Another value at a key: --set run.duration=5s. May be repeated."),
+]
+
+
+class UsageError(ValueError):
+    """A command line that cannot be meant; exit status 2."""
+
+
+@app.command
+def run(
+    scenario: ScenarioFile,
+    /,
+    *,
+    engine: Annotated[Literal["packet"], Parameter(help="The engine.")] = "packet",
+    seed: Annotated[int | None, Parameter(help="One seed instead of the scenario's.")] = None,
+    seeds: Annotated[str | None, Parameter(help="Several seeds: 1..20, or 1,5,7.")] = None,
+    set_: Settings = None,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Run directory (default runs/NAME).")] = None,
+    jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], help="Threads (default one for each core).")] = None,
+    report: Annotated[bool, Parameter(help="Write report.html into the run directory.")] = True,
+    json: Json = False,
+) -> int:
+    """Run a scenario: all variants of its matrix with all seeds, into a run directory with a report.
+
+    With --json the tables go to standard output, and files are written only if --out says where.
+    """
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"--jobs {jobs}: must be at least 1")
+    chosen = _seeds(seed, seeds)
+    loaded = _load(scenario, set_)
+    from anabranch.runs import execute
+
+    directory = out if out is not None else None if json else _free_directory(Path("runs") / scenario.stem)
+    result = execute(loaded, engine=engine, seeds=chosen, directory=directory, jobs=jobs, command=sys.argv)
+    if json:
+        _print_json(result.documents())
+    else:
+        _print_summary(result)
+    if directory is not None:
+        page = _write_report([directory], directory / "report.html") if report and result.manifest["runs"] else None
+        _say(f"Run directory: {directory}")
+        if page is not None:
+            _say(f"Report:        {page}")
+    if result.interrupted:
+        _say("Interrupted: the tables hold what there was until then.")
+        return INTERRUPTED
+    return DONE
+
+
+@app.command
+def check(scenario: ScenarioFile, /, *, set_: Settings = None, json: Json = False) -> int:
+    """Check a scenario: every problem at once, with file, line, field, value, and what would be right."""
+    from anabranch.scenario import ScenarioError
+
+    try:
+        loaded = _load(scenario, set_)
+    except ScenarioError as error:
+        if json:
+            _print_json({"problems": error.as_records()})
+            return FAILED
+        raise
+    from anabranch.runs import refusals
+
+    refused = refusals(loaded)
+    if json:
+        _print_json({"problems": [{"file": str(scenario), "message": message} for message in refused]})
+    elif refused:
+        _say("\n".join(f"{scenario}: {message}" for message in refused))
+    else:
+        print(f"{scenario}: {_count(len(loaded.cases), 'variant')} x {_count(len(loaded.seeds), 'seed')}, no problems")
+    return FAILED if refused else DONE
+
+
+@app.command
+def report(
+    runs: Annotated[list[Path], Parameter(help="Run directories.", negative="")],
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The HTML file.")] = Path("report.html"),
+) -> int:
+    """Write one self-contained HTML report of one or several run directories."""
+    print(_write_report(runs, output))
+    return DONE
+
+
+@app.command
+def schema() -> int:
+    """Print the JSON Schema of scenarios; begin a scenario with "#:schema FILE" to have an editor use it."""
+    from anabranch.scenario import Scenario
+
+    _print_json(Scenario.json_schema())
+    return DONE
+
+
+@app.command
+def doctor(*, json: Json = False) -> int:
+    """Say what works on this machine, and how to get the rest."""
+    from dataclasses import asdict
+
+    from anabranch.doctor import checks
+
+    found = checks()
+    if json:
+        _print_json({"checks": [asdict(one) for one in found]})
+    else:
+        for one in found:
+            mark = "ok     " if one.ok else "MISSING" if one.needed else "absent "
+            print(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""))
+    return FAILED if any(one.needed and not one.ok for one in found) else DONE
+
+
+@topology_app.command(name="list")
+def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
+    """List the names that can stand in a scenario's "from", those that contain PATTERN."""
+    from anabranch import topologies
+
+    names = [name for name in topologies.names() if pattern.lower() in name.lower()]
+    if json:
+        _print_json({"topologies": names})
+    else:
+        print("\n".join(names))
+    return DONE if names else FAILED
+
+
+@topology_app.command(name="show")
+def show_topology(
+    topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
+    /,
+    *,
+    directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
+    json: Json = False,
+) -> int:
+    """Show the nodes and links of a topology."""
+    loaded = _topology(topology, directed)
+    from dataclasses import asdict
+
+    if json:
+        tables = {"nodes": [asdict(node) for node in loaded.nodes], "links": [asdict(link) for link in loaded.links]}
+        _print_json({"name": loaded.name} | tables)
+        return DONE
+    print(f"{loaded.name}: {_count(len(loaded.nodes), 'node')}, {_count(len(loaded.links), 'directed link')}")
+    rows = [
+        (link.source, link.target, *(_quantity(*pair) for pair in _quantities(link)), _plain(link.loss), _plain(link.cost))
+        for link in loaded.links
+    ]
+    _print_table(("source", "target", "capacity", "delay", "length", "loss", "cost"), rows)
+    return DONE
+
+
+@topology_app.command(name="plot")
+def plot_topology(
+    topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="An SVG file (default standard output).")] = None,
+    directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
+) -> int:
+    """Draw a topology as SVG."""
+    loaded = _topology(topology, directed)
+    from anabranch.topologies import plot
+
+    drawing = plot.svg(loaded)
+    if output is None:
+        print(drawing, end="")
+    else:
+        output.write_text(drawing, encoding="utf-8")
+        print(output)
+    return DONE
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit status."""
+    sys.exit(status(arguments))
+
+
+def status(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; its exit status."""
+    from cyclopts import CycloptsError
+
+    try:
+        result = app(arguments, exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else DONE
+    except (CycloptsError, UsageError) as error:
+        _say(f"{error}\nanabranch --help shows the commands, anabranch COMMAND --help their options.")
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; nothing is left to say to it
+        return DONE
+    except (ValueError, OSError) as error:
+        _say(str(error))
+        return FAILED
+
+
+def _load(path: Path, settings: list[str] | None) -> "Scenario":
+    from anabranch.scenario import Scenario
+
+    values = {}
+    for setting in settings or []:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--set {setting}: must be KEY=VALUE, such as run.duration=5s")
+        values[key] = value
+    return Scenario.load(path, values)
+
+
+def _seeds(seed: int | None, seeds: str | None) -> list[int] | None:
+    if seed is not None and seeds is not None:
+        raise UsageError("give either --seed or --seeds")
+    if seed is not None:
+        seeds = str(seed)
+    if seeds is None:
+        return None
+    chosen: list[int] = []
+    try:
+        for part in seeds.split(","):
+            first, dots, last = part.partition("..")
+            chosen += range(int(first), int(last) + 1) if dots else [int(first)]
+    except ValueError:
+        raise UsageError(f"--seeds {seeds}: must be a range such as 1..20 or numbers such as 1,5,7") from None
+    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= value < 2**63 for value in chosen):
+        raise UsageError(f"--seeds {seeds}: must be different whole numbers from 0, such as 1..20")
+    return chosen
+
+
+def _free_directory(wanted: Path) -> Path:
+    """The directory, or the first of ``NAME-2``, ``NAME-3``, ... that does not exist."""
+    number, directory = 1, wanted
+    while directory.exists():
+        number += 1
+        directory = wanted.with_name(f"{wanted.name}-{number}")
+    return directory
+
+
+def _topology(name: str, directed: bool | None) -> "Topology":
+    from anabranch import topologies
+
+    return topologies.load(name, directed)
+
+
+def _write_report(directories: list[Path], output: Path) -> Path:
+    from anabranch import report
+
+    return report.write(directories, output)
+
+
+def _print_summary(result: "Result") -> None:
+    print(result.manifest["title"])
+    if not result.manifest["runs"]:
+        return
+    rows = [
+        (
+            *(row[key] for key in result.keys),
+            str(row["runs"]),
+            _quantity(row["goodput_bps"], "bit/s"),
+            _quantity(row["goodput_interval_bps"], "bit/s"),
+            _percent(row["retransmit_ratio"]),
+            _percent(row["spurious_ratio"]),
+            _plain(row["timeouts"]),
+            "-" if row["jain_index"] is None else f"{row['jain_index']:.3f}",
+        )
+        for row in result.summary.to_dicts()
+    ]
+    head = (*result.keys, "runs", "goodput", "± 95 %", "retransmits", "spurious", "timeouts", "Jain")
+    _print_table(head, rows, text_columns=len(result.keys))
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int = 2) -> None:
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    for row in (head, *rows):
+        cells = (
+            cell.ljust(width) if column < text_columns else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip())
+
+
+def _quantities(link: Any) -> list[tuple[float | None, str]]:
+    return [(link.capacity_bps, "bit/s"), (link.delay_s, "s"), (link.length_m, "m")]
+
+
+def _quantity(value: float | None, unit: str) -> str:
+    """A number with four digits and a prefix of its unit; ``-`` for an unknown one."""
+    if value is None:
+        return "-"
+    prefixes = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
+    prefix, scale = next(((p, s) for p, s in prefixes if abs(value) >= s * (1 - 5e-5)), ("", 1.0))
+    return f"{value / scale:.4g} {prefix}{unit}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.3g} %"
+
+
+def _plain(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _print_json(document: Any) -> None:
+    import json
+
+    print(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)

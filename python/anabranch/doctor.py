@@ -1,0 +1,121 @@
+"""What works on this machine, and how to get the rest (``anabranch doctor``)."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+
+_LEAST_PYTHON = (3, 11)
+_LEAST_FREE_BYTES = 2**30
+_PATIENCE_S = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. Without what is not ``needed``, everything runs but what ``detail`` names."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str | None
+    """How to get it; ``None`` if it is there."""
+    needed: bool = True
+
+
+def checks(directory: Path | None = None) -> list[Check]:
+    """Look at everything; ``directory`` (the current one) is where runs are going to be written."""
+    return [
+        _python(),
+        _required("Rust module anabranch._core", _core, "`pip install .` (needs a Rust toolchain)"),
+        _required("TopoHub's topologies", _topohub, "`pip install topohub`"),
+        _required("vl-convert (charts as PNG and SVG)", _vl_convert, "`pip install vl-convert-python`"),
+        _optional("tshark (reads captures in tests)", _tshark, "`apt install tshark`"),
+        _optional("ns-2 (peer in `make bench` and `make validate`)", _ns2, "`apt install ns2`"),
+        _optional("ns-3 (peer in `make bench`)", _ns3, "`apt install libns3-dev`"),
+        _disk(directory or Path.cwd()),
+    ]
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    wanted = ".".join(map(str, _LEAST_PYTHON))
+    ok = sys.version_info >= _LEAST_PYTHON
+    return Check("Python", ok, found, None if ok else f"install Python {wanted} or newer")
+
+
+def _disk(directory: Path) -> Check:
+    name = "Free disk for runs"
+    try:
+        free = shutil.disk_usage(directory).free
+    except OSError as error:
+        return Check(name, False, f"{directory}: {error.strerror}", "name a directory that exists, or make it")
+    ok = free >= _LEAST_FREE_BYTES
+    detail = f"{free / 2**30:.1f} GiB free in {directory}"
+    return Check(name, ok, detail, None if ok else f"free {_LEAST_FREE_BYTES // 2**30} GiB, or run elsewhere")
+
+
+def _required(name: str, look: Callable[[], str], remedy: str) -> Check:
+    try:
+        return Check(name, True, look(), None)
+    except Exception as error:  # a broken package may raise anything on import; that is what this is to find out
+        return Check(name, False, _reason(error), remedy)
+
+
+def _optional(name: str, look: Callable[[], str | None], remedy: str) -> Check:
+    try:
+        found = look()
+    except (OSError, subprocess.SubprocessError) as error:
+        return Check(name, False, _reason(error), remedy, needed=False)
+    return Check(name, found is not None, found or "not found", None if found else remedy, needed=False)
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _core() -> str:
+    core = import_module("anabranch._core")
+    core.algorithms()
+    return metadata.version("anabranch")
+
+
+def _topohub() -> str:
+    from anabranch.topologies import load, topohub_names
+
+    load("topozoo/Abilene")
+    return f"{metadata.version('topohub')}, {len(topohub_names.names())} topologies"
+
+
+def _vl_convert() -> str:
+    convert = import_module("vl_convert")
+    chart = {"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x", "type": "quantitative"}}}
+    if not convert.vegalite_to_svg(chart).startswith("<svg"):
+        raise RuntimeError("drew no SVG")
+    return metadata.version("vl-convert-python")
+
+
+def _tshark() -> str | None:
+    return _first_line(["tshark", "--version"])
+
+
+def _ns2() -> str | None:
+    # other programs are called ns as well; this one speaks Tcl
+    return _first_line(["ns", "-"], "puts [ns-version]; exit 0\n")
+
+
+def _ns3() -> str | None:
+    headers = (Path("/usr/include/ns3/core-module.h"), Path("/usr/local/include/ns3/core-module.h"))
+    found = next((header.parent for header in headers if header.is_file()), None)
+    return None if found is None else f"headers in {found}"
+
+
+def _first_line(command: list[str], text: str = "") -> str | None:
+    """The first line that a program prints; ``None`` without the program, or if it fails."""
+    if shutil.which(command[0]) is None:
+        return None
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=_PATIENCE_S, check=False)
+    lines = done.stdout.strip().splitlines()
+    return lines[0] if done.returncode == 0 and lines else None

@@ -1,0 +1,95 @@
+"""The packet engine: drives one ``Simulation`` of the Rust core, and hands on what it records while it runs."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+EVENTS_AT_ONCE = 200_000
+"""Events between two looks at the clock, the recordings and the stop signal: some 10 to 50 ms."""
+
+
+class Simulation(Protocol):
+    """What this module uses of ``anabranch._core.Simulation``."""
+
+    def advance(self, events: int) -> bool:
+        """Process at most so many events; ``False`` once the run has ended."""
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time reached, seconds."""
+
+    @property
+    def packet_hops(self) -> int:
+        """Packets that have crossed a link so far."""
+
+    def flows(self) -> Columns:
+        """One row a flow."""
+
+    def links(self) -> Columns:
+        """One row a directed link."""
+
+    def take_flow_series(self) -> Columns:
+        """The flow samples since the last call."""
+
+    def take_link_series(self) -> Columns:
+        """The link samples since the last call."""
+
+    def take_capture(self, link: int) -> bytes:
+        """The packets captured on a link since the last call."""
+
+
+class Recorder(Protocol):
+    """Where recordings go while the run goes on."""
+
+    def flow_series(self, columns: Columns) -> None:
+        """Samples of the flows."""
+
+    def link_series(self, columns: Columns) -> None:
+        """Samples of the links."""
+
+    def capture(self, link: int, piece: bytes) -> None:
+        """A piece of a capture file."""
+
+    def progress(self, now_s: float, packet_hops: int) -> None:
+        """How far the run is."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run that has ended, or was stopped."""
+
+    complete: bool
+    now_s: float
+    packet_hops: int
+    flows: Columns
+    links: Columns
+
+
+def new_simulation(spec: str) -> Simulation:
+    """A simulation of the Rust core; :class:`ValueError` says what it refuses."""
+    from anabranch import _core
+
+    return _core.Simulation(spec)
+
+
+def simulate(
+    spec: Mapping[str, Any], recorder: Recorder, stop: Event, make: Callable[[str], Simulation] = new_simulation
+) -> Outcome:
+    """Run to the end or until ``stop``; :class:`ValueError` says what the engine refuses."""
+    simulation = make(json.dumps(spec))
+    running = True
+    while running and not stop.is_set():
+        running = simulation.advance(EVENTS_AT_ONCE)
+        if spec["sample"] is not None:
+            recorder.flow_series(simulation.take_flow_series())
+            recorder.link_series(simulation.take_link_series())
+        for link in spec["captures"]:
+            recorder.capture(link, simulation.take_capture(link))
+        recorder.progress(simulation.now_s, simulation.packet_hops)
+    return Outcome(not running, simulation.now_s, simulation.packet_hops, simulation.flows(), simulation.links())

@@ -1,0 +1,63 @@
+"""How far a long piece of work is, on standard error: rate and time left."""
+
+import sys
+import time
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+QUIET_S = 1.0
+"""Work that ends sooner says nothing."""
+LINE_INTERVAL_S = 10.0
+"""Without a terminal, one line in so many seconds."""
+
+
+class Reporter(AbstractContextManager["Reporter"]):
+    """Shows progress once the work has taken longer than a second: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, total_s: float, enabled: bool = True) -> None:
+        """``total_s`` is the virtual time of all runs together."""
+        self._total_s = total_s
+        self._enabled = enabled
+        self._began = time.monotonic()
+        self._last_line = self._began
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+
+    def update(self, done_s: float, packet_hops: int, runs: str) -> None:
+        """``done_s`` of virtual time are done, with so many packet-hops; ``runs`` says how many runs."""
+        elapsed = time.monotonic() - self._began
+        if not self._enabled or elapsed < QUIET_S:
+            return
+        rate = f"{packet_hops / elapsed / 1e6:.1f} M packet-hops/s"
+        if sys.stderr.isatty():
+            bar = self._started_bar()
+            assert self._task is not None
+            bar.update(self._task, completed=min(done_s, self._total_s), rate=rate, runs=runs)
+        elif time.monotonic() - self._last_line >= LINE_INTERVAL_S:
+            self._last_line = time.monotonic()
+            share = min(1.0, done_s / self._total_s)
+            left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
+            print(f"{runs}, {share:.0%}, {rate}{left}", file=sys.stderr, flush=True)
+
+    def _started_bar(self) -> "Progress":
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+            columns = ("{task.fields[runs]}", BarColumn(), TaskProgressColumn(), "{task.fields[rate]}")
+            parts = [TextColumn(part) if isinstance(part, str) else part for part in columns]
+            self._bar = Progress(*parts, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("", total=self._total_s, runs="", rate="")
+            self._bar.start()
+        return self._bar
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Clear the bar."""
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,25 @@
+"""Reports: one self-contained HTML page from one or more run directories.
+
+Nothing heavy is imported before :func:`write` is called. The charts of the page are in :mod:`anabranch.report.chart`,
+the numbers behind them in :mod:`anabranch.report.statistics`; both take polars frames, in a notebook as well.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["write"]
+
+
+def write(run_directories: list[Path], output: Path) -> Path:
+    """Write the report of ``run_directories`` to the file ``output`` and return its path.
+
+    The page loads nothing from anywhere: scripts, styles and data are inside it.
+
+    Raises:
+        anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
+    """
+    from anabranch.report import page
+
+    output.write_text(page.render(run_directories), encoding="utf-8")
+    return output

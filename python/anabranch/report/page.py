@@ -1,0 +1,613 @@
+"""Puts the page together: which charts and tables there are, and what they say."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import markupsafe
+import polars as pl
+import tomlkit
+import vl_convert
+
+from anabranch.report import chart, run_directory, series, statistics
+from anabranch.report.chart import Measure, three_digits
+from anabranch.report.run_directory import Runs, Source
+
+# More than this is no longer read, and would make the page heavy; the page says so where it leaves something out.
+MOST_BARS = 120
+MOST_PANELS = 24
+MOST_LINKS_OF_TABLE = 20
+MOST_ROWS_OF_TABLE = 500
+MOST_CELLS_OF_MAP = 60_000
+MOST_LINKS_OVER_TIME = 3
+# From this many flows in a run on, how goodput is distributed says more than its mean.
+MANY_FLOWS = 9
+LEAST_COMPLETED = 5
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart of the page: its specification, and how the page's script fits it to the width that there is."""
+
+    name: str
+    title: str
+    caption: str
+    specification: Mapping[str, Any]
+    layout: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its heading, unit, what it means, and how to get its cells."""
+
+    title: str
+    unit: str
+    meaning: str
+    value: Callable[[Mapping[str, Any]], Any]
+    show: Callable[[Any], str] = str
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is aligned and sorted as numbers."""
+        return self.show is not str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows and what it is sorted by."""
+
+    text: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page; ``groups`` names for each row what a selector shows or hides it by."""
+
+    columns: list[Column]
+    rows: list[list[Cell]]
+    groups: list[str] = field(default_factory=list)
+    note: str = ""
+
+
+def render(run_directories: Sequence[Path]) -> str:
+    """The HTML of the report."""
+    runs = run_directory.read(run_directories)
+    stacks = _stacks(runs)
+    by = _grouping(runs)
+    summary = _named(runs, statistics.summary(runs.flows, by))
+    links = statistics.link_summary(runs.links)
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("anabranch.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    # The sources of Vega, Vega-Lite and vega-embed, once for all charts.
+    libraries = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return environment.get_template("report.html.j2").render(
+        title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
+        sources=[_facts(source, index, runs) for index, source in enumerate(runs.sources)],
+        answer=_answer(summary),
+        bars=None if summary.is_empty() else _bars(runs, summary, by, stacks),
+        maps=_maps(runs, links),
+        over_time=_over_time(runs, links, stacks),
+        distributions=_distributions(runs, stacks),
+        summary=_summary_table(runs, summary, by),
+        links=_link_table(runs, links),
+        several=len(runs.sources) > 1,
+        seeds=_largest(summary["runs"]),
+        libraries=markupsafe.Markup(libraries),
+        style=_text_of(environment, "report.css"),
+        script=_text_of(environment, "report.js"),
+    )
+
+
+def _text_of(environment: jinja2.Environment, name: str) -> Any:
+    """A style sheet or script of ours, to go in as it is."""
+    assert environment.loader is not None
+    return markupsafe.Markup(environment.loader.get_source(environment, name)[0])
+
+
+def _stacks(runs: Runs) -> list[str]:
+    """All stacks, in the order of the matrix: a stack's colour is its place here."""
+    return runs.flows.sort("variant", "run", "flow", maintain_order=True)["stack"].unique(maintain_order=True).to_list()
+
+
+def _grouping(runs: Runs) -> list[str]:
+    """Columns that make a row of the summary: variant, stack, and what else differs among the flows of a run."""
+    by = ["variant", "stack"]
+    for column in ("routing", "traffic"):
+        values = runs.flows.group_by(["source", "run", *by[1:]]).agg(pl.col(column).n_unique())[column].max()
+        if isinstance(values, int) and 1 < values <= MANY_FLOWS:
+            by.append(column)
+    return by
+
+
+def _named(runs: Runs, summary: pl.DataFrame) -> pl.DataFrame:
+    """Add what the rows of a summary are called: ``group`` without the stack, ``label`` in full."""
+    groups, labels = [], []
+    extra = [column for column in ("routing", "traffic") if column in summary.columns]
+    stack_keys = _stack_keys(runs, summary)
+    for row in summary.to_dicts():
+        values = runs.variants[row["variant"]].values
+        rest = [value for key, value in values.items() if key not in stack_keys] + [row[column] for column in extra]
+        groups.append(" · ".join(rest) or "all traffic")
+        labels.append(" · ".join([row["stack"], *rest]))
+    return summary.with_columns(pl.Series("group", groups, pl.String), pl.Series("label", labels, pl.String))
+
+
+def _stack_keys(runs: Runs, summary: pl.DataFrame) -> set[str]:
+    """Matrix keys that say no more than the stack's name does."""
+    rows = summary.select("variant", "stack").rows()
+    return {key for key in runs.keys if all(runs.variants[variant].values[key] == stack for variant, stack in rows)}
+
+
+def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
+    """What was run, for the head and the foot of the page."""
+    manifest = source.manifest
+    run_section = manifest["scenario"].get("run", {})
+    seeds = sorted({run["seed"] for run in manifest["runs"]})
+    longest = max(run["simulated_s"] for run in manifest["runs"])
+    hops = sum(run.get("packet_hops") or 0 for run in manifest["runs"])
+    facts = [
+        ("Engine", manifest["engine"]),
+        ("Anabranch", manifest["anabranch"]),
+        ("Duration", f"{longest:g} s"),
+        ("Warm-up", run_section.get("warm_up", "none") if isinstance(run_section, Mapping) else "none"),
+        ("Seeds" if len(seeds) > 1 else "Seed", _ranges(seeds)),
+        ("Variants", sum(variant.source == index for variant in runs.variants)),
+        ("Runs", len(manifest["runs"])),
+        ("Packet-hops", _magnitude(hops)),
+    ]
+    keys = manifest["keys"]
+    return {
+        "name": source.name,
+        "facts": facts,
+        "interrupted": source.interrupted,
+        "command": shlex.join(str(word) for word in manifest["command"]),
+        "scenario": _scenario_text(manifest["scenario"]),
+        "scenario_hash": manifest["scenario_hash"],
+        "matrix_keys": keys,
+        "runs": [
+            {
+                **run,
+                "values": [run_directory.text(run["variant"].get(key)) for key in keys],
+                "result_hash": run.get("result_hash") or "–",
+            }
+            for run in manifest["runs"][:MOST_ROWS_OF_TABLE]
+        ],
+        "omitted": max(len(manifest["runs"]) - MOST_ROWS_OF_TABLE, 0),
+    }
+
+
+def _scenario_text(scenario: Mapping[str, Any]) -> str:
+    """The scenario as TOML, which `anabranch run` takes; as JSON if it holds what TOML cannot say."""
+    try:
+        return tomlkit.dumps(scenario)
+    except (ValueError, TypeError):
+        return json.dumps(scenario, indent=2, ensure_ascii=False)
+
+
+def _magnitude(count: int) -> str:
+    """``12.8 million`` for 12838158."""
+    for size, name in ((10**12, " trillion"), (10**9, " billion"), (10**6, " million")):
+        if count >= size:
+            return three_digits(count / size) + name
+    return f"{count:,}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """``1–3, 7`` for 1, 2, 3, 7."""
+    parts = []
+    for _, group in itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        members = [number for _, number in group]
+        parts.append(f"{members[0]}" if len(members) == 1 else f"{members[0]}–{members[-1]}")
+    return ", ".join(parts)
+
+
+def _answer(summary: pl.DataFrame) -> dict[str, Any] | None:
+    """The best and the worst group, each as its name and what it reached, and who may be as good as the best."""
+    known = summary.drop_nulls("goodput_bps").sort("goodput_bps", descending=True, maintain_order=True).to_dicts()
+    if not known:
+        return None
+    shown = chart.rate("goodput_bps", "Goodput", known[0]["goodput_bps"])
+
+    def say(row: Mapping[str, Any]) -> tuple[str, str]:
+        half = row["goodput_interval_bps"]
+        value = chart.with_interval(row["goodput_bps"] * shown.factor, None if half is None else half * shown.factor)
+        return row["label"], f"{value} {shown.unit}"
+
+    best, *others = known
+    half = best["goodput_interval_bps"]
+    equal = (
+        []
+        if half is None
+        else [
+            row["label"]
+            for row in others
+            if row["goodput_interval_bps"] is not None
+            and row["goodput_bps"] + row["goodput_interval_bps"] >= best["goodput_bps"] - half
+        ]
+    )
+    return {"best": say(best), "worst": say(others[-1]) if others else None, "equal": equal}
+
+
+def _bars(runs: Runs, summary: pl.DataFrame, by: Sequence[str], stacks: Sequence[str]) -> Figure:
+    shown = summary.head(MOST_BARS)
+    stack_keys = _stack_keys(runs, summary)
+    rest = [key for key in runs.keys if key not in stack_keys] + list(by[2:])
+    title = ", ".join(rest).capitalize()
+    bars = chart.goodput_bars(shown, x="group", x_title=title, stacks=stacks)
+    upright = shown.height <= chart.UPRIGHT_BARS
+    flows = _largest(summary["flows"])
+    caption = (
+        ("Payload delivered in order per second" + (", all flows of the group together" if flows > 1 else ""))
+        + (", mean over the seeds. Lines: 95 % confidence interval." if _largest(summary["runs"]) > 1 else ".")
+        + (
+            f" The first {MOST_BARS} of {summary.height} groups; the table has all."
+            if summary.height > MOST_BARS
+            else ""
+        )
+    )
+    layout = {"kind": "single", "aspect": 0.34, "least": 260, "most": 380, "legend": _longest(stacks)}
+    if not upright:
+        layout |= {"height": 17 * shown.height + 60}
+    else:
+        layout |= {"bars": shown.height}
+    return Figure("goodput", "Goodput", caption, bars.to_dict(), layout)
+
+
+def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
+    figures = []
+    for index, source in enumerate(runs.sources):
+        own = links.filter(pl.col("source") == index)
+        if own.is_empty():
+            continue
+        variants = [variant for variant in runs.variants if variant.source == index]
+        most = max(MOST_CELLS_OF_MAP // max(own["link"].n_unique(), 1), 1)
+        labels = {variant.index: variant.label for variant in variants[:most]}
+        drawing = chart.link_map(source.manifest["topology"]["nodes"], own, labels)
+        specification = drawing.to_dict()
+        figures.append(
+            Figure(
+                f"map-{index}",
+                source.name if len(runs.sources) > 1 else "",
+                "Colour and width: share of the link's capacity in use, mean over all runs of the variant. "
+                "Traffic keeps to the right: each direction is drawn on its own side, with an arrow. "
+                "Point at a link for its numbers."
+                + (f" The first {most} of {len(variants)} variants." if len(variants) > most else ""),
+                specification,
+                {"kind": "map", "aspect": specification["height"] / specification["width"], "legend": 3},
+            )
+        )
+    return figures
+
+
+def _over_time(runs: Runs, links: pl.DataFrame, stacks: Sequence[str]) -> list[Figure]:
+    variants = runs.variants[:MOST_PANELS]
+    labels = pl.DataFrame(
+        {"variant": [variant.index for variant in variants], "panel": [variant.label for variant in variants]},
+        schema={"variant": pl.UInt32, "panel": pl.String},
+    )
+    omitted = f" The first {MOST_PANELS} of {len(runs.variants)} variants." if len(runs.variants) > MOST_PANELS else ""
+    return _flows_over_time(runs, stacks, labels, omitted) + _queues_over_time(runs, links, labels, omitted)
+
+
+def _flows_over_time(runs: Runs, stacks: Sequence[str], labels: pl.DataFrame, omitted: str) -> list[Figure]:
+    flows = runs.flows.filter(pl.col("variant") < MOST_PANELS)
+    if runs.flow_series is None or flows.is_empty():
+        return []
+    samples = runs.flow_series.filter(pl.col("variant") < MOST_PANELS)
+    measured = ["goodput_bps", "cwnd_segments", "srtt_s", "in_flight_segments"]
+    thinned = series.flow_series(samples, flows, measured).join(labels, on="variant", maintain_order="left")
+    measures = [
+        chart.rate("goodput_bps", "Goodput", _largest(thinned.filter(measure="goodput_bps")["value"])),
+        Measure("cwnd_segments", "Congestion window", "segments"),
+        Measure("srtt_s", "Smoothed RTT", "ms", 1e3, from_zero=False),
+        Measure("in_flight_segments", "In flight", "segments"),
+    ]
+    caption = _band_caption(flows) + omitted
+    layout = _panel_layout(runs, stacks)
+    figures = []
+    for measure in measures:
+        if thinned.filter(measure=measure.column).is_empty():
+            continue
+        drawing = chart.time_series(
+            thinned,
+            measure,
+            panel="panel",
+            panels=labels["panel"].to_list(),
+            stacks=stacks,
+            columns=_panel_columns(runs),
+        )
+        name = measure.column.rsplit("_", 1)[0].replace("_", "-")
+        figures.append(Figure(f"time-{name}", measure.axis, caption, drawing.to_dict(), layout))
+    return figures
+
+
+def _queues_over_time(runs: Runs, links: pl.DataFrame, labels: pl.DataFrame, omitted: str) -> list[Figure]:
+    if runs.link_series is None:
+        return []
+    names = _busiest(runs, links)
+    samples = runs.link_series.filter(pl.col("variant") < MOST_PANELS)
+    thinned = series.link_series(samples, names, "queue_packets").join(labels, on="variant", maintain_order="left")
+    if thinned.is_empty():
+        return []
+    measure = Measure("queue_packets", "Queue", "packets")
+    drawing = chart.link_time_series(
+        thinned, measure, panel="panel", panels=labels["panel"].to_list(), columns=_panel_columns(runs)
+    )
+    caption = "Packets waiting or in transmission" + (
+        ", mean over the seeds; band: least and most of the seeds." if _several_seeds(runs.links) else "."
+    )
+    layout = _panel_layout(runs, names["series"].to_list())
+    title = "Queue of the busiest links, packets"
+    return [Figure("time-queue", title, caption + omitted, drawing.to_dict(), layout)]
+
+
+def _panel_layout(runs: Runs, legend: Sequence[str]) -> dict[str, Any]:
+    columns = _panel_columns(runs)
+    return {
+        "kind": "panels",
+        "columns": columns,
+        "least": 150,
+        "aspect": 0.42,
+        "tallest": 150,
+        "legend": _longest(legend),
+    }
+
+
+def _panel_columns(runs: Runs) -> int:
+    """As many panels in a row as the last key has values, so that a row compares along that key."""
+    last = {variant.values[runs.keys[-1]] for variant in runs.variants} if runs.keys else set()
+    return len(last) if 2 <= len(last) <= 5 else min(4, len(runs.variants))
+
+
+def _band_caption(flows: pl.DataFrame) -> str:
+    if flows["flow"].n_unique() > series.LINES:
+        return "Median over flows and seeds; band: from the 10 % to the 90 % quantile."
+    if _several_seeds(flows):
+        return "A line for each flow, mean over the seeds; band: least and most of the seeds."
+    return "A line for each flow."
+
+
+def _several_seeds(table: pl.DataFrame) -> bool:
+    """Whether some variant has more than one run."""
+    return _largest(table.group_by("variant").agg(pl.col("run").n_unique())["run"]) > 1
+
+
+def _busiest(runs: Runs, links: pl.DataFrame) -> pl.DataFrame:
+    """The links of the highest utilisation in any variant; of those about as busy, the ones with the longest queues."""
+    ranked = (
+        links.group_by(["source", "link", "src", "dst"], maintain_order=True)
+        .agg(pl.col("utilisation").max().round(1), pl.col("queue_delay_mean_s").max())
+        .sort(["utilisation", "queue_delay_mean_s"], descending=True, nulls_last=True, maintain_order=True)
+        .with_columns(series=pl.format("{} → {}", "src", "dst"))
+    )
+    chosen = ranked["series"].unique(maintain_order=True).head(MOST_LINKS_OVER_TIME)
+    return ranked.filter(pl.col("series").is_in(chosen.to_list())).select("source", "link", "series")
+
+
+def _distributions(runs: Runs, stacks: Sequence[str]) -> list[Figure]:
+    groups = [variant.values for variant in runs.variants]
+    stack_keys = _stack_keys(runs, runs.flows)
+    names = [
+        " · ".join(value for key, value in values.items() if key not in stack_keys) or "all traffic"
+        for values in groups
+    ]
+    panels = list(dict.fromkeys(names))[:MOST_PANELS]
+    flows = runs.flows.with_columns(
+        panel=pl.col("variant").replace_strict(dict(enumerate(names)), return_dtype=pl.String)
+    )
+    flows = flows.filter(pl.col("panel").is_in(panels))
+    omitted = f" The first {MOST_PANELS} of {len(set(names))} panels." if len(set(names)) > MOST_PANELS else ""
+    columns = min(3, len(panels))
+    layout = {
+        "kind": "panels",
+        "columns": columns,
+        "least": 210,
+        "aspect": 0.6,
+        "tallest": 240,
+        "legend": _longest(stacks),
+    }
+    figures = []
+    completed = flows.drop_nulls("fct_s")
+    if completed.height >= LEAST_COMPLETED:
+        measure = Measure("fct_s", "Flow completion time", "s")
+        drawing = chart.distributions(completed, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
+        share = completed.height / flows.height
+        caption = f"The {completed.height:,} completed flows of all seeds ({share:.0%} of {flows.height:,})." + omitted
+        figures.append(Figure("completion", measure.title, caption, drawing.to_dict(), layout))
+    if _largest(flows.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
+        measure = chart.rate("goodput_bps", "Goodput of a flow", _largest(flows["goodput_bps"]))
+        drawing = chart.distributions(
+            flows.drop_nulls("goodput_bps"), measure, panel="panel", panels=panels, stacks=stacks, columns=columns
+        )
+        caption = f"All {flows.height:,} flows of all seeds." + omitted
+        figures.append(Figure("goodput-of-flows", measure.title, caption, drawing.to_dict(), layout))
+    return figures
+
+
+def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Table:
+    stack_keys = _stack_keys(runs, summary)
+
+    def matrix_value(key: str) -> Callable[[Mapping[str, Any]], str]:
+        return lambda row: runs.variants[row["variant"]].values[key]
+
+    shown = chart.rate("goodput_bps", "Goodput", _largest(summary["goodput_bps"]))
+    single = chart.rate("flow_goodput_bps", "per flow", _largest(summary["flow_goodput_bps"]))
+    columns = [
+        Column("Stack", "", "Transport stack: congestion control, loss detection and ACK policy.", _get("stack"))
+    ]
+    columns += [
+        Column(key, "", "A value of the scenario's matrix.", matrix_value(key))
+        for key in runs.keys
+        if key not in stack_keys
+    ]
+    columns += [Column(name.capitalize(), "", f"The flows' {name}.", _get(name)) for name in by[2:]]
+    columns += [
+        Column("Runs", "", "Number of runs, one a seed.", _get("runs"), _count),
+        Column("Flows", "", "Flows in a run.", _get("flows"), _count),
+        Column(
+            "Goodput",
+            shown.unit,
+            "Payload delivered in order to the receiving application per second of measured time (after the warm-up), "
+            "all flows of the row together; mean over the seeds.",
+            _get("goodput_bps", shown.factor),
+            three_digits,
+        ),
+        Column(
+            "±\u00a095\u00a0%",
+            shown.unit,
+            "Half the width of the 95 % confidence interval of that mean (Student's t); unknown with one seed.",
+            _get("goodput_interval_bps", shown.factor),
+            lambda value: chart.digits(value, 2),
+        ),
+    ]
+    if _largest(summary["flows"]) > 1:
+        columns += [
+            Column(
+                "Per flow",
+                single.unit,
+                "Mean goodput of a flow over the time in which it was active.",
+                _get("flow_goodput_bps", single.factor),
+                three_digits,
+            ),
+            Column(
+                "Jain index",
+                "",
+                "Fairness among the row's flows: 1 if all have the same goodput, 1/n if one of n has all.",
+                _get("jain_index"),
+                three_digits,
+            ),
+        ]
+    if _largest(summary["completed"]) > 0:
+        columns += [
+            Column("Completed", "", "Flows in a run that delivered all they had.", _get("completed"), three_digits),
+            Column("Completion", "s", "Mean flow completion time of those.", _get("fct_s"), three_digits),
+        ]
+    columns += [
+        Column("Retransmitted", "%", "Retransmissions per segment sent.", _get("retransmit_ratio", 100), three_digits),
+        Column(
+            "Spurious",
+            "%",
+            "Share of the retransmissions whose original had arrived or was still to arrive.",
+            _get("spurious_ratio", 100),
+            three_digits,
+        ),
+        Column("Timeouts", "a run", "Retransmission timeouts, mean over the seeds.", _get("timeouts"), _tenths),
+        Column(
+            "Smoothed RTT",
+            "ms",
+            "SRTT (RFC 6298) at the end, mean over flows and seeds.",
+            _get("srtt_s", 1e3),
+            three_digits,
+        ),
+        Column(
+            "Reordered", "%", "Segments that arrived after one sent later.", _get("reordered_ratio", 100), three_digits
+        ),
+        Column(
+            "Extent, most",
+            "segments",
+            "Reordering extent (RFC 4737): how many segments at most a late segment was overtaken by.",
+            _get("reordering_extent_max"),
+            _count,
+        ),
+        Column(
+            "Extent, mean",
+            "segments",
+            "Its mean over reordered segments.",
+            _get("reordering_extent_mean"),
+            three_digits,
+        ),
+    ]
+    rows = summary.head(MOST_ROWS_OF_TABLE).to_dicts()
+    note = f"The first {MOST_ROWS_OF_TABLE} of {summary.height} rows." if summary.height > MOST_ROWS_OF_TABLE else ""
+    return Table(columns, [_cells(columns, row) for row in rows], note=note)
+
+
+def _link_table(runs: Runs, links: pl.DataFrame) -> Table:
+    labels = {variant.index: variant.label for variant in runs.variants}
+    capacity = chart.rate("capacity_bps", "Capacity", _largest(links["capacity_bps"]))
+    columns = [
+        Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]]),
+        Column(
+            "Link", "", "From and to: a direction is a link of its own.", lambda row: f"{row['src']} → {row['dst']}"
+        ),
+        Column(
+            "Capacity", capacity.unit, "Rate of the transmitter.", _get("capacity_bps", capacity.factor), three_digits
+        ),
+        Column("Delay", "ms", "Propagation delay.", _get("delay_s", 1e3), three_digits),
+        Column(
+            "Utilisation",
+            "%",
+            "Share of the capacity in use, headers included.",
+            _get("utilisation", 100),
+            three_digits,
+        ),
+        Column("Packets", "a run", "Packets transmitted.", _get("packets"), _count),
+        Column("Queueing", "ms", "Mean time that a packet waited.", _get("queue_delay_mean_s", 1e3), three_digits),
+        Column(
+            "Longest wait", "ms", "The longest that a packet waited, of any seed.", _get("queue_delay_max_s", 1e3), three_digits
+        ),
+        Column(
+            "Dropped",
+            "%",
+            "Packets refused by the queue, of those that came.",
+            _get("queue_drop_ratio", 100),
+            three_digits,
+        ),
+        Column("Lost", "%", "Packets that the wire lost, of those transmitted.", _get("loss_ratio", 100), three_digits),
+        Column("Marked", "a run", "Packets marked with congestion experienced (ECN).", _get("marks"), _count),
+    ]
+    shown = (
+        links.filter(pl.col("variant") < MOST_PANELS)
+        .sort(["variant", "utilisation"], descending=[False, True], nulls_last=True, maintain_order=True)
+        .group_by("variant", maintain_order=True)
+        .head(MOST_LINKS_OF_TABLE)
+        .to_dicts()
+    )
+    note = f"The first {MOST_PANELS} of {len(runs.variants)} variants." if len(runs.variants) > MOST_PANELS else ""
+    groups = [labels[row["variant"]] for row in shown]
+    return Table(columns, [_cells(columns, row) for row in shown], groups, note)
+
+
+def _get(name: str, factor: float | None = None) -> Callable[[Mapping[str, Any]], Any]:
+    def value(row: Mapping[str, Any]) -> Any:
+        found = row[name]
+        return found if factor is None or found is None else found * factor
+
+    return value
+
+
+def _tenths(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}"
+
+
+def _count(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _cells(columns: Sequence[Column], row: Mapping[str, Any]) -> list[Cell]:
+    values = [column.value(row) for column in columns]
+    return [
+        Cell("–" if value is None else column.show(value), "" if value is None else str(value))
+        for column, value in zip(columns, values, strict=True)
+    ]
+
+
+def _largest(values: pl.Series) -> float:
+    return float(values.max() or 0)  # type: ignore[arg-type]
+
+
+def _longest(labels: Sequence[str]) -> int:
+    return max((len(label) for label in labels), default=0)

@@ -1,0 +1,123 @@
+// Draws the charts to the width that there is, and makes the tables sortable.
+
+const font = getComputedStyle(document.body).fontFamily;
+
+function configuration(width, layout) {
+  return {
+    background: null,
+    font,
+    view: { stroke: null },
+    axis: { labelFontSize: 11, titleFontSize: 11, titleFontWeight: 400, labelColor: "#566373", titleColor: "#566373", gridColor: "#e8ebef", domainColor: "#dde2e8", tickColor: "#dde2e8", tickSize: 4 },
+    axisX: { grid: false },
+    header: { labelFontWeight: 600, labelPadding: 4 },
+    legend: { labelFontSize: 12, titleFontSize: 12, titleFontWeight: 400, columns: Math.max(1, Math.floor(width / (layout.legend * 7 + 30))) },
+    facet: { spacing: 16 },
+  };
+}
+
+function fit(specification, layout, width) {
+  const fitted = structuredClone(specification);
+  let headroom = 10;
+  if (layout.kind === "single") {
+    fitted.autosize = { type: "fit", contains: "padding" };
+    // A single bar need not be as wide as the page.
+    fitted.width = layout.bars ? Math.min(width, 150 + 100 * layout.bars) : width;
+    fitted.height = layout.height ?? Math.min(layout.most, Math.max(layout.least, width * layout.aspect));
+    if ((width - 60) / layout.bars < 36) {
+      // Too narrow for the numbers side by side: they stand upright.
+      const text = fitted.layer.find(layer => layer.mark.type === "text");
+      Object.assign(text.mark, { angle: 270, align: "left", baseline: "middle", dx: 5, dy: 0, fontSize: 10 });
+      headroom = 26;
+    }
+  } else if (layout.kind === "map") {
+    fitted.width = Math.min(width - 12, 580 / layout.aspect);
+    fitted.height = Math.round(fitted.width * layout.aspect);
+    if (fitted.width < 500) for (const layer of fitted.layer) if (layer.mark.type === "text") layer.mark.fontSize = 9;
+  } else {
+    const axis = 48, gap = 16;
+    const columns = Math.max(1, Math.min(layout.columns, Math.floor((width - axis + gap) / (layout.least + gap))));
+    fitted.columns = columns;
+    fitted.spec.width = Math.floor((width - axis - (columns - 1) * gap) / columns);
+    Object.assign(fitted.facet.header, { labelLimit: fitted.spec.width + gap - 4, labelFontSize: fitted.spec.width < 200 ? 10 : 12 });
+    // The heading above the chart names the measure.
+    for (const layer of fitted.spec.layer ?? [fitted.spec]) layer.encoding.y.title = null;
+    fitted.spec.height = Math.round(Math.min(layout.tallest, Math.max(90, fitted.spec.width * layout.aspect)));
+  }
+  fitted.config = configuration(width, layout);
+  fitted.config.legend.offset = headroom;
+  return fitted;
+}
+
+const charts = [...document.querySelectorAll("[data-chart]")].map(element => ({
+  element, width: 0, view: null, ...JSON.parse(document.getElementById(`data-${element.dataset.chart}`).textContent),
+}));
+
+async function draw(chart) {
+  const width = chart.element.clientWidth;
+  if (Math.abs(width - chart.width) < 8) return;
+  chart.width = width;
+  // The chosen variant outlives a redrawing.
+  const variant = chart.layout.kind === "map" ? chart.view?.signal("variant") : undefined;
+  chart.view?.finalize();
+  chart.element.previousElementSibling.replaceChildren();
+  const { view } = await vegaEmbed(chart.element, fit(chart.specification, chart.layout, width), {
+    renderer: "svg",
+    bind: chart.element.previousElementSibling,
+    actions: { export: true, source: false, compiled: false, editor: false },
+    downloadFileName: chart.element.dataset.chart,
+  });
+  if (variant !== undefined) await view.signal("variant", variant).runAsync();
+  chart.view = view;
+}
+
+async function drawAll() {
+  for (const chart of charts) {
+    try {
+      await draw(chart);
+    } catch (error) {
+      window.noteError(`${chart.element.dataset.chart}: ${error.message}`);
+      chart.element.textContent = "This chart could not be drawn.";
+    }
+  }
+  document.documentElement.dataset.charts = "drawn";
+}
+
+let pending;
+window.addEventListener("resize", () => {
+  clearTimeout(pending);
+  pending = setTimeout(drawAll, 150);
+});
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  const headings = [...table.tHead.rows[0].cells];
+  headings.forEach((heading, column) => heading.querySelector("button").addEventListener("click", () => {
+    const numeric = heading.classList.contains("number");
+    // Numbers first from the greatest, texts from A; unknown last, either way.
+    const first = numeric ? "descending" : "ascending";
+    const second = numeric ? "ascending" : "descending";
+    const order = heading.getAttribute("aria-sort") === first ? second : first;
+    headings.forEach(other => other.removeAttribute("aria-sort"));
+    heading.setAttribute("aria-sort", order);
+    const sign = order === "ascending" ? 1 : -1;
+    const key = row => row.cells[column].dataset.key;
+    const compare = (a, b) => {
+      if (!key(a) || !key(b)) return (key(a) ? 0 : 1) - (key(b) ? 0 : 1);
+      return sign * (numeric ? key(a) - key(b) : key(a).localeCompare(key(b)));
+    };
+    table.tBodies[0].append(...[...table.tBodies[0].rows].sort(compare));
+  }));
+}
+
+for (const select of document.querySelectorAll("select[data-table]")) {
+  const rows = [...document.getElementById(select.dataset.table).tBodies[0].rows];
+  const groups = [...new Set(rows.map(row => row.dataset.group))];
+  if (groups.length < 2) continue;
+  select.append(...groups.map(group => new Option(group, group)));
+  const show = () => rows.forEach(row => { row.hidden = row.dataset.group !== select.value; });
+  select.addEventListener("change", show);
+  select.closest(".pick").hidden = false;
+  document.getElementById(select.dataset.table).classList.add("picked");
+  show();
+}
+
+await drawAll();

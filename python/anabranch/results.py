@@ -1,0 +1,215 @@
+"""The result of a scenario: the tables ``flows`` and ``links``, time series, and summaries over seeds."""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Columns = Mapping[str, npt.NDArray[Any]]
+Schema = dict[str, type[pl.DataType]]
+
+FLOWS: Schema = {
+    "run": pl.UInt32, "seed": pl.UInt64, "flow": pl.UInt32, "traffic": pl.String, "src": pl.String, "dst": pl.String,
+    "stack": pl.String, "routing": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "fct_s": pl.Float64,
+    "delivered_bytes": pl.UInt64, "goodput_bps": pl.Float64, "segments_sent": pl.UInt64, "retransmits": pl.UInt64,
+    "spurious_retransmits": pl.UInt64, "retransmit_ratio": pl.Float64, "timeouts": pl.UInt64, "recoveries": pl.UInt64,
+    "undone": pl.UInt64, "srtt_s": pl.Float64, "min_rtt_s": pl.Float64, "cwnd_segments": pl.Float64,
+    "reordered_segments": pl.UInt64, "reordering_extent_max": pl.UInt32, "reordering_extent_mean": pl.Float64,
+    "marked_segments": pl.UInt64,
+}  # fmt: skip
+LINKS: Schema = {
+    "run": pl.UInt32, "seed": pl.UInt64, "link": pl.UInt32, "src": pl.String, "dst": pl.String,
+    "capacity_bps": pl.Float64, "delay_s": pl.Float64, "packets": pl.UInt64, "bytes": pl.UInt64,
+    "utilisation": pl.Float64, "queue_drops": pl.UInt64, "queue_drop_ratio": pl.Float64, "losses": pl.UInt64,
+    "loss_ratio": pl.Float64, "marks": pl.UInt64, "queue_delay_mean_s": pl.Float64, "queue_delay_max_s": pl.Float64,
+}  # fmt: skip
+FLOW_SERIES: Schema = {
+    "run": pl.UInt32, "time_s": pl.Float64, "flow": pl.UInt32, "cwnd_segments": pl.Float64,
+    "ssthresh_segments": pl.Float64, "in_flight_segments": pl.UInt32, "srtt_s": pl.Float64, "goodput_bps": pl.Float64,
+    "retransmits": pl.UInt64,
+}  # fmt: skip
+LINK_SERIES: Schema = {
+    "run": pl.UInt32, "time_s": pl.Float64, "link": pl.UInt32, "queue_packets": pl.UInt32, "utilisation": pl.Float64,
+    "drops": pl.UInt64,
+}  # fmt: skip
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+
+class ResultError(ValueError):
+    """A run directory that cannot be read."""
+
+
+def frame(columns: Columns, schema: Schema, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Numeric columns of the core as a table: indexes become names, NaN becomes null."""
+    rows = len(next(iter(columns.values()))) if columns else 0
+    series = []
+    for name, kind in schema.items():
+        if name in constants:
+            column = pl.Series(name, [constants[name]], dtype=kind).new_from_index(0, rows)
+        elif kind == pl.String:
+            column = _named(name, columns[name], names[name])
+        else:
+            column = pl.Series(name, columns[name]).cast(kind)
+            if kind == pl.Float64:
+                column = column.fill_nan(None)
+        series.append(column)
+    return pl.DataFrame(series)
+
+
+def _named(name: str, indexes: npt.NDArray[Any], names: Sequence[str]) -> pl.Series:
+    known: list[str | None] = [*names, None]  # an index beyond the names (the stack of a UDP flow) is unknown
+    places = np.where((indexes < 0) | (indexes >= len(names)), len(names), indexes).astype(np.int64)
+    return pl.Series(name, [known[place] for place in places], dtype=pl.String)
+
+
+def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
+    """SHA-256 over the two tables of one run, whatever its number: names, types, nulls and little-endian values."""
+    digest = sha256()
+    for table in (flows, links):
+        for column in table.drop("run").iter_columns():
+            digest.update(f"{column.name} {column.dtype} {len(column)}\n".encode())
+            digest.update(np.packbits(column.is_null().to_numpy()).tobytes())
+            if column.dtype == pl.String:
+                for text in column.fill_null(""):
+                    digest.update(len(text.encode()).to_bytes(4, "little") + text.encode())
+            else:
+                values = column.fill_null(0).to_numpy()
+                digest.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()
+
+
+class Result:
+    """The runs of a scenario: :attr:`flows` and :attr:`links` have one row for each run and flow or directed link."""
+
+    def __init__(self, directory: Path, manifest: dict[str, Any], temporary: TemporaryDirectory[str] | None = None) -> None:
+        """Of a run directory and its manifest; a temporary directory lives as long as the result."""
+        self.directory = directory
+        self.manifest = manifest
+        self._temporary = temporary
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "Result":
+        """Read a run directory. :class:`ResultError` says what is wrong with it."""
+        directory = Path(directory)
+        try:
+            manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ResultError(f"{directory}: not a run directory ({MANIFEST}: {error.strerror})") from None
+        except ValueError as error:
+            raise ResultError(f"{directory / MANIFEST}: not JSON ({error})") from None
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise ResultError(f"{directory / MANIFEST}: format must be {FORMAT}; written by another version?")
+        return cls(directory, manifest)
+
+    def save(self, directory: str | Path) -> None:
+        """Write the run directory to another place, which must not exist or be empty."""
+        target = Path(directory)
+        if target.exists() and any(target.iterdir()):
+            raise ResultError(f"{target}: is not empty; give another directory")
+        shutil.copytree(self.directory, target, dirs_exist_ok=True)
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row for each flow of each run; see ``manifest`` for the variant of a run."""
+        return pl.read_parquet(self.directory / "flows.parquet")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row for each directed link of each run."""
+        return pl.read_parquet(self.directory / "links.parquet")
+
+    @property
+    def series_flows(self) -> pl.DataFrame:
+        """The samples of the flows; empty without ``[run] sample``."""
+        return self._series("flows", FLOW_SERIES)
+
+    @property
+    def series_links(self) -> pl.DataFrame:
+        """The samples of the links; empty without ``[run] sample``."""
+        return self._series("links", LINK_SERIES)
+
+    def _series(self, kind: str, schema: Schema) -> pl.DataFrame:
+        parts = sorted((self.directory / "series").glob(f"{kind}-*.parquet"), key=_part_number)
+        return pl.concat([pl.read_parquet(part) for part in parts]) if parts else pl.DataFrame(schema=schema)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the matrix."""
+        return list(self.manifest["keys"])
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a run was stopped before its end, or not begun."""
+        runs = self.manifest["runs"]
+        return any(run["status"] != "complete" for run in runs) or len(runs) < self.manifest.get("planned_runs", len(runs))
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over the result hashes of all runs."""
+        return sha256("\n".join(run["result_hash"] for run in self.manifest["runs"]).encode()).hexdigest()
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row for each variant, over its seeds: the keys of the matrix, and :func:`anabranch.report.statistics.summary`.
+
+        ``goodput_bps`` is that of all flows of a run together, as a mean over the seeds; ``goodput_interval_bps`` is half of its
+        95 % confidence interval, null for one seed.
+        """
+        from anabranch.report import run_directory, statistics
+
+        runs = run_directory.read([self.directory])
+        names = pl.DataFrame(
+            [[variant.index, *variant.values.values()] for variant in runs.variants],
+            schema={"variant": pl.UInt32} | dict.fromkeys(runs.keys, pl.String),
+            orient="row",
+        )
+        numbers = statistics.summary(runs.flows, ["variant"])
+        return names.join(numbers, on="variant", maintain_order="left").drop("variant")
+
+    def documents(self) -> dict[str, Any]:
+        """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant."""
+        documents = [self._document(run) for run in self.manifest["runs"]]
+        if len(documents) == 1 and not self.keys:
+            return documents[0]
+        for document, run in zip(documents, self.manifest["runs"], strict=True):
+            document["variant"] = run["variant"]
+        return {"runs": documents}
+
+    def _document(self, run: dict[str, Any]) -> dict[str, Any]:
+        tables = {
+            name: table.filter(pl.col("run") == run["run"]).drop("run", "seed").to_dicts()
+            for name, table in (("flows", self.flows), ("links", self.links))
+        }
+        head = {"scenario": self.manifest["title"], "engine": self.manifest["engine"], "seed": run["seed"]}
+        return head | {"status": run["status"], "result_hash": run["result_hash"]} | tables
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        from html import escape
+
+        return f"<strong>{escape(self.manifest['title'])}</strong>{self.summary._repr_html_()}"
+
+    def __repr__(self) -> str:
+        """The title and the summary."""
+        return f"{self.manifest['title']}\n{self.summary}"
+
+
+def _part_number(path: Path) -> tuple[int, ...]:
+    return tuple(int(part) for part in path.stem.split("-")[1:])
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a document so that another moment never sees half of it."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
+    partial.replace(path)

@@ -1,0 +1,251 @@
+"""The scenario: the one schema of Anabranch, from TOML to validated variants.
+
+A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A list at
+a key that takes one value makes a matrix: one variant of the scenario for each value, and for each combination of several such
+keys; equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+from pydantic import ValidationError
+from tomlkit.exceptions import TOMLKitError
+
+from anabranch.scenario import references, walk
+from anabranch.scenario.problems import Problem, ScenarioError, format_path, from_validation
+from anabranch.scenario.topology import Resolver
+from anabranch.scenario.variant import Variant
+
+if TYPE_CHECKING:
+    from anabranch.results import Result
+    from anabranch.topologies import Topology
+
+__all__ = ["Case", "Problem", "Scenario", "ScenarioError", "Variant"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One variant of a scenario, with its values of the matrix by key and its topology."""
+
+    values: dict[str, Any]
+    variant: Variant
+    topology: "Topology"
+
+
+class Scenario:
+    """A validated scenario: its document as written, and its variants."""
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        *,
+        source: str = "scenario",
+        directory: Path | None = None,
+        text: str | None = None,
+    ) -> None:
+        """Validate a document (plain tables, lists and values).
+
+        ``directory`` is where relative file names start, ``source`` and ``text`` are for messages and :meth:`to_toml`.
+        :class:`ScenarioError` holds all problems.
+        """
+        self.document = dict(document)
+        self.source = source
+        self.directory = directory or Path()
+        self._text = text
+        problems, sweeps = walk.examine(self.document, Variant)
+        self._matrix = walk.dimensions(sweeps)
+        problems += [
+            Problem(sweep.path, "must be one number; for several give seeds = [...]", list(sweep.values))
+            for sweep in sweeps
+            if sweep.path == ("run", "seed")
+        ]
+        size = walk.count(self._matrix)
+        if size > walk.MOST_VARIANTS:
+            problems.append(Problem((), f"the matrix has {size} variants, at most {walk.MOST_VARIANTS} are possible"))
+            raise ScenarioError(problems, source, text)
+        # without its unknown keys a table is checked as a whole, so that all that is wrong with it comes at once
+        unknown = frozenset(problem.path for problem in problems)
+        self.cases, found = self._validate(walk.without(self.document, unknown))
+        known = {problem.path for problem in problems}
+        problems = _unique(problems + [problem for problem in found if problem.path not in known])
+        if problems:
+            raise ScenarioError(problems, source, text)
+
+    @classmethod
+    def load(cls, path: str | Path, values: Mapping[str, str] | None = None) -> "Scenario":
+        """Read a TOML file, with other ``values`` at some keys (:meth:`with_values`).
+
+        :class:`ScenarioError` holds all problems, also those of the file itself.
+        """
+        path = Path(path)
+        try:
+            text = path.read_bytes().decode()
+        except OSError as error:
+            raise ScenarioError([Problem((), f"cannot be read: {error.strerror or error}")], str(path)) from None
+        except UnicodeDecodeError as error:
+            raise ScenarioError([Problem((), f"is not UTF-8 text (byte {error.start})")], str(path)) from None
+        if values:
+            text = _with_values(text, values, str(path))
+        return cls.from_toml(text, source=str(path), directory=path.parent)
+
+    @classmethod
+    def from_toml(cls, text: str, *, source: str = "scenario", directory: Path | None = None) -> "Scenario":
+        """Read a TOML text."""
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ScenarioError([Problem((), f"is not TOML: {error}")], source) from None
+        return cls(document, source=source, directory=directory, text=text)
+
+    def to_toml(self) -> str:
+        """The TOML text: of a loaded scenario byte for byte as it was, of a built one in canonical form."""
+        return tomlkit.dumps(self.document) if self._text is None else self._text
+
+    def with_values(self, settings: Mapping[str, str]) -> "Scenario":
+        """A scenario with other values at some keys, such as ``{"run.duration": "5s", "traffic[0].stack": "cubic"}``.
+
+        A value is TOML where it can be read as such, otherwise a text.
+        """
+        text = _with_values(self.to_toml(), settings, self.source)
+        return type(self).from_toml(text, source=self.source, directory=self.directory)
+
+    @property
+    def title(self) -> str:
+        """The title, or the name of the file."""
+        title = self.cases[0].variant.title
+        return title or Path(self.source).stem
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the matrix, in the order of the document."""
+        return [dimension.name for dimension in self._matrix]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that the scenario asks for."""
+        return self.cases[0].variant.run.seed_list()
+
+    def hash(self) -> str:
+        """SHA-256 over the document, whatever its layout and comments."""
+        canonical = json.dumps(self.document, sort_keys=True, ensure_ascii=False, default=str)
+        return sha256(canonical.encode()).hexdigest()
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The JSON Schema of a scenario document, for editors."""
+        from anabranch.scenario.schema import json_schema
+
+        return json_schema(Variant)
+
+    def run(
+        self,
+        engine: str = "packet",
+        seed: int | None = None,
+        seeds: Sequence[int] | None = None,
+        directory: str | Path | None = None,
+        jobs: int | None = None,
+    ) -> "Result":
+        """Run all variants with one seed, several, or those of the scenario; without a directory the files are temporary."""
+        from anabranch.runs import execute
+
+        chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
+        return execute(self, engine=engine, seeds=chosen, directory=directory, jobs=jobs)
+
+    def _validate(self, base: dict[str, Any]) -> tuple[list[Case], list[Problem]]:
+        cases: list[Case] = []
+        problems: list[Problem] = []
+        resolver = Resolver(self.directory)
+        for values in walk.combinations(self._matrix):
+            places = {path: value for dim, value in zip(self._matrix, values, strict=True) for path in dim.paths}
+            document = walk.substitute(base, places)
+            found: list[Problem] = []
+            try:
+                variant = Variant.model_validate(document)
+            except ValidationError as error:
+                found = from_validation(error, document)
+            else:
+                topology, found = resolver.resolve(variant.topology)
+                if topology is not None:
+                    found += references.check(variant, topology)
+                    names = {d.name: _label(value) for d, value in zip(self._matrix, values, strict=True)}
+                    cases.append(Case(names, variant, topology))
+            problems += [self._in_document(problem, values) for problem in found]
+        return cases, problems
+
+    def _in_document(self, problem: Problem, values: tuple[Any, ...]) -> Problem:
+        """A variant's problem with the place of its value in the list of the matrix."""
+        for dimension, value in zip(self._matrix, values, strict=True):
+            for path in dimension.paths:
+                if problem.path[: len(path)] == path:
+                    index = dimension.values.index(value)
+                    return Problem((*path, index, *problem.path[len(path) :]), problem.message, problem.value)
+        return problem
+
+
+def _unique(problems: list[Problem]) -> list[Problem]:
+    seen: dict[tuple[Any, str], Problem] = {}
+    for problem in problems:
+        seen.setdefault((problem.path, problem.message), problem)
+    return list(seen.values())
+
+
+def _label(value: Any) -> Any:
+    """A value of the matrix for tables and axes: a table becomes ``fast-rto gamma=1.5``."""
+    if isinstance(value, Mapping):
+        discriminators = ("name", "discipline", "model", "kind", "preset")
+        return " ".join(str(_label(v)) if k in discriminators else f"{k}={_label(v)}" for k, v in value.items())
+    return value
+
+
+_STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
+
+
+def _with_values(text: str, settings: Mapping[str, str], source: str) -> str:
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ScenarioError([Problem((), f"is not TOML: {error}")], source) from None
+    for key, value in settings.items():
+        _set(document, key, value, source)
+    return tomlkit.dumps(document)
+
+
+def _set(document: Any, key: str, value: str, source: str) -> None:
+    steps: list[str | int] = []
+    position = 0
+    while position < len(key):
+        match = _STEP.match(key, position)
+        if match is None:
+            raise ScenarioError([Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source)
+        plain, quoted, index = match.groups()
+        steps.append(int(index) if index is not None else quoted or plain)
+        position = match.end()
+    here = document
+    for depth, step in enumerate(steps):
+        if isinstance(here, list) and isinstance(step, str) and step.isdigit():
+            step = steps[depth] = int(step)
+        last = depth == len(steps) - 1
+        try:
+            if last:
+                here[step] = _value(value)
+                return
+            if isinstance(here, Mapping) and step not in here:
+                here[step] = tomlkit.table()  # type: ignore[index]
+            here = here[step]
+        except (KeyError, IndexError, TypeError):
+            place = format_path(tuple(steps[:depth])) or "the scenario"
+            raise ScenarioError([Problem((), f'cannot set "{key}": {place} has no {step}')], source) from None
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

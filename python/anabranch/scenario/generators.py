@@ -1,0 +1,65 @@
+"""The generators of topologies as tables of a scenario: their parameters with units, from their signatures."""
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+
+from pydantic import Field, create_model
+
+from anabranch import units
+from anabranch.scenario.table import Count, NameOrTable, PositiveDuration, Rate, Table
+from anabranch.topologies.generate import GENERATORS
+
+if TYPE_CHECKING:
+    from anabranch.topologies import Topology
+
+_SUFFIXES: dict[str, tuple[Any, Callable[[str], float]]] = {
+    "_bps": (Rate, units.rate),
+    "_s": (PositiveDuration, lambda text: units.duration(text) / units.PICOSECONDS_PER_SECOND),
+}
+"""The unit at the end of a parameter's name, the type of the key without it, and the way from one to the other."""
+
+
+class GeneratedTopology(Table):
+    """A topology made by rule."""
+
+    convert: ClassVar[dict[str, tuple[str, Callable[[Any], Any]]]] = {}
+    kind: str
+
+    def make(self) -> "Topology":
+        """The topology; :class:`ValueError` says what the generator refuses."""
+        arguments = {}
+        for key in self.model_fields_set - {"kind"}:
+            parameter, convert = self.convert[key]
+            arguments[parameter] = convert(getattr(self, key))
+        return GENERATORS[self.kind](**arguments)
+
+
+def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTopology]:
+    fields: dict[str, Any] = {"kind": (Literal[kind], ...)}
+    conversions: dict[str, tuple[str, Callable[[Any], Any]]] = {}
+    for name in inspect.signature(generator).parameters:
+        suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
+        key = name.removesuffix(suffix)
+        single, convert = _SUFFIXES.get(suffix, (Count, lambda value: value))
+        if key == "delays":
+            fields[key] = (Annotated[list[single], Field(min_length=1)] | None, None)
+            conversions[key] = (name, lambda values, one=convert: [one(value) for value in values])
+        else:
+            fields[key] = (single | None, None)
+            conversions[key] = (name, convert)
+    title = "".join(word.capitalize() for word in kind.split("-"))
+    model = create_model(title, __base__=GeneratedTopology, __doc__=inspect.getdoc(generator), **fields)
+    model.convert = conversions
+    return model
+
+
+_MODELS = tuple(_model(kind, generator) for kind, generator in GENERATORS.items())
+
+if TYPE_CHECKING:
+    Generate = GeneratedTopology
+else:
+    Generate = Annotated[
+        Annotated[Union[_MODELS], Field(discriminator="kind")],
+        NameOrTable("kind", "a generator", tuple(GENERATORS)),
+    ]

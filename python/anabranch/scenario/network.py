@@ -1,0 +1,222 @@
+"""The network of a scenario: where the topology comes from, what its links are like, and what happens to them."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, Tag, model_validator
+
+from anabranch import units
+from anabranch.scenario.generators import Generate
+from anabranch.scenario.table import (
+    Count,
+    Duration,
+    Length,
+    LinkName,
+    NameOrTable,
+    PositiveDuration,
+    Probability,
+    Rate,
+    Ratio,
+    Speed,
+    Table,
+    TextUnit,
+    by_kind,
+)
+
+QueueLimit = Annotated[
+    str,
+    BeforeValidator(TextUnit(units.queue_limit)),
+    Field(description="packets, bytes, or bdp: link rate times the longest base round-trip time of the traffic"),
+]
+SomeLinks = Annotated[
+    Annotated[Literal["all"], Tag("<text>")] | Annotated[LinkName, Tag("<list>")],
+    by_kind('the two ends of a link, such as ["Denver", "Kansas City"], or "all"'),
+]
+
+
+class DelayFromLength(Table):
+    """A delay in proportion to a link's length."""
+
+    speed: Speed = Field("2e8 m/s", description="Speed of light in fibre.")
+    plus: Duration = Field("0s", description="What every link adds.")
+
+
+Delay = Annotated[
+    Annotated[PositiveDuration, Tag("<text>")] | Annotated[DelayFromLength, Tag("<table>")],
+    by_kind('a duration such as "5ms" or a table such as { speed = "2e8 m/s", plus = "1ms" }'),
+]
+
+
+class _Queue(Table):
+    limit: QueueLimit = "100 packets"
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> "_Queue":
+        if units.queue_limit(self.limit).amount == 0:
+            raise ValueError("limit must be greater than zero: it counts the packet in transmission")
+        return self
+
+
+class DropTail(_Queue):
+    """First in, first out; a packet that finds the queue full is dropped."""
+
+    discipline: Literal["drop-tail"]
+
+
+class Red(_Queue):
+    """Random early detection (Floyd and Jacobson 1993), gentle. Thresholds are averages of the queue in packets."""
+
+    discipline: Literal["red"]
+    minimum: float = Field(5.0, ge=0)
+    maximum: float = Field(15.0, gt=0)
+    probability: Probability = 0.1
+    weight: float = Field(0.002, gt=0, le=1)
+    ecn: bool = False
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Red":
+        if self.minimum >= self.maximum:
+            raise ValueError(f"minimum {self.minimum} must be below maximum {self.maximum}")
+        return self
+
+
+class Codel(_Queue):
+    """Controlled delay (RFC 8289)."""
+
+    discipline: Literal["codel"]
+    target: PositiveDuration = "5ms"
+    interval: PositiveDuration = "100ms"
+    ecn: bool = False
+
+
+class EcnThreshold(_Queue):
+    """Drop-tail that marks ECN-capable packets from a backlog of ``mark`` packets on (DCTCP, RFC 8257)."""
+
+    discipline: Literal["ecn-threshold"]
+    mark: Count = 65
+
+
+Queue = Annotated[
+    Annotated[DropTail | Red | Codel | EcnThreshold, Field(discriminator="discipline")],
+    NameOrTable("discipline", "a queue discipline", ("drop-tail", "red", "codel", "ecn-threshold")),
+]
+
+
+class Bernoulli(Table):
+    """Each packet independently."""
+
+    model: Literal["bernoulli"]
+    ratio: Ratio
+
+
+class GilbertElliott(Table):
+    """Two states with a loss ratio each, changing per packet (Gilbert 1960, Elliott 1963)."""
+
+    model: Literal["gilbert-elliott"]
+    good_to_bad: Probability
+    bad_to_good: Probability
+    loss_good: Probability = 0.0
+    loss_bad: Probability = 1.0
+
+
+class Periodic(Table):
+    """Every n-th packet."""
+
+    model: Literal["periodic"]
+    every: Count
+
+
+class LossList(Table):
+    """The packets with these numbers, counted from 1 over all that arrive at the link."""
+
+    model: Literal["list"]
+    packets: list[Count]
+
+
+Loss = Annotated[
+    Annotated[Ratio, Tag("<number>")]
+    | Annotated[
+        Annotated[
+            Annotated[Bernoulli | GilbertElliott | Periodic | LossList, Field(discriminator="model")],
+            NameOrTable("model", "a loss model", ("bernoulli", "gilbert-elliott", "periodic", "list")),
+        ],
+        Tag("<table>"),
+    ],
+    by_kind('a loss ratio such as 1e-4 or a table such as { model = "periodic", every = 1000 }'),
+]
+
+
+class InlineNode(Table):
+    """A node of an inline topology."""
+
+    name: str = Field(min_length=1)
+    latitude: float | None = Field(None, ge=-90, le=90)
+    longitude: float | None = Field(None, ge=-180, le=180)
+
+
+class InlineLink(Table):
+    """A link of an inline topology; in both directions unless ``directed``."""
+
+    source: str
+    target: str
+    directed: bool = False
+    capacity: Rate | None = None
+    delay: PositiveDuration | None = None
+    length: Length | None = None
+    loss: Ratio | None = None
+    cost: float | None = Field(None, gt=0, allow_inf_nan=False)
+
+
+class Override(Table):
+    """What certain links have, whatever the topology or the defaults say."""
+
+    link: SomeLinks
+    one_way: bool = Field(False, description="Only from the first node to the second.")
+    capacity: Rate | None = None
+    delay: Delay | None = None
+    queue: Queue | None = None
+    cost: float | None = Field(None, gt=0, allow_inf_nan=False)
+
+
+class TopologySection(Table):
+    """Where the nodes and links come from, and what links have of which the topology says nothing."""
+
+    from_: str | None = Field(None, alias="from", min_length=1, description="A TopoHub name, a file, or a built-in.")
+    generate: Generate | None = Field(None, description="A generator, by its kind, and its parameters.")
+    nodes: list[InlineNode] | None = None
+    links: list[InlineLink] | None = None
+    capacity: Rate | None = Field(None, description="Of links without a capacity of their own.")
+    delay: Delay = Field(DelayFromLength(), description="Of links without a delay of their own.")
+    queue: Queue = Field(DropTail(discipline="drop-tail"), description="Of every link.")
+    override: list[Override] = []
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "TopologySection":
+        given = [self.from_ is not None, self.generate is not None, self.links is not None]
+        if sum(given) != 1:
+            raise ValueError('needs exactly one of from = "topozoo/Abilene", generate = { kind = ... }, or links = [...]')
+        if self.nodes is not None and self.links is None:
+            raise ValueError("nodes belong to inline links; give links as well")
+        return self
+
+
+class Impairment(Table):
+    """What links lose, in both directions unless ``one_way``."""
+
+    link: SomeLinks
+    one_way: bool = Field(False, description="Only from the first node to the second.")
+    loss: Loss
+
+
+class Event(Table):
+    """Something that happens to links during the run: exactly one of ``fail``, ``repair``, ``reroute``."""
+
+    at: Duration
+    fail: LinkName | None = Field(None, description="Both directions of the link go down.")
+    repair: LinkName | None = Field(None, description="Both directions of the link come back, empty.")
+    reroute: Literal[True] | None = Field(None, description="Routes are computed anew on the links that are up.")
+
+    @model_validator(mode="after")
+    def _one_action(self) -> "Event":
+        if sum(action is not None for action in (self.fail, self.repair, self.reroute)) != 1:
+            raise ValueError('needs exactly one of fail = ["A", "B"], repair = ["A", "B"], reroute = true')
+        return self

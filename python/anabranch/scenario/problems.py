@@ -1,0 +1,204 @@
+"""What is wrong with a scenario: every problem at once, each with its place, its value and what would be right."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+
+Path = tuple[str | int, ...]
+"""Keys and indexes from the root of the document."""
+
+MISSING = object()
+"""The value of a problem that is about an absent key."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong: where, what stands there, and what would be right."""
+
+    path: Path
+    message: str
+    value: object = MISSING
+
+    def describe(self) -> str:
+        """One line without the file: key path, value, message."""
+        place = format_path(self.path)
+        if self.value is MISSING:
+            return f"{place}: {self.message}" if place else self.message
+        return f"{place} = {_shorten(self.value)}: {self.message}"
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot run; :attr:`problems` holds all that is wrong with it."""
+
+    def __init__(self, problems: Sequence[Problem], source: str = "scenario", text: str | None = None) -> None:
+        """Join the problems with the name of the file and, where the text is known, the line."""
+        self.source = source
+        lines = line_numbers(text) if text is not None else {}
+        self.problems = sorted(problems, key=lambda problem: _line(problem.path, lines) or 0)
+        self.lines = [_line(problem.path, lines) for problem in self.problems]
+        super().__init__("\n".join(self._format(*pair) for pair in zip(self.problems, self.lines, strict=True)))
+
+    def _format(self, problem: Problem, line: int | None) -> str:
+        place = self.source if line is None else f"{self.source}:{line}"
+        return f"{place}: {problem.describe()}"
+
+    def as_records(self) -> list[dict[str, Any]]:
+        """The problems as plain data: file, line, field, value, message."""
+        return [
+            {
+                "file": self.source,
+                "line": line,
+                "field": format_path(problem.path),
+                "value": None if problem.value is MISSING else problem.value,
+                "message": problem.message,
+            }
+            for problem, line in zip(self.problems, self.lines, strict=True)
+        ]
+
+
+def format_path(path: Path) -> str:
+    """A key path as a reader would write it: ``traffic[0].stack``."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            key = part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
+            text += f".{key}" if text else key
+    return text
+
+
+def suggest(wrong: str, right: Iterable[str]) -> str:
+    """``did you mean "x"?`` or, where nothing is close, all that could stand there."""
+    choices = sorted(set(right))
+    close = get_close_matches(wrong, choices, n=1)
+    if close:
+        return f'did you mean "{close[0]}"?'
+    shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
+    return f"possible: {shown}" if choices else "there is none"
+
+
+def from_validation(error: ValidationError, document: Mapping[str, Any], base: Path = ()) -> list[Problem]:
+    """The errors of pydantic as problems; keys that no table has are left to the walk over the document."""
+    problems = []
+    for detail in error.errors(include_url=False):
+        if detail["type"] == "extra_forbidden":
+            continue
+        path = _document_path(detail["loc"], document)
+        if detail["type"] == "missing":
+            problems.append(Problem((*base, *path), "is missing"))
+            continue
+        problems.append(Problem((*base, *path), _message(detail), detail["input"] if path else MISSING))
+    return problems
+
+
+def line_numbers(text: str) -> dict[Path, int]:
+    """The line of each table header and each key that begins a line."""
+    lines: dict[Path, int] = {}
+    table: Path = ()
+    counts: dict[Path, int] = {}
+    depth = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        if depth == 0 and (header := _HEADER.match(line)):
+            table = _resolve(_keys(header["keys"]), counts, append=header["open"] == "[[")
+            lines.setdefault(table, number)
+        elif depth == 0 and (key := _KEY.match(line)):
+            path = table + _keys(key["keys"])
+            for length in range(len(table) + 1, len(path) + 1):
+                lines.setdefault(path[:length], number)
+        bare = _STRING.sub("", line).split("#")[0]
+        opened = bare if depth or not _HEADER.match(line) else ""
+        depth = max(0, depth + sum(opened.count(c) for c in "[{") - sum(opened.count(c) for c in "]}"))
+    return lines
+
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_KEYS = rf"(?P<keys>{_PART}(?:\s*\.\s*{_PART})*)"
+_HEADER = re.compile(rf"\s*(?P<open>\[\[?)\s*{_KEYS}\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(rf"\s*{_KEYS}\s*=")
+_STRING = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'[^']*'""")
+
+
+def _keys(text: str) -> Path:
+    parsed: Any = tomllib.loads(f"{text} = 0")
+    keys: list[str] = []
+    while isinstance(parsed, dict):
+        keys.append(next(iter(parsed)))
+        parsed = parsed[keys[-1]]
+    return tuple(keys)
+
+
+def _resolve(keys: Path, counts: dict[Path, int], append: bool) -> Path:
+    """The path of a header: tables inside an array of tables belong to its latest entry."""
+    path: Path = ()
+    for position, key in enumerate(keys):
+        path = (*path, key)
+        if append and position == len(keys) - 1:
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, counts[path])
+    return path
+
+
+def _line(path: Path, lines: dict[Path, int]) -> int | None:
+    for length in range(len(path), 0, -1):
+        if path[:length] in lines:
+            return lines[path[:length]]
+    return None
+
+
+def _document_path(location: tuple[str | int, ...], document: Any) -> Path:
+    """pydantic's location without the names of the union members it went through."""
+    path: list[str | int] = []
+    here = document
+    for position, part in enumerate(location):
+        last = position == len(location) - 1
+        inside = (isinstance(here, Mapping) and part in here) or (
+            isinstance(here, list) and isinstance(part, int) and part < len(here)
+        )
+        if inside:
+            here = here[part]
+        elif not last or (isinstance(part, str) and part.startswith("<")):
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _message(detail: Any) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "literal_error":
+        return _one_of(context["expected"], detail["input"])
+    if kind in ("too_short", "too_long"):
+        bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
+        return f"must have {bound} entries, not {context['actual_length']}"
+    message = str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
+    message = message.replace("Input should be", "must be").replace("dictionary or object to extract fields from", "table")
+    message = message.replace("a valid dictionary or instance of", "a table of").replace("valid ", "")
+    return message.replace("string", "text").replace("boolean", "true or false").replace("dictionary", "table")
+
+
+def _one_of(expected: str, value: object) -> str:
+    """What a literal may be, from pydantic's ``'a', 'b' or 'c'``."""
+    allowed = re.findall(r"'([^']*)'", expected)
+    if not allowed:
+        return f"must be {expected.lower()}"
+    close = get_close_matches(value, allowed, n=1) if isinstance(value, str) else []
+    shown = ", ".join(f'"{text}"' for text in allowed)
+    hint = f'; did you mean "{close[0]}"?' if close else ""
+    return (f"must be one of {shown}" if len(allowed) > 1 else f"must be {shown}") + hint
+
+
+def _shorten(value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = str(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,106 @@
+"""Where packets go: next hops or paths x selector x granularity."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, Tag, model_validator
+
+from anabranch.scenario.table import Count, Duration, PositiveDuration, Table, by_kind
+
+HASH_FIELDS = ("source", "destination", "source-port", "destination-port")
+
+
+class Disjoint(Table):
+    """Link-disjoint paths of least total weight (Suurballe), at most so many."""
+
+    disjoint: Count
+
+
+class Shortest(Table):
+    """The K shortest loopless paths (Yen), at most so many."""
+
+    shortest: Count
+
+
+Path = Annotated[list[str], Field(min_length=2)]
+
+
+def _paths_kind(value: object) -> str | None:
+    if isinstance(value, list):
+        return "<list>"
+    if isinstance(value, Shortest) or (isinstance(value, dict) and "shortest" in value):
+        return "<shortest>"
+    return "<disjoint>" if isinstance(value, dict | Disjoint) else None
+
+
+Paths = Annotated[
+    Annotated[Disjoint, Tag("<disjoint>")]
+    | Annotated[Shortest, Tag("<shortest>")]
+    | Annotated[Annotated[list[Path], Field(min_length=1)], Tag("<list>")],
+    by_kind('{ disjoint = 2 }, { shortest = 3 } or a list of node lists such as [["A", "B", "C"]]', _paths_kind),
+]
+
+
+class Flowlet(Table):
+    """Packets of a flow that follow each other within a gap."""
+
+    flowlet: PositiveDuration
+
+
+Per = Annotated[
+    Annotated[Literal["packet", "flow"], Tag("<text>")] | Annotated[Flowlet, Tag("<table>")],
+    by_kind('"packet", "flow" or { flowlet = "1ms" }'),
+]
+
+
+class Routing(Table):
+    """A routing: one shortest path, equal-cost paths (``select`` without ``paths``), or explicit ``paths``."""
+
+    metric: Literal["hop-count", "delay", "ospf", "cost"] = Field(
+        "ospf", description="What is short; ospf is 100 Mbit/s over the link's rate, at least 1."
+    )
+    paths: Paths | None = None
+    weights: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
+        None, description="One for each explicit path, for the selector weighted."
+    )
+    select: Literal["hash", "round-robin", "random", "weighted"] | None = Field(
+        None, description="How one of several is chosen (default hash, where there are several)."
+    )
+    per: Per | None = Field(None, description="For what it is chosen (default flow for hash, else packet).")
+    hash: list[Literal["source", "destination", "source-port", "destination-port"]] | None = Field(
+        None, min_length=1, description="Header fields that the hash reads (default all four)."
+    )
+    acks: str | None = Field(None, description="The routing that ACKs take (default this one).")
+    reconverge: Duration | None = Field(
+        None, description="After a link fails or comes back, routes are computed anew this much later (default never)."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Routing":
+        several = self.paths is not None or self.select is not None
+        if not several and (self.per is not None or self.hash is not None):
+            raise ValueError("per and hash choose among several; give select (equal-cost paths) or paths as well")
+        if self.selector == "hash" and self.granularity != "flow":
+            raise ValueError(
+                "all packets of a flow hash alike, so hash goes with per = \"flow\"; "
+                'use select = "random" or "round-robin" for packets and flowlets'
+            )
+        if self.hash is not None and self.selector != "hash":
+            raise ValueError(f'hash fields go with select = "hash", not "{self.selector}"')
+        explicit = len(self.paths) if isinstance(self.paths, list) else None
+        if (self.selector == "weighted") != (self.weights is not None):
+            raise ValueError('select = "weighted" and weights go together')
+        if self.weights is not None and len(self.weights) != explicit:
+            raise ValueError(
+                f"weights has {len(self.weights)} entries; it needs one for each explicit path of paths = [[...], ...]"
+            )
+        return self
+
+    @property
+    def selector(self) -> str:
+        """The selector, with the default filled in."""
+        return self.select or "hash"
+
+    @property
+    def granularity(self) -> str | Flowlet:
+        """The granularity, with the default filled in."""
+        return self.per or ("flow" if self.selector == "hash" else "packet")

@@ -1,0 +1,152 @@
+"""Transport stacks: congestion control x loss detection x ACK policy, and the sizes and timers around them.
+
+The algorithms, their parameters, defaults and ranges come from the registries of the Rust core, so that an algorithm added
+there can be used here as it is.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+
+from pydantic import Field, create_model, model_validator
+
+from anabranch import _core, units
+from anabranch.scenario.table import Duration, NameOrTable, Packets, PositiveDuration, Size, Table
+
+REGISTRIES: dict[str, list[dict[str, Any]]] = json.loads(_core.algorithms())
+"""The algorithms of the core by kind (``congestion``, ``detection``, ``ack``)."""
+
+
+class Algorithm(Table):
+    """An algorithm of a registry and its parameters."""
+
+    durations: ClassVar[frozenset[str]] = frozenset()
+    name: str
+
+    def compiled(self) -> dict[str, Any]:
+        """The name and every parameter, durations in picoseconds."""
+        values = self.model_dump()
+        return {key: units.duration(value) if key in self.durations else value for key, value in values.items()}
+
+
+_KINDS: dict[str, Any] = {"number": float, "integer": int, "boolean": bool, "duration": Duration}
+_MODELS: dict[tuple[str, str], type[Algorithm]] = {}
+
+
+def _model(kind: str, algorithm: dict[str, Any]) -> type[Algorithm]:
+    fields: dict[str, Any] = {"name": (Literal[algorithm["name"]], ...)}
+    for parameter in algorithm["parameters"]:
+        default = parameter["default"]
+        limits: dict[str, Any] = {}
+        if parameter["kind"] == "duration":
+            default = units.format_duration(default)
+        elif parameter["range"] is not None:
+            least, most = parameter["range"]
+            limits = {"ge": least, "le": most}
+        fields[parameter["name"]] = (
+            _KINDS[parameter["kind"]],
+            Field(default, description=parameter["doc"], **limits),
+        )
+    title = "".join(word.capitalize() for word in algorithm["name"].split("-"))
+    model = create_model(title, __base__=Algorithm, __doc__=algorithm["summary"], **fields)
+    model.durations = frozenset(p["name"] for p in algorithm["parameters"] if p["kind"] == "duration")
+    _MODELS[kind, algorithm["name"]] = model
+    return model
+
+
+def _choice(kind: str, what: str) -> Any:
+    names = tuple(algorithm["name"] for algorithm in REGISTRIES[kind])
+    models = tuple(_model(kind, algorithm) for algorithm in REGISTRIES[kind])
+    union = Union[models]
+    if len(models) > 1:
+        union = Annotated[union, Field(discriminator="name")]
+    return Annotated[union, NameOrTable("name", what, names)]
+
+
+if TYPE_CHECKING:
+    Congestion = Detection = Ack = Algorithm
+else:
+    Congestion = _choice("congestion", "a congestion control")
+    Detection = _choice("detection", "a loss detection")
+    Ack = _choice("ack", "an ACK policy")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The three policies that a preset stands for."""
+
+    congestion: str
+    detection: str
+    ack: str
+
+
+PRESETS = {
+    "newreno": Preset("newreno", "dup-ack", "immediate"),
+    "cubic": Preset("cubic", "dup-ack", "immediate"),
+    "bbr": Preset("bbr", "dup-ack", "immediate"),
+    "bbr3": Preset("bbr3", "dup-ack", "immediate"),
+    "mprc": Preset("newreno", "fast-rto", "immediate"),
+}
+"""The stacks that have a name of their own. All acknowledge every segment at once, so that a comparison of two of them
+compares senders; give ``ack = "delayed"`` for the receiver of RFC 5681."""
+
+
+class Stack(Table):
+    """A transport stack. A preset names the three policies; what is given beside it takes precedence."""
+
+    preset: Literal["newreno", "cubic", "bbr", "bbr3", "mprc"] | None = None
+    congestion: Congestion | None = Field(None, description="How much to have in flight.")
+    detection: Detection | None = Field(None, description="What counts as lost, and when (default dup-ack).")
+    ack: Ack | None = Field(None, description="When the receiver acknowledges (default immediate).")
+    sack: bool = Field(True, description="Selective acknowledgements, RFC 2018.")
+    spurious: Literal["none", "dsack", "eifel"] = Field(
+        "none", description="How the sender recognises a spurious retransmission and takes the reduction back."
+    )
+    f_rto: bool = Field(False, description="Forward RTO recovery, RFC 5682.")
+    limited_transmit: bool = Field(True, description="Limited transmit, RFC 3042.")
+    ecn: bool = Field(False, description="Explicit congestion notification, RFC 3168.")
+    pacing: bool = Field(False, description="Spreads sending over the round trip.")
+    handshake: bool = Field(True, description="A round trip of SYN and SYN-ACK before data.")
+    mss: Size = Field("1460 bytes", description="Payload of a full segment.")
+    header: Size = Field("40 bytes", description="Headers of every packet; an ACK is nothing else.")
+    initial_window: Packets = Field("10 packets", description="Initial congestion window (RFC 6928: 10).")
+    receive_window: Size = Field("64 MB", description="The window that an empty receiver advertises.")
+    min_rto: PositiveDuration = Field("200ms", description="Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).")
+    max_rto: PositiveDuration = Field("60s", description="Greatest retransmission timeout (RFC 6298: at least 60 s).")
+    initial_rto: PositiveDuration = Field("1s", description="Timeout before the first RTT sample (RFC 6298: 1 s).")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Stack":
+        if self.preset is None and self.congestion is None:
+            raise ValueError('needs a preset or a congestion control, such as preset = "newreno" or congestion = "cubic"')
+        self.policies()
+        if units.duration(self.min_rto) > units.duration(self.max_rto):
+            raise ValueError(f'min_rto "{self.min_rto}" must not exceed max_rto "{self.max_rto}"')
+        if units.size(self.mss) + units.size(self.header) > 65535:
+            raise ValueError("mss and header together must be at most 65535 bytes, the largest IP packet")
+        if units.size(self.receive_window) < units.size(self.mss):
+            raise ValueError(f'receive_window "{self.receive_window}" must hold at least one segment of "{self.mss}"')
+        return self
+
+    def policies(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Congestion control, loss detection and ACK policy, each with every parameter filled in."""
+        base = PRESETS[self.preset] if self.preset else Preset("", "dup-ack", "immediate")
+        return (
+            (self.congestion or _named("congestion", base.congestion)).compiled(),
+            (self.detection or _named("detection", base.detection)).compiled(),
+            (self.ack or _named("ack", base.ack)).compiled(),
+        )
+
+
+def preset_stack(name: str) -> Stack:
+    """The stack of a preset; :class:`ValueError` if this build lacks one of its algorithms."""
+    base = PRESETS[name]
+    for kind, algorithm in (("congestion", base.congestion), ("detection", base.detection), ("ack", base.ack)):
+        _named(kind, algorithm)
+    return Stack.model_validate({"preset": name})
+
+
+def _named(kind: str, name: str) -> Algorithm:
+    if (kind, name) not in _MODELS:
+        raise ValueError(f'this build has no {kind} "{name}"; it has {", ".join(n for k, n in _MODELS if k == kind)}')
+    return _MODELS[kind, name](name=name)

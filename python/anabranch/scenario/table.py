@@ -1,0 +1,101 @@
+"""What all tables of a scenario share: no unknown keys, no coercion, unit strings kept as written."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema
+
+from anabranch import units
+
+
+class Table(BaseModel):
+    """A table that refuses unknown keys and values of another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=False, serialize_by_alias=True)
+
+
+class TextUnit:
+    """Marks a text field that holds a number with its unit."""
+
+    def __init__(self, parse: Callable[[str], object], positive: bool = False) -> None:
+        """Keep the parser; ``positive`` refuses zero."""
+        self._parse = parse
+        self._positive = positive
+
+    def __call__(self, value: Any) -> Any:
+        """Refuse what the parser refuses; the text stays as it is written."""
+        parsed = self._parse(value)
+        if self._positive and parsed == 0:
+            raise ValueError("must be greater than zero")
+        return value
+
+
+def _unit(example: str, description: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "description": description, "examples": [example]})
+
+
+Duration = Annotated[str, BeforeValidator(TextUnit(units.duration)), _unit("10ms", "a duration")]
+PositiveDuration = Annotated[str, BeforeValidator(TextUnit(units.duration, True)), _unit("10ms", "a duration above zero")]
+Rate = Annotated[str, BeforeValidator(TextUnit(units.rate, True)), _unit("10Mbps", "a rate")]
+Size = Annotated[str, BeforeValidator(TextUnit(units.size, True)), _unit("3 MB", "a size in bytes")]
+Packets = Annotated[str, BeforeValidator(TextUnit(units.packets, True)), _unit("10 packets", "a number of packets")]
+Length = Annotated[str, BeforeValidator(TextUnit(units.length)), _unit("1000km", "a length")]
+Speed = Annotated[str, BeforeValidator(TextUnit(units.speed, True)), _unit("2e8 m/s", "a speed")]
+Frequency = Annotated[str, BeforeValidator(TextUnit(units.frequency, True)), _unit("100/s", "events in a time")]
+Ratio = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=2**32 - 1)]
+
+LinkName = Annotated[list[str], Field(min_length=2, max_length=2)]
+"""The names of a link's two ends."""
+
+
+def value_kind(value: Any) -> str | None:
+    """The kind of a value: ``<text>``, ``<number>``, ``<list>`` or ``<table>``."""
+    if isinstance(value, str):
+        return "<text>"
+    if isinstance(value, list):
+        return "<list>"
+    if isinstance(value, dict | BaseModel):
+        return "<table>"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "<number>"
+    return None
+
+
+def by_kind(expected: str, kind: Callable[[Any], str | None] = value_kind) -> Discriminator:
+    """Tells the members of a union, tagged with their kind, apart; ``expected`` is what the message offers."""
+    return Discriminator(kind, custom_error_type="kind", custom_error_message=f"must be {expected}")
+
+
+class NameOrTable:
+    """A union of tables that are told apart by one key; a name alone stands for the table with its defaults."""
+
+    def __init__(self, key: str, what: str, names: tuple[str, ...]) -> None:
+        """The key that names the member, what the members are, and their names."""
+        self._key, self._what, self._names = key, what, names
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Expand the name before the union sees it."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(self._expand, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        """A name or one of the tables."""
+        return {"anyOf": [{"type": "string", "enum": list(self._names)}, handler(schema)]}
+
+    def _expand(self, value: Any) -> Any:
+        from anabranch.scenario.problems import suggest
+
+        if isinstance(value, BaseModel):
+            return value
+        table = {self._key: value} if isinstance(value, str) else value
+        if not isinstance(table, dict):
+            raise ValueError(f"must be the name of {self._what} or a table with {self._key}")
+        name = table.get(self._key)
+        if name is None:
+            raise ValueError(f"the table needs {self._key}: one of {', '.join(self._names)}")
+        if name not in self._names:
+            raise ValueError(f'"{name}" is not {self._what}; {suggest(str(name), self._names)}')
+        return table

@@ -1,0 +1,117 @@
+"""The topology section to a topology."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch import units
+from anabranch.scenario.network import TopologySection
+from anabranch.scenario.problems import MISSING, Problem, suggest
+
+if TYPE_CHECKING:
+    from anabranch.topologies import Topology
+
+
+class Resolver:
+    """Loads each topology once, however many variants share it."""
+
+    def __init__(self, directory: Path) -> None:
+        """``directory`` is where relative file names start."""
+        self._directory = directory
+        self._loaded: dict[str, tuple[Topology | None, list[Problem]]] = {}
+
+    def resolve(self, section: TopologySection) -> tuple["Topology | None", list[Problem]]:
+        """The topology, or what is wrong with it; also whether every link has a capacity and a delay."""
+        key = json.dumps(section.model_dump(mode="json"), sort_keys=True)
+        if key not in self._loaded:
+            self._loaded[key] = self._resolve(section)
+        topology, problems = self._loaded[key]
+        return topology, list(problems)
+
+    def _resolve(self, section: TopologySection) -> tuple["Topology | None", list[Problem]]:
+        topology: Topology | None
+        if section.links is not None:
+            topology, problems = _inline(section)
+        else:
+            topology, problems = self._load(section)
+        if topology is not None:
+            problems = problems + _complete(section, topology)
+        return topology, problems
+
+    def _load(self, section: TopologySection) -> tuple["Topology | None", list[Problem]]:
+        if section.generate is not None:
+            try:
+                return section.generate.make(), []
+            except ValueError as error:
+                return None, [Problem(("topology", "generate"), str(error), section.generate.model_dump(exclude_unset=True))]
+        from anabranch import topologies
+
+        assert section.from_ is not None
+        file = self._directory / section.from_
+        try:
+            return topologies.load(str(file) if file.is_file() else section.from_), []
+        except (ValueError, OSError) as error:
+            return None, [Problem(("topology", "from"), str(error), section.from_)]
+
+
+def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]:
+    from anabranch.topologies import Link, Node, Topology
+
+    assert section.links is not None
+    named = {node.name: Node(node.name, node.latitude, node.longitude) for node in section.nodes or []}
+    problems = []
+    if section.nodes is not None and len(named) != len(section.nodes):
+        problems.append(Problem(("topology", "nodes"), "two nodes have the same name"))
+    links: list[Link] = []
+    for index, link in enumerate(section.links):
+        path = ("topology", "links", index)
+        if link.source == link.target:
+            problems.append(Problem((*path, "target"), "a link must not lead back to its node", link.target))
+        for key, end in (("source", link.source), ("target", link.target)):
+            if section.nodes is not None and end not in named:
+                problems.append(Problem((*path, key), f"no such node; {suggest(end, named)}", end))
+            named.setdefault(end, Node(end))
+        for source, target in ((link.source, link.target), (link.target, link.source))[: 1 if link.directed else 2]:
+            links.append(
+                Link(
+                    source=source,
+                    target=target,
+                    capacity_bps=None if link.capacity is None else units.rate(link.capacity),
+                    delay_s=None if link.delay is None else units.duration(link.delay) / units.PICOSECONDS_PER_SECOND,
+                    length_m=None if link.length is None else float(units.length(link.length)),
+                    loss=link.loss,
+                    cost=link.cost,
+                )
+            )
+    if problems:
+        return None, problems
+    try:
+        return Topology("inline", tuple(named.values()), tuple(links)), []
+    except ValueError as error:
+        return None, [Problem(("topology", "links"), str(error))]
+
+
+def _complete(section: TopologySection, topology: "Topology") -> list[Problem]:
+    """Links that neither the topology nor the section gives a capacity or a delay."""
+    problems = []
+    overridden = {
+        key: {frozenset(entry.link) for entry in section.override if isinstance(entry.link, list) and getattr(entry, key)}
+        | ({None} if any(entry.link == "all" and getattr(entry, key) for entry in section.override) else set())
+        for key in ("capacity", "delay")
+    }
+
+    def first_without(key: str, absent: list[bool]) -> str | None:
+        for link, missing in zip(topology.links, absent, strict=True):
+            covered = None in overridden[key] or frozenset((link.source, link.target)) in overridden[key]
+            if missing and not covered:
+                return f"{link.source} to {link.target}"
+        return None
+
+    if section.capacity is None and (link := first_without("capacity", [x.capacity_bps is None for x in topology.links])):
+        problems.append(Problem(("topology", "capacity"), f'is missing, and the link {link} has none; give capacity = "10Mbps"'))
+    if not isinstance(section.delay, str) and (
+        link := first_without("delay", [x.delay_s is None and x.length_m is None for x in topology.links])
+    ):
+        message = f'the link {link} has neither a delay nor a length; give [topology] delay = "5ms"'
+        problems.append(Problem(("topology", "delay"), message, MISSING))
+    return problems

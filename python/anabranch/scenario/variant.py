@@ -1,0 +1,89 @@
+"""One scenario without a matrix: one value at every key."""
+
+from typing import Annotated
+
+from pydantic import Field, Tag, model_validator
+
+from anabranch import units
+from anabranch.scenario.network import Event, Impairment, TopologySection
+from anabranch.scenario.routing import Routing
+from anabranch.scenario.stacks import PRESETS, Stack, preset_stack
+from anabranch.scenario.table import Count, Duration, LinkName, PositiveDuration, Table, by_kind
+from anabranch.scenario.traffic import Traffic
+
+
+IMPLICIT_ROUTINGS = {"ospf": Routing()}
+"""Routings that need no definition."""
+
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Name = Annotated[str, Field(min_length=1)]
+Seeds = Annotated[
+    Annotated[Count, Tag("<number>")] | Annotated[Annotated[list[Seed], Field(min_length=1)], Tag("<list>")],
+    by_kind("a number of seeds such as 5 (1 to 5) or a list such as [1, 7]"),
+]
+
+
+class Run(Table):
+    """How long, how often, and what is recorded."""
+
+    duration: PositiveDuration = "30s"
+    warm_up: Duration = Field("0s", description="What is counted, is counted from here.")
+    seed: Seed | None = Field(None, description="One run with this seed (default 1).")
+    seeds: Seeds | None = Field(None, description="A run for each: a number n for 1 to n, or a list.")
+    sample: PositiveDuration | None = Field(None, description="Interval of the time series (default none).")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Run":
+        if self.seed is not None and self.seeds is not None:
+            raise ValueError("give either seed or seeds")
+        if isinstance(self.seeds, list) and len(set(self.seeds)) != len(self.seeds):
+            raise ValueError("seeds must differ from each other")
+        if units.duration(self.warm_up) >= units.duration(self.duration):
+            raise ValueError(f'warm_up "{self.warm_up}" must be shorter than duration "{self.duration}"')
+        return self
+
+    def seed_list(self) -> list[int]:
+        """The seeds to run, in order."""
+        if isinstance(self.seeds, list):
+            return self.seeds
+        if self.seeds is not None:
+            return list(range(1, self.seeds + 1))
+        return [1 if self.seed is None else self.seed]
+
+
+class Variant(Table):
+    """One scenario without a matrix."""
+
+    title: str = Field("", description="The question that the scenario answers.")
+    topology: TopologySection
+    stacks: dict[Name, Stack] = Field({}, description="Transport stacks by name; a preset needs no entry.")
+    routing: dict[Name, Routing] = Field({}, description="Routings by name; ospf needs no entry.")
+    traffic: list[Traffic] = Field(min_length=1)
+    impairments: list[Impairment] = []
+    events: list[Event] = []
+    run: Run = Run()
+    capture: list[LinkName] = Field([], description="Links whose packets are written to pcapng files.")
+
+    def all_stacks(self) -> dict[str, Stack]:
+        """The stacks that traffic uses or the scenario defines, with the presets named in traffic."""
+        named = [entry.stack for entry in self.traffic if entry.stack in PRESETS and entry.stack not in self.stacks]
+        return self.stacks | {name: preset_stack(name) for name in dict.fromkeys(named) if name}
+
+    def all_routings(self) -> dict[str, Routing]:
+        """The routings that the scenario defines, and the implicit ones that it uses."""
+        used = {self.routing_of(entry) for entry in self.traffic} | {routing.acks for routing in self.routing.values()}
+        return {name: value for name, value in IMPLICIT_ROUTINGS.items() if name in used} | self.routing
+
+    def stack_of(self, traffic: Traffic) -> str | None:
+        """The name of the stack of a traffic group; the only one defined if it names none, ``None`` if that is unclear."""
+        if traffic.stack is not None:
+            return traffic.stack
+        return next(iter(self.stacks)) if len(self.stacks) == 1 else None
+
+    def routing_of(self, traffic: Traffic) -> str | None:
+        """The name of the routing of a traffic group, as :meth:`stack_of`; ``ospf`` if none is defined."""
+        if traffic.routing is not None:
+            return traffic.routing
+        if not self.routing:
+            return "ospf"
+        return next(iter(self.routing)) if len(self.routing) == 1 else None

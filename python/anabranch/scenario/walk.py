@@ -1,0 +1,171 @@
+"""The document against the models: which keys exist nowhere, and where a list stands for a matrix.
+
+The rule of matrices: a list at a key that takes one value stands for as many variants of the scenario.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from anabranch.scenario.problems import MISSING, Path, Problem, format_path, suggest
+
+MOST_VARIANTS = 10_000
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A list where one value stands."""
+
+    path: Path
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One key of the matrix: its name, and the places that take the same value."""
+
+    name: str
+    paths: tuple[Path, ...]
+    values: tuple[Any, ...]
+
+
+def examine(document: object, model: type[BaseModel]) -> tuple[list[Problem], list[Sweep]]:
+    """The unknown keys and the matrix lists of a document."""
+    problems: list[Problem] = []
+    sweeps: list[Sweep] = []
+    for found in _examine(document, model, ()):
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            sweeps.append(found)
+    return problems, sweeps
+
+
+def dimensions(sweeps: list[Sweep]) -> list[Dimension]:
+    """The keys of the matrix: equal lists at the same key of several array entries vary together."""
+    groups: dict[tuple[Path, str], list[Sweep]] = {}
+    for sweep in sweeps:
+        key = tuple(part for part in sweep.path if not isinstance(part, int))
+        groups.setdefault((key, repr(sweep.values)), []).append(sweep)
+    paths = [tuple(sweep.path for sweep in group) for group in groups.values()]
+    names = _short_names([group[0] if len(group) == 1 else _common(group) for group in paths])
+    values = [group[0].values for group in groups.values()]
+    return [Dimension(*parts) for parts in zip(names, paths, values, strict=True)]
+
+
+def combinations(matrix: list[Dimension]) -> list[tuple[Any, ...]]:
+    """One value for each dimension, the last varying fastest; a single empty one without a matrix."""
+    return list(itertools.product(*(dimension.values for dimension in matrix)))
+
+
+def count(matrix: list[Dimension]) -> int:
+    """How many combinations there are."""
+    total = 1
+    for dimension in matrix:
+        total *= len(dimension.values)
+    return total
+
+
+def substitute(document: Any, values: Mapping[Path, Any], here: Path = ()) -> Any:
+    """A copy of the document with other values at some paths."""
+    if here in values:
+        return values[here]
+    if isinstance(document, Mapping):
+        return {key: substitute(value, values, (*here, key)) for key, value in document.items()}
+    if isinstance(document, list):
+        return [substitute(value, values, (*here, index)) for index, value in enumerate(document)]
+    return document
+
+
+def without(document: Any, paths: frozenset[Path], here: Path = ()) -> Any:
+    """A copy of the document without the keys at some paths; entries of lists stay, so that others keep their index."""
+    if isinstance(document, Mapping):
+        kept = {key: value for key, value in document.items() if (*here, key) not in paths}
+        return {key: without(value, paths, (*here, key)) for key, value in kept.items()}
+    if isinstance(document, list):
+        return [without(value, paths, (*here, index)) for index, value in enumerate(document)]
+    return document
+
+
+def _examine(value: Any, annotation: Any, path: Path) -> Iterator[Problem | Sweep]:
+    members = list(_members(annotation))
+    lists = [get_args(member) for member in members if get_origin(member) is list]
+    if isinstance(value, list):
+        if lists:
+            for index, item in enumerate(value):
+                yield from _examine(item, Union[tuple(item for args in lists for item in args)], (*path, index))
+        elif members and Any not in members:
+            if value:
+                yield Sweep(path, tuple(value))
+            else:
+                yield Problem(path, "a list here makes a matrix and needs at least one value", value)
+            for index, item in enumerate(value):
+                for found in _examine(item, annotation, (*path, index)):
+                    if isinstance(found, Problem):
+                        yield found
+                    else:
+                        yield Problem(found.path, "a matrix inside a matrix; use one list or the other", list(found.values))
+    elif isinstance(value, Mapping):
+        yield from _examine_table(value, members, path)
+
+
+def _examine_table(value: Mapping[str, Any], members: list[Any], path: Path) -> Iterator[Problem | Sweep]:
+    models = [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
+    models = [model for model in models if _selected(model, value)] or models
+    entries = [get_args(member)[1] for member in members if get_origin(member) is dict]
+    fields: dict[str, list[Any]] = {}
+    for model in models:
+        for name, field in model.model_fields.items():
+            fields.setdefault(field.alias or name, []).append(field.annotation)
+    for key, item in value.items():
+        if key in fields:
+            yield from _examine(item, Union[tuple(fields[key])], (*path, key))
+        elif entries:
+            yield from _examine(item, Union[tuple(entries)], (*path, key))
+        elif models:
+            yield Problem((*path, key), f"unknown key; {suggest(str(key), fields)}", MISSING)
+
+
+def _selected(model: type[BaseModel], value: Mapping[str, Any]) -> bool:
+    """Whether a table with a discriminating key (``name = "cubic"``) can be of this model."""
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        if field.is_required() and get_origin(field.annotation) is Literal and isinstance(value.get(key), str):
+            return value[key] in get_args(field.annotation)
+    return True
+
+
+def _members(annotation: Any) -> Iterator[Any]:
+    if get_origin(annotation) is Annotated:
+        yield from _members(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType):
+        for member in get_args(annotation):
+            yield from _members(member)
+    elif annotation is not NoneType:
+        yield annotation
+
+
+def _common(paths: tuple[Path, ...]) -> Path:
+    return tuple(part for part in paths[0] if not isinstance(part, int))
+
+
+def _short_names(paths: list[Path]) -> list[str]:
+    """The last key of each path, lengthened to the left where two would be alike."""
+    lengths = [1] * len(paths)
+    while True:
+        names = [_tail(path, length) for path, length in zip(paths, lengths, strict=True)]
+        alike = [i for i, name in enumerate(names) if names.count(name) > 1 and lengths[i] < len(paths[i])]
+        if not alike:
+            return names
+        for i in alike:
+            lengths[i] += 1
+
+
+def _tail(path: Path, length: int) -> str:
+    while isinstance(path[-length], int):  # an index says nothing without its array
+        length += 1
+    return format_path(path[-length:])

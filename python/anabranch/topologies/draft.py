@@ -1,0 +1,152 @@
+"""What every reader fills in: nodes by identity, and edges as a file has them.
+
+:meth:`Draft.topology` makes the topology. Here, and only here, identities become names, an undirected edge becomes
+two links, and parallel edges become one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from anabranch.topologies.attributes import link_attributes, plain_number
+from anabranch.topologies.errors import TopologyError
+from anabranch.topologies.model import Link, Node, Topology
+
+_SHOWN = 5
+_COORDINATE_NAMES = {
+    "latitude": ("latitude", "Latitude", "lat"),
+    "longitude": ("longitude", "Longitude", "lon"),
+    "x": ("x",),
+    "y": ("y",),
+}
+
+
+@dataclass
+class Draft:
+    """A topology while it is read."""
+
+    source: str
+    """Where it comes from, for errors: a file or a name."""
+    name: str
+    directed: bool
+    """Whether an edge is one link, or one each way."""
+    parallel: bool
+    """Whether the format can hold several edges between two nodes; where it cannot, a second one is an error."""
+    _names: dict[str, str] = field(default_factory=dict)
+    _places: dict[str, dict[str, float]] = field(default_factory=dict)
+    _links: list[Link] = field(default_factory=list)
+    _joined: set[tuple[str, str]] = field(default_factory=set)
+    _left_out: list[str] = field(default_factory=list)
+
+    def node(self, identity: object, name: object = None, place: Mapping[str, object] | None = None) -> None:
+        """A node: what edges call it, what people call it, and where it is."""
+        key = self._key(identity, "a node's id")
+        if key in self._names:
+            raise TopologyError(self.source, "node", key, "stands there twice; each node needs its own id")
+        text = str(name).strip() if isinstance(name, str | int | float) else ""
+        self._names[key] = text or key
+        self._places[key] = self._coordinates(place or {}, f"node {self._names[key]}")
+
+    def knows(self, identity: object) -> bool:
+        """Whether there is such a node."""
+        return self._key(identity, "a node's id") in self._names
+
+    def link(self, source: object, target: object, values: Mapping[str, object], element: str) -> None:
+        """An edge with its attributes under their names in files; ``element`` is its place in the file, for errors."""
+        ends = (self._key(source, f"{element}, source"), self._key(target, f"{element}, target"))
+        for end, side in zip(ends, ("source", "target"), strict=True):
+            if end not in self._names:
+                raise TopologyError(
+                    self.source, f"{element}, {side}", end, "there is no such node; name one that is listed"
+                )
+        element = f"{element} ({self._names[ends[0]]} -> {self._names[ends[1]]})"
+        if ends[0] == ends[1]:
+            raise TopologyError(self.source, element, None, "joins a node to itself; a link needs two different ends")
+        attributes = link_attributes(values, self.source, element)
+        ways = [ends] if self.directed else [ends, ends[::-1]]
+        if any(way in self._joined for way in ways):
+            if not self.parallel:
+                hint = "keep one of them" if self.directed else "keep one of them, or say that the links are directed"
+                raise TopologyError(self.source, element, None, f"joins nodes that a link joins already; {hint}")
+            self._left_out.append(element)
+            return
+        self._joined.update(ways)
+        self._links.extend(Link(*way, **attributes) for way in ways)  # type: ignore[arg-type]
+
+    def topology(self) -> Topology:
+        """The topology.
+
+        Raises:
+            TopologyError: as the model says, with this draft's source.
+        """
+        names, warnings = self._distinct_names()
+        if self._left_out:
+            listed = ", ".join(self._left_out[:_SHOWN]) + (", ..." if len(self._left_out) > _SHOWN else "")
+            warnings.append(f"{len(self._left_out)} parallel links left out, the first of each pair kept: {listed}")
+        nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
+        links = (
+            Link(
+                names[link.source],
+                names[link.target],
+                link.capacity_bps,
+                link.delay_s,
+                link.length_m,
+                link.loss,
+                link.cost,
+            )
+            for link in self._links
+        )
+        try:
+            return Topology(self.name, nodes, tuple(links), tuple(warnings))
+        except TopologyError as error:
+            raise TopologyError(self.source, error.element, error.value, error.expectation) from None
+
+    def _distinct_names(self) -> tuple[dict[str, str], list[str]]:
+        """Names of their own: nodes that share one get their id in brackets, whatever their order."""
+        counts = Counter(self._names.values())
+        shared = sorted(name for name, count in counts.items() if count > 1)
+        names = {key: f"{name} ({key})" if counts[name] > 1 else name for key, name in self._names.items()}
+        if not shared:
+            return names, []
+        listed = ", ".join(shared[:_SHOWN]) + (", ..." if len(shared) > _SHOWN else "")
+        return names, [f"{len(shared)} names are shared by several nodes, which carry their ids in brackets: {listed}"]
+
+    def _key(self, identity: object, element: str) -> str:
+        if isinstance(identity, bool) or not isinstance(identity, str | int):
+            raise TopologyError(self.source, element, identity, "must be a text or a whole number")
+        try:
+            key = str(identity).strip()
+        except ValueError:  # an integer of thousands of digits
+            key = ""
+        if not key:
+            raise TopologyError(self.source, element, identity, "must not be empty")
+        return key
+
+    def _coordinates(self, place: Mapping[str, object], element: str) -> dict[str, float]:
+        known = {}
+        for coordinate, names in _COORDINATE_NAMES.items():
+            for name in names:
+                value = place.get(name)
+                if value is None or value == "":
+                    continue
+                number = plain_number(value)
+                if number is None:
+                    raise TopologyError(self.source, f"{element}, {name}", value, "must be a number")
+                known[coordinate] = number
+                break
+        return known
+
+
+def draw_or_map(positions: Iterable[tuple[float, float]], geographical: bool | None = None) -> list[dict[str, float]]:
+    """Positions (x, y) as longitudes and latitudes if that is what they can be, else as a drawing's coordinates.
+
+    Formats that do not say which they mean are taken to mean degrees if every position can be one; positions that are
+    all the same say nothing.
+    """
+    points = list(positions)
+    if len(points) > 1 and len(set(points)) == 1:
+        return [{} for _ in points]
+    if geographical is None:
+        geographical = all(abs(x) <= 180 and abs(y) <= 90 for x, y in points)
+    names = ("longitude", "latitude") if geographical else ("x", "y")
+    return [dict(zip(names, point, strict=True)) for point in points]

@@ -1,0 +1,73 @@
+"""One module for each file format, with a function ``read(data, source, name, directed)`` that returns a draft.
+
+``data`` is the whole file, ``source`` what errors call it, ``name`` the topology's name if the file has none, and
+``directed`` what the caller says of the edges (``None``: nothing). A format is registered by a line in
+:data:`FORMATS`.
+"""
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple
+
+from anabranch.topologies.draft import Draft
+from anabranch.topologies.errors import TopologyError
+
+Reader = Callable[[bytes, str, str, bool | None], Draft]
+
+
+class Format(NamedTuple):
+    """How a format is recognised."""
+
+    title: str
+    suffixes: tuple[str, ...]
+    content: re.Pattern[bytes]
+    """What the first kilobyte of such a file matches."""
+
+
+FORMATS = {
+    "graphml": Format("GraphML", (".graphml",), re.compile(rb"<(\w+:)?graphml\b")),
+    "sndlib": Format("SNDlib XML", (".sndlib",), re.compile(rb"<(\w+:)?network\b")),
+    "gml": Format("GML", (".gml",), re.compile(rb"(^|\n)\s*graph\s*\[")),
+    "node_link": Format("TopoHub JSON", (".json",), re.compile(rb"\s*\{")),
+    "repetita": Format("REPETITA", (".graph",), re.compile(rb"\s*NODES\b")),
+    "csv_table": Format(
+        "CSV", (".csv",), re.compile(rb"[^\n]*\bsource\b[^\n]*\btarget\b|[^\n]*\btarget\b[^\n]*\bsource\b")
+    ),
+}
+"""Module of this package, and how its files are recognised."""
+
+
+def reader(data: bytes, suffix: str, source: str) -> Reader:
+    """The reader for a file: by its suffix, else by its content.
+
+    Raises:
+        TopologyError: neither tells.
+    """
+    head = data[:1024].removeprefix(b"\xef\xbb\xbf")
+    by_suffix = [name for name, known in FORMATS.items() if suffix.lower() in known.suffixes]
+    by_content = [name for name, known in FORMATS.items() if known.content.search(head)]
+    for name in by_suffix + by_content:
+        found: Reader = import_module(f"{__name__}.{name}").read
+        return found
+    known = ", ".join(f"{known.title} ({', '.join(known.suffixes)})" for known in FORMATS.values())
+    raise TopologyError(source, "content", bytes(head[:20]), f"is of no known format; known are {known}")
+
+
+def agreed(own: bool, directed: bool | None, source: str) -> bool:
+    """Whether edges are directed in a file that says so itself; the caller may not say otherwise."""
+    if directed is not None and directed != own:
+        says = "directed" if own else "undirected"
+        raise TopologyError(
+            source, "directed", directed, f"the file itself says that its edges are {says}; change it there"
+        )
+    return own
+
+
+def text(data: bytes, source: str) -> str:
+    """The file as text, with or without a byte order mark."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        found = bytes(data[error.start : error.start + 1])
+        raise TopologyError(source, f"byte {error.start}", found, "is not UTF-8; save the file as UTF-8 text") from None

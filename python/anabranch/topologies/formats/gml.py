@@ -1,0 +1,35 @@
+"""GML, read by networkx. Of the Internet Topology Zoo's attributes ``LinkSpeedRaw`` (bit/s) is the capacity."""
+
+from anabranch.topologies.draft import Draft
+from anabranch.topologies.errors import TopologyError
+from anabranch.topologies.formats import agreed, text
+
+
+def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
+    """Read the file; node names are ``label`` or ``name``, else the ids."""
+    import networkx
+
+    # GML is ASCII with character references; files in UTF-8 are common all the same.
+    ascii_text = text(data, source).encode("ascii", "xmlcharrefreplace").decode("ascii")
+    try:
+        graph = networkx.parse_gml(ascii_text, label="id")
+    except Exception as error:  # what networkx raises on a broken file is of every kind, RecursionError among them
+        reason = " ".join(str(error).split()) or type(error).__name__
+        remedy = "see the syntax there"
+        if reason.startswith("edge") and "duplicated" in reason:
+            remedy = 'keep one of them, or write "multigraph 1" into the graph and the first is taken'
+        raise TopologyError(source, "GML", None, f"cannot be read ({reason[:200]}); {remedy}") from None
+    title = graph.graph.get("name")
+    draft = Draft(
+        source,
+        title.strip() if isinstance(title, str) and title.strip() else name,
+        agreed(graph.is_directed(), directed, source),
+        parallel=graph.is_multigraph(),
+    )
+    for identity, values in graph.nodes(data=True):
+        draft.node(identity, values.get("label", values.get("name")), values)
+    for number, (start, end, values) in enumerate(graph.edges(data=True), 1):
+        if "capacity" not in values and "LinkSpeedRaw" in values:
+            values = {**values, "capacity": values["LinkSpeedRaw"]}
+        draft.link(start, end, values, f"edge {number}")
+    return draft

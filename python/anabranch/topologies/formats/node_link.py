@@ -1,0 +1,110 @@
+"""Node-link JSON as TopoHub and networkx write it.
+
+Nodes have ``id``, ``name`` and ``pos``, edges ``source`` and ``target``. ``pos`` is [longitude, latitude] or a place
+on a drawing; TopoHub's ``dist`` is the length in kilometres.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.topologies.attributes import plain_number
+from anabranch.topologies.draft import Draft, draw_or_map
+from anabranch.topologies.errors import TopologyError
+from anabranch.topologies.formats import agreed, text
+
+
+def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
+    """Read the file; node names are ``name``, else the ids."""
+
+    def refuse(constant: str) -> None:
+        raise TopologyError(source, "a number", constant, "must be finite")
+
+    try:
+        document = json.loads(text(data, source), parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise TopologyError(
+            source, f"line {error.lineno}, column {error.colno}", None, f"is not JSON ({error.msg})"
+        ) from None
+    except RecursionError:
+        raise TopologyError(source, "JSON", None, "is nested too deep; a topology is a few levels") from None
+    except TopologyError:
+        raise
+    except ValueError as error:  # an integer of more digits than Python converts
+        raise TopologyError(source, "JSON", None, f"cannot be read ({error})") from None
+    return from_document(document, source, name, directed)
+
+
+def from_document(
+    document: object, source: str, name: str, directed: bool | None = None, geographical: bool | None = None
+) -> Draft:
+    """The draft of a parsed document; ``geographical`` says what ``pos`` is, if it is known."""
+    top = _mapping(document, source, "document")
+    nodes = _list(top, ("nodes",), source)
+    edges = _list(top, ("edges", "links"), source)
+    own = _flag(top, "directed", source)
+    title = _mapping(top.get("graph", {}), source, "graph").get("name")
+    draft = Draft(
+        source,
+        title.strip() if isinstance(title, str) and title.strip() else name,
+        agreed(own, directed, source),
+        parallel=_flag(top, "multigraph", source),
+    )
+    rows = [_mapping(node, source, f"nodes[{number}]") for number, node in enumerate(nodes)]
+    positions = {
+        number: _position(row, source, number) for number, row in enumerate(rows) if row.get("pos") is not None
+    }
+    places = dict(zip(positions, draw_or_map(positions.values(), geographical), strict=True))
+    for number, row in enumerate(rows):
+        if "id" not in row:
+            raise TopologyError(source, f"nodes[{number}]", None, "has no id; it needs one")
+        draft.node(row["id"], row.get("name"), {**row, **places.get(number, {})})
+    for number, edge in enumerate(edges):
+        element = f"edges[{number}]"
+        row = _mapping(edge, source, element)
+        for side in ("source", "target"):
+            if side not in row:
+                raise TopologyError(source, element, None, f"has no {side}; it needs one")
+        draft.link(row["source"], row["target"], _with_length(row, source, element), element)
+    return draft
+
+
+def _with_length(row: Mapping[str, Any], source: str, element: str) -> Mapping[str, Any]:
+    if row.get("dist") is None or row.get("length") is not None:
+        return row
+    kilometres = plain_number(row["dist"])
+    if kilometres is None:
+        raise TopologyError(source, f"{element}, dist", row["dist"], "must be a number of kilometres")
+    return {**row, "length": round(kilometres * 1000, 3)}  # whole millimetres: no noise of binary fractions
+
+
+def _position(row: Mapping[str, Any], source: str, number: int) -> tuple[float, float]:
+    position = row["pos"]
+    if isinstance(position, list) and len(position) == 2:
+        x, y = (plain_number(value) for value in position)
+        if x is not None and y is not None:
+            return x, y
+    raise TopologyError(source, f"nodes[{number}], pos", position, "must be two numbers, such as [longitude, latitude]")
+
+
+def _mapping(value: object, source: str, element: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise TopologyError(source, element, value, "must be an object in braces")
+    return value
+
+
+def _list(top: Mapping[str, Any], keys: tuple[str, ...], source: str) -> list[Any]:
+    for key in keys:
+        if key in top:
+            if not isinstance(top[key], list):
+                raise TopologyError(source, key, top[key], "must be a list in square brackets")
+            found: list[Any] = top[key]
+            return found
+    raise TopologyError(source, keys[0], None, "is missing; a topology is an object with nodes and edges")
+
+
+def _flag(top: Mapping[str, Any], key: str, source: str) -> bool:
+    value = top.get(key, False)
+    if not isinstance(value, bool):
+        raise TopologyError(source, key, value, "must be true or false")
+    return value

@@ -1,0 +1,65 @@
+"""SNDlib's XML network files (https://sndlib.put.poznan.pl).
+
+Coordinates x, y are longitude and latitude if the file says so, or a drawing's. A link's capacity is the pre-
+installed one, or that of its largest module; SNDlib leaves the unit open, and Mbit/s is what its instances use. Its
+cost is the routing cost, or the set-up cost. Whether links are directed stands in another file (the model), so the
+caller says it.
+"""
+
+import re
+from xml.etree.ElementTree import Element
+
+from anabranch.topologies.attributes import ATTRIBUTES, plain_number
+from anabranch.topologies.draft import Draft
+from anabranch.topologies.errors import TopologyError
+from anabranch.topologies.formats.xml import content, root
+
+_UNIT_BPS = 10**6
+_GEOGRAPHICAL = re.compile("geographical", re.IGNORECASE)
+
+
+def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
+    """Read the file; node names are the ids."""
+    top = root(data, source)
+    nodes, links = top.find("networkStructure/nodes"), top.find("networkStructure/links")
+    if top.tag != "network" or nodes is None or links is None:
+        raise TopologyError(
+            source, f"<{top.tag}>", None, "must be a <network> with a <networkStructure> of <nodes> and <links>"
+        )
+    axes = (
+        ("longitude", "latitude")
+        if _GEOGRAPHICAL.fullmatch(nodes.get("coordinatesType", "geographical"))
+        else ("x", "y")
+    )
+    draft = Draft(source, name, bool(directed), parallel=True)
+    for node in nodes.iter("node"):
+        place = {axis: content(node.find(f"coordinates/{letter}")) for axis, letter in zip(axes, "xy", strict=True)}
+        draft.node(node.get("id", ""), None, place)
+    for number, link in enumerate(links.iter("link"), 1):
+        element = f"<link> {link.get('id', number)}"
+        ends = [content(link.find(side)) for side in ("source", "target")]
+        draft.link(ends[0] or "", ends[1] or "", _attributes(link, element, source), element)
+    return draft
+
+
+def _attributes(link: Element, element: str, source: str) -> dict[str, object]:
+    values: dict[str, object] = {name: content(link.find(name)) for name in ATTRIBUTES}
+    modules = [_amount(capacity, element, source) for capacity in link.findall("additionalModules/addModule/capacity")]
+    installed = _amount(link.find("preInstalledModule/capacity"), element, source)
+    capacity = installed or max(modules, default=0)
+    if values["capacity"] is None and capacity:
+        values["capacity"] = capacity * _UNIT_BPS
+    if values["cost"] is None:
+        routing, setup = (_amount(link.find(kind), element, source) for kind in ("routingCost", "setupCost"))
+        values["cost"] = routing or setup or None
+    return values
+
+
+def _amount(found: Element | None, element: str, source: str) -> float:
+    """A number of SNDlib's, 0 (which there means none) if it is absent."""
+    value = content(found)
+    number = 0.0 if value is None else plain_number(value)
+    if number is None or not 0 <= number < float("inf"):
+        tag = "" if found is None else found.tag
+        raise TopologyError(source, f"{element}, <{tag}>", value, "must be a number of at least 0")
+    return number

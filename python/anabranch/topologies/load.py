@@ -1,0 +1,80 @@
+"""Find a topology: a built-in by name, a TopoHub name, or a file."""
+
+import os
+import stat
+from difflib import get_close_matches
+from pathlib import Path
+
+from anabranch.topologies import topohub_names
+from anabranch.topologies.builtin import BUILTINS
+from anabranch.topologies.errors import TopologyError
+from anabranch.topologies.formats import reader
+from anabranch.topologies.model import Topology, is_name
+
+LARGEST_FILE = 64 * 2**20
+"""Bytes; fifty times the largest topology that TopoHub has."""
+
+
+def load(source: str | Path, directed: bool | None = None) -> Topology:
+    """The topology of that name or in that file; a :class:`~pathlib.Path` is always a file.
+
+    ``directed`` says whether edges are directed in a file that does not say it itself (CSV, SNDlib); without it they
+    are not, and each is a link both ways. Of parallel edges between two nodes the first is kept, and a warning tells.
+
+    Raises:
+        TopologyError: there is no such topology, or it cannot be used; names the file, the place, the value, and what
+            would be right.
+    """
+    if isinstance(source, str):
+        if source in BUILTINS:
+            return BUILTINS[source]()
+        if source in topohub_names.names():
+            return topohub_names.load(source)
+    return _from_file(source, directed)
+
+
+def names() -> list[str]:
+    """Every name that :func:`load` knows: the built-ins, then TopoHub's."""
+    return [*BUILTINS, *topohub_names.names()]
+
+
+def suggest(name: str) -> list[str]:
+    """Up to three known names that may have been meant, the likeliest first; case and a missing group do not matter."""
+    meant: dict[str, list[str]] = {}
+    for full in names():
+        for spelling in dict.fromkeys((full.lower(), full.rpartition("/")[2].lower())):
+            meant.setdefault(spelling, []).append(full)
+    close = get_close_matches(name.strip().lower(), meant, 5, 0.7)
+    return list(dict.fromkeys(full for spelling in close for full in meant[spelling]))[:3]
+
+
+def _from_file(path: str | Path, directed: bool | None) -> Topology:
+    shown = os.fspath(path)
+    data = _content(Path(path), shown)
+    if not data.strip():
+        raise TopologyError(shown, "content", None, "is empty; write nodes and links into it")
+    stem = " ".join("".join(letter if letter.isprintable() else " " for letter in Path(path).stem).split())
+    name = stem if is_name(stem) else "topology"
+    return reader(data, Path(path).suffix, shown)(data, shown, name, directed).topology()
+
+
+def _content(path: Path, shown: str) -> bytes:
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        if isinstance(error, PermissionError):
+            raise TopologyError(shown, "file", None, "may not be read; check its permissions") from None
+        close = suggest(shown)
+        hint = f"did you mean {' or '.join(close)}?" if close else "`anabranch topology list` shows the names"
+        raise TopologyError(shown, "topology", None, f"is no file, no built-in and no TopoHub name; {hint}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise TopologyError(shown, "file", None, "is a directory or a device; name a file")
+    if status.st_size > LARGEST_FILE:
+        limit = LARGEST_FILE // 2**20
+        raise TopologyError(
+            shown, "size, bytes", status.st_size, f"is too large for a topology; at most {limit} MiB are read"
+        )
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TopologyError(shown, "file", None, f"cannot be read ({error.strerror})") from None

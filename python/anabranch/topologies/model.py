@@ -1,0 +1,223 @@
+"""A topology: named nodes, and directed links with what is known of them.
+
+Units are SI and stand in the names; what a source does not say is ``None``, and the scenario decides what stands for
+it.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple
+
+from anabranch.topologies.errors import TopologyError
+
+EARTH_RADIUS_M = 6_371_008.8
+"""Mean radius of the Earth (IUGG: (2 a + b) / 3 of the GRS80 ellipsoid)."""
+
+_SHOWN = 5
+
+
+class Range(NamedTuple):
+    """What a number may be: between two bounds, and how to say so."""
+
+    low: float
+    low_allowed: bool
+    high: float
+    high_allowed: bool
+    expectation: str
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies in the range; NaN does not."""
+        above = value >= self.low if self.low_allowed else value > self.low
+        below = value <= self.high if self.high_allowed else value < self.high
+        return above and below
+
+
+RANGES = {
+    "capacity_bps": Range(1, True, 1e15, True, 'must be at least 1 bit/s and at most 1000 Tbit/s, such as "10Mbps"'),
+    # The packet engine counts picoseconds in 56 bits.
+    "delay_s": Range(0, False, (2**56 - 1) / 1e12, True, 'must be more than 0 and at most 20 hours, such as "5ms"'),
+    # Two nodes in one town have a link of length 0.
+    "length_m": Range(0, True, 1e12, True, 'must be at least 0 and at most 1e9 km, such as "1000km"'),
+    "loss": Range(0, True, 1, False, "must be a ratio from 0 to less than 1, such as 0.001"),
+    "cost": Range(0, False, 1e15, True, "must be more than 0 and at most 1e15, such as 10"),
+}
+"""The range of each attribute of a link."""
+
+_COORDINATES = {
+    "latitude": Range(-90, True, 90, True, "must be degrees north, from -90 to 90"),
+    "longitude": Range(-180, True, 180, True, "must be degrees east, from -180 to 180"),
+    "x": Range(-1e12, True, 1e12, True, "must be a finite number"),
+    "y": Range(-1e12, True, 1e12, True, "must be a finite number"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node, on the Earth (degrees), or on a drawing (``x`` to the right, ``y`` upwards), or nowhere."""
+
+    name: str
+    latitude: float | None = None
+    longitude: float | None = None
+    x: float | None = None
+    y: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed link."""
+
+    source: str
+    target: str
+    capacity_bps: int | None = None
+    delay_s: float | None = None
+    length_m: float | None = None
+    loss: float | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Nodes and directed links, checked.
+
+    All nodes are connected, no link joins a node to itself, and two nodes have at most one link each way. A link
+    without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings`` says
+    what a loader left out or changed; it does not count when topologies are compared.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        """Check, and fill in the lengths.
+
+        Raises:
+            TopologyError: names the element, its value and what would be right.
+        """
+        self._check_nodes()
+        self._check_links()
+        self._check_connected()
+        places = {node.name: node for node in self.nodes}
+        object.__setattr__(
+            self, "links", tuple(_with_length(link, places[link.source], places[link.target]) for link in self.links)
+        )
+
+    def _check_nodes(self) -> None:
+        if not self.nodes:
+            raise TopologyError(self.name, "nodes", None, "there are none; a topology needs at least two, and a link")
+        for node in self.nodes:
+            element = f"node {node.name}"
+            if not isinstance(node.name, str) or not is_name(node.name):
+                raise TopologyError(
+                    self.name, "a node's name", node.name, "must be printable text without blanks at its ends"
+                )
+            _check_numbers(self.name, element, node, _COORDINATES)
+            for one, other in (("latitude", "longitude"), ("x", "y")):
+                if (getattr(node, one) is None) != (getattr(node, other) is None):
+                    known, missing = (one, other) if getattr(node, other) is None else (other, one)
+                    raise TopologyError(
+                        self.name, f"{element}, {known}", getattr(node, known), f"needs a {missing} beside it"
+                    )
+        for name, count in Counter(node.name for node in self.nodes).items():
+            if count > 1:
+                raise TopologyError(
+                    self.name, "node", name, f"stands there {count} times; each node needs its own name"
+                )
+
+    def _check_links(self) -> None:
+        if not self.links:
+            raise TopologyError(self.name, "links", None, "there are none; a topology needs at least one")
+        known = {node.name for node in self.nodes}
+        seen: set[tuple[str, str]] = set()
+        for link in self.links:
+            element = f"link {link.source} -> {link.target}"
+            for end in (link.source, link.target):
+                if end not in known:
+                    raise TopologyError(self.name, element, None, f"there is no node {end!r}; links join nodes by name")
+            if link.source == link.target:
+                raise TopologyError(self.name, element, None, "joins a node to itself; a link needs two different ends")
+            if (link.source, link.target) in seen:
+                raise TopologyError(
+                    self.name, element, None, "stands there twice; keep one, or put a node into each parallel path"
+                )
+            seen.add((link.source, link.target))
+            _check_numbers(self.name, element, link, RANGES)
+            if link.capacity_bps is not None and not isinstance(link.capacity_bps, int):
+                raise TopologyError(self.name, f"{element}, capacity_bps", link.capacity_bps, "must be whole bit/s")
+
+    def _check_connected(self) -> None:
+        parts = components((node.name for node in self.nodes), ((link.source, link.target) for link in self.links))
+        if len(parts) > 1:
+            listed = "; ".join(f"{_some(part)} ({len(part)})" for part in parts[:_SHOWN])
+            more = "" if len(parts) <= _SHOWN else f"; and {len(parts) - _SHOWN} more"
+            raise TopologyError(
+                self.name,
+                "links",
+                None,
+                f"leave {len(parts)} parts unconnected: {listed}{more}; join them or keep one part",
+            )
+
+
+def great_circle_m(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
+    """Distance in metres between two points in degrees on the sphere of the Earth's mean radius (haversine formula)."""
+    phi, other_phi = math.radians(latitude), math.radians(other_latitude)
+    half_chord_squared = (
+        math.sin((other_phi - phi) / 2) ** 2
+        + math.cos(phi) * math.cos(other_phi) * math.sin(math.radians(other_longitude - longitude) / 2) ** 2
+    )
+    return 2 * EARTH_RADIUS_M * math.asin(math.sqrt(min(1.0, half_chord_squared)))
+
+
+def components(names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """The sets of nodes that links join in either direction, the largest first."""
+    neighbours: dict[str, list[str]] = {name: [] for name in names}
+    for source, target in pairs:
+        neighbours[source].append(target)
+        neighbours[target].append(source)
+    parts = []
+    seen: set[str] = set()
+    for start in neighbours:
+        if start in seen:
+            continue
+        seen.add(start)
+        part = [start]
+        for name in part:  # grows while it is walked
+            fresh = [other for other in dict.fromkeys(neighbours[name]) if other not in seen]
+            seen.update(fresh)
+            part.extend(fresh)
+        parts.append(part)
+    return sorted(parts, key=len, reverse=True)
+
+
+def is_name(text: str) -> bool:
+    """Whether every format can hold the text as a name: printable, not empty, no blanks at its ends."""
+    return bool(text) and text.isprintable() and text == text.strip()
+
+
+def _with_length(link: Link, source: Node, target: Node) -> Link:
+    one, other = _on_earth(source), _on_earth(target)
+    if link.length_m is not None or one is None or other is None:
+        return link
+    return replace(link, length_m=great_circle_m(*one, *other))
+
+
+def _on_earth(node: Node) -> tuple[float, float] | None:
+    return None if node.latitude is None or node.longitude is None else (node.latitude, node.longitude)
+
+
+def _check_numbers(source: str, element: str, holder: Node | Link, ranges: dict[str, Range]) -> None:
+    for item in fields(holder):
+        if item.name not in ranges:
+            continue
+        value = getattr(holder, item.name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not ranges[item.name].holds(value):
+            raise TopologyError(source, f"{element}, {item.name}", value, ranges[item.name].expectation)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

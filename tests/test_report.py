@@ -1,0 +1,567 @@
+"""The report: what it says, that it loads nothing from elsewhere, and that a browser draws it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+import pytest
+from anabranch import report
+from anabranch.report import chart, layout, run_directory, series, statistics
+from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
+
+MEGABYTE = 1_000_000
+HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteError('pwned')>&amp;\"'{{7*7}}"
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask for, and that every element is closed by its own end tag."""
+
+    VOID = frozenset({"meta", "link", "br", "img", "input", "hr"})
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text: list[str] = []
+        self.scripts: dict[str, str] = {}
+        self.script = ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attributes]
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.script = dict(attributes).get("id") or "" if tag == "script" else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] == ["script"]:
+            self.scripts[self.script] = self.scripts.get(self.script, "") + data
+        elif self.open[-1:] != ["style"]:
+            self.text.append(data)
+
+    @property
+    def seen(self) -> str:
+        """The text that a reader sees."""
+        return re.sub(r"\s+", " ", " ".join(self.text))
+
+    def specification(self, name: str) -> dict:
+        return json.loads(self.scripts[f"data-{name}"])["specification"]
+
+    @property
+    def charts(self) -> set[str]:
+        return {value for _, name, value in self.attributes if name == "data-chart"}
+
+
+@pytest.fixture(scope="session")
+def abilene(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run_directory(tmp_path_factory.mktemp("runs") / "abilene")
+
+
+@pytest.fixture(scope="session")
+def abilene_report(abilene: Path) -> Path:
+    return report.write([abilene], abilene / "report.html")
+
+
+@pytest.fixture(scope="session")
+def abilene_page(abilene_report: Path) -> Page:
+    return Page(abilene_report.read_text(encoding="utf-8"))
+
+
+def write(directory: Path, **options: object) -> tuple[Path, Page]:
+    path = report.write([write_run_directory(directory / "run", **options)], directory / "report.html")  # type: ignore[arg-type]
+    return path, Page(path.read_text(encoding="utf-8"))
+
+
+def test_nothing_heavy_is_imported_with_the_package() -> None:
+    code = (
+        "import sys, anabranch.report; print({'polars', 'altair', 'jinja2', 'vl_convert', 'networkx'} & {*sys.modules})"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "set()"
+
+
+class TestStatistics:
+    # Two-sided 95 %: the printed table of any textbook (e.g. NIST/SEMATECH e-Handbook, 1.3.6.7.2).
+    @pytest.mark.parametrize(
+        ("degrees", "t"),
+        [
+            (1, 12.706),
+            (2, 4.303),
+            (3, 3.182),
+            (4, 2.776),
+            (5, 2.571),
+            (9, 2.262),
+            (10, 2.228),
+            (30, 2.042),
+            (100, 1.984),
+        ],
+    )
+    def test_student_t_is_the_tabulated_one(self, degrees: int, t: float) -> None:
+        assert statistics.student_t(degrees) == pytest.approx(t, abs=5e-4)
+
+    def test_student_t_at_another_level(self) -> None:
+        assert statistics.student_t(4, 0.99) == pytest.approx(4.604, abs=5e-4)
+        assert statistics.student_t(7, 0.9) == pytest.approx(1.895, abs=5e-4)
+
+    def test_half_width_of_a_worked_sample(self) -> None:
+        # Mean 3, variance 2.5, standard error sqrt(2.5 / 5), t(4) = 2.776.
+        assert statistics.half_width([1, 2, 3, 4, 5]) == pytest.approx(2.776445 * math.sqrt(0.5), rel=1e-6)
+
+    def test_one_value_has_no_interval(self) -> None:
+        assert statistics.half_width([3.0]) is None
+
+    @pytest.mark.parametrize(
+        ("goodput", "index"), [([5.0, 5.0, 5.0], 1.0), ([6.0, 0.0, 0.0], 1 / 3), ([1.0, 3.0], 0.8), ([4.0], None)]
+    )
+    def test_jain_index(self, goodput: list[float], index: float | None) -> None:
+        found = pl.DataFrame({"x": goodput}).select(statistics.jain_index(pl.col("x"))).item()
+        assert found == (None if index is None else pytest.approx(index))
+
+    def test_cumulative_distribution_keeps_every_value_while_there_is_room(self) -> None:
+        found = statistics.cumulative_distribution(pl.Series([3.0, 1.0, None, 2.0, 2.0]))
+        assert found.rows() == [(1.0, 0.25), (2.0, 0.5), (2.0, 0.75), (3.0, 1.0)]
+
+    def test_cumulative_distribution_of_many_values_stays_on_the_curve(self) -> None:
+        found = statistics.cumulative_distribution(pl.Series(range(1, 100_001), dtype=pl.Float64), points=100)
+        assert found.height == 100
+        assert (found["value"] / 100_000 - found["share"]).abs().max() < 1e-12
+
+    def test_a_flow_counts_with_its_share_of_the_measured_time(self, tmp_path: Path) -> None:
+        directory = write_run_directory(
+            tmp_path / "run", stacks=["cubic"], routings=["ospf"], seeds=1, flows=2, sample_s=None
+        )
+        # Measured from 5 s to 30 s. The first flow had 8 Mbit/s from 10 s to 20 s, the second 2 Mbit/s throughout.
+        flows = pl.read_parquet(directory / "flows.parquet").with_columns(
+            pl.Series("goodput_bps", [8e6, 2e6]), pl.Series("start_s", [10.0, 0.0]), pl.Series("end_s", [20.0, None])
+        )
+        flows.write_parquet(directory / "flows.parquet")
+        found = statistics.summary(run_directory.read([directory]).flows, ["variant"])
+        assert found["goodput_bps"].item() == pytest.approx(8e6 * 10 / 25 + 2e6)
+        assert found["flow_goodput_bps"].item() == pytest.approx(5e6)
+        assert found["goodput_interval_bps"].item() is None
+
+
+class TestSeries:
+    def test_few_flows_keep_the_mean_and_the_extremes_of_the_runs(self) -> None:
+        flows = pl.DataFrame({"run": [0, 1], "flow": [0, 0], "stack": ["a", "a"], "src": "x", "dst": "y", "variant": 0})
+        samples = pl.DataFrame(
+            {
+                "run": [0, 0, 1, 1],
+                "variant": 0,
+                "flow": 0,
+                "time_s": [1.0, 2.0, 1.0, 2.0],
+                "cwnd_segments": [1.0, 2.0, 3.0, 6.0],
+            }
+        )
+        found = series.flow_series(samples.lazy(), flows, ["cwnd_segments"])
+        assert found.select("time_s", "value", "low", "high").rows() == [(1.0, 2.0, 1.0, 3.0), (2.0, 4.0, 2.0, 6.0)]
+
+    def test_long_series_are_thinned_without_moving_their_mean(self) -> None:
+        count = 100_000
+        flows = pl.DataFrame({"run": [0], "flow": [0], "stack": ["a"], "src": "x", "dst": "y", "variant": 0})
+        samples = pl.DataFrame({"time_s": [step / 100 for step in range(1, count + 1)]}).with_columns(
+            run=0, variant=0, flow=0, cwnd_segments=pl.col("time_s") * 2
+        )
+        found = series.flow_series(samples.lazy(), flows, ["cwnd_segments"])
+        assert 100 <= found.height <= 300
+        assert (found["value"] - 2 * found["time_s"]).abs().max() < 1e-6
+        assert found["value"].mean() == pytest.approx(samples["cwnd_segments"].mean(), rel=0.01)
+
+
+class TestLayout:
+    def test_a_degree_of_longitude_is_as_wide_as_its_latitude_makes_it(self) -> None:
+        # At 60 degrees north, a degree of longitude is half a degree of latitude.
+        nodes = [
+            {"name": name, "latitude": latitude, "longitude": longitude}
+            for name, latitude, longitude in [("a", 59, 10), ("b", 61, 10), ("c", 60, 12)]
+        ]
+        places = layout.node_positions(nodes, [])
+        assert places["c"][0] - places["a"][0] == pytest.approx(0.5, rel=1e-3)
+        assert places["b"][1] - places["a"][1] == pytest.approx(1)
+
+    def test_the_map_is_cut_where_the_widest_gap_is(self) -> None:
+        nodes = [
+            {"name": name, "latitude": latitude, "longitude": longitude}
+            for name, latitude, longitude in [("Tokyo", 1, 140), ("Honolulu", 0, -158), ("Seattle", -1, -122)]
+        ]
+        places = layout.node_positions(nodes, [])
+        assert places["Tokyo"][0] < places["Honolulu"][0] < places["Seattle"][0]
+
+    @pytest.mark.parametrize("count", [1, 5, 600])
+    def test_nodes_without_a_place_get_one_of_their_own(self, count: int) -> None:
+        nodes = [{"name": str(n), "latitude": None, "longitude": None, "x": None, "y": None} for n in range(count)]
+        links = [{"src": str(n), "dst": str((n + 1) % count)} for n in range(count)]
+        places = layout.node_positions(nodes, links)
+        assert len({(round(x, 6), round(y, 6)) for x, y in places.values()}) == count
+        assert all(0 <= value <= 1 for place in places.values() for value in place)
+
+
+class TestPage:
+    def test_it_loads_nothing_from_anywhere(self, abilene_page: Page, abilene_report: Path) -> None:
+        loading = {"src", "href", "srcset", "data", "poster", "action", "xlink:href", "background", "formaction"}
+        found = [(tag, name, value) for tag, name, value in abilene_page.attributes if name in loading]
+        assert [entry for entry in found if not entry[2].startswith("#")] == []
+        style = re.search(r"<style>(.*?)</style>", abilene_report.read_text(encoding="utf-8"), re.DOTALL)
+        assert style
+        assert "url(" not in style[1]
+        assert "@import" not in style[1]
+        policy = next(value for tag, name, value in abilene_page.attributes if value.startswith("default-src"))
+        assert "default-src 'none'" in policy
+        assert "http" not in policy
+
+    def test_it_says_what_was_run(self, abilene_page: Page, abilene: Path) -> None:
+        seen = abilene_page.seen
+        manifest = json.loads((abilene / "manifest.json").read_text())
+        for text in ("What packet spraying does to TCP", "packet", "0.1.0", "30 s", "5s", "1–5"):
+            assert text in seen
+        assert "anabranch run scenarios/abilene.toml --seeds 1..5" in seen
+        assert manifest["scenario_hash"] in seen
+        assert all(run["result_hash"] in seen for run in manifest["runs"])
+        assert 'duration = "30s"' in seen
+
+    def test_every_variant_and_its_numbers_are_there(self, abilene_page: Page, abilene: Path) -> None:
+        manifest = json.loads((abilene / "manifest.json").read_text())
+        runs = pl.DataFrame(
+            [{"run": run["run"], **run["variant"]} for run in manifest["runs"]], schema_overrides={"run": pl.UInt32}
+        )
+        flows = pl.read_parquet(abilene / "flows.parquet").select("run", "goodput_bps").join(runs, on="run")
+        rows = abilene_page.specification("goodput")["datasets"]
+        (bars,) = rows.values()
+        assert len(bars) == len(STACKS) * len(ROUTINGS)
+        for stack, routing in product(STACKS, ROUTINGS):
+            goodput = flows.filter(stack=stack, routing=routing)["goodput_bps"] / 1e6
+            (bar,) = [bar for bar in bars if bar["stack"] == stack and bar["x"] == routing]
+            assert bar["mean"] == pytest.approx(goodput.mean(), rel=1e-4)
+            assert bar["half"] == pytest.approx(2.7764 * goodput.std() / math.sqrt(5), rel=1e-3)
+            assert f"{stack} {routing} 5 1 {chart.three_digits(goodput.mean())} " in abilene_page.seen
+
+    def test_the_best_comes_first(self, abilene_page: Page) -> None:
+        assert re.search(r"mprc · spray [a-z ]+ carries the most, 1\d\.\d ± \d\.\d Mbit/s", abilene_page.seen)
+        assert re.search(r"bbr · spray at random the least, 1\.\d\d ± \d\.\d\d Mbit/s", abilene_page.seen)
+
+    def test_a_stack_has_the_same_colour_in_every_chart(self, abilene_page: Page) -> None:
+        scales = set()
+        for name in abilene_page.charts - {"map-0", "time-queue"}:
+            text = abilene_page.scripts[f"data-{name}"]
+            scales |= set(re.findall(r'"scale": (\{"domain": \["newreno".*?\})', text))
+        assert len(scales) == 1
+
+    def test_all_charts_are_there(self, abilene_page: Page) -> None:
+        assert abilene_page.charts == {
+            "goodput", "map-0", "time-goodput", "time-cwnd", "time-srtt", "time-in-flight", "time-queue"
+        }  # fmt: skip
+
+    def test_the_size_is_bounded(self, abilene_report: Path) -> None:
+        assert abilene_report.stat().st_size < 2 * MEGABYTE
+
+    def test_hostile_names_are_only_text(self, tmp_path: Path) -> None:
+        nodes = {HOSTILE: (1.0, 2.0), "b": (3.0, 4.0)}
+        _, page = write(
+            tmp_path,
+            title=HOSTILE,
+            stacks=[HOSTILE, "cubic"],
+            routings=[HOSTILE + "[0].x:Q"],
+            seeds=1,
+            nodes=nodes,
+            edges=[(HOSTILE, "b")],
+            source=HOSTILE,
+            destination="b",
+            traffic=HOSTILE,
+        )
+        assert not any(name.startswith("on") for _, name, _ in page.attributes)
+        assert not any(tag == "img" for tag, _, _ in page.attributes)
+        assert (
+            len(
+                [
+                    tag
+                    for tag, name, value in page.attributes
+                    if tag == "script" and name == "type" and value == "module"
+                ]
+            )
+            == 2
+        )
+        assert HOSTILE in page.seen
+        assert HOSTILE in json.dumps(page.specification("goodput"), ensure_ascii=False).replace('\\"', '"')
+
+    def test_without_series_there_are_no_charts_over_time(self, tmp_path: Path) -> None:
+        _, page = write(tmp_path, sample_s=None)
+        assert page.charts == {"goodput", "map-0"}
+        assert "Over time" not in page.seen.replace("Over time , all panels", "")
+
+    def test_one_seed_has_no_interval_and_says_so(self, tmp_path: Path) -> None:
+        _, page = write(tmp_path, seeds=1)
+        (bars,) = page.specification("goodput")["datasets"].values()
+        assert {bar["half"] for bar in bars} == {None}
+        assert "One seed only" in page.seen
+        assert "mean over the seeds; band" not in page.seen
+
+    def test_a_single_run(self, tmp_path: Path) -> None:
+        _, page = write(tmp_path, stacks=["mprc"], routings=["ospf"], seeds=1)
+        assert "carries 9." in page.seen
+        assert "the least" not in page.seen
+
+    def test_no_matrix_at_all(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1)
+        manifest = json.loads((directory / "manifest.json").read_text())
+        manifest["keys"] = []
+        manifest["runs"][0]["variant"] = {}
+        (directory / "manifest.json").write_text(json.dumps(manifest))
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "mprc carries 9." in page.seen
+
+    def test_five_thousand_flows_are_summed_up(self, tmp_path: Path) -> None:
+        path, page = write(
+            tmp_path, stacks=["cubic", "mprc"], routings=["ospf"], seeds=1, flows=5000, sized=True, sample_s=1.0
+        )
+        assert path.stat().st_size < 2 * MEGABYTE
+        assert {"completion", "goodput-of-flows"} <= page.charts
+        assert "Median over flows" in page.seen
+        assert "Jain index" in page.seen
+        (lines,) = page.specification("time-cwnd")["datasets"].values()
+        assert len(lines) == 2
+
+    def test_many_variants_are_cut_and_it_says_so(self, tmp_path: Path) -> None:
+        path, page = write(
+            tmp_path, stacks=[f"s{n}" for n in range(15)], routings=[f"r{n}" for n in range(10)], seeds=1, sample_s=1.0
+        )
+        assert path.stat().st_size < 3 * MEGABYTE
+        assert "The first 24 of 150 variants" in page.seen
+        assert "The first 120 of 150 groups" in page.seen
+
+    def test_several_directories_are_put_side_by_side(self, tmp_path: Path) -> None:
+        first = write_run_directory(tmp_path / "before", stacks=["cubic"], seeds=2)
+        second = write_run_directory(tmp_path / "after", stacks=["cubic"], seeds=2)
+        page = Page(report.write([first, second], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "cubic · before · ospf" in page.seen
+        assert "cubic · after · ospf" in page.seen.replace("· spray at random", "· ospf")
+        assert {"map-0", "map-1"} <= page.charts
+
+    def test_what_is_unknown_is_a_dash(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=2, sample_s=None)
+        unknown = {
+            "flows": ["goodput_bps", "srtt_s", "retransmit_ratio"],
+            "links": ["utilisation", "queue_delay_mean_s"],
+        }
+        for name, columns in unknown.items():
+            table = pl.read_parquet(directory / f"{name}.parquet")
+            table.with_columns(pl.lit(None, pl.Float64).alias(column) for column in columns).write_parquet(
+                directory / f"{name}.parquet"
+            )
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "mprc ospf 2 1 – – " in page.seen
+        assert "nan" not in page.seen.lower()
+
+    def test_a_run_without_flows(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1)
+        pl.read_parquet(directory / "flows.parquet").clear().write_parquet(directory / "flows.parquet")
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "No flow ran" in page.seen
+        assert page.charts == {"map-0", "time-queue"}
+
+    def test_an_interrupted_run_is_named(self, tmp_path: Path) -> None:
+        _, page = write(tmp_path, interrupted=True)
+        assert "1 of 60 runs was interrupted" in page.seen
+
+
+class TestErrors:
+    def test_no_directory(self) -> None:
+        with pytest.raises(run_directory.RunDirectoryError, match="no run directory given"):
+            run_directory.read([])
+
+    def test_no_manifest(self, tmp_path: Path) -> None:
+        with pytest.raises(run_directory.RunDirectoryError, match=r"manifest\.json: no such file"):
+            run_directory.read([tmp_path])
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("{", "not a readable manifest"),
+            ('{"format": 2}', "format is 2"),
+            ('{"format": 1}', "lacks title, engine"),
+            ("[]", "format is None"),
+        ],
+    )
+    def test_broken_manifest(self, tmp_path: Path, text: str, message: str) -> None:
+        (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(run_directory.RunDirectoryError, match=message):
+            run_directory.read([tmp_path])
+
+    def test_a_table_without_a_column(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
+        pl.read_parquet(directory / "flows.parquet").drop("goodput_bps").write_parquet(directory / "flows.parquet")
+        with pytest.raises(run_directory.RunDirectoryError, match=r"flows\.parquet: lacks the columns goodput_bps"):
+            run_directory.read([directory])
+
+    @pytest.mark.parametrize("name", ["flows", "links"])
+    def test_broken_table(self, tmp_path: Path, name: str) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
+        (directory / f"{name}.parquet").write_bytes(b"PAR1")
+        with pytest.raises(run_directory.RunDirectoryError, match=rf"{name}\.parquet: not a readable Parquet file"):
+            run_directory.read([directory])
+        (directory / f"{name}.parquet").unlink()
+        with pytest.raises(run_directory.RunDirectoryError, match=rf"{name}\.parquet: no such file"):
+            run_directory.read([directory])
+
+
+class TestChart:
+    """The building blocks as a notebook uses them: a frame in, a chart out that Vega-Lite takes."""
+
+    def test_goodput_bars_from_the_flows_table(self, abilene: Path) -> None:
+        flows = pl.read_parquet(abilene / "flows.parquet")
+        summary = statistics.summary(flows, ["stack", "routing"])
+        drawing = chart.goodput_bars(summary, x="routing", x_title="Routing", stacks=STACKS)
+        (rows,) = drawing.to_dict()["datasets"].values()
+        assert [(row["stack"], row["x"]) for row in rows] == [*product(STACKS, ROUTINGS)]
+
+    def test_charts_can_be_joined(self, abilene: Path) -> None:
+        summary = statistics.summary(pl.read_parquet(abilene / "flows.parquet"), ["stack", "routing"])
+        bars = chart.goodput_bars(summary, x="routing", x_title="Routing", stacks=STACKS)
+        assert (bars | bars).to_dict()["hconcat"]
+
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [(None, "–"), (math.nan, "–"), (0, "0"), (9.512, "9.51"), (0.01234, "0.0123"), (12345.6, "12,346")],
+    )
+    def test_three_digits(self, value: float | None, text: str) -> None:
+        assert chart.three_digits(value) == text
+
+    def test_an_interval_has_the_decimals_of_its_value(self) -> None:
+        assert chart.with_interval(9.512, 0.0584) == "9.51 ± 0.06"
+        assert chart.with_interval(18.91, None) == "18.9"
+
+    @pytest.mark.parametrize(
+        ("largest", "unit"), [(2e9, "Gbit/s"), (9.5e6, "Mbit/s"), (2e3, "kbit/s"), (10, "bit/s"), (None, "bit/s")]
+    )
+    def test_rates_get_a_readable_unit(self, largest: float | None, unit: str) -> None:
+        assert chart.rate("goodput_bps", "Goodput", largest).unit == unit
+
+
+def rendered(path: Path, profile: Path, width: int = 1280) -> str:
+    """The page as a browser has built it, once its scripts have run."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium on this machine; `apt-get install chromium` lets this test draw the report")
+    options = [
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+        "--disable-sync", "--no-first-run", f"--user-data-dir={profile}", f"--window-size={width},3000",
+        "--virtual-time-budget=60000", "--dump-dom", path.resolve().as_uri(),
+    ]  # fmt: skip
+    return subprocess.run([browser, *options], capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+MARK = re.compile(r'class="mark-(?:rect|line|area|rule|symbol|path) role-mark[^"]*"[^>]*>\s*<(?:path|line|rect)')
+
+
+def assert_drawn(html: str, charts: set[str]) -> None:
+    root = re.search(r"<html[^>]*>", html)
+    assert root
+    assert re.search(r'data-errors="([^"]*)"', root[0])[1] == ""  # type: ignore[index]
+    assert 'data-charts="drawn"' in root[0]
+    starts = {found[1]: found.start() for found in re.finditer(r'data-chart="([^"]*)"', html)}
+    assert starts.keys() == charts
+    for name, start in starts.items():
+        end = html.index("</figure>", start)
+        drawing = html[start:end]
+        assert "<svg" in drawing, name
+        assert MARK.search(drawing), name
+
+
+class TestBrowser:
+    @pytest.mark.parametrize("width", [1280, 500])
+    def test_every_chart_is_drawn_without_an_error(
+        self, abilene_report: Path, abilene_page: Page, tmp_path: Path, width: int
+    ) -> None:
+        html = rendered(abilene_report, tmp_path / "profile", width)
+        assert_drawn(html, abilene_page.charts)
+        assert html.count("<option") >= 2 * len(STACKS) * len(ROUTINGS)
+        for name in ABILENE:
+            assert name in html
+
+    def test_tables_sort_and_selectors_choose(self, abilene_report: Path, tmp_path: Path) -> None:
+        # A reader's hand: sorts by goodput, then by goodput the other way, and picks another variant in both places.
+        hand = """<script type="module">
+            while (document.documentElement.dataset.charts !== "drawn") await new Promise(done => setTimeout(done, 20));
+            const table = document.getElementById("summary-table"), note = (name, value) => {
+                document.body.dataset[name] = value;
+            };
+            const column = [...table.tHead.rows[0].cells].findIndex(cell => cell.textContent.startsWith("Goodput"));
+            const shown = () => [...table.tBodies[0].rows].map(row => row.cells[column].textContent).join(" ");
+            const button = table.tHead.rows[0].cells[column].querySelector("button");
+            button.click();
+            note("falling", shown());
+            button.click();
+            note("rising", shown());
+            const links = document.querySelector("select[data-table]");
+            links.value = "mprc · spray at random";
+            links.dispatchEvent(new Event("change"));
+            const rows = [...document.getElementById("link-table").tBodies[0].rows];
+            note("groups", [...new Set(rows.filter(row => !row.hidden).map(row => row.dataset.group))].join());
+            const load = () => [...document.querySelectorAll("#chart-map-0 .mark-rule line")]
+                .map(line => line.getAttribute("stroke-width")).join();
+            const before = load();
+            const variant = document.querySelector("#controls-map-0 select");
+            variant.selectedIndex = 7;
+            variant.dispatchEvent(new Event("input"));
+            variant.dispatchEvent(new Event("change"));
+            await new Promise(done => setTimeout(done, 200));
+            note("redrawn", before !== load());
+        </script>"""
+        page = tmp_path / "page.html"
+        page.write_text(hand.join(abilene_report.read_text(encoding="utf-8").rsplit("</body>", 1)), encoding="utf-8")
+        html = rendered(page, tmp_path / "profile")
+        assert 'data-errors=""' in html
+        body = dict(re.findall(r'data-([a-z]+)="([^"]*)"', re.search(r"<body[^>]*>", html)[0]))  # type: ignore[index]
+        falling = [float(text) for text in body["falling"].split()]
+        assert falling == sorted(falling, reverse=True)
+        assert len(falling) == len(STACKS) * len(ROUTINGS)
+        assert [float(text) for text in body["rising"].split()] == sorted(falling)
+        assert body["groups"] == "mprc · spray at random"
+        assert body["redrawn"] == "true"
+
+    def test_many_flows_and_distributions(self, tmp_path: Path) -> None:
+        path, page = write(tmp_path, seeds=2, flows=60, sized=True, sample_s=0.5)
+        assert_drawn(rendered(path, tmp_path / "profile"), page.charts)
+
+    def test_hostile_names_run_nothing(self, tmp_path: Path) -> None:
+        path, page = write(
+            tmp_path,
+            title=HOSTILE,
+            stacks=[HOSTILE, "cubic"],
+            routings=["x[0].y:Q", "\\'\"datum"],
+            seeds=2,
+            flows=12,
+            sized=True,
+            nodes={HOSTILE: (1.0, 2.0), "b": (3.0, 4.0)},
+            edges=[(HOSTILE, "b")],
+            source=HOSTILE,
+            destination="b",
+            traffic=HOSTILE,
+        )
+        assert_drawn(rendered(path, tmp_path / "profile"), page.charts)
+
+    def test_a_topology_without_coordinates(self, tmp_path: Path) -> None:
+        path, page = write(
+            tmp_path,
+            stacks=["mprc"],
+            routings=["ospf"],
+            seeds=1,
+            nodes=dict.fromkeys("abcd"),
+            edges=[("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")],
+            source="a",
+            destination="c",
+        )
+        assert_drawn(rendered(path, tmp_path / "profile"), page.charts)
