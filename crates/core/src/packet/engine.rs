@@ -6,10 +6,10 @@
 
 use super::beside::{Beside, Pool};
 use super::flow::{Activity, Connection, Datagrams, Flow, Writer};
-use super::forwarding::{END, Forwarding};
+use super::forwarding::{END, Forwarding, Way};
 use super::link::{Link, Offer};
 use super::observe::Observations;
-use super::packet::{ACK, BESIDE, LOST, MARK, Packet, PacketSizes, RETRANSMISSION, SYN, WINDOW_REDUCED};
+use super::packet::{ACK, BESIDE, LOST, MARK, Packet, PacketSizes, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
 use super::scheduler::{Timers, WinnerTree};
 use super::table::Table;
 use crate::rng::{Purpose, Stream};
@@ -144,7 +144,7 @@ impl Simulation {
                 self.now = self.end;
                 return false;
             }
-            self.arrivals.move_epoch(next);
+            self.arrivals.move_epoch(next, |link| self.links[link as usize].next_event());
         } else {
             self.now = next;
             if self.next_barrier == next {
@@ -193,7 +193,7 @@ impl Simulation {
             Control::Fail(links) => {
                 for link in links {
                     let gone = self.links[link as usize].fail(self.now);
-                    gone.iter().for_each(|packet| self.discard(packet));
+                    gone.into_iter().for_each(|packet| self.discard(packet));
                     self.arrivals.set(link, Time::NEVER);
                     self.forwarding.set_up(link, false);
                 }
@@ -220,81 +220,98 @@ impl Simulation {
     fn on_link(&mut self, link: LinkId) {
         let state = &mut self.links[link as usize];
         let packet = state.on_event(self.now, &self.sizes, &mut self.dropped);
-        let node = state.dst;
         self.arrivals.set(link, state.next_event());
-        let Some(mut packet) = packet else {
-            while let Some(packet) = self.dropped.pop() {
-                self.discard(&packet);
-            }
-            return;
-        };
+        let Some((mut packet, size)) = packet else { return self.discard_dropped() };
         self.packet_hops += 1;
         if packet.has(LOST) {
-            self.links[link as usize].counters.losses += 1;
-            return self.discard(&packet);
+            state.counters.losses += 1;
+            return self.discard(packet);
         }
-        let next = if Forwarding::is_hop_by_hop(packet.at) {
-            match self.next_hop(&packet, node) {
+        let at = packet.at();
+        let next = if Forwarding::is_hop_by_hop(at) {
+            let node = state.dst;
+            match self.next_hop(packet, node) {
                 Some(next) => next,
-                None => return self.discard(&packet),
+                None => return self.discard(packet),
             }
         } else {
-            let next = self.forwarding.next_on_route(packet.at);
-            packet.at += 1;
-            next
+            packet.set_at(at + 1);
+            self.forwarding.next_on_route(at)
         };
-        if next == END { self.deliver(packet) } else { self.offer(next, packet) }
+        if next == END { self.deliver(packet) } else { self.offer(next, packet, size) }
     }
 
-    fn next_hop(&mut self, packet: &Packet, node: u32) -> Option<LinkId> {
+    #[inline(never)]
+    fn next_hop(&mut self, packet: Packet, node: u32) -> Option<LinkId> {
         let reverse = packet.has(ACK);
-        let number = if packet.has(BESIDE) { self.pool.get(packet.number).number } else { packet.number };
-        let key = self.flows[packet.flow as usize].identity.key(packet.flow, reverse, number);
-        self.forwarding.next_hop(packet.at, node, self.now, &key)
+        let number = if packet.has(BESIDE) { self.pool.get(packet.number()).number } else { packet.number() };
+        let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), reverse, number);
+        self.forwarding.next_hop(packet.at(), node, self.now, &key)
     }
 
-    fn discard(&mut self, packet: &Packet) {
+    #[inline(always)]
+    fn discard(&mut self, packet: Packet) {
         if packet.has(BESIDE) {
-            self.pool.take(packet.number);
+            self.pool.release(packet.number());
+        }
+    }
+
+    #[cold]
+    fn discard_dropped(&mut self) {
+        while let Some(packet) = self.dropped.pop() {
+            self.discard(packet);
         }
     }
 
     #[inline(always)]
-    fn offer(&mut self, link: LinkId, packet: Packet) {
-        match self.links[link as usize].offer(self.now, packet, &self.sizes) {
+    fn offer(&mut self, link: LinkId, packet: Packet, size: u32) {
+        match self.links[link as usize].offer(self.now, packet, size, &self.sizes) {
             Offer::Taken => {}
             Offer::Due(at) => self.arrivals.set(link, at),
-            Offer::Dropped => self.discard(&packet),
+            Offer::Dropped => self.discard(packet),
         }
     }
 
     /// A packet leaves its host: the sender's, or the receiver's if it is an ACK.
     #[inline]
     fn send(&mut self, mut packet: Packet, number: u32) {
-        let identity = &self.flows[packet.flow as usize].identity;
-        let reverse = packet.has(ACK);
-        let way = if reverse { identity.reverse } else { identity.forward };
-        let key = identity.key(packet.flow, reverse, number);
-        let Some(at) = self.forwarding.start(way, self.now, &key) else { return self.discard(&packet) };
-        let next = if Forwarding::is_hop_by_hop(at) {
-            packet.at = at;
-            match self.forwarding.next_hop(at, key.src, self.now, &key) {
-                Some(next) => next,
-                None => return self.discard(&packet),
-            }
+        let identity = &self.flows[packet.flow() as usize].identity;
+        let way = if packet.has(ACK) { identity.reverse } else { identity.forward };
+        let next = if let Way::Route(position) = way {
+            packet.set_at(position + 1);
+            self.forwarding.next_on_route(position)
         } else {
-            packet.at = at + 1;
-            self.forwarding.next_on_route(at)
+            match self.choose_way(packet, way, number) {
+                Some((next, at)) => {
+                    packet.set_at(at);
+                    next
+                }
+                None => return self.discard(packet),
+            }
         };
-        self.offer(next, packet);
+        let size = self.sizes[packet.flow() as usize].of(&packet);
+        self.offer(next, packet, size);
+    }
+
+    /// The first link of a packet whose route is not settled, and where it goes after that.
+    #[inline(never)]
+    fn choose_way(&mut self, packet: Packet, way: Way, number: u32) -> Option<(LinkId, u32)> {
+        let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), packet.has(ACK), number);
+        let at = self.forwarding.start(way, self.now, &key)?;
+        if Forwarding::is_hop_by_hop(at) {
+            let next = self.forwarding.next_hop(at, key.src, self.now, &key)?;
+            Some((next, at))
+        } else {
+            Some((self.forwarding.next_on_route(at), at + 1))
+        }
     }
 
     #[inline]
     fn deliver(&mut self, packet: Packet) {
-        let flow = packet.flow;
+        let flow = packet.flow();
         match &mut self.flows[flow as usize].activity {
             Activity::Pending => {}
-            Activity::Finished(_) => self.discard(&packet),
+            Activity::Finished(_) => self.discard(packet),
             Activity::Udp(datagrams) => datagrams.arrived += 1,
             Activity::Tcp(_) => {
                 if packet.has(ACK) {
@@ -308,7 +325,7 @@ impl Simulation {
 
     #[inline]
     fn deliver_data(&mut self, packet: Packet) {
-        let flow = packet.flow;
+        let flow = packet.flow();
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
         if packet.has(SYN) {
@@ -318,11 +335,11 @@ impl Simulation {
         }
         let last_segment = self.sizes[flow as usize].last_segment;
         let data = DataSegment {
-            segment: packet.segment,
+            segment: packet.segment(),
             retransmission: packet.has(RETRANSMISSION),
             marked: packet.has(MARK),
             window_reduced: packet.has(WINDOW_REDUCED),
-            last: packet.segment == last_segment,
+            last: packet.segment() == last_segment,
         };
         let ack = connection.receiver.on_segment(self.now, &data);
         if state.end.is_none() && connection.receiver.delivered() > last_segment {
@@ -343,30 +360,25 @@ impl Simulation {
         let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
         let number = connection.acks_sent;
         connection.acks_sent = number.wrapping_add(1);
-        let mut packet = Packet::new(flow, ack.cumulative, number, ACK);
-        if ack.echoes_retransmission {
-            packet.flag(RETRANSMISSION);
-        }
-        if ack.ecn_echo {
-            packet.flag(MARK);
-        }
+        let mut flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
+        let mut place = number;
         if !ack.sack.all().is_empty() {
-            packet.flag(BESIDE);
-            packet.number = self.pool.put(Beside { sack: ack.sack, number });
+            flags |= BESIDE;
+            place = self.pool.put(Beside { sack: ack.sack, number });
         }
-        self.send(packet, number);
+        self.send(Packet::new(flow, ack.cumulative, place, flags), number);
     }
 
     #[inline]
     fn deliver_ack(&mut self, packet: Packet) {
-        let flow = packet.flow;
-        let sack = if packet.has(BESIDE) { self.pool.take(packet.number).sack } else { SackBlocks::default() };
+        let flow = packet.flow();
+        let sack = if packet.has(BESIDE) { self.pool.take(packet.number()).sack } else { SackBlocks::default() };
         let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
         if packet.has(SYN) {
             connection.sender.on_established(self.now);
         } else {
             let ack = Ack {
-                cumulative: packet.segment,
+                cumulative: packet.segment(),
                 sack,
                 echoes_retransmission: packet.has(RETRANSMISSION),
                 ecn_echo: packet.has(MARK),
@@ -383,14 +395,8 @@ impl Simulation {
             let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
             match connection.sender.poll_transmit(self.now) {
                 Some(Transmission::Data { segment, number, retransmission, window_reduced }) => {
-                    let mut packet = Packet::new(flow, segment, number, 0);
-                    if retransmission {
-                        packet.flag(RETRANSMISSION);
-                    }
-                    if window_reduced {
-                        packet.flag(WINDOW_REDUCED);
-                    }
-                    self.send(packet, number);
+                    let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
+                    self.send(Packet::new(flow, segment, number, flags), number);
                 }
                 Some(Transmission::Syn) => self.send(Packet::new(flow, 0, 0, SYN), 0),
                 None => break,

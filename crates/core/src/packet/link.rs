@@ -5,6 +5,7 @@
 //! which decides when it takes a packet out, keeps those that wait apart and has an event of its own.
 
 use super::codel::{self, Codel};
+use super::line::Line;
 use super::loss::LossProcess;
 use super::packet::{LOST, MARK, Packet, PacketSizes};
 use super::red::{self, Red, RedSettings};
@@ -45,7 +46,7 @@ enum Discipline {
 #[derive(Default)]
 struct Backlog {
     /// So many packets at the front of the line have departed.
-    departed: usize,
+    departed: u32,
     bytes: u64,
 }
 
@@ -60,27 +61,30 @@ pub enum Offer {
     Dropped,
 }
 
-/// The state of one link.
+/// The state of one link; what every packet needs stands first.
+#[repr(C, align(64))]
 pub struct Link {
-    line: VecDeque<Packet>,
+    line: Line,
     busy_until: Time,
     delay: Duration,
     /// The size that was last transmitted, and how long that takes.
-    last_size: u32,
     last_transmission: Duration,
-    limit: QueueLimit,
-    loss: LossProcess,
+    last_size: u32,
+    /// Of a queue limited by packets.
+    limit_packets: u32,
+    /// It is up, its queue is drop-tail by packets, and its wire loses nothing: what most links are.
+    plain: bool,
+    up: bool,
     lossless: bool,
     /// Where packets leave.
     pub dst: NodeId,
-    up: bool,
-    /// It is up, its queue is drop-tail by packets, and its wire loses nothing: what most links are.
-    plain: bool,
-    rate: Rate,
-    backlog: Option<Box<Backlog>>,
-    discipline: Discipline,
     /// What it has counted.
     pub counters: LinkCounters,
+    limit: QueueLimit,
+    rate: Rate,
+    loss: LossProcess,
+    backlog: Option<Box<Backlog>>,
+    discipline: Discipline,
 }
 
 impl Link {
@@ -109,12 +113,16 @@ impl Link {
             Discipline::Red { .. } | Discipline::EcnThreshold { .. } => true,
         };
         let mut link = Link {
-            line: VecDeque::new(),
+            line: Line::default(),
             busy_until: Time::ZERO,
             delay: spec.delay,
             last_size: 0,
             last_transmission: Duration::ZERO,
             limit,
+            limit_packets: match limit {
+                QueueLimit::Packets(packets) => packets,
+                QueueLimit::Bytes(_) => u32::MAX,
+            },
             loss: LossProcess::new(&spec.loss, seed, index),
             dst: spec.dst,
             up: true,
@@ -147,7 +155,7 @@ impl Link {
     /// When something happens here next; [`Time::NEVER`] if nothing does.
     #[inline(always)]
     pub fn next_event(&self) -> Time {
-        let arrival = self.line.front().map_or(Time::NEVER, Packet::arrival);
+        let arrival = self.line.first_arrival();
         if self.plain { arrival } else { self.next_event_with_codel(arrival) }
     }
 
@@ -158,9 +166,9 @@ impl Link {
         }
     }
 
-    /// A packet arrives at the queue.
+    /// A packet of this size arrives at the queue.
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: Packet, sizes: &[PacketSizes]) -> Offer {
+    pub fn offer(&mut self, now: Time, packet: Packet, size: u32, sizes: &[PacketSizes]) -> Offer {
         if !self.plain {
             return self.offer_to_any(now, packet, sizes);
         }
@@ -169,11 +177,12 @@ impl Link {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
-        let head = self.line.is_empty();
-        let arrival = self.transmit(now, packet, sizes[packet.flow as usize].of(&packet));
-        if head { Offer::Due(arrival) } else { Offer::Taken }
+        let is_first = self.line.is_empty();
+        let arrival = self.transmit(now, packet, size);
+        if is_first { Offer::Due(arrival) } else { Offer::Taken }
     }
 
+    #[inline(never)]
     fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) -> Offer {
         if !self.up {
             self.counters.losses += 1;
@@ -187,7 +196,7 @@ impl Link {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
-        let size = sizes[packet.flow as usize].of(&packet);
+        let size = sizes[packet.flow() as usize].of(&packet);
         let was_due = self.next_event();
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline
             && (self.busy_until > now || !waiting.is_empty())
@@ -196,6 +205,9 @@ impl Link {
             waiting.push_back((now, packet));
         } else {
             self.transmit(now, packet, size);
+            if let Some(backlog) = &mut self.backlog {
+                backlog.bytes += u64::from(size);
+            }
         }
         let due = self.next_event();
         if due == was_due { Offer::Taken } else { Offer::Due(due) }
@@ -209,10 +221,7 @@ impl Link {
         self.busy_until = start + self.transmission(size);
         let arrival = self.busy_until + self.delay;
         packet.arrives(arrival);
-        self.line.push_back(packet);
-        if let Some(backlog) = &mut self.backlog {
-            backlog.bytes += u64::from(size);
-        }
+        self.line.push(packet);
         arrival
     }
 
@@ -226,9 +235,8 @@ impl Link {
     /// has departed.
     #[inline(always)]
     fn has_room(&self, now: Time) -> bool {
-        let QueueLimit::Packets(limit) = self.limit else { return false };
-        let limit = limit as usize;
-        self.line.len() < limit || self.line[self.line.len() - limit].arrival() <= now + self.delay
+        let length = self.line.len();
+        length < self.limit_packets || self.line.get(length - self.limit_packets).arrival() <= now + self.delay
     }
 
     /// Whether the queue takes the packet; it may mark it.
@@ -240,7 +248,7 @@ impl Link {
     }
 
     fn admit_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
-        let size = u64::from(sizes[packet.flow as usize].of(packet));
+        let size = u64::from(sizes[packet.flow() as usize].of(packet));
         let (packets, bytes) = self.backlog(now, sizes);
         let has_room = match self.limit {
             QueueLimit::Packets(limit) => packets < limit,
@@ -249,7 +257,7 @@ impl Link {
         if !has_room {
             return false;
         }
-        let ecn_capable = sizes[packet.flow as usize].ecn_capable;
+        let ecn_capable = sizes[packet.flow() as usize].ecn_capable;
         match &mut self.discipline {
             Discipline::DropTail | Discipline::Codel { .. } => true,
             Discipline::EcnThreshold { mark } => {
@@ -286,45 +294,53 @@ impl Link {
         }
         let departed_by = now + self.delay;
         let backlog = self.backlog.as_mut().expect("a discipline that looks at its backlog keeps it");
-        while let Some(packet) = self.line.get(backlog.departed)
-            && packet.arrival() <= departed_by
-        {
-            backlog.bytes -= u64::from(sizes[packet.flow as usize].of(packet));
+        while backlog.departed < self.line.len() {
+            let packet = self.line.get(backlog.departed);
+            if packet.arrival() > departed_by {
+                break;
+            }
+            backlog.bytes -= u64::from(sizes[packet.flow() as usize].of(packet));
             backlog.departed += 1;
         }
-        ((self.line.len() - backlog.departed) as u32, backlog.bytes)
+        (self.line.len() - backlog.departed, backlog.bytes)
     }
 
     /// Packets that have not departed at `now`, the one in transmission included: for samples.
     pub fn queue_packets(&self, now: Time) -> u32 {
         let departed_by = now + self.delay;
-        let departed = self.line.partition_point(|packet| packet.arrival() <= departed_by);
+        let on_the_line = self.line.iter().filter(|packet| packet.arrival() > departed_by).count();
         let waiting = match &self.discipline {
             Discipline::Codel { waiting, .. } => waiting.len(),
             _ => 0,
         };
-        (self.line.len() - departed + waiting) as u32
+        (on_the_line + waiting) as u32
     }
 
-    /// Something happens here now: a packet comes out at the far end, or CoDel takes the next one from its queue. Packets
-    /// that CoDel drops go to `dropped`.
+    /// The first packet comes out at the far end, if that is what happens here now; if CoDel takes the next one from its
+    /// queue, `None`. Packets that CoDel drops go to `dropped`.
     #[inline(always)]
-    pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<Packet> {
+    pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<(Packet, u32)> {
         if !self.plain && self.serve_codel(now, sizes, dropped) {
             return None;
         }
-        let packet = self.line.pop_front().expect("an event without CoDel's is an arrival");
-        let size = u64::from(sizes[packet.flow as usize].of(&packet));
+        let packet = self.line.pop();
+        let size = sizes[packet.flow() as usize].of(&packet);
+        if !self.plain {
+            self.leave_backlog(size);
+        }
+        self.counters.packets += 1;
+        self.counters.bytes += u64::from(size);
+        Some((packet, size))
+    }
+
+    fn leave_backlog(&mut self, size: u32) {
         if let Some(backlog) = &mut self.backlog {
             if backlog.departed > 0 {
                 backlog.departed -= 1;
             } else {
-                backlog.bytes -= size;
+                backlog.bytes -= u64::from(size);
             }
         }
-        self.counters.packets += 1;
-        self.counters.bytes += size;
-        Some(packet)
     }
 
     /// CoDel takes the next packet from its queue, if it is time; `false` if not.
@@ -334,7 +350,7 @@ impl Link {
             return false;
         }
         while let Some((since, mut packet)) = waiting.pop_front() {
-            let sizes_of_flow = &sizes[packet.flow as usize];
+            let sizes_of_flow = &sizes[packet.flow() as usize];
             *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
             let mtu = u64::from(sizes_of_flow.full);
             match codel.dequeue(now, now - since, *waiting_bytes, mtu, sizes_of_flow.ecn_capable) {
@@ -362,7 +378,7 @@ impl Link {
         self.up = false;
         self.plain = false;
         self.busy_until = now;
-        let mut gone: Vec<Packet> = self.line.drain(..).collect();
+        let mut gone = self.line.drain();
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
             gone.extend(waiting.drain(..).map(|(_, packet)| packet));
             *waiting_bytes = 0;

@@ -19,25 +19,60 @@ pub const WINDOW_REDUCED: u64 = 1 << 6;
 
 const FLAG_BITS: u32 = 8;
 
+/// A flag if it holds, without a branch.
+#[inline(always)]
+pub fn flag_if(flag: u64, holds: bool) -> u64 {
+    flag * u64::from(holds)
+}
+
 /// A packet, and when it leaves the link that it is on.
+///
+/// Three words, so that it is copied through registers as it was built: narrow stores followed by wide loads would stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// The arrival at the end of the link in the upper 56 bits, flags below.
     stamp: u64,
-    /// The flow, in either direction.
-    pub flow: u32,
-    /// The data segment; on an ACK, the cumulative acknowledgement.
-    pub segment: u32,
-    /// The number of the transmission, unique in its direction; the place of the blocks of an ACK with [`BESIDE`].
-    pub number: u32,
-    /// Where it goes after this link: see [`super::forwarding`].
-    pub at: u32,
+    /// The flow above, the segment below.
+    content: u64,
+    /// The number above, the way below.
+    course: u64,
 }
 
 impl Packet {
     /// A packet that is nowhere yet.
+    #[inline(always)]
     pub fn new(flow: u32, segment: u32, number: u32, flags: u64) -> Packet {
-        Packet { stamp: flags, flow, segment, number, at: 0 }
+        Packet { stamp: flags, content: u64::from(flow) << 32 | u64::from(segment), course: u64::from(number) << 32 }
+    }
+
+    /// The flow, in either direction.
+    #[inline(always)]
+    pub fn flow(&self) -> u32 {
+        (self.content >> 32) as u32
+    }
+
+    /// The data segment; on an ACK, the cumulative acknowledgement.
+    #[inline(always)]
+    pub fn segment(&self) -> u32 {
+        self.content as u32
+    }
+
+    /// The number of the transmission, unique in its direction; the place of the blocks of an ACK with [`BESIDE`].
+    #[inline(always)]
+    pub fn number(&self) -> u32 {
+        (self.course >> 32) as u32
+    }
+
+    /// Where it goes after this link: see [`super::forwarding`].
+    #[inline(always)]
+    pub fn at(&self) -> u32 {
+        self.course as u32
+    }
+
+    /// Sets where it goes after its next link.
+    #[inline(always)]
+    pub fn set_at(&mut self, at: u32) {
+        self.course = self.course >> 32 << 32 | u64::from(at);
     }
 
     /// When it arrives at the end of its link.
@@ -84,12 +119,7 @@ impl PacketSizes {
     /// The size of a packet, bytes.
     #[inline(always)]
     pub fn of(&self, packet: &Packet) -> u32 {
-        u32::from(if packet.has(ACK | SYN) {
-            self.header
-        } else if packet.segment == self.last_segment {
-            self.last
-        } else {
-            self.full
-        })
+        let data = if packet.segment() == self.last_segment { self.last } else { self.full };
+        u32::from(if packet.has(ACK | SYN) { self.header } else { data })
     }
 }

@@ -4,13 +4,6 @@ use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Siblings in a tree: half a cache line.
-const ARITY: usize = 4;
-
-#[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
-struct Siblings([u64; ARITY]);
-
 /// A winner tree over sources that each have one next event. Ties go to the source with the lower index.
 ///
 /// Only the head of a link's queue stands here; a link whose head changes replays the matches on its way to the root. A
@@ -19,20 +12,48 @@ struct Siblings([u64; ARITY]);
 /// the tree as far away, until the epoch moves there.
 #[derive(Debug, Clone)]
 pub struct WinnerTree {
-    /// Slot s is `siblings[s / ARITY].0[s % ARITY]`; the root is group 0, and the children of slot s are group s + 1.
-    siblings: Vec<Siblings>,
-    /// The slot of source 0.
+    /// Block 0 is the root; the winner of block b stands in place `(b - 1) % BLOCK` of block `(b - 1) / BLOCK`.
+    blocks: Vec<Block>,
+    /// Source s stands in place `(leaves + s) % BLOCK` of block `(leaves + s) / BLOCK`.
     leaves: usize,
     /// The least key.
     first: u64,
+    /// The time since the epoch that stands for all that is farther.
+    far: u64,
     source_bits: u32,
+    sources: u32,
     epoch: Time,
-    /// The time of each source, however far.
-    times: Vec<Time>,
 }
 
-/// The key of a source without an event.
-const NO_EVENT: u64 = u64::MAX;
+const QUAD: usize = 4;
+const BLOCK: usize = QUAD * QUAD;
+
+/// Sixteen keys and the winner of each four.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+struct Block {
+    keys: [u64; BLOCK],
+    winners: [u64; QUAD],
+}
+
+impl Block {
+    /// Puts a key in its place and returns the least key of the block.
+    #[inline(always)]
+    fn replay(&mut self, place: usize, key: u64) -> u64 {
+        let place = place % BLOCK;
+        self.keys[place] = key;
+        let winner = best_of_four(key, &self.keys, place);
+        self.winners[place / QUAD] = winner;
+        best_of_four(winner, &self.winners, place / QUAD)
+    }
+}
+
+/// The least of a key and its three neighbours. These do not wait for the match that made the key: only one minimum is in
+/// the chain of dependences.
+#[inline(always)]
+fn best_of_four<const N: usize>(key: u64, keys: &[u64; N], place: usize) -> u64 {
+    key.min(keys[place ^ 1].min(keys[place ^ 2]).min(keys[place ^ 3]))
+}
 
 impl WinnerTree {
     /// A tree over `sources` sources that have no event yet.
@@ -41,18 +62,20 @@ impl WinnerTree {
     }
 
     fn with_source_bits(sources: usize, source_bits: u32) -> WinnerTree {
-        let (mut leaves, mut width) = (0, ARITY);
+        let (mut leaves, mut width) = (0, BLOCK);
         while width < sources {
             leaves += width;
-            width *= ARITY;
+            width *= BLOCK;
         }
+        let none = Block { keys: [u64::MAX; BLOCK], winners: [u64::MAX; QUAD] };
         WinnerTree {
-            siblings: vec![Siblings([NO_EVENT; ARITY]); (leaves + sources).div_ceil(ARITY).max(1)],
+            blocks: vec![none; (leaves + sources).div_ceil(BLOCK).max(1)],
             leaves,
-            first: NO_EVENT,
+            first: u64::MAX,
+            far: (u64::MAX >> source_bits) - 1,
             source_bits,
+            sources: sources as u32,
             epoch: Time::ZERO,
-            times: vec![Time::NEVER; sources],
         }
     }
 
@@ -65,47 +88,32 @@ impl WinnerTree {
 
     /// Events up to here stand in the right order.
     pub fn reach(&self) -> Time {
-        Time((self.epoch.0 + self.far() - 1).min(Time::NEVER.0))
-    }
-
-    /// The time since the epoch that stands for all that is farther.
-    fn far(&self) -> u64 {
-        (u64::MAX >> self.source_bits) - 1
-    }
-
-    #[inline(always)]
-    fn key(&self, source: u32, time: Time) -> u64 {
-        debug_assert!(time >= self.epoch, "an event at {time} before the epoch {}", self.epoch);
-        let key = (time - self.epoch).0.min(self.far()) << self.source_bits | u64::from(source);
-        if time == Time::NEVER { NO_EVENT } else { key }
+        Time((self.epoch.0 + self.far - 1).min(Time::NEVER.0 - 1))
     }
 
     /// Sets the next event of a source: not before the epoch, [`Time::NEVER`] for none.
     #[inline]
     pub fn set(&mut self, source: u32, time: Time) {
-        self.times[source as usize] = time;
-        let mut best = self.key(source, time);
+        debug_assert!(time >= self.epoch, "an event at {time} before the epoch {}", self.epoch);
+        let mut best = (time.0 - self.epoch.0).min(self.far) << self.source_bits | u64::from(source);
         let mut slot = self.leaves + source as usize;
         loop {
-            let siblings = &mut self.siblings[slot / ARITY].0;
-            siblings[slot % ARITY] = best;
-            // The others do not wait for the match below: only one minimum a level is in the chain of dependences.
-            let others = siblings[(slot ^ 1) % ARITY].min(siblings[(slot ^ 2) % ARITY]);
-            best = best.min(others.min(siblings[(slot ^ 3) % ARITY]));
-            if slot < ARITY {
+            let block = slot / BLOCK;
+            best = self.blocks[block].replay(slot, best);
+            if block == 0 {
                 break;
             }
-            slot = slot / ARITY - 1;
+            slot = block - 1;
         }
         self.first = best;
     }
 
     /// Moves the epoch to the earliest event, at most to `latest`, so that the tree reaches farther. No event may be set
-    /// before that any more.
-    pub fn move_epoch(&mut self, latest: Time) {
-        self.epoch = self.times.iter().fold(latest, |earliest, time| earliest.min(*time));
-        for source in 0..self.times.len() {
-            self.set(source as u32, self.times[source]);
+    /// before that any more. `time_of` gives the next event of each source.
+    pub fn move_epoch(&mut self, latest: Time, time_of: impl Fn(u32) -> Time) {
+        self.epoch = (0..self.sources).fold(latest, |earliest, source| earliest.min(time_of(source)));
+        for source in 0..self.sources {
+            self.set(source, time_of(source));
         }
     }
 }
@@ -202,7 +210,7 @@ mod tests {
                 let (next, winner) = least(&times).expect("one was just set");
                 if next > tree.reach() {
                     prop_assert!(tree.first().0 > tree.reach());
-                    tree.move_epoch(Time::NEVER);
+                    tree.move_epoch(Time::NEVER, |source| times[source as usize]);
                 }
                 prop_assert_eq!(earliest(&tree), Some((next, winner)));
                 now = next;
