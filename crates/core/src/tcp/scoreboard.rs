@@ -102,6 +102,22 @@ impl Delivered {
     }
 }
 
+/// As many as an ACK carries.
+const REMEMBERED_BLOCKS: usize = 3;
+
+/// What of a block is left without those already known at its ends: most blocks come again, or longer.
+fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
+    for &(known_start, known_end) in known {
+        if known_start <= start && start < known_end {
+            start = known_end;
+        }
+        if known_start < end && end <= known_end {
+            end = known_start;
+        }
+    }
+    (start, end)
+}
+
 /// The record of one flow.
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
@@ -114,6 +130,8 @@ pub struct Scoreboard {
     duplicates: u32,
     /// One past the highest sacked segment.
     sacked_end: u32,
+    /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
+    last_blocks: [Range; REMEMBERED_BLOCKS],
     /// No segment below is lost.
     lost_hint: u32,
     marked_lost: u64,
@@ -320,8 +338,14 @@ impl Scoreboard {
             self.advance(cumulative, now);
         }
         let earlier_end = self.sacked_end;
-        for &(start, end) in blocks {
-            self.sack((start.max(self.una), end.min(self.next())), earlier_end, now);
+        let known = self.last_blocks;
+        for (place, block) in blocks.iter().enumerate() {
+            let (start, end) = (block.0.max(self.una), block.1.min(self.next()));
+            self.sack(outside((start, end), &known), earlier_end, now);
+            if start < end {
+                self.sacked_end = self.sacked_end.max(end);
+            }
+            self.last_blocks[place % REMEMBERED_BLOCKS] = (start, end);
         }
         if !self.retransmissions.is_empty() || self.original_hint < self.una {
             self.forget_delivered();
@@ -364,9 +388,6 @@ impl Scoreboard {
             record.set_state(SACKED);
             self.sacked += 1;
             self.delivered.add(index, segment, now, index < earlier_end);
-        }
-        if start < end {
-            self.sacked_end = self.sacked_end.max(end);
         }
     }
 
