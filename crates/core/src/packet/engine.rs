@@ -230,7 +230,7 @@ impl Simulation {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) {
             let node = state.dst;
-            match self.next_hop(packet, node) {
+            match self.next_hop(packet.words(), node) {
                 Some(next) => next,
                 None => return self.discard(packet),
             }
@@ -242,7 +242,8 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn next_hop(&mut self, packet: Packet, node: u32) -> Option<LinkId> {
+    fn next_hop(&mut self, words: [u64; 3], node: u32) -> Option<LinkId> {
+        let packet = Packet::from_words(words);
         let reverse = packet.has(ACK);
         let number = if packet.has(BESIDE) { self.pool.get(packet.number()).number } else { packet.number() };
         let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), reverse, number);
@@ -273,7 +274,7 @@ impl Simulation {
     }
 
     /// A packet leaves its host: the sender's, or the receiver's if it is an ACK.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, mut packet: Packet, number: u32) {
         let identity = &self.flows[packet.flow() as usize].identity;
         let way = if packet.has(ACK) { identity.reverse } else { identity.forward };
@@ -281,7 +282,7 @@ impl Simulation {
             packet.set_at(position + 1);
             self.forwarding.next_on_route(position)
         } else {
-            match self.choose_way(packet, way, number) {
+            match self.choose_way(packet.words(), way, number) {
                 Some((next, at)) => {
                     packet.set_at(at);
                     next
@@ -295,7 +296,8 @@ impl Simulation {
 
     /// The first link of a packet whose route is not settled, and where it goes after that.
     #[inline(never)]
-    fn choose_way(&mut self, packet: Packet, way: Way, number: u32) -> Option<(LinkId, u32)> {
+    fn choose_way(&mut self, words: [u64; 3], way: Way, number: u32) -> Option<(LinkId, u32)> {
+        let packet = Packet::from_words(words);
         let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), packet.has(ACK), number);
         let at = self.forwarding.start(way, self.now, &key)?;
         if Forwarding::is_hop_by_hop(at) {
@@ -306,7 +308,7 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, packet: Packet) {
         let flow = packet.flow();
         match &mut self.flows[flow as usize].activity {
@@ -323,7 +325,7 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver_data(&mut self, packet: Packet) {
         let flow = packet.flow();
         let state = &mut self.flows[flow as usize];
@@ -355,7 +357,7 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_ack(&mut self, flow: u32, ack: &Ack) {
         let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
         let number = connection.acks_sent;
@@ -369,7 +371,7 @@ impl Simulation {
         self.send(Packet::new(flow, ack.cumulative, place, flags), number);
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver_ack(&mut self, packet: Packet) {
         let flow = packet.flow();
         let sack = if packet.has(BESIDE) { self.pool.take(packet.number()).sack } else { SackBlocks::default() };

@@ -170,7 +170,7 @@ impl Link {
     #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: Packet, size: u32, sizes: &[PacketSizes]) -> Offer {
         if !self.plain {
-            return self.offer_to_any(now, packet, sizes);
+            return self.offer_to_any(now, packet.words(), sizes);
         }
         self.counters.offered += 1;
         if !self.has_room(now) {
@@ -183,7 +183,8 @@ impl Link {
     }
 
     #[inline(never)]
-    fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) -> Offer {
+    fn offer_to_any(&mut self, now: Time, words: [u64; 3], sizes: &[PacketSizes]) -> Offer {
+        let mut packet = Packet::from_words(words);
         if !self.up {
             self.counters.losses += 1;
             return Offer::Dropped;

@@ -45,6 +45,18 @@ impl Packet {
         Packet { stamp: flags, content: u64::from(flow) << 32 | u64::from(segment), course: u64::from(number) << 32 }
     }
 
+    /// What a function on a rare path takes: a packet whose address is given away would live in memory on every path.
+    #[inline(always)]
+    pub fn words(self) -> [u64; 3] {
+        [self.stamp, self.content, self.course]
+    }
+
+    /// The packet of these [words](Self::words).
+    #[inline(always)]
+    pub fn from_words([stamp, content, course]: [u64; 3]) -> Packet {
+        Packet { stamp, content, course }
+    }
+
     /// The flow, in either direction.
     #[inline(always)]
     pub fn flow(&self) -> u32 {

@@ -192,18 +192,24 @@ impl Receiver {
         self.acknowledge()
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self) -> Ack {
         self.policy.on_ack_sent();
         self.deadline = None;
         self.last_ack_sent = self.next;
         Ack {
             cumulative: self.next,
-            sack: self.sack_blocks(),
+            sack: if self.duplicate.is_none() && self.held.is_empty() {
+                SackBlocks::default()
+            } else {
+                self.sack_blocks()
+            },
             echoes_retransmission: self.echoes_retransmission,
             ecn_echo: self.ecn_echo,
         }
     }
 
+    #[inline(never)]
     fn sack_blocks(&mut self) -> SackBlocks {
         let duplicate = self.duplicate.take();
         let mut blocks = SackBlocks::default();
