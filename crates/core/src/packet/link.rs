@@ -353,7 +353,7 @@ impl Link {
         while let Some((since, mut packet)) = waiting.pop_front() {
             let sizes_of_flow = &sizes[packet.flow() as usize];
             *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
-            let mtu = u64::from(sizes_of_flow.full);
+            let mtu = u64::from(sizes_of_flow.full());
             match codel.dequeue(now, now - since, *waiting_bytes, mtu, sizes_of_flow.ecn_capable) {
                 codel::Decision::Drop => {
                     self.counters.queue_drops += 1;

@@ -115,12 +115,8 @@ impl Packet {
 /// What a flow's packets measure on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSizes {
-    /// A full data packet, bytes.
-    pub full: u16,
-    /// The packet of the last segment, bytes.
-    pub last: u16,
-    /// A packet without data, bytes.
-    pub header: u16,
+    /// Bytes of a full data packet, of the packet of the last segment, and twice of a packet without data.
+    by_kind: [u16; 4],
     /// Whether routers may mark instead of dropping.
     pub ecn_capable: bool,
     /// The number of the last segment; `u32::MAX` if the flow does not end.
@@ -128,10 +124,27 @@ pub struct PacketSizes {
 }
 
 impl PacketSizes {
+    /// Sizes in bytes: of a full data packet, of the packet of the last segment, of a packet without data.
+    pub fn new(full: u16, last: u16, header: u16, ecn_capable: bool, last_segment: u32) -> PacketSizes {
+        PacketSizes { by_kind: [full, last, header, header], ecn_capable, last_segment }
+    }
+
+    /// A full data packet, bytes.
+    pub fn full(&self) -> u16 {
+        self.by_kind[0]
+    }
+
+    /// A packet without data, bytes.
+    pub fn header(&self) -> u16 {
+        self.by_kind[2]
+    }
+
     /// The size of a packet, bytes.
     #[inline(always)]
     pub fn of(&self, packet: &Packet) -> u32 {
-        let data = if packet.segment() == self.last_segment { self.last } else { self.full };
-        u32::from(if packet.has(ACK | SYN) { self.header } else { data })
+        // By index, for data and ACKs alternate too irregularly for branches.
+        let is_last = usize::from(packet.segment() == self.last_segment);
+        let is_header = usize::from(packet.has(ACK | SYN));
+        u32::from(self.by_kind[2 * is_header + is_last])
     }
 }
