@@ -13,7 +13,7 @@ use super::packet::{ACK, BESIDE, LOST, MARK, Packet, PacketSizes, RETRANSMISSION
 use super::scheduler::{Timers, WinnerTree};
 use super::table::Table;
 use crate::rng::{Purpose, Stream};
-use crate::spec::{ApplicationSpec, LinkId, RunSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkId, NodeId, RunSpec, TransportSpec};
 use crate::tcp::ack::ReceiverContext;
 use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
 use crate::tcp::sender::{Sender, Transmission};
@@ -216,20 +216,39 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_link(&mut self, link: LinkId) {
         let state = &mut self.links[link as usize];
-        let packet = state.on_event(self.now, &self.sizes, &mut self.dropped);
+        if !state.is_plain() {
+            return self.on_event_of_link(link);
+        }
+        let (packet, size, next_arrival) = state.on_arrival(&self.sizes);
+        let node = state.dst;
+        self.arrivals.set(link, next_arrival);
+        self.packet_hops += 1;
+        self.forward(packet, size, node);
+    }
+
+    #[inline(never)]
+    fn on_event_of_link(&mut self, link: LinkId) {
+        let state = &mut self.links[link as usize];
+        let event = state.on_event(self.now, &self.sizes, &mut self.dropped);
         self.arrivals.set(link, state.next_event());
-        let Some((mut packet, size)) = packet else { return self.discard_dropped() };
+        let Some((packet, size)) = event else { return self.discard_dropped() };
         self.packet_hops += 1;
         if packet.has(LOST) {
             state.counters.losses += 1;
             return self.discard(packet);
         }
+        let node = state.dst;
+        self.forward(packet, size, node);
+    }
+
+    /// A packet has arrived at a node: it goes on, or has reached its host.
+    #[inline(always)]
+    fn forward(&mut self, mut packet: Packet, size: u32, node: NodeId) {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) {
-            let node = state.dst;
             match self.next_hop(packet.words(), node) {
                 Some(next) => next,
                 None => return self.discard(packet),
@@ -242,7 +261,7 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn next_hop(&mut self, words: [u64; 3], node: u32) -> Option<LinkId> {
+    fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<LinkId> {
         let packet = Packet::from_words(words);
         let reverse = packet.has(ACK);
         let number = if packet.has(BESIDE) { self.pool.get(packet.number()).number } else { packet.number() };

@@ -19,10 +19,10 @@ use std::collections::VecDeque;
 pub struct LinkCounters {
     /// Packets that have crossed, lost ones included.
     pub packets: u64,
-    /// Bytes of these.
-    pub bytes: u64,
     /// Packets that arrived at the queue while the link was up.
     pub offered: u64,
+    /// Bytes that have crossed.
+    pub bytes: u64,
     /// Packets that the queue refused.
     pub queue_drops: u64,
     /// Packets that the wire lost, or that were there when the link failed, or came while it was down.
@@ -133,11 +133,11 @@ impl Link {
             lossless: spec.loss == LossSpec::None,
             counters: LinkCounters::default(),
         };
-        link.plain = link.is_plain();
+        link.plain = link.makes_plain();
         link
     }
 
-    fn is_plain(&self) -> bool {
+    fn makes_plain(&self) -> bool {
         self.up
             && self.lossless
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)))
@@ -317,20 +317,30 @@ impl Link {
         (on_the_line + waiting) as u32
     }
 
-    /// The first packet comes out at the far end, if that is what happens here now; if CoDel takes the next one from its
-    /// queue, `None`. Packets that CoDel drops go to `dropped`.
+    /// Whether [`Self::on_arrival`] is all that happens here.
     #[inline(always)]
-    pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<(Packet, u32)> {
-        if !self.plain && self.serve_codel(now, sizes, dropped) {
-            return None;
-        }
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// On a plain link: the first packet comes out at the far end. Returns it, its size and the next one's arrival.
+    #[inline(always)]
+    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> (Packet, u32, Time) {
         let packet = self.line.pop();
         let size = sizes[packet.flow() as usize].of(&packet);
-        if !self.plain {
-            self.leave_backlog(size);
-        }
         self.counters.packets += 1;
         self.counters.bytes += u64::from(size);
+        (packet, size, self.line.first_arrival())
+    }
+
+    /// The first packet comes out at the far end, if that is what happens here now; if CoDel takes the next one from its
+    /// queue, `None`. Packets that CoDel drops go to `dropped`.
+    pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<(Packet, u32)> {
+        if self.serve_codel(now, sizes, dropped) {
+            return None;
+        }
+        let (packet, size, _) = self.on_arrival(sizes);
+        self.leave_backlog(size);
         Some((packet, size))
     }
 
@@ -394,7 +404,7 @@ impl Link {
     /// The link comes back, empty.
     pub fn repair(&mut self, now: Time) {
         self.up = true;
-        self.plain = self.is_plain();
+        self.plain = self.makes_plain();
         self.busy_until = self.busy_until.max(now);
     }
 }

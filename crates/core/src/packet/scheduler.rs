@@ -12,47 +12,27 @@ use std::collections::BinaryHeap;
 /// the tree as far away, until the epoch moves there.
 #[derive(Debug, Clone)]
 pub struct WinnerTree {
-    /// Block 0 is the root; the winner of block b stands in place `(b - 1) % BLOCK` of block `(b - 1) / BLOCK`.
-    blocks: Vec<Block>,
-    /// Source s stands in place `(leaves + s) % BLOCK` of block `(leaves + s) / BLOCK`.
-    leaves: usize,
-    /// The least key.
-    first: u64,
+    /// Node 1 is the root, the children of n are 2n and 2n + 1, source s stands at node `nodes.len() / 2 + s`.
+    nodes: Vec<u64>,
     /// The time since the epoch that stands for all that is farther.
     far: u64,
     source_bits: u32,
-    sources: u32,
+    source_mask: u64,
     epoch: Time,
+    sources: u32,
 }
 
-const QUAD: usize = 4;
-const BLOCK: usize = QUAD * QUAD;
-
-/// Sixteen keys and the winner of each four.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
-struct Block {
-    keys: [u64; BLOCK],
-    winners: [u64; QUAD],
-}
-
-impl Block {
-    /// Puts a key in its place and returns the least key of the block.
-    #[inline(always)]
-    fn replay(&mut self, place: usize, key: u64) -> u64 {
-        let place = place % BLOCK;
-        self.keys[place] = key;
-        let winner = best_of_four(key, &self.keys, place);
-        self.winners[place / QUAD] = winner;
-        best_of_four(winner, &self.winners, place / QUAD)
-    }
-}
-
-/// The least of a key and its three neighbours. These do not wait for the match that made the key: only one minimum is in
-/// the chain of dependences.
+/// Puts a key in its leaf and replays its matches up to the root. The siblings do not wait for the matches below.
 #[inline(always)]
-fn best_of_four<const N: usize>(key: u64, keys: &[u64; N], place: usize) -> u64 {
-    key.min(keys[place ^ 1].min(keys[place ^ 2]).min(keys[place ^ 3]))
+fn replay(nodes: &mut [u64], leaf: usize, key: u64) {
+    let mut node = leaf & (nodes.len() - 1);
+    let mut best = key;
+    for _ in 1..nodes.len().ilog2() {
+        nodes[node] = best;
+        best = best.min(nodes[node ^ 1]);
+        node /= 2;
+    }
+    nodes[1] = best;
 }
 
 impl WinnerTree {
@@ -62,28 +42,21 @@ impl WinnerTree {
     }
 
     fn with_source_bits(sources: usize, source_bits: u32) -> WinnerTree {
-        let (mut leaves, mut width) = (0, BLOCK);
-        while width < sources {
-            leaves += width;
-            width *= BLOCK;
-        }
-        let none = Block { keys: [u64::MAX; BLOCK], winners: [u64::MAX; QUAD] };
         WinnerTree {
-            blocks: vec![none; (leaves + sources).div_ceil(BLOCK).max(1)],
-            leaves,
-            first: u64::MAX,
+            nodes: vec![u64::MAX; 2 * sources.next_power_of_two().max(2)],
             far: (u64::MAX >> source_bits) - 1,
             source_bits,
-            sources: sources as u32,
+            source_mask: (1 << source_bits) - 1,
             epoch: Time::ZERO,
+            sources: sources as u32,
         }
     }
 
     /// The earliest event and its source, if it is not later than [`Self::reach`]; else some time later than that.
     #[inline(always)]
     pub fn first(&self) -> (Time, u32) {
-        let time = Time(self.epoch.0 + (self.first >> self.source_bits));
-        (time, (self.first & ((1 << self.source_bits) - 1)) as u32)
+        let key = self.nodes[1];
+        (Time(self.epoch.0 + (key >> self.source_bits)), (key & self.source_mask) as u32)
     }
 
     /// Events up to here stand in the right order.
@@ -92,20 +65,19 @@ impl WinnerTree {
     }
 
     /// Sets the next event of a source: not before the epoch, [`Time::NEVER`] for none.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, source: u32, time: Time) {
         debug_assert!(time >= self.epoch, "an event at {time} before the epoch {}", self.epoch);
-        let mut best = (time.0 - self.epoch.0).min(self.far) << self.source_bits | u64::from(source);
-        let mut slot = self.leaves + source as usize;
-        loop {
-            let block = slot / BLOCK;
-            best = self.blocks[block].replay(slot, best);
-            if block == 0 {
-                break;
-            }
-            slot = block - 1;
+        let key = (time.0 - self.epoch.0).min(self.far) << self.source_bits | u64::from(source);
+        let leaf = self.nodes.len() / 2 + source as usize;
+        // With a size that it knows, the compiler unrolls the levels and drops the checks of bounds.
+        if let Ok(nodes) = <&mut [u64; 64]>::try_from(&mut self.nodes[..]) {
+            replay(nodes, leaf, key);
+        } else if let Ok(nodes) = <&mut [u64; 256]>::try_from(&mut self.nodes[..]) {
+            replay(nodes, leaf, key);
+        } else {
+            replay(&mut self.nodes, leaf, key);
         }
-        self.first = best;
     }
 
     /// Moves the epoch to the earliest event, at most to `latest`, so that the tree reaches farther. No event may be set

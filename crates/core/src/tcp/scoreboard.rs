@@ -81,7 +81,31 @@ pub struct Delivered {
 }
 
 impl Delivered {
+    /// What most ACKs deliver: a single segment, or the first of several.
+    #[inline(always)]
+    fn set_first(&mut self, index: u32, segment: Segment, now: Time, reordered: bool) {
+        let is_original = !segment.retransmitted();
+        let rtt = is_original.then_some(now - segment.sent());
+        let original = is_original.then_some(index);
+        *self = Delivered {
+            cumulative: self.cumulative,
+            count: 1,
+            newest: Some((segment.sent(), index)),
+            newest_retransmitted: !is_original,
+            oldest_rtt: rtt,
+            newest_rtt: rtt,
+            any_original: is_original,
+            any_retransmitted: !is_original,
+            lowest_original: original,
+            highest_original: original,
+            reordered: is_original && reordered,
+        };
+    }
+
     fn add(&mut self, index: u32, segment: Segment, now: Time, reordered: bool) {
+        if self.count == 0 {
+            return self.set_first(index, segment, now, reordered);
+        }
         self.count += 1;
         let key = (segment.sent(), index);
         if self.newest.is_none_or(|newest| key >= newest) {
