@@ -144,7 +144,10 @@ impl Simulation {
                 self.now = self.end;
                 return false;
             }
-            self.arrivals.move_epoch(next, |link| self.links[link as usize].next_event());
+            self.arrivals.move_epoch(next, |link| {
+                let link = &self.links[link as usize];
+                (link.next_event(), link.second_arrival())
+            });
         } else {
             self.now = next;
             if self.next_barrier == next {
@@ -195,6 +198,7 @@ impl Simulation {
                     let gone = self.links[link as usize].fail(self.now);
                     gone.into_iter().for_each(|packet| self.discard(packet));
                     self.arrivals.set(link, Time::NEVER);
+                    self.arrivals.set_follower(link, Time::NEVER);
                     self.forwarding.set_up(link, false);
                 }
             }
@@ -222,9 +226,10 @@ impl Simulation {
         if !state.is_plain() {
             return self.on_event_of_link(link);
         }
-        let (packet, size, next_arrival) = state.on_arrival(&self.sizes);
+        self.arrivals.advance(link);
+        let (packet, size) = state.on_arrival(&self.sizes);
+        self.arrivals.set_follower(link, state.second_arrival());
         let node = state.dst;
-        self.arrivals.set(link, next_arrival);
         self.packet_hops += 1;
         self.forward(packet, size, node);
     }
@@ -288,6 +293,7 @@ impl Simulation {
         match self.links[link as usize].offer(self.now, packet, size, &self.sizes) {
             Offer::Taken => {}
             Offer::Due(at) => self.arrivals.set(link, at),
+            Offer::Second(at) => self.arrivals.set_follower(link, at),
             Offer::Dropped => self.discard(packet),
         }
     }

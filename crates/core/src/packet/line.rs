@@ -53,6 +53,13 @@ impl Line {
         if self.is_empty() { Time::NEVER } else { arrival }
     }
 
+    /// When the second one arrives; [`Time::NEVER`] if there is none.
+    #[inline(always)]
+    pub fn second_arrival(&self) -> Time {
+        let arrival = self.slots[self.slot(self.head.wrapping_add(1))].arrival();
+        if self.len() < 2 { Time::NEVER } else { arrival }
+    }
+
     /// Puts a packet behind all others.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet) {
@@ -117,6 +124,7 @@ mod tests {
                     prop_assert_eq!(line.pop(), packet);
                 }
                 prop_assert!(line.iter().eq(queue.iter()));
+                prop_assert_eq!(line.second_arrival(), queue.get(1).map_or(Time::NEVER, Packet::arrival));
                 prop_assert_eq!(line.first_arrival(), queue.front().map_or(Time::NEVER, Packet::arrival));
             }
         }

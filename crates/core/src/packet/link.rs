@@ -57,6 +57,8 @@ pub enum Offer {
     Taken,
     /// It waits or is on the wire, and something happens at the link at this time, which it was not due at before.
     Due(Time),
+    /// It is the second in line of a plain link, and arrives then.
+    Second(Time),
     /// It is gone.
     Dropped,
 }
@@ -159,6 +161,12 @@ impl Link {
         if self.plain { arrival } else { self.next_event_with_codel(arrival) }
     }
 
+    /// The arrival after the next one; [`Time::NEVER`] if there is none.
+    #[inline(always)]
+    pub fn second_arrival(&self) -> Time {
+        self.line.second_arrival()
+    }
+
     fn next_event_with_codel(&self, arrival: Time) -> Time {
         match &self.discipline {
             Discipline::Codel { waiting, .. } if !waiting.is_empty() => arrival.min(self.busy_until),
@@ -177,9 +185,13 @@ impl Link {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
-        let is_first = self.line.is_empty();
+        let before_it = self.line.len();
         let arrival = self.transmit(now, packet, size);
-        if is_first { Offer::Due(arrival) } else { Offer::Taken }
+        match before_it {
+            0 => Offer::Due(arrival),
+            1 => Offer::Second(arrival),
+            _ => Offer::Taken,
+        }
     }
 
     #[inline(never)]
@@ -323,14 +335,14 @@ impl Link {
         self.plain
     }
 
-    /// On a plain link: the first packet comes out at the far end. Returns it, its size and the next one's arrival.
+    /// On a plain link: the first packet comes out at the far end. Returns it and its size.
     #[inline(always)]
-    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> (Packet, u32, Time) {
+    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> (Packet, u32) {
         let packet = self.line.pop();
         let size = sizes[packet.flow() as usize].of(&packet);
         self.counters.packets += 1;
         self.counters.bytes += u64::from(size);
-        (packet, size, self.line.first_arrival())
+        (packet, size)
     }
 
     /// The first packet comes out at the far end, if that is what happens here now; if CoDel takes the next one from its
@@ -339,7 +351,7 @@ impl Link {
         if self.serve_codel(now, sizes, dropped) {
             return None;
         }
-        let (packet, size, _) = self.on_arrival(sizes);
+        let (packet, size) = self.on_arrival(sizes);
         self.leave_backlog(size);
         Some((packet, size))
     }

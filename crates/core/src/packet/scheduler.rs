@@ -12,8 +12,11 @@ use std::collections::BinaryHeap;
 /// the tree as far away, until the epoch moves there.
 #[derive(Debug, Clone)]
 pub struct WinnerTree {
-    /// Node 1 is the root, the children of n are 2n and 2n + 1, source s stands at node `nodes.len() / 2 + s`.
+    /// Node 1 is the root, source s stands at node `nodes.len() / 2 + s`, the winner of nodes 4n to 4n + 3 at node n; if that
+    /// does not come out even, that of nodes 2 and 3 at node 1.
     nodes: Vec<u64>,
+    /// For sources that know more than one event: the key of the event after the next one.
+    followers: Vec<u64>,
     /// The time since the epoch that stands for all that is farther.
     far: u64,
     source_bits: u32,
@@ -22,15 +25,21 @@ pub struct WinnerTree {
     sources: u32,
 }
 
-/// Puts a key in its leaf and replays its matches up to the root. The siblings do not wait for the matches below.
+/// Puts a key in its leaf and replays its matches up to the root, two levels at a time: the least of the three siblings of
+/// a quad does not wait for the matches below, so that only one minimum in two levels is in the chain of dependences.
 #[inline(always)]
 fn replay(nodes: &mut [u64], leaf: usize, key: u64) {
     let mut node = leaf & (nodes.len() - 1);
     let mut best = key;
-    for _ in 1..nodes.len().ilog2() {
+    let levels = nodes.len().ilog2() - 1;
+    for _ in 0..levels / 2 {
+        nodes[node] = best;
+        best = best.min(nodes[node ^ 1].min(nodes[node ^ 2]).min(nodes[node ^ 3]));
+        node /= 4;
+    }
+    if levels % 2 == 1 {
         nodes[node] = best;
         best = best.min(nodes[node ^ 1]);
-        node /= 2;
     }
     nodes[1] = best;
 }
@@ -44,6 +53,7 @@ impl WinnerTree {
     fn with_source_bits(sources: usize, source_bits: u32) -> WinnerTree {
         WinnerTree {
             nodes: vec![u64::MAX; 2 * sources.next_power_of_two().max(2)],
+            followers: vec![u64::MAX; sources],
             far: (u64::MAX >> source_bits) - 1,
             source_bits,
             source_mask: (1 << source_bits) - 1,
@@ -64,11 +74,32 @@ impl WinnerTree {
         Time((self.epoch.0 + self.far - 1).min(Time::NEVER.0 - 1))
     }
 
-    /// Sets the next event of a source: not before the epoch, [`Time::NEVER`] for none.
     #[inline(always)]
-    pub fn set(&mut self, source: u32, time: Time) {
+    fn key(&self, source: u32, time: Time) -> u64 {
         debug_assert!(time >= self.epoch, "an event at {time} before the epoch {}", self.epoch);
-        let key = (time.0 - self.epoch.0).min(self.far) << self.source_bits | u64::from(source);
+        (time.0 - self.epoch.0).min(self.far) << self.source_bits | u64::from(source)
+    }
+
+    /// Sets the next event of a source: not before the epoch, [`Time::NEVER`] for none.
+    #[inline]
+    pub fn set(&mut self, source: u32, time: Time) {
+        self.set_key(source, self.key(source, time));
+    }
+
+    /// Sets the event of a source after its next one, as [`Self::set`] does the next one.
+    #[inline(always)]
+    pub fn set_follower(&mut self, source: u32, time: Time) {
+        self.followers[source as usize] = self.key(source, time);
+    }
+
+    /// The next event of a source has happened: its follower takes its place, without a look at the source itself.
+    #[inline(always)]
+    pub fn advance(&mut self, source: u32) {
+        self.set_key(source, self.followers[source as usize]);
+    }
+
+    #[inline(always)]
+    fn set_key(&mut self, source: u32, key: u64) {
         let leaf = self.nodes.len() / 2 + source as usize;
         // With a size that it knows, the compiler unrolls the levels and drops the checks of bounds.
         if let Ok(nodes) = <&mut [u64; 64]>::try_from(&mut self.nodes[..]) {
@@ -81,11 +112,13 @@ impl WinnerTree {
     }
 
     /// Moves the epoch to the earliest event, at most to `latest`, so that the tree reaches farther. No event may be set
-    /// before that any more. `time_of` gives the next event of each source.
-    pub fn move_epoch(&mut self, latest: Time, time_of: impl Fn(u32) -> Time) {
-        self.epoch = (0..self.sources).fold(latest, |earliest, source| earliest.min(time_of(source)));
+    /// before that any more. `times_of` gives the next event of each source and its follower.
+    pub fn move_epoch(&mut self, latest: Time, times_of: impl Fn(u32) -> (Time, Time)) {
+        self.epoch = (0..self.sources).fold(latest, |earliest, source| earliest.min(times_of(source).0));
         for source in 0..self.sources {
-            self.set(source, time_of(source));
+            let (next, follower) = times_of(source);
+            self.set(source, next);
+            self.set_follower(source, follower);
         }
     }
 }
@@ -182,7 +215,7 @@ mod tests {
                 let (next, winner) = least(&times).expect("one was just set");
                 if next > tree.reach() {
                     prop_assert!(tree.first().0 > tree.reach());
-                    tree.move_epoch(Time::NEVER, |source| times[source as usize]);
+                    tree.move_epoch(Time::NEVER, |source| (times[source as usize], Time::NEVER));
                 }
                 prop_assert_eq!(earliest(&tree), Some((next, winner)));
                 now = next;
