@@ -1,8 +1,10 @@
 //! The reference dumbbell, for profiling: `cargo run --release --example dumbbell [FLOWS] [SECONDS] [CONGESTION]`.
 
 use anabranch_core::packet::Simulation;
+use anabranch_core::packet::table::{Column, Table};
 use anabranch_core::spec::RunSpec;
 use serde_json::json;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -16,6 +18,21 @@ fn main() {
     let hops = simulation.packet_hops();
     let goodput: f64 = simulation.flow_table().numbers("goodput_bps").iter().sum();
     println!("{hops} hops, {elapsed:.3} s, {:.1} M hops/s, {:.1} Mbit/s", hops as f64 / elapsed * 1e-6, goodput * 1e-6);
+    println!("fingerprint {:016x}", fingerprint(&[simulation.flow_table(), simulation.link_table()]));
+}
+
+/// A hash over every result, to the bit: a change that is only to save time must leave it as it is.
+fn fingerprint(tables: &[Table]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (name, column) in tables.iter().flat_map(|table| &table.columns) {
+        name.hash(&mut hasher);
+        match column {
+            Column::U32(values) => values.hash(&mut hasher),
+            Column::U64(values) => values.hash(&mut hasher),
+            Column::F64(values) => values.iter().for_each(|value| value.to_bits().hash(&mut hasher)),
+        }
+    }
+    hasher.finish()
 }
 
 fn dumbbell(flows: usize, seconds: u64, congestion: &str) -> RunSpec {

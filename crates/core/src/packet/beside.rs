@@ -39,8 +39,13 @@ impl Pool {
     }
 
     /// Empties a place.
-    pub fn take(&mut self, place: u32) -> Beside {
+    pub fn release(&mut self, place: u32) {
         self.free.push(place);
+    }
+
+    /// Empties a place, and returns what was there.
+    pub fn take(&mut self, place: u32) -> Beside {
+        self.release(place);
         self.places[place as usize]
     }
 }

@@ -159,9 +159,7 @@ fn planned_flows(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Ve
 fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Result<PacketSizes, String> {
     match group.transport {
         TransportSpec::Udp { packet } => match u16::try_from(packet) {
-            Ok(full) if full > 0 => {
-                Ok(PacketSizes { full, last: full, header: full, ecn_capable: false, last_segment: u32::MAX })
-            }
+            Ok(full) if full > 0 => Ok(PacketSizes::new(full, full, full, false, u32::MAX)),
             _ => Err(format!("packet {packet} bytes: must be between 1 and 65535 bytes")),
         },
         TransportSpec::Tcp { stack } => {
@@ -175,13 +173,8 @@ fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Resu
             }
             let full = stack.mss + stack.header;
             let last = bytes.map_or(full, |bytes| ((bytes - 1) % u64::from(stack.mss)) as u32 + 1 + stack.header);
-            Ok(PacketSizes {
-                full: full as u16,
-                last: last as u16,
-                header: stack.header as u16,
-                ecn_capable: stack.ecn,
-                last_segment: segments.map_or(u32::MAX, |segments| segments as u32 - 1),
-            })
+            let last_segment = segments.map_or(u32::MAX, |segments| segments as u32 - 1);
+            Ok(PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment))
         }
     }
 }

@@ -61,16 +61,16 @@ impl Simulation {
     #[inline(never)]
     pub(super) fn capture(&mut self, link: LinkId, packet: Packet) {
         let Some(capture) = self.captures.0.get_mut(&link) else { return };
-        let identity = &self.flows[packet.flow as usize].identity;
+        let identity = &self.flows[packet.flow() as usize].identity;
         let view = FlowView {
-            ends: Ends::new(packet.flow, identity, self.spec.traffic.len() as u32),
+            ends: Ends::new(packet.flow(), identity, self.spec.traffic.len() as u32),
             stack: match self.spec.traffic[identity.group as usize].transport {
                 TransportSpec::Tcp { stack } => Some(&self.spec.stacks[stack]),
                 TransportSpec::Udp { .. } => None,
             },
-            sizes: &self.sizes[packet.flow as usize],
+            sizes: &self.sizes[packet.flow() as usize],
         };
-        let sack = if packet.has(BESIDE) { self.pool.get(packet.number).sack.all() } else { &[] };
+        let sack = if packet.has(BESIDE) { self.pool.get(packet.number()).sack.all() } else { &[] };
         capture.record(&view.captured(self.now, &packet, sack));
     }
 }
@@ -116,7 +116,7 @@ impl FlowView<'_> {
         };
         let (kind, payload_length) = match self.stack {
             Some(stack) => {
-                let payload_length = self.sizes.of(packet) - u32::from(self.sizes.header);
+                let payload_length = self.sizes.of(packet) - u32::from(self.sizes.header());
                 (CapturedKind::Tcp(self.segment(stack, packet, sack)), payload_length)
             }
             None => (CapturedKind::Udp, self.sizes.of(packet).saturating_sub(UDP_HEADERS)),
@@ -148,19 +148,19 @@ impl FlowView<'_> {
         let (syn, ack) = (packet.has(SYN), packet.has(ACK));
         let acknowledgement = match (syn, ack) {
             (true, false) => None,
-            (false, true) => Some(self.byte(packet.segment)),
+            (false, true) => Some(self.byte(packet.segment())),
             (true, true) | (false, false) => Some(1),
         };
         CapturedSegment {
             syn: syn.then_some(SynOptions { mss: stack.mss as u16, sack_permitted: stack.sack }),
-            push: !syn && !ack && packet.segment == self.sizes.last_segment,
+            push: !syn && !ack && packet.segment() == self.sizes.last_segment,
             // A SYN offers ECN with both flags, a SYN-ACK takes it with one (RFC 3168, section 6.1.1).
             ecn_echo: if syn { stack.ecn } else { ack && packet.has(MARK) },
             window_reduced: if syn { stack.ecn && !ack } else { packet.has(WINDOW_REDUCED) },
             sequence: match (syn, ack) {
                 (true, _) => 0,
                 (false, true) => 1,
-                (false, false) => self.byte(packet.segment),
+                (false, false) => self.byte(packet.segment()),
             },
             acknowledgement,
             window: stack.receive_window,
@@ -171,10 +171,10 @@ impl FlowView<'_> {
 
     /// The sequence number of a segment's first byte; beyond the last segment that of the end.
     fn byte(&self, segment: u32) -> u32 {
-        let payload = |size: u16| u32::from(size - self.sizes.header);
+        let payload = |size: u16| u32::from(size - self.sizes.header());
         let last = self.sizes.last_segment;
-        let full = segment.min(last).wrapping_mul(payload(self.sizes.full));
-        let rest = if segment > last { payload(self.sizes.last) } else { 0 };
+        let full = segment.min(last).wrapping_mul(payload(self.sizes.full()));
+        let rest = if segment > last { payload(self.sizes.last()) } else { 0 };
         full.wrapping_add(rest).wrapping_add(1)
     }
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// Ten full segments and one of 250 bytes.
-    const SIZES: PacketSizes = PacketSizes { full: 1040, last: 290, header: 40, ecn_capable: false, last_segment: 10 };
+    const SIZES: PacketSizes = PacketSizes::new(1040, 290, 40, false, 10);
 
     fn captured(packet: &Packet, sack: &[Range]) -> (CapturedPacket, CapturedSegment) {
         captured_of(packet, sack, &stack(false), &SIZES)
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn sequence_numbers_wrap_at_32_bits() {
-        let endless = PacketSizes { last: 1040, last_segment: u32::MAX, ..SIZES };
+        let endless = PacketSizes::new(1040, 1040, 40, false, u32::MAX);
         let segment = captured_of(&data(4_294_968, 0), &[], &stack(false), &endless).1;
         assert_eq!(u64::from(segment.sequence), 4_294_968_001 - (1 << 32));
     }
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn rfc3168_ecn_is_agreed_marked_echoed_and_answered() {
-        let sizes = PacketSizes { ecn_capable: true, ..SIZES };
+        let sizes = PacketSizes::new(1040, 290, 40, true, 10);
         let of = |packet: &Packet| captured_of(packet, &[], &stack(true), &sizes);
         let flags = |packet: &Packet| {
             let (captured, segment) = of(packet);
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn datagrams_are_as_long_as_on_the_wire() {
-        let sizes = PacketSizes { full: 500, last: 500, header: 500, ecn_capable: false, last_segment: u32::MAX };
+        let sizes = PacketSizes::new(500, 500, 500, false, u32::MAX);
         let view = FlowView { ends: Ends::new(7, &identity(2), 3), stack: None, sizes: &sizes };
         let captured = view.captured(Time(5), &data(9, 0), &[]);
         assert_eq!((captured.kind, captured.payload_length), (CapturedKind::Udp, 472));

@@ -7,14 +7,14 @@
 use super::beside::{Beside, Pool};
 use super::capturing::Captures;
 use super::flow::{Activity, Connection, Datagrams, Flow, Writer};
-use super::forwarding::{END, Forwarding};
+use super::forwarding::{END, Forwarding, Way};
 use super::link::{Link, Offer};
 use super::observe::Observations;
-use super::packet::{ACK, BESIDE, LOST, MARK, Packet, PacketSizes, RETRANSMISSION, SYN, WINDOW_REDUCED};
+use super::packet::{ACK, BESIDE, LOST, MARK, Packet, PacketSizes, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
 use super::scheduler::{Timers, WinnerTree};
 use super::table::Table;
 use crate::rng::{Purpose, Stream};
-use crate::spec::{ApplicationSpec, LinkId, RunSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkId, NodeId, RunSpec, TransportSpec};
 use crate::tcp::ack::ReceiverContext;
 use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
 use crate::tcp::sender::{Sender, Transmission};
@@ -57,6 +57,8 @@ pub struct Simulation {
     dropped: Vec<Packet>,
     /// The earliest of the next control and the next start.
     next_barrier: Time,
+    /// Arrivals before this instant come before any barrier or timer.
+    arrivals_before: Time,
     packet_hops: u64,
     without_route: u64,
     /// Packets that hosts have sent, and those that have come to them.
@@ -97,12 +99,14 @@ impl Simulation {
             pool: Pool::default(),
             dropped: Vec::new(),
             next_barrier: Time::ZERO,
+            arrivals_before: Time::ZERO,
             packet_hops: 0,
             without_route: 0,
             #[cfg(test)]
             at_hosts: (0, 0),
         };
         simulation.find_next_barrier();
+        simulation.find_arrivals_before();
         simulation
     }
 
@@ -135,22 +139,53 @@ impl Simulation {
     pub fn advance(&mut self, events: u64) -> bool {
         for _ in 0..events {
             let (arrival, link) = self.arrivals.first();
-            let timer = self.timers.first();
-            let next = arrival.min(timer).min(self.next_barrier);
-            if next > self.end || next == Time::NEVER {
+            if arrival < self.arrivals_before {
+                self.now = arrival;
+                self.on_link(link);
+            } else if !self.on_barrier_or_timer() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// No link has an event before the next barrier or timer; `false` if these are not before the end either.
+    #[cold]
+    fn on_barrier_or_timer(&mut self) -> bool {
+        let next = self.timers.first().min(self.next_barrier);
+        let reach = self.arrivals.reach();
+        if next > self.end.min(reach) || next == Time::NEVER {
+            if reach >= self.end {
                 self.now = self.end;
                 return false;
             }
+            self.arrivals.move_epoch(next, |link| {
+                let link = &self.links[link as usize];
+                (link.next_event(), link.second_arrival())
+            });
+        } else {
             self.now = next;
             if self.next_barrier == next {
                 self.on_barrier();
-            } else if arrival == next {
-                self.on_link(link);
             } else if let Some(timer) = self.timers.pop() {
                 self.on_timer(timer / TIMERS_PER_FLOW, timer % TIMERS_PER_FLOW);
             }
         }
+        self.find_arrivals_before();
         true
+    }
+
+    /// Arrivals go after the barriers of their instant and before its timers.
+    fn find_arrivals_before(&mut self) {
+        let last = self.timers.first().min(self.end).min(self.arrivals.reach());
+        self.arrivals_before = self.next_barrier.min(Time(last.0 + 1));
+    }
+
+    #[inline]
+    fn arm(&mut self, flow: u32, timer: u32, deadline: Time) {
+        if self.timers.arm(flow * TIMERS_PER_FLOW + timer, deadline) {
+            self.arrivals_before = self.arrivals_before.min(Time(deadline.0 + 1));
+        }
     }
 
     fn find_next_barrier(&mut self) {
@@ -176,8 +211,9 @@ impl Simulation {
             Control::Fail(links) => {
                 for link in links {
                     let gone = self.links[link as usize].fail(self.now);
-                    gone.iter().for_each(|packet| self.discard(packet));
-                    self.arrivals.set(link, None);
+                    gone.into_iter().for_each(|packet| self.discard(packet));
+                    self.arrivals.set(link, Time::NEVER);
+                    self.arrivals.set_follower(link, Time::NEVER);
                     self.forwarding.set_up(link, false);
                 }
             }
@@ -199,98 +235,139 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_link(&mut self, link: LinkId) {
         let state = &mut self.links[link as usize];
-        let packet = state.on_event(self.now, &self.sizes, &mut self.dropped);
+        if !state.is_plain() {
+            return self.on_event_of_link(link);
+        }
+        self.arrivals.advance(link);
+        let (packet, size) = state.on_arrival(&self.sizes);
+        self.arrivals.set_follower(link, state.second_arrival());
         let node = state.dst;
+        self.packet_hops += 1;
+        self.forward(packet, size, node);
+    }
+
+    #[inline(never)]
+    fn on_event_of_link(&mut self, link: LinkId) {
+        let state = &mut self.links[link as usize];
+        let event = state.on_event(self.now, &self.sizes, &mut self.dropped);
         self.arrivals.set(link, state.next_event());
-        let Some(mut packet) = packet else {
-            while let Some(packet) = self.dropped.pop() {
-                self.discard(&packet);
-            }
-            return;
-        };
+        let Some((packet, size)) = event else { return self.discard_dropped() };
         self.packet_hops += 1;
         if packet.has(LOST) {
-            self.links[link as usize].counters.losses += 1;
-            return self.discard(&packet);
+            state.counters.losses += 1;
+            return self.discard(packet);
         }
-        let next = if Forwarding::is_hop_by_hop(packet.at) {
-            match self.next_hop(&packet, node) {
+        let node = state.dst;
+        self.forward(packet, size, node);
+    }
+
+    /// A packet has arrived at a node: it goes on, or has reached its host.
+    #[inline(always)]
+    fn forward(&mut self, mut packet: Packet, size: u32, node: NodeId) {
+        let at = packet.at();
+        let next = if Forwarding::is_hop_by_hop(at) {
+            match self.next_hop(packet.words(), node) {
                 Some(next) => next,
-                None => return self.discard_without_route(&packet),
+                None => return self.discard_without_route(packet),
             }
         } else {
-            let next = self.forwarding.next_on_route(packet.at);
-            packet.at += 1;
-            next
+            packet.set_at(at + 1);
+            self.forwarding.next_on_route(at)
         };
-        if next == END { self.deliver(packet) } else { self.offer(next, packet) }
+        if next == END { self.deliver(packet) } else { self.offer(next, packet, size) }
     }
 
-    fn next_hop(&mut self, packet: &Packet, node: u32) -> Option<LinkId> {
+    #[inline(never)]
+    fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<LinkId> {
+        let packet = Packet::from_words(words);
         let reverse = packet.has(ACK);
-        let number = if packet.has(BESIDE) { self.pool.get(packet.number).number } else { packet.number };
-        let key = self.flows[packet.flow as usize].identity.key(packet.flow, reverse, number);
-        self.forwarding.next_hop(packet.at, node, self.now, &key)
+        let number = if packet.has(BESIDE) { self.pool.get(packet.number()).number } else { packet.number() };
+        let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), reverse, number);
+        self.forwarding.next_hop(packet.at(), node, self.now, &key)
     }
 
-    fn discard(&mut self, packet: &Packet) {
+    #[inline(always)]
+    fn discard(&mut self, packet: Packet) {
         if packet.has(BESIDE) {
-            self.pool.take(packet.number);
+            self.pool.release(packet.number());
         }
     }
 
-    fn discard_without_route(&mut self, packet: &Packet) {
+    #[cold]
+    fn discard_dropped(&mut self) {
+        while let Some(packet) = self.dropped.pop() {
+            self.discard(packet);
+        }
+    }
+
+    #[cold]
+    fn discard_without_route(&mut self, packet: Packet) {
         self.without_route += 1;
         self.discard(packet);
     }
 
     #[inline(always)]
-    fn offer(&mut self, link: LinkId, packet: Packet) {
+    fn offer(&mut self, link: LinkId, packet: Packet, size: u32) {
         if self.captures.any() {
             self.capture(link, packet);
         }
-        match self.links[link as usize].offer(self.now, packet, &self.sizes) {
+        match self.links[link as usize].offer(self.now, packet, size, &self.sizes) {
             Offer::Taken => {}
-            Offer::Due(at) => self.arrivals.set(link, Some(at)),
-            Offer::Dropped => self.discard(&packet),
+            Offer::Due(at) => self.arrivals.set(link, at),
+            Offer::Second(at) => self.arrivals.set_follower(link, at),
+            Offer::Dropped => self.discard(packet),
         }
     }
 
     /// A packet leaves its host: the sender's, or the receiver's if it is an ACK.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, mut packet: Packet, number: u32) {
         #[cfg(test)]
         {
             self.at_hosts.0 += 1;
         }
-        let identity = &self.flows[packet.flow as usize].identity;
-        let reverse = packet.has(ACK);
-        let way = if reverse { identity.reverse } else { identity.forward };
-        let key = identity.key(packet.flow, reverse, number);
-        let Some(at) = self.forwarding.start(way, self.now, &key) else { return self.discard_without_route(&packet) };
-        let next = if Forwarding::is_hop_by_hop(at) {
-            packet.at = at;
-            match self.forwarding.next_hop(at, key.src, self.now, &key) {
-                Some(next) => next,
-                None => return self.discard_without_route(&packet),
-            }
+        let identity = &self.flows[packet.flow() as usize].identity;
+        let way = if packet.has(ACK) { identity.reverse } else { identity.forward };
+        let next = if let Way::Route(position) = way {
+            packet.set_at(position + 1);
+            self.forwarding.next_on_route(position)
         } else {
-            packet.at = at + 1;
-            self.forwarding.next_on_route(at)
+            match self.choose_way(packet.words(), way, number) {
+                Some((next, at)) => {
+                    packet.set_at(at);
+                    next
+                }
+                None => return self.discard_without_route(packet),
+            }
         };
-        self.offer(next, packet);
+        let size = self.sizes[packet.flow() as usize].of(&packet);
+        self.offer(next, packet, size);
     }
 
-    #[inline]
+    /// The first link of a packet whose route is not settled, and where it goes after that.
+    #[inline(never)]
+    fn choose_way(&mut self, words: [u64; 3], way: Way, number: u32) -> Option<(LinkId, u32)> {
+        let packet = Packet::from_words(words);
+        let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), packet.has(ACK), number);
+        let at = self.forwarding.start(way, self.now, &key)?;
+        if Forwarding::is_hop_by_hop(at) {
+            let next = self.forwarding.next_hop(at, key.src, self.now, &key)?;
+            Some((next, at))
+        } else {
+            Some((self.forwarding.next_on_route(at), at + 1))
+        }
+    }
+
+    #[inline(always)]
     fn deliver(&mut self, packet: Packet) {
         #[cfg(test)]
         {
             self.at_hosts.1 += 1;
         }
-        let flow = packet.flow;
+        let flow = packet.flow();
         match &mut self.flows[flow as usize].activity {
             Activity::Pending => {}
             Activity::Finished(tally) => {
@@ -298,7 +375,7 @@ impl Simulation {
                     tally.receiver.arrivals += 1;
                     tally.receiver.duplicates += 1;
                 }
-                self.discard(&packet);
+                self.discard(packet);
             }
             Activity::Udp(datagrams) => datagrams.arrived += 1,
             Activity::Tcp(_) => {
@@ -311,9 +388,9 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver_data(&mut self, packet: Packet) {
-        let flow = packet.flow;
+        let flow = packet.flow();
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
         if packet.has(SYN) {
@@ -323,11 +400,11 @@ impl Simulation {
         }
         let last_segment = self.sizes[flow as usize].last_segment;
         let data = DataSegment {
-            segment: packet.segment,
+            segment: packet.segment(),
             retransmission: packet.has(RETRANSMISSION),
             marked: packet.has(MARK),
             window_reduced: packet.has(WINDOW_REDUCED),
-            last: packet.segment == last_segment,
+            last: packet.segment() == last_segment,
         };
         let ack = connection.receiver.on_segment(self.now, &data);
         if state.end.is_none() && connection.receiver.delivered() > last_segment {
@@ -337,41 +414,36 @@ impl Simulation {
             Some(ack) => self.send_ack(flow, &ack),
             None => {
                 if let Some(deadline) = connection.receiver.deadline() {
-                    self.timers.arm(flow * TIMERS_PER_FLOW + RECEIVER, deadline);
+                    self.arm(flow, RECEIVER, deadline);
                 }
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_ack(&mut self, flow: u32, ack: &Ack) {
         let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
         let number = connection.acks_sent;
         connection.acks_sent = number.wrapping_add(1);
-        let mut packet = Packet::new(flow, ack.cumulative, number, ACK);
-        if ack.echoes_retransmission {
-            packet.flag(RETRANSMISSION);
-        }
-        if ack.ecn_echo {
-            packet.flag(MARK);
-        }
+        let mut flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
+        let mut place = number;
         if !ack.sack.all().is_empty() {
-            packet.flag(BESIDE);
-            packet.number = self.pool.put(Beside { sack: ack.sack, number });
+            flags |= BESIDE;
+            place = self.pool.put(Beside { sack: ack.sack, number });
         }
-        self.send(packet, number);
+        self.send(Packet::new(flow, ack.cumulative, place, flags), number);
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver_ack(&mut self, packet: Packet) {
-        let flow = packet.flow;
-        let sack = if packet.has(BESIDE) { self.pool.take(packet.number).sack } else { SackBlocks::default() };
+        let flow = packet.flow();
+        let sack = if packet.has(BESIDE) { self.pool.take(packet.number()).sack } else { SackBlocks::default() };
         let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
         if packet.has(SYN) {
             connection.sender.on_established(self.now);
         } else {
             let ack = Ack {
-                cumulative: packet.segment,
+                cumulative: packet.segment(),
                 sack,
                 echoes_retransmission: packet.has(RETRANSMISSION),
                 ecn_echo: packet.has(MARK),
@@ -388,14 +460,8 @@ impl Simulation {
             let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
             match connection.sender.poll_transmit(self.now) {
                 Some(Transmission::Data { segment, number, retransmission, window_reduced }) => {
-                    let mut packet = Packet::new(flow, segment, number, 0);
-                    if retransmission {
-                        packet.flag(RETRANSMISSION);
-                    }
-                    if window_reduced {
-                        packet.flag(WINDOW_REDUCED);
-                    }
-                    self.send(packet, number);
+                    let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
+                    self.send(Packet::new(flow, segment, number, flags), number);
                 }
                 Some(Transmission::Syn) => {
                     // Each try has a number of its own, or all would be sprayed over one path.
@@ -410,7 +476,7 @@ impl Simulation {
         if connection.sender.is_done() && state.end.is_some() {
             state.activity = Activity::Finished(Box::new(state.activity.tally()));
         } else if let Some(deadline) = connection.sender.deadline() {
-            self.timers.arm(flow * TIMERS_PER_FLOW + SENDER, deadline.max(self.now));
+            self.arm(flow, SENDER, deadline.max(self.now));
         }
     }
 
@@ -429,7 +495,7 @@ impl Simulation {
                 connection.sender.on_deadline(self.now);
                 self.pump(flow);
             }
-            Some(deadline) => self.timers.arm(flow * TIMERS_PER_FLOW + SENDER, deadline),
+            Some(deadline) => self.arm(flow, SENDER, deadline),
             None => {}
         }
     }
@@ -441,7 +507,7 @@ impl Simulation {
                 let ack = connection.receiver.on_deadline();
                 self.send_ack(flow, &ack);
             }
-            Some(deadline) => self.timers.arm(flow * TIMERS_PER_FLOW + RECEIVER, deadline),
+            Some(deadline) => self.arm(flow, RECEIVER, deadline),
             None => {}
         }
     }
@@ -488,7 +554,7 @@ impl Simulation {
         };
         let next = writes.unwrap_or(Time::NEVER).min(state.identity.stop);
         if next < Time::NEVER {
-            self.timers.arm(flow * TIMERS_PER_FLOW + APPLICATION, next);
+            self.arm(flow, APPLICATION, next);
         }
     }
 

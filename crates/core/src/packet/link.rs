@@ -5,6 +5,7 @@
 //! which decides when it takes a packet out, keeps those that wait apart and has an event of its own.
 
 use super::codel::{self, Codel};
+use super::line::Line;
 use super::loss::LossProcess;
 use super::packet::{LOST, MARK, Packet, PacketSizes};
 use super::red::{self, Red, RedSettings};
@@ -18,10 +19,10 @@ use std::collections::VecDeque;
 pub struct LinkCounters {
     /// Packets that have crossed, lost ones included.
     pub packets: u64,
-    /// Bytes of these.
-    pub bytes: u64,
     /// Packets that arrived at the queue while the link was up.
     pub offered: u64,
+    /// Bytes that have crossed.
+    pub bytes: u64,
     /// Packets that the queue refused.
     pub queue_drops: u64,
     /// Packets that the wire lost, or that were there when the link failed, or came while it was down.
@@ -49,7 +50,7 @@ enum Discipline {
 #[derive(Default)]
 struct Backlog {
     /// So many packets at the front of the line have departed.
-    departed: usize,
+    departed: u32,
     bytes: u64,
 }
 
@@ -60,31 +61,36 @@ pub enum Offer {
     Taken,
     /// It waits or is on the wire, and something happens at the link at this time, which it was not due at before.
     Due(Time),
+    /// It is the second in line of a plain link, and arrives then.
+    Second(Time),
     /// It is gone.
     Dropped,
 }
 
-/// The state of one link.
+/// The state of one link; what every packet needs stands first.
+#[repr(C, align(64))]
 pub struct Link {
-    line: VecDeque<Packet>,
+    line: Line,
     busy_until: Time,
     delay: Duration,
     /// The size that was last transmitted, and how long that takes.
-    last_size: u32,
     last_transmission: Duration,
-    limit: QueueLimit,
-    loss: LossProcess,
+    last_size: u32,
+    /// Of a queue limited by packets.
+    limit_packets: u32,
+    /// It is up, its queue is drop-tail by packets, and its wire loses nothing: what most links are.
+    plain: bool,
+    up: bool,
     lossless: bool,
     /// Where packets leave.
     pub dst: NodeId,
-    up: bool,
-    /// It is up, its queue is drop-tail by packets, and its wire loses nothing: what most links are.
-    plain: bool,
-    rate: Rate,
-    backlog: Option<Box<Backlog>>,
-    discipline: Discipline,
     /// What it has counted.
     pub counters: LinkCounters,
+    limit: QueueLimit,
+    rate: Rate,
+    loss: LossProcess,
+    backlog: Option<Box<Backlog>>,
+    discipline: Discipline,
 }
 
 impl Link {
@@ -113,12 +119,16 @@ impl Link {
             Discipline::Red { .. } | Discipline::EcnThreshold { .. } => true,
         };
         let mut link = Link {
-            line: VecDeque::new(),
+            line: Line::default(),
             busy_until: Time::ZERO,
             delay: spec.delay,
             last_size: 0,
             last_transmission: Duration::ZERO,
             limit,
+            limit_packets: match limit {
+                QueueLimit::Packets(packets) => packets,
+                QueueLimit::Bytes(_) => u32::MAX,
+            },
             loss: LossProcess::new(&spec.loss, seed, index),
             dst: spec.dst,
             up: true,
@@ -129,11 +139,11 @@ impl Link {
             lossless: spec.loss == LossSpec::None,
             counters: LinkCounters::default(),
         };
-        link.plain = link.is_plain();
+        link.plain = link.makes_plain();
         link
     }
 
-    fn is_plain(&self) -> bool {
+    fn makes_plain(&self) -> bool {
         self.up
             && self.lossless
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)))
@@ -148,39 +158,49 @@ impl Link {
         self.last_transmission
     }
 
-    /// When something happens here next.
+    /// When something happens here next; [`Time::NEVER`] if nothing does.
     #[inline(always)]
-    pub fn next_event(&self) -> Option<Time> {
-        let arrival = self.line.front().map(Packet::arrival);
+    pub fn next_event(&self) -> Time {
+        let arrival = self.line.first_arrival();
         if self.plain { arrival } else { self.next_event_with_codel(arrival) }
     }
 
-    fn next_event_with_codel(&self, arrival: Option<Time>) -> Option<Time> {
+    /// The arrival after the next one; [`Time::NEVER`] if there is none.
+    #[inline(always)]
+    pub fn second_arrival(&self) -> Time {
+        self.line.second_arrival()
+    }
+
+    fn next_event_with_codel(&self, arrival: Time) -> Time {
         match &self.discipline {
-            Discipline::Codel { waiting, .. } if !waiting.is_empty() => {
-                Some(arrival.map_or(self.busy_until, |arrival| arrival.min(self.busy_until)))
-            }
+            Discipline::Codel { waiting, .. } if !waiting.is_empty() => arrival.min(self.busy_until),
             _ => arrival,
         }
     }
 
-    /// A packet arrives at the queue.
+    /// A packet of this size arrives at the queue.
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: Packet, sizes: &[PacketSizes]) -> Offer {
+    pub fn offer(&mut self, now: Time, packet: Packet, size: u32, sizes: &[PacketSizes]) -> Offer {
         if !self.plain {
-            return self.offer_to_any(now, packet, sizes);
+            return self.offer_to_any(now, packet.words(), sizes);
         }
         self.counters.offered += 1;
         if !self.has_room(now) {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
-        let head = self.line.is_empty();
-        let arrival = self.transmit(now, packet, sizes[packet.flow as usize].of(&packet));
-        if head { Offer::Due(arrival) } else { Offer::Taken }
+        let before_it = self.line.len();
+        let arrival = self.transmit(now, packet, size);
+        match before_it {
+            0 => Offer::Due(arrival),
+            1 => Offer::Second(arrival),
+            _ => Offer::Taken,
+        }
     }
 
-    fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) -> Offer {
+    #[inline(never)]
+    fn offer_to_any(&mut self, now: Time, words: [u64; 3], sizes: &[PacketSizes]) -> Offer {
+        let mut packet = Packet::from_words(words);
         if !self.up {
             self.counters.losses += 1;
             self.counters.refused += 1;
@@ -194,7 +214,7 @@ impl Link {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
-        let size = sizes[packet.flow as usize].of(&packet);
+        let size = sizes[packet.flow() as usize].of(&packet);
         let was_due = self.next_event();
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline
             && (self.busy_until > now || !waiting.is_empty())
@@ -203,11 +223,12 @@ impl Link {
             waiting.push_back((now, packet));
         } else {
             self.transmit(now, packet, size);
+            if let Some(backlog) = &mut self.backlog {
+                backlog.bytes += u64::from(size);
+            }
         }
-        match self.next_event() {
-            Some(due) if was_due != Some(due) => Offer::Due(due),
-            _ => Offer::Taken,
-        }
+        let due = self.next_event();
+        if due == was_due { Offer::Taken } else { Offer::Due(due) }
     }
 
     /// Puts a packet in line: it departs after all before it. Returns its arrival at the far end.
@@ -218,10 +239,7 @@ impl Link {
         self.busy_until = start + self.transmission(size);
         let arrival = self.busy_until + self.delay;
         packet.arrives(arrival);
-        self.line.push_back(packet);
-        if let Some(backlog) = &mut self.backlog {
-            backlog.bytes += u64::from(size);
-        }
+        self.line.push(packet);
         arrival
     }
 
@@ -235,9 +253,8 @@ impl Link {
     /// has departed.
     #[inline(always)]
     fn has_room(&self, now: Time) -> bool {
-        let QueueLimit::Packets(limit) = self.limit else { return false };
-        let limit = limit as usize;
-        self.line.len() < limit || self.line[self.line.len() - limit].arrival() <= now + self.delay
+        let length = self.line.len();
+        length < self.limit_packets || self.line.get(length - self.limit_packets).arrival() <= now + self.delay
     }
 
     /// Whether the queue takes the packet; it may mark it.
@@ -249,7 +266,7 @@ impl Link {
     }
 
     fn admit_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
-        let size = u64::from(sizes[packet.flow as usize].of(packet));
+        let size = u64::from(sizes[packet.flow() as usize].of(packet));
         let (packets, bytes) = self.backlog(now, sizes);
         let has_room = match self.limit {
             QueueLimit::Packets(limit) => packets < limit,
@@ -258,7 +275,7 @@ impl Link {
         if !has_room {
             return false;
         }
-        let ecn_capable = sizes[packet.flow as usize].may_be_marked(packet);
+        let ecn_capable = sizes[packet.flow() as usize].may_be_marked(packet);
         match &mut self.discipline {
             Discipline::DropTail | Discipline::Codel { .. } => true,
             Discipline::EcnThreshold { mark } => {
@@ -295,45 +312,63 @@ impl Link {
         }
         let departed_by = now + self.delay;
         let backlog = self.backlog.as_mut().expect("a discipline that looks at its backlog keeps it");
-        while let Some(packet) = self.line.get(backlog.departed)
-            && packet.arrival() <= departed_by
-        {
-            backlog.bytes -= u64::from(sizes[packet.flow as usize].of(packet));
+        while backlog.departed < self.line.len() {
+            let packet = self.line.get(backlog.departed);
+            if packet.arrival() > departed_by {
+                break;
+            }
+            backlog.bytes -= u64::from(sizes[packet.flow() as usize].of(packet));
             backlog.departed += 1;
         }
-        ((self.line.len() - backlog.departed) as u32, backlog.bytes)
+        (self.line.len() - backlog.departed, backlog.bytes)
     }
 
     /// Packets that have not departed at `now`, the one in transmission included: for samples.
     pub fn queue_packets(&self, now: Time) -> u32 {
         let departed_by = now + self.delay;
-        let departed = self.line.partition_point(|packet| packet.arrival() <= departed_by);
+        let on_the_line = self.line.iter().filter(|packet| packet.arrival() > departed_by).count();
         let waiting = match &self.discipline {
             Discipline::Codel { waiting, .. } => waiting.len(),
             _ => 0,
         };
-        (self.line.len() - departed + waiting) as u32
+        (on_the_line + waiting) as u32
     }
 
-    /// Something happens here now: a packet comes out at the far end, or CoDel takes the next one from its queue. Packets
-    /// that CoDel drops go to `dropped`.
+    /// Whether [`Self::on_arrival`] is all that happens here.
     #[inline(always)]
-    pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<Packet> {
-        if !self.plain && self.serve_codel(now, sizes, dropped) {
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// On a plain link: the first packet comes out at the far end. Returns it and its size.
+    #[inline(always)]
+    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> (Packet, u32) {
+        let packet = self.line.pop();
+        let size = sizes[packet.flow() as usize].of(&packet);
+        self.counters.packets += 1;
+        self.counters.bytes += u64::from(size);
+        (packet, size)
+    }
+
+    /// The first packet comes out at the far end, if that is what happens here now; if CoDel takes the next one from its
+    /// queue, `None`. Packets that CoDel drops go to `dropped`.
+    pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<(Packet, u32)> {
+        if self.serve_codel(now, sizes, dropped) {
             return None;
         }
-        let packet = self.line.pop_front().expect("an event without CoDel's is an arrival");
-        let size = u64::from(sizes[packet.flow as usize].of(&packet));
+        let (packet, size) = self.on_arrival(sizes);
+        self.leave_backlog(size);
+        Some((packet, size))
+    }
+
+    fn leave_backlog(&mut self, size: u32) {
         if let Some(backlog) = &mut self.backlog {
             if backlog.departed > 0 {
                 backlog.departed -= 1;
             } else {
-                backlog.bytes -= size;
+                backlog.bytes -= u64::from(size);
             }
         }
-        self.counters.packets += 1;
-        self.counters.bytes += size;
-        Some(packet)
     }
 
     /// CoDel takes the next packet from its queue, if it is time; `false` if not.
@@ -343,9 +378,9 @@ impl Link {
             return false;
         }
         while let Some((since, mut packet)) = waiting.pop_front() {
-            let sizes_of_flow = &sizes[packet.flow as usize];
+            let sizes_of_flow = &sizes[packet.flow() as usize];
             *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
-            let mtu = u64::from(sizes_of_flow.full);
+            let mtu = u64::from(sizes_of_flow.full());
             let ecn_capable = sizes_of_flow.may_be_marked(&packet);
             match codel.dequeue(now, now - since, *waiting_bytes, mtu, ecn_capable) {
                 codel::Decision::Drop => {
@@ -374,7 +409,7 @@ impl Link {
             Discipline::Codel { waiting, .. } => waiting.len(),
             _ => 0,
         };
-        self.line.len() + waiting
+        self.line.len() as usize + waiting
     }
 
     /// The link goes down: returns all that was waiting or on the wire.
@@ -382,7 +417,7 @@ impl Link {
         self.up = false;
         self.plain = false;
         self.busy_until = now;
-        let mut gone: Vec<Packet> = self.line.drain(..).collect();
+        let mut gone = self.line.drain();
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
             gone.extend(waiting.drain(..).map(|(_, packet)| packet));
             *waiting_bytes = 0;
@@ -398,7 +433,7 @@ impl Link {
     /// The link comes back, empty.
     pub fn repair(&mut self, now: Time) {
         self.up = true;
-        self.plain = self.is_plain();
+        self.plain = self.makes_plain();
         self.busy_until = self.busy_until.max(now);
     }
 }

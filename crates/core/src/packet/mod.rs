@@ -8,6 +8,7 @@ pub mod codel;
 mod engine;
 mod flow;
 mod forwarding;
+mod line;
 mod link;
 pub mod loss;
 mod observe;

@@ -12,7 +12,7 @@ pub(super) fn payload_bytes(spec: &RunSpec, flow: &Flow, sizes: &PacketSizes, se
     match spec.traffic[flow.identity.group as usize].transport {
         TransportSpec::Udp { packet } => u64::from(segments) * u64::from(packet),
         TransportSpec::Tcp { .. } => {
-            let full = u64::from(sizes.full - sizes.header);
+            let full = u64::from(sizes.full() - sizes.header());
             match flow.identity.bytes {
                 Some(bytes) if segments > sizes.last_segment => bytes,
                 _ => u64::from(segments) * full,

@@ -19,25 +19,72 @@ pub const WINDOW_REDUCED: u64 = 1 << 6;
 
 const FLAG_BITS: u32 = 8;
 
+/// A flag if it holds, without a branch.
+#[inline(always)]
+pub fn flag_if(flag: u64, holds: bool) -> u64 {
+    flag * u64::from(holds)
+}
+
 /// A packet, and when it leaves the link that it is on.
+///
+/// Three words, so that it is copied through registers as it was built: narrow stores followed by wide loads would stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// The arrival at the end of the link in the upper 56 bits, flags below.
     stamp: u64,
-    /// The flow, in either direction.
-    pub flow: u32,
-    /// The data segment; on an ACK, the cumulative acknowledgement.
-    pub segment: u32,
-    /// The number of the transmission, unique in its direction; the place of the blocks of an ACK with [`BESIDE`].
-    pub number: u32,
-    /// Where it goes after this link: see [`super::forwarding`].
-    pub at: u32,
+    /// The flow above, the segment below.
+    content: u64,
+    /// The number above, the way below.
+    course: u64,
 }
 
 impl Packet {
     /// A packet that is nowhere yet.
+    #[inline(always)]
     pub fn new(flow: u32, segment: u32, number: u32, flags: u64) -> Packet {
-        Packet { stamp: flags, flow, segment, number, at: 0 }
+        Packet { stamp: flags, content: u64::from(flow) << 32 | u64::from(segment), course: u64::from(number) << 32 }
+    }
+
+    /// What a function on a rare path takes: a packet whose address is given away would live in memory on every path.
+    #[inline(always)]
+    pub fn words(self) -> [u64; 3] {
+        [self.stamp, self.content, self.course]
+    }
+
+    /// The packet of these [words](Self::words).
+    #[inline(always)]
+    pub fn from_words([stamp, content, course]: [u64; 3]) -> Packet {
+        Packet { stamp, content, course }
+    }
+
+    /// The flow, in either direction.
+    #[inline(always)]
+    pub fn flow(&self) -> u32 {
+        (self.content >> 32) as u32
+    }
+
+    /// The data segment; on an ACK, the cumulative acknowledgement.
+    #[inline(always)]
+    pub fn segment(&self) -> u32 {
+        self.content as u32
+    }
+
+    /// The number of the transmission, unique in its direction; the place of the blocks of an ACK with [`BESIDE`].
+    #[inline(always)]
+    pub fn number(&self) -> u32 {
+        (self.course >> 32) as u32
+    }
+
+    /// Where it goes after this link: see [`super::forwarding`].
+    #[inline(always)]
+    pub fn at(&self) -> u32 {
+        self.course as u32
+    }
+
+    /// Sets where it goes after its next link.
+    #[inline(always)]
+    pub fn set_at(&mut self, at: u32) {
+        self.course = self.course >> 32 << 32 | u64::from(at);
     }
 
     /// When it arrives at the end of its link.
@@ -69,12 +116,8 @@ impl Packet {
 /// What a flow's packets measure on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSizes {
-    /// A full data packet, bytes.
-    pub full: u16,
-    /// The packet of the last segment, bytes.
-    pub last: u16,
-    /// A packet without data, bytes.
-    pub header: u16,
+    /// Bytes of a full data packet, of the packet of the last segment, and twice of a packet without data.
+    by_kind: [u16; 4],
     /// Whether routers may mark its data instead of dropping it.
     pub ecn_capable: bool,
     /// The number of the last segment; `u32::MAX` if the flow does not end.
@@ -82,21 +125,38 @@ pub struct PacketSizes {
 }
 
 impl PacketSizes {
+    /// Sizes in bytes: of a full data packet, of the packet of the last segment, of a packet without data.
+    pub const fn new(full: u16, last: u16, header: u16, ecn_capable: bool, last_segment: u32) -> PacketSizes {
+        PacketSizes { by_kind: [full, last, header, header], ecn_capable, last_segment }
+    }
+
     /// Whether routers may mark the packet: new data of a flow that asks for it, but no ACK, no SYN and no retransmission
     /// (RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5).
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
         self.ecn_capable && !packet.has(ACK | SYN | RETRANSMISSION)
     }
 
+    /// A full data packet, bytes.
+    pub fn full(&self) -> u16 {
+        self.by_kind[0]
+    }
+
+    /// The packet of the last segment, bytes.
+    pub fn last(&self) -> u16 {
+        self.by_kind[1]
+    }
+
+    /// A packet without data, bytes.
+    pub fn header(&self) -> u16 {
+        self.by_kind[2]
+    }
+
     /// The size of a packet, bytes.
     #[inline(always)]
     pub fn of(&self, packet: &Packet) -> u32 {
-        u32::from(if packet.has(ACK | SYN) {
-            self.header
-        } else if packet.segment == self.last_segment {
-            self.last
-        } else {
-            self.full
-        })
+        // By index, for data and ACKs alternate too irregularly for branches.
+        let is_last = usize::from(packet.segment() == self.last_segment);
+        let is_header = usize::from(packet.has(ACK | SYN));
+        u32::from(self.by_kind[2 * is_header + is_last])
     }
 }

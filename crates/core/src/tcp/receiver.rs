@@ -12,33 +12,34 @@ pub const MAX_SACK_BLOCKS: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: [Range; MAX_SACK_BLOCKS + 1],
-    length: u8,
-    duplicate: bool,
+    /// Two whole words: narrow ones would stall the copy of an ACK that was just built.
+    length: u32,
+    duplicates: u32,
 }
 
 impl SackBlocks {
     /// The blocks of data held beyond the cumulative acknowledgement.
     pub fn held(&self) -> &[Range] {
-        &self.blocks[usize::from(self.duplicate)..usize::from(self.length)]
+        &self.blocks[self.duplicates as usize..self.length as usize]
     }
 
     /// The duplicate that the ACK reports (DSACK, RFC 2883).
     pub fn duplicate(&self) -> Option<Range> {
-        self.duplicate.then_some(self.blocks[0])
+        (self.duplicates > 0).then_some(self.blocks[0])
     }
 
     /// All blocks as on the wire, a duplicate first.
     pub fn all(&self) -> &[Range] {
-        &self.blocks[..usize::from(self.length)]
+        &self.blocks[..self.length as usize]
     }
 
     fn push(&mut self, block: Range) {
-        self.blocks[usize::from(self.length)] = block;
+        self.blocks[self.length as usize] = block;
         self.length += 1;
     }
 
     fn is_full(&self) -> bool {
-        usize::from(self.length) >= MAX_SACK_BLOCKS + usize::from(self.duplicate)
+        self.length >= MAX_SACK_BLOCKS as u32 + self.duplicates
     }
 }
 
@@ -192,18 +193,24 @@ impl Receiver {
         self.acknowledge()
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self) -> Ack {
         self.policy.on_ack_sent();
         self.deadline = None;
         self.last_ack_sent = self.next;
         Ack {
             cumulative: self.next,
-            sack: self.sack_blocks(),
+            sack: if self.duplicate.is_none() && self.held.is_empty() {
+                SackBlocks::default()
+            } else {
+                self.sack_blocks()
+            },
             echoes_retransmission: self.echoes_retransmission,
             ecn_echo: self.ecn_echo,
         }
     }
 
+    #[inline(never)]
     fn sack_blocks(&mut self) -> SackBlocks {
         let duplicate = self.duplicate.take();
         let mut blocks = SackBlocks::default();
@@ -211,7 +218,7 @@ impl Receiver {
             return blocks;
         }
         if let Some(duplicate) = duplicate {
-            blocks.duplicate = true;
+            blocks.duplicates = 1;
             blocks.push(duplicate);
         }
         if self.held.is_empty() {

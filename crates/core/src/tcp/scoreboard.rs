@@ -81,7 +81,31 @@ pub struct Delivered {
 }
 
 impl Delivered {
+    /// What most ACKs deliver: a single segment, or the first of several.
+    #[inline(always)]
+    fn set_first(&mut self, index: u32, segment: Segment, now: Time, reordered: bool) {
+        let is_original = !segment.retransmitted();
+        let rtt = is_original.then_some(now - segment.sent());
+        let original = is_original.then_some(index);
+        *self = Delivered {
+            cumulative: self.cumulative,
+            count: 1,
+            newest: Some((segment.sent(), index)),
+            newest_retransmitted: !is_original,
+            oldest_rtt: rtt,
+            newest_rtt: rtt,
+            any_original: is_original,
+            any_retransmitted: !is_original,
+            lowest_original: original,
+            highest_original: original,
+            reordered: is_original && reordered,
+        };
+    }
+
     fn add(&mut self, index: u32, segment: Segment, now: Time, reordered: bool) {
+        if self.count == 0 {
+            return self.set_first(index, segment, now, reordered);
+        }
         self.count += 1;
         let key = (segment.sent(), index);
         if self.newest.is_none_or(|newest| key >= newest) {
@@ -102,6 +126,22 @@ impl Delivered {
     }
 }
 
+/// As many as an ACK carries.
+const REMEMBERED_BLOCKS: usize = 3;
+
+/// What of a block is left without those already known at its ends: most blocks come again, or longer.
+fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
+    for &(known_start, known_end) in known {
+        if known_start <= start && start < known_end {
+            start = known_end;
+        }
+        if known_start < end && end <= known_end {
+            end = known_start;
+        }
+    }
+    (start, end)
+}
+
 /// The record of one flow.
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
@@ -114,6 +154,8 @@ pub struct Scoreboard {
     duplicates: u32,
     /// One past the highest sacked segment.
     sacked_end: u32,
+    /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
+    last_blocks: [Range; REMEMBERED_BLOCKS],
     /// No segment below is lost.
     lost_hint: u32,
     marked_lost: u64,
@@ -320,8 +362,14 @@ impl Scoreboard {
             self.advance(cumulative, now);
         }
         let earlier_end = self.sacked_end;
-        for &(start, end) in blocks {
-            self.sack((start.max(self.una), end.min(self.next())), earlier_end, now);
+        let known = self.last_blocks;
+        for (place, block) in blocks.iter().enumerate() {
+            let (start, end) = (block.0.max(self.una), block.1.min(self.next()));
+            self.sack(outside((start, end), &known), earlier_end, now);
+            if start < end {
+                self.sacked_end = self.sacked_end.max(end);
+            }
+            self.last_blocks[place % REMEMBERED_BLOCKS] = (start, end);
         }
         if !self.retransmissions.is_empty() || self.original_hint < self.una {
             self.forget_delivered();
@@ -364,9 +412,6 @@ impl Scoreboard {
             record.set_state(SACKED);
             self.sacked += 1;
             self.delivered.add(index, segment, now, index < earlier_end);
-        }
-        if start < end {
-            self.sacked_end = self.sacked_end.max(end);
         }
     }
 

@@ -3,6 +3,7 @@
 //! It owns what is not a policy: sequence space, scoreboard, RTT estimate, recovery episodes with PRR, undo, pacing. What
 //! is lost, its detector says; how much to have in flight, its congestion control.
 
+use super::congestion::controlled::Controlled;
 use super::congestion::{CongestionControl, FlowContext};
 use super::detection::{DetectorContext, LossDetector, Signal, Verdict};
 use super::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -93,7 +94,7 @@ pub struct Sender {
     recovery: Recovery,
     board: Scoreboard,
     rtt: RttEstimate,
-    congestion: Box<dyn CongestionControl>,
+    congestion: Controlled,
     detector: Box<dyn LossDetector>,
     rate: Option<Box<RateSampler>>,
     /// Segments that the application has written; all of them, for a flow without end.
@@ -157,7 +158,7 @@ impl Sender {
             rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto),
             rate: congestion.wants_rate_samples().then(Box::default),
             owns_recovery: congestion.owns_recovery(),
-            congestion,
+            congestion: Controlled::new(congestion),
             detector: stack.detection.build(DetectorContext { sack: stack.sack, paths }),
             available: 0,
             receive_window: u32::try_from(stack.receive_window / u64::from(stack.mss)).unwrap_or(u32::MAX).max(1),
@@ -203,7 +204,7 @@ impl Sender {
 
     /// Its congestion control.
     pub fn congestion(&self) -> &dyn CongestionControl {
-        &*self.congestion
+        self.congestion.algorithm()
     }
 
     /// Whether all that was written is acknowledged.
@@ -365,6 +366,7 @@ impl Sender {
         self.window_limited || (cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(prior_in_flight))
     }
 
+    #[inline]
     fn apply(&mut self, now: Time, verdict: Verdict, prior_in_flight: u32, newly_lost: u32) {
         self.probe |= verdict.probe;
         if newly_lost > 0
@@ -519,6 +521,7 @@ impl Sender {
 
     /// When to be woken, if no ACK comes first: a timer of the detector, the pacing of the next segment, or the SYN's
     /// timer. Asked after all that can be sent was sent.
+    #[inline]
     pub fn deadline(&self) -> Option<Time> {
         match self.connection {
             Connection::Opening { sent, tries } => {
@@ -647,7 +650,7 @@ impl Sender {
         Some(self.send_again(now, segment))
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_new(&mut self, now: Time) -> Transmission {
         let segment = self.board.next();
         let number = self.board.send_new(now);
@@ -668,7 +671,7 @@ impl Sender {
         Transmission::Data { segment, number, retransmission: true, window_reduced: false }
     }
 
-    #[inline]
+    #[inline(always)]
     fn after_sending(&mut self, now: Time, segment: u32) {
         self.counters.sent += 1;
         self.last_active = now;

@@ -26,25 +26,20 @@ fn spec(queue: QueueSpec) -> LinkSpec {
 
 fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
     let mut link = Link::new(spec, 1, 0);
-    let sizes: Vec<PacketSizes> = coming
-        .iter()
-        .map(|packet| PacketSizes {
-            full: packet.size,
-            last: packet.size,
-            header: 40,
-            ecn_capable: packet.capable,
-            last_segment: u32::MAX,
-        })
-        .collect();
+    let sizes: Vec<PacketSizes> =
+        coming.iter().map(|packet| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX)).collect();
     let mut fates = vec![None; coming.len()];
     let mut dropped = Vec::new();
     let mut left = 0;
     let mut run_until = |link: &mut Link, time: Time| {
-        while let Some(now) = link.next_event().filter(|at| *at <= time) {
-            if let Some(packet) = link.on_event(now, &sizes, &mut dropped) {
-                assert!(packet.flow >= left, "first in, first out");
-                left = packet.flow;
-                fates[packet.flow as usize] = Some((now, packet.has(MARK)));
+        while link.next_event() <= time && link.next_event() < Time::NEVER {
+            let now = link.next_event();
+            let event =
+                if link.is_plain() { Some(link.on_arrival(&sizes)) } else { link.on_event(now, &sizes, &mut dropped) };
+            if let Some((packet, _)) = event {
+                assert!(packet.flow() >= left, "first in, first out");
+                left = packet.flow();
+                fates[packet.flow() as usize] = Some((now, packet.has(MARK)));
             }
         }
     };
@@ -52,9 +47,11 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         run_until(&mut link, packet.at);
         let was_due = link.next_event();
         let flags = if packet.again { RETRANSMISSION } else { 0 };
-        let offer = link.offer(packet.at, Packet::new(index as u32, 0, 0, flags), &sizes);
+        let sent = Packet::new(index as u32, 0, 0, flags);
+        let offer = link.offer(packet.at, sent, sizes[index].of(&sent), &sizes);
         match offer {
-            Offer::Due(at) => assert!(link.next_event() == Some(at) && was_due != Some(at)),
+            Offer::Due(at) => assert!(link.next_event() == at && was_due != at),
+            Offer::Second(at) => assert!(link.second_arrival() == at && link.next_event() == was_due),
             Offer::Taken | Offer::Dropped => assert_eq!(link.next_event(), was_due),
         }
     }

@@ -7,12 +7,14 @@ use super::events::{AckEvent, CongestionEvent};
 use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
+use controlled::InForce;
 
 pub mod bbr;
 pub mod bbr3;
 mod bbr_model;
 #[cfg(test)]
 mod bottleneck;
+pub mod controlled;
 pub mod cubic;
 pub mod newreno;
 
@@ -50,6 +52,17 @@ pub trait CongestionControl: Send + Sync {
     /// The rate to pace at; without one the sender sends when the window allows.
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+
+    /// Window, threshold and rate in one call.
+    fn in_force(&self) -> InForce {
+        InForce { cwnd: self.cwnd(), ssthresh: self.ssthresh(), pacing_rate: self.pacing_rate() }
+    }
+
+    /// [`Self::on_ack`], and what is in force then, in one call.
+    fn on_ack_in_force(&mut self, ack: &AckEvent, rtt: &RttEstimate) -> InForce {
+        self.on_ack(ack, rtt);
+        self.in_force()
     }
 
     /// Whether the algorithm sets its window in recovery itself, so that the sender does not run PRR.
