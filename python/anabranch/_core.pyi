@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 __version__: str
@@ -39,4 +38,3 @@ class Simulation:
 
     def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
         """The link samples taken since the last call."""
-

@@ -557,7 +557,11 @@ def _link_table(runs: Runs, links: pl.DataFrame) -> Table:
         Column("Packets", "a run", "Packets transmitted.", _get("packets"), _count),
         Column("Queueing", "ms", "Mean time that a packet waited.", _get("queue_delay_mean_s", 1e3), three_digits),
         Column(
-            "Longest wait", "ms", "The longest that a packet waited, of any seed.", _get("queue_delay_max_s", 1e3), three_digits
+            "Longest wait",
+            "ms",
+            "The longest that a packet waited, of any seed.",
+            _get("queue_delay_max_s", 1e3),
+            three_digits,
         ),
         Column(
             "Dropped",
