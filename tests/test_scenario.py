@@ -94,6 +94,66 @@ def test_names_are_checked_in_the_parts_that_are_whole() -> None:
     }
 
 
+TOPOLOGY_AND_MORE = """
+[topology]
+from = "topozoo/Abilene"
+capacity = "10Mbps"
+
+[[topology.override]]
+link = ["Denver", "Kansas"]
+capacity = "5Mbps"
+
+[[traffic]]
+from = "Seatle"
+to = "Atlanta"
+bulk = true
+stack = "newrno"
+start = "40s"
+
+[run]
+duration = "30s"
+"""
+NODES = {"topology.override[0].link[1]", "traffic[0].from"}
+OTHERS = {"traffic[0].stack", "traffic[0].start"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "broken", "nodes_known"),
+    [
+        ('"10Mbps"', '"10Mbs"', {"topology.capacity"}, True),
+        ("[[topology", 'delay = { speed = "2e8 m" }\n[[topology', {"topology.delay.speed"}, True),
+        ("[[topology", "queue = 3\n[[topology", {"topology.queue"}, True),
+        ('"5Mbps"', '"5Mbps"\n[[topology.override]]\nlink = "all"\ncost = 0', {"topology.override[1].cost"}, True),
+        ("[[traffic]]", "[[traffic]]\nstart = 3\n[[traffic]]", {f"traffic[0].{k}" for k in ("from", "to", "start")}, True),
+        ("/Abilene", "/Abilne", {"topology.from"}, False),
+        ('"topozoo/Abilene"', "5", {"topology.from"}, False),
+        ("from = ", "form = ", {"topology.form", "topology"}, False),
+    ],
+)  # fmt: skip
+def test_a_broken_topology_hides_only_what_it_would_have_told(
+    old: str, new: str, broken: set[str], nodes_known: bool
+) -> None:
+    text = TOPOLOGY_AND_MORE.replace(old, new, 1)
+    shifted = {name.replace("[0]", "[1]") if "traffic" in name else name for name in NODES | OTHERS}
+    expected = shifted if new.count("[[traffic]]") == 2 else NODES | OTHERS if nodes_known else OTHERS
+    assert set(problems(text)) == expected | broken
+
+
+def test_a_broken_section_of_definitions_hides_only_the_names_in_it() -> None:
+    text = TOPOLOGY_AND_MORE.replace("[topology]", "stacks = 5\n[topology]", 1)
+    assert set(problems(text)) == NODES | OTHERS - {"traffic[0].stack"} | {"stacks"}
+
+
+def test_a_broken_inline_link_still_has_its_ends() -> None:
+    text = changed(('"10Mbps"', '"10Mbs"'), ('"1000km"', '"1000 miles"'), ('to = "C"', 'to = "D"'))
+    assert set(problems(text)) == {"topology.links[0].capacity", "topology.links[1].length", "traffic[0].to"}
+
+
+def test_what_a_table_says_as_a_whole_comes_with_the_problems_of_its_keys() -> None:
+    text = changed(("[[traffic]]", 'from = "topozoo/Abilene"\nqueue = 3\n[[traffic]]'))
+    assert {"topology", "topology.queue"} <= set(problems(text))
+
+
 @pytest.mark.parametrize(
     ("replacement", "field", "hint"),
     [

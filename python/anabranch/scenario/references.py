@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from anabranch.topologies import Topology
 
 
-def check(variant: Variant, topology: "Topology") -> Iterator[Problem]:
-    """All names that point nowhere, and times beyond the run."""
+def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
+    """All names that point nowhere, and times beyond the run; nodes and links only where there is a topology."""
     network = _Network(topology)
     for index, override in enumerate(variant.topology.override):
         yield from network.link(override.link, ("topology", "override", index, "link"))
@@ -36,17 +36,20 @@ def check(variant: Variant, topology: "Topology") -> Iterator[Problem]:
 
 
 class _Network:
-    def __init__(self, topology: "Topology") -> None:
-        self.nodes = [node.name for node in topology.nodes]
-        self._known = set(self.nodes)
-        self._links = {(link.source, link.target) for link in topology.links}
+    """Nodes and links by name; without a topology every name may be one."""
+
+    def __init__(self, topology: "Topology | None") -> None:
+        self.known = topology is not None
+        self.nodes = [node.name for node in topology.nodes] if topology else []
+        self._names = set(self.nodes)
+        self._links = {(link.source, link.target) for link in topology.links} if topology else set()
 
     def node(self, name: str, path: Path) -> Iterator[Problem]:
-        if name not in self._known:
+        if self.known and name not in self._names:
             yield Problem(path, f"no such node; {suggest(name, self.nodes)}", name)
 
     def link(self, link: list[str] | str, path: Path) -> Iterator[Problem]:
-        if isinstance(link, str):
+        if isinstance(link, str) or not self.known:
             return
         unknown = [problem for end, name in enumerate(link) for problem in self.node(name, (*path, end))]
         yield from unknown
@@ -56,7 +59,7 @@ class _Network:
             yield Problem(path, f"no such link; {source} has links to {', '.join(neighbours) or 'nowhere'}", link)
 
     def joined(self, source: str, target: str) -> bool:
-        return (source, target) in self._links
+        return not self.known or (source, target) in self._links
 
 
 def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
@@ -133,6 +136,8 @@ def _ends(end: str | list[str], path: Path, network: _Network) -> Iterator[Probl
 
 
 def _pairs(entry: Traffic, path: Path, network: _Network) -> Iterator[Problem]:
+    if not network.known and "all" in (entry.from_, entry.to):
+        return
     try:
         pairs_of(entry, network.nodes, draw="")
     except ValueError as error:

@@ -52,6 +52,10 @@ class Resolver:
         file = self._directory / section.from_
         try:
             return topologies.load(str(file) if file.is_file() else section.from_), []
+        except topologies.TopologyError as error:
+            known = error.source == section.from_ and error.element == "topology"
+            message = error.expectation if known else str(error)  # else a place in the file
+            return None, [Problem(("topology", "from"), message, section.from_)]
         except (ValueError, OSError) as error:
             return None, [Problem(("topology", "from"), str(error), section.from_)]
 
