@@ -115,6 +115,7 @@ duration = "30s"
 """
 NODES = {"topology.override[0].link[1]", "traffic[0].from"}
 OTHERS = {"traffic[0].stack", "traffic[0].start"}
+END_KEYS = ("from", "to", "start")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ OTHERS = {"traffic[0].stack", "traffic[0].start"}
         ("[[topology", 'delay = { speed = "2e8 m" }\n[[topology', {"topology.delay.speed"}, True),
         ("[[topology", "queue = 3\n[[topology", {"topology.queue"}, True),
         ('"5Mbps"', '"5Mbps"\n[[topology.override]]\nlink = "all"\ncost = 0', {"topology.override[1].cost"}, True),
-        ("[[traffic]]", "[[traffic]]\nstart = 3\n[[traffic]]", {f"traffic[0].{k}" for k in ("from", "to", "start")}, True),
+        ("[[traffic]]", "[[traffic]]\nstart = 3\n[[traffic]]", {f"traffic[0].{key}" for key in END_KEYS}, True),
         ("/Abilene", "/Abilne", {"topology.from"}, False),
         ('"topozoo/Abilene"', "5", {"topology.from"}, False),
         ("from = ", "form = ", {"topology.form", "topology"}, False),
