@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -225,6 +226,57 @@ def test_a_topology_file_is_found_beside_the_scenario(tmp_path: Path) -> None:
     text = '[topology]\nfrom = "net.csv"\n' + LINE[LINE.index("[[traffic]]") :]
     (tmp_path / "x.toml").write_text(text)
     assert len(Scenario.load(tmp_path / "x.toml").cases[0].topology.links) == 2
+
+
+def with_sizes(directory: Path, content: bytes, name: str = "sizes.csv") -> Scenario:
+    (directory / "sizes.csv").write_bytes(content)
+    short = f'short = {{ arrivals = "5/s", sizes = "{name}" }}'
+    (directory / "short.toml").write_text(changed(("bulk = true", short)))
+    return Scenario.load(directory / "short.toml")
+
+
+@pytest.mark.parametrize(
+    "content", [b"bytes,cdf\n0,0\n10e3,0.5 # half\n\n20000,1\n", b"\xef\xbb\xbf0 , 0\r\n10000,.5\r\n20000,1.0\r\n"]
+)
+def test_flow_sizes_from_a_file_beside_the_scenario(tmp_path: Path, content: bytes) -> None:
+    scenario = with_sizes(tmp_path, content)
+    assert scenario.document["traffic"][0]["short"]["sizes"] == "sizes.csv"
+    short = scenario.cases[0].variant.traffic[0].short
+    assert short is not None
+    assert short.points() == [[0, 0], [10000, 0.5], [20000, 1]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"0,0\n10000,0.5\n5000,1\n", "sizes.csv:3: sizes must ascend"),
+        (b"0,0\nten,0.5\n20,1\n", 'sizes.csv:2: "ten,0.5" must be bytes and cumulative probability'),
+        (b"0,0\n10\n20,1\n", 'sizes.csv:2: "10" must be'),
+        (b"0,0\nnan,0.5\n20,1\n", "sizes.csv:2: sizes must ascend"),
+        (b"0,0.1\n10,1\n", "sizes.csv:1: sizes must begin with probability 0, not 0.1"),
+        (b"0,0\n\n10,0.9\n", "sizes.csv:3: sizes must end with probability 1, not 0.9"),
+        (b"bytes,cdf\n", "needs at least two lines"),
+        (b"\xff\xfe0,0", "is not UTF-8 text (byte 0)"),
+        (b"#" * 2**20 + b"#", "are too many"),
+    ],
+)
+def test_a_file_of_flow_sizes_that_is_wrong_is_named_with_its_line(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    with pytest.raises(ScenarioError) as refusal:
+        with_sizes(tmp_path, content)
+    (problem,) = refusal.value.problems
+    assert problem.path == ("traffic", 0, "short", "sizes")
+    assert message in problem.message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none.csv", "none.csv: cannot be read (No such file"), ("web-serch", 'did you mean "web-search"?')],
+)
+def test_flow_sizes_that_are_not_there(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        with_sizes(tmp_path, b"", name)
 
 
 def test_equal_lists_at_the_same_key_of_several_entries_vary_together() -> None:

@@ -168,7 +168,7 @@ class Scenario:
             document = walk.substitute(base, places)
             found: list[Problem] = []
             try:
-                variant = Variant.model_validate(document)
+                variant = Variant.model_validate(document, context=resolver.context)
             except ValidationError as error:
                 found = from_validation(error, document)
                 found += _in_the_rest(document, found, resolver)
@@ -197,7 +197,7 @@ def _in_the_rest(document: dict[str, Any], found: list[Problem], resolver: Resol
     while True:
         mended = Mended(document, broken)
         try:
-            variant = Variant.model_validate(mended.document)
+            variant = Variant.model_validate(mended.document, context=resolver.context)
         except ValidationError as error:  # what a table says as a whole comes out once its keys are right
             more = [mended.original(problem) for problem in from_validation(error, mended.document)]
             fresh = [problem for problem in more if problem is not None and problem.path not in broken]
