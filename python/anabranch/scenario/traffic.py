@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema, model_validator
 
+from anabranch import units
 from anabranch.scenario import sizes
 from anabranch.scenario.table import Count, Duration, Frequency, PositiveDuration, Rate, Size, Table, by_kind
 
@@ -60,6 +61,7 @@ class Short(Table):
         return self.sizes
 
 
+LARGEST_PACKET = 65535
 APPLICATIONS = ("bulk", "size", "constant", "poisson", "on-off", "short")
 
 
@@ -100,6 +102,8 @@ class Traffic(Table):
                 raise ValueError('stack is for TCP; with transport = "udp" leave it out')
             if given[0] in ("bulk", "size", "short"):
                 raise ValueError(f'{given[0]} needs TCP; with transport = "udp" give constant, poisson or on-off')
+            if self.packet is not None and units.size(self.packet) > LARGEST_PACKET:
+                raise ValueError(f'packet "{self.packet}" must be at most {LARGEST_PACKET} bytes')
         elif self.packet is not None:
             raise ValueError("packet is the size of UDP packets; with TCP give mss in the stack")
         if (self.pattern == "random-pairs") != (self.count is not None):
