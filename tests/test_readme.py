@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from anabranch.cli import status
 from anabranch.scenario import Scenario
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import altair
-
 from anabranch import Scenario
 from anabranch.report import chart, statistics
 
@@ -22,7 +21,11 @@ def main() -> None:
     bounds = altair.Data(values=[{"bound": paths * ONE_PATH_BPS / 1e6, "text": text} for paths, text in
                                  ((1, "payload of one path"), (2, "payload of both paths"))])  # fmt: skip
     rules = altair.Chart(bounds).mark_rule(strokeDash=[4, 4], color="#888").encode(y="bound:Q")
-    words = altair.Chart(bounds).mark_text(align="left", dx=4, dy=-6, color="#666", x=285).encode(y="bound:Q", text="text:N")
+    words = (
+        altair.Chart(bounds)
+        .mark_text(align="left", dx=4, dy=-6, color="#666", x=285)
+        .encode(y="bound:Q", text="text:N")
+    )
     picture = (bars + rules + words).properties(width=760, height=280)
     picture.configure(background="white").configure_view(stroke=None).save(HERE / "abilene.svg")
 

@@ -324,9 +324,11 @@ def _quantities(link: Any) -> list[tuple[float | None, str]]:
 
 
 def _quantity(value: float | None, unit: str) -> str:
-    """A number with four digits and a prefix of its unit; ``-`` for an unknown one."""
+    """A number with four digits and a prefix of its unit; ``-`` for an unknown one, 0 for less than 1 bit/s."""
     if value is None:
         return "-"
+    if unit == "bit/s" and abs(value) < 1:
+        return f"0 {unit}"
     prefixes = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
     prefix, scale = next(((p, s) for p, s in prefixes if abs(value) >= s * (1 - 5e-5)), ("", 1.0))
     return f"{value / scale:.4g} {prefix}{unit}"

@@ -84,7 +84,7 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[Pair]) -> list[dict[st
         if delay is None and link.delay_s is not None:
             delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
         else:
-            delays.append(_delay(delay or section.delay, link))
+            delays.append(min(units.LARGEST, _delay(delay or section.delay, link)))
         queues.append(next((o.queue for o in own if o.queue), section.queue))
         costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
     round_trip = 0
@@ -156,7 +156,7 @@ def _queue(queue: Any, rate: int, round_trip: int) -> dict[str, Any]:
     limit = units.queue_limit(queue.limit)
     if limit.unit == "bdp":
         product = limit.amount * rate * round_trip / (8 * units.PICOSECONDS_PER_SECOND)
-        compiled = {"bytes": max(1, round(product))}
+        compiled = {"bytes": min(units.LARGEST, max(1, round(product)))}
     else:
         compiled = {limit.unit: int(limit.amount)}
     values = queue.model_dump() | {"limit": compiled}

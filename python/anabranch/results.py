@@ -125,12 +125,12 @@ class Result:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row for each flow of each run; see ``manifest`` for the variant of a run."""
-        return pl.read_parquet(self.directory / "flows.parquet")
+        return _read_table(self.directory / "flows.parquet")
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row for each directed link of each run."""
-        return pl.read_parquet(self.directory / "links.parquet")
+        return _read_table(self.directory / "links.parquet")
 
     @property
     def series_flows(self) -> pl.DataFrame:
@@ -144,7 +144,7 @@ class Result:
 
     def _series(self, kind: str, schema: Schema) -> pl.DataFrame:
         parts = sorted((self.directory / "series").glob(f"{kind}-*.parquet"), key=_part_number)
-        return pl.concat([pl.read_parquet(part) for part in parts]) if parts else pl.DataFrame(schema=schema)
+        return pl.concat([_read_table(part) for part in parts]) if parts else pl.DataFrame(schema=schema)
 
     @property
     def keys(self) -> list[str]:
@@ -208,6 +208,13 @@ class Result:
     def __repr__(self) -> str:
         """The title and the summary."""
         return f"{self.manifest['title']}\n{self.summary}"
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise ResultError(f"{path}: cannot be read ({str(error).partition(chr(10))[0]})") from None
 
 
 def _part_number(path: Path) -> tuple[int, ...]:

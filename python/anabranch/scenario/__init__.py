@@ -168,14 +168,13 @@ class Scenario:
             document = walk.substitute(base, places)
             found: list[Problem] = []
             try:
-                variant = Variant.model_validate(document)
+                variant = Variant.model_validate(document, context=resolver.context)
             except ValidationError as error:
                 found = from_validation(error, document)
-                found += _names_in_the_rest(document, found, resolver)
+                found += _in_the_rest(document, found, resolver)
             else:
-                topology, found = resolver.resolve(variant.topology)
+                topology, found = _names(variant, resolver)
                 if topology is not None:
-                    found += references.check(variant, topology)
                     names = {d.name: _label(value) for d, value in zip(self._matrix, values, strict=True)}
                     cases.append(Case(names, variant, topology))
             problems += [self._in_document(problem, values) for problem in found]
@@ -191,17 +190,30 @@ class Scenario:
         return problem
 
 
-def _names_in_the_rest(document: dict[str, Any], found: list[Problem], resolver: Resolver) -> list[Problem]:
-    """Names that point nowhere in the parts of a document that have no problem yet."""
-    try:
-        mended = Mended(document, [problem.path for problem in found])
-        variant = Variant.model_validate(mended.document)
-    except ValueError:  # so little is left that nothing can be said of it
-        return []
-    topology, problems = resolver.resolve(variant.topology)
-    if topology is not None:
-        problems += references.check(variant, topology)
-    return [mended.original(problem) for problem in problems]
+def _in_the_rest(document: dict[str, Any], found: list[Problem], resolver: Resolver) -> list[Problem]:
+    """What is wrong in the parts of a document that have no problem yet."""
+    problems: list[Problem] = []
+    broken = [problem.path for problem in found]
+    while True:
+        mended = Mended(document, broken)
+        try:
+            variant = Variant.model_validate(mended.document, context=resolver.context)
+        except ValidationError as error:  # what a table says as a whole comes out once its keys are right
+            more = [mended.original(problem) for problem in from_validation(error, mended.document)]
+            fresh = [problem for problem in more if problem is not None and problem.path not in broken]
+            if not fresh:
+                return problems
+            problems += fresh
+            broken += [problem.path for problem in fresh]
+        else:
+            found = _names(variant, resolver if mended.topology_known else None)[1]
+            return problems + [p for p in map(mended.original, found) if p is not None]
+
+
+def _names(variant: Variant, resolver: Resolver | None) -> tuple["Topology | None", list[Problem]]:
+    """The topology, and the names that point nowhere; without a topology those of its nodes cannot be judged."""
+    topology, problems = (None, []) if resolver is None else resolver.resolve(variant.topology)
+    return topology, [*problems, *references.check(variant, topology)]
 
 
 def _unique(problems: list[Problem]) -> list[Problem]:

@@ -90,8 +90,9 @@ def from_validation(error: ValidationError, document: Mapping[str, Any], base: P
     for detail in error.errors(include_url=False):
         if detail["type"] == "extra_forbidden":
             continue
-        path = _document_path(detail["loc"], document)
-        if detail["type"] == "missing":
+        absent = detail["type"] == "missing"
+        path = _document_path(detail["loc"], document, absent)
+        if absent:
             problems.append(Problem((*base, *path), "is missing"))
             continue
         problems.append(Problem((*base, *path), _message(detail), detail["input"] if path else MISSING))
@@ -153,8 +154,8 @@ def _line(path: Path, lines: dict[Path, int]) -> int | None:
     return None
 
 
-def _document_path(location: tuple[str | int, ...], document: Any) -> Path:
-    """pydantic's location without the names of the union members it went through."""
+def _document_path(location: tuple[str | int, ...], document: Any, absent: bool) -> Path:
+    """pydantic's location without the names of the union members it went through; the last key may be ``absent``."""
     path: list[str | int] = []
     here = document
     for position, part in enumerate(location):
@@ -164,7 +165,7 @@ def _document_path(location: tuple[str | int, ...], document: Any) -> Path:
         )
         if inside:
             here = here[part]
-        elif not last or (isinstance(part, str) and part.startswith("<")):
+        elif not (last and absent):
             continue
         path.append(part)
     return tuple(path)

@@ -1,6 +1,7 @@
 """The topology section to a topology."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ class Resolver:
     def __init__(self, directory: Path) -> None:
         """``directory`` is where relative file names start."""
         self._directory = directory
+        self.context = {"directory": directory}
         self._loaded: dict[str, tuple[Topology | None, list[Problem]]] = {}
 
     def resolve(self, section: TopologySection) -> tuple["Topology | None", list[Problem]]:
@@ -51,7 +53,11 @@ class Resolver:
         assert section.from_ is not None
         file = self._directory / section.from_
         try:
-            return topologies.load(str(file) if file.is_file() else section.from_), []
+            return topologies.load(str(file) if os.path.isfile(file) else section.from_), []
+        except topologies.TopologyError as error:
+            known = error.source == section.from_ and error.element == "topology"
+            message = error.expectation if known else str(error)  # else a place in the file
+            return None, [Problem(("topology", "from"), message, section.from_)]
         except (ValueError, OSError) as error:
             return None, [Problem(("topology", "from"), str(error), section.from_)]
 

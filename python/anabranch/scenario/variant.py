@@ -8,7 +8,7 @@ from anabranch import units
 from anabranch.scenario.network import Event, Impairment, TopologySection
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS, Stack, preset_stack
-from anabranch.scenario.table import Count, Duration, LinkName, PositiveDuration, Table, by_kind
+from anabranch.scenario.table import Duration, LinkName, PositiveDuration, Table, by_kind
 from anabranch.scenario.traffic import Traffic
 
 IMPLICIT_ROUTINGS = {"ospf": Routing()}
@@ -16,8 +16,13 @@ IMPLICIT_ROUTINGS = {"ospf": Routing()}
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1)]
+MOST_SEEDS = 10_000
+MOST_SAMPLES = 1_000_000
+"""Samples of a run; a table of more is none that anyone reads."""
+NumberOfSeeds = Annotated[int, Field(ge=1, le=MOST_SEEDS)]
+ListOfSeeds = Annotated[list[Seed], Field(min_length=1)]
 Seeds = Annotated[
-    Annotated[Count, Tag("<number>")] | Annotated[Annotated[list[Seed], Field(min_length=1)], Tag("<list>")],
+    Annotated[NumberOfSeeds, Tag("<number>")] | Annotated[ListOfSeeds, Tag("<list>")],
     by_kind("a number of seeds such as 5 (1 to 5) or a list such as [1, 7]"),
 ]
 
@@ -39,6 +44,8 @@ class Run(Table):
             raise ValueError("seeds must differ from each other")
         if units.duration(self.warm_up) >= units.duration(self.duration):
             raise ValueError(f'warm_up "{self.warm_up}" must be shorter than duration "{self.duration}"')
+        if self.sample is not None and units.duration(self.duration) > MOST_SAMPLES * units.duration(self.sample):
+            raise ValueError(f'sample "{self.sample}" makes over a million samples of "{self.duration}"')
         return self
 
     def seed_list(self) -> list[int]:
