@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+
 from anabranch import Result, Scenario
 from anabranch.captures import CaptureFiles
 

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from anabranch.cli import _quantity, status
 
+from anabranch.cli import _quantity, status
 from scenarios import DESIGN, LINE
 
 

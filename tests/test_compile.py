@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from anabranch import _core
 from anabranch.compile import compile_run, longest_round_trip
 from anabranch.scenario import Scenario
 from anabranch.scenario.stacks import REGISTRIES
 from anabranch.topologies import Link, Node, Topology
-from hypothesis import given
-from hypothesis import strategies as st
-
 from scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))

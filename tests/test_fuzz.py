@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from anabranch import _core
 from anabranch.compile import compile_run
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.scenario.references import _draw, pairs_of
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
 from scenarios import DESIGN, LINE
 
 EXAMPLES = [path.read_text() for path in sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))]

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from anabranch.cli import status
 from anabranch.scenario import Scenario
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
+
 from anabranch import report
 from anabranch.report import chart, layout, run_directory, series, statistics
-from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
 MEGABYTE = 1_000_000
 HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteError('pwned')>&amp;\"'{{7*7}}"

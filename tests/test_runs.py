@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from fake_simulation import FakeSimulation
+
 from anabranch import runs
 from anabranch.results import FLOWS, LINKS, Result, ResultError, frame, result_hash
 from anabranch.runs import RunError, execute
 from anabranch.scenario import Scenario
-from fake_simulation import FakeSimulation
-
 from scenarios import DESIGN, LINE
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anabranch.scenario import Scenario, ScenarioError, walk
-from anabranch.scenario.problems import line_numbers, suggest
-from anabranch.scenario.stacks import REGISTRIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anabranch.scenario import Scenario, ScenarioError, walk
+from anabranch.scenario.problems import line_numbers, suggest
+from anabranch.scenario.stacks import REGISTRIES
 from scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))

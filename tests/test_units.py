@@ -4,10 +4,11 @@ import contextlib
 from fractions import Fraction
 
 import pytest
-from anabranch import units
-from anabranch.units import QueueLimit, UnitError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from anabranch import units
+from anabranch.units import QueueLimit, UnitError
 
 
 @pytest.mark.parametrize(

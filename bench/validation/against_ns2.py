@@ -136,7 +136,14 @@ def goodput_bps(cell: Cell, seed: int, counted_s: float, warm_up_s: float) -> fl
                 }
             ],
         },
-        "stacks": {"stack": {"preset": "newreno", "sack": VARIANTS[cell.variant], "mss": "960 bytes", "receive_window": "900 MB"}},
+        "stacks": {
+            "stack": {
+                "preset": "newreno",
+                "sack": VARIANTS[cell.variant],
+                "mss": "960 bytes",
+                "receive_window": "900 MB",
+            }
+        },
         "impairments": [{"link": ["router 1", "router 2"], "one_way": True, "loss": cell.loss}],
         "traffic": [{"from": "source", "to": "sink", "bulk": True}],
         "run": {"duration": seconds(warm_up_s + counted_s), "warm_up": seconds(warm_up_s)},

@@ -38,7 +38,9 @@ def run(quick: bool) -> Section:
             worst = max(worst, abs(goodput / model - 1))
         by_round = region = ""
         if stack == "cubic":
-            region = "cubic" if formulas.cubic_window(1 / every, rtt) > formulas.mathis(1 / every, 1) else "Reno-friendly"
+            region = (
+                "cubic" if formulas.cubic_window(1 / every, rtt) > formulas.mathis(1 / every, 1) else "Reno-friendly"
+            )
         else:
             counted_bps = formulas.whole_segments(every) / rtt * (1 - loss) * MSS_BITS
             worst_by_round = max(worst_by_round, abs(goodput / counted_bps - 1))
@@ -67,7 +69,14 @@ def run(quick: bool) -> Section:
             "RFC 9438 (section 4.7) advises for a flow that is alone."
         ),
         columns=(
-            "stack", "RTT", "loss", "region", "model, segments", "model, Mbit/s", "goodput, Mbit/s", "deviation",
+            "stack",
+            "RTT",
+            "loss",
+            "region",
+            "model, segments",
+            "model, Mbit/s",
+            "goodput, Mbit/s",
+            "deviation",
             "from whole segments",
         ),  # fmt: skip
         rows=rows,

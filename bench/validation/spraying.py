@@ -96,7 +96,9 @@ def run_variants(quick: bool) -> Section:
     seeds = 1 if quick else 5
     cells = [(name, stack) for name in VARIANTS for stack in PLAIN]
     jobs = [
-        partial(_run, stack, "spray-random", *VARIANTS[name], seed) for name, stack in cells for seed in range(1, seeds + 1)
+        partial(_run, stack, "spray-random", *VARIANTS[name], seed)
+        for name, stack in cells
+        for seed in range(1, seeds + 1)
     ]
     results = iter(in_parallel("Abilene, variants", jobs))
     means = {cell: Sample.of([next(results).goodput_bps for _ in range(seeds)]).mean for cell in cells}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import altair
+
 from anabranch import Scenario
 from anabranch.report import chart, statistics
 
