@@ -78,7 +78,7 @@ def run(quick: bool) -> Section:
             "goodput, Mbit/s",
             "deviation",
             "from whole segments",
-        ),  # fmt: skip
+        ),
         rows=rows,
         passed=max(worst, worst_by_round) <= TOLERANCE,
         verdict=(

@@ -12,6 +12,7 @@ mod line;
 mod link;
 pub mod loss;
 mod observe;
+#[expect(clippy::module_inception, reason = "the packet itself, of the engine named after it")]
 mod packet;
 #[cfg(test)]
 mod properties;
