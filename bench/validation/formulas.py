@@ -51,7 +51,7 @@ def aimd_window(alpha: float, beta: float, p: float) -> float:
 
 def cubic_window(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
     """Mean window of the cubic function under periodic loss (RFC 9438 section 5.1, equation 5)."""
-    return float((c * (3 + beta) / (4 * (1 - beta)) * (rtt / p) ** 3) ** 0.25)
+    return sqrt(sqrt(c * (3 + beta) / (4 * (1 - beta)) * (rtt / p) ** 3))
 
 
 def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
@@ -66,9 +66,10 @@ def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
 def whole_segments(every: int, alpha: float = 1.0, beta: float = 0.5, cycles: int = 200) -> float:
     """Mean segments per round trip of an AIMD under periodic loss, counted round by round.
 
-    What the fluid models leave out: only whole segments are sent; an ACK adds ``alpha``/cwnd, which makes slightly less
-    than ``alpha`` per round trip (RFC 5681 section 3.1); a loss is known one round trip after it happened; and the window
-    does not grow in the round trip of recovery. One segment in ``every`` is lost; the second half of the cycles counts.
+    What the fluid models leave out: only whole segments are sent; an ACK adds ``alpha``/cwnd, which makes slightly
+    less than ``alpha`` per round trip (RFC 5681 section 3.1); a loss is known one round trip after it happened; and
+    the window does not grow in the round trip of recovery. One segment in ``every`` is lost; the second half of the
+    cycles counts.
     """
     window = sqrt(1.5 * every)
     since_loss = sent = rounds = 0

@@ -1,4 +1,4 @@
-"""Abilene, Seattle to Atlanta: MPRC and the others on one path and sprayed over two, and what moves the thesis' results."""
+"""Abilene, Seattle to Atlanta: MPRC and the others on one path and sprayed over two; what moves the thesis' results."""
 
 import tomllib
 from collections.abc import Mapping
@@ -35,12 +35,18 @@ def run(quick: bool) -> Section:
         goodput = Sample.of([one.goodput_bps for one in runs])
         judged = stack == "mprc" or routing == "ospf"
         bound = LINK_BPS * PAYLOAD * (1 if routing == "ospf" else 2)
-        steady = min(_least_second(one) for one in runs)
+        each_second = [rate for one in runs for rate in _seconds(one)]
+        steady = min(each_second)
+        unsteady = sum(rate < STEADY_SHARE * bound for rate in each_second)
         share = goodput.mean / bound
         if judged and share < SHARE:
             failures.append(f"{stack} on {routing} reaches {share * 100:.1f} %")
-        if stack == "mprc" and steady < STEADY_SHARE * bound:
-            failures.append(f"{stack} on {routing} falls to {steady / bound * 100:.1f} % for a second")
+        if stack == "mprc" and routing in SPRAYS and unsteady:
+            failures.append(
+                f"{stack} on {routing} is below {STEADY_SHARE * 100:.0f} % in {unsteady} of {len(each_second)} "
+                "seconds, least "
+                f"{steady / bound * 100:.1f} %"
+            )
         rows.append(
             [
                 stack,
@@ -48,6 +54,7 @@ def run(quick: bool) -> Section:
                 f"{megabits(goodput.mean)} ± {megabits(goodput.error)}",
                 f"{share * 100:.1f} %" if judged else f"({share * 100:.1f} %)",
                 f"{steady / bound * 100:.1f} %",
+                f"{unsteady / len(each_second) * 100:.1f} %",
                 f"{sum(one.spurious_retransmits for one in runs) / sum(one.sent for one in runs) * 100:.2f} %",
                 "10" if routing == "ospf" else THESIS[stack],
             ]
@@ -57,11 +64,22 @@ def run(quick: bool) -> Section:
         title="MPRC on Abilene",
         model="the payload's bound over one and two paths; the thesis of MPRC",
         how=(
-            f"`scenarios/abilene.toml`, goodput after the first {WARM_UP_SECONDS} s of 30 s, mean ± standard error over {seeds} seeds, as a "
-            "share of the payload's bound (10 or 20 Mbit/s x 1460/1500); the least mean over one second; spurious retransmissions "
+            f"`scenarios/abilene.toml`, goodput after the first {WARM_UP_SECONDS} s of 30 s, mean ± standard error "
+            f"over {seeds} seeds, as a "
+            "share of the payload's bound (10 or 20 Mbit/s x 1460/1500); the least mean over one second, and the "
+            "share of seconds below 90 %; spurious retransmissions "
             "of all segments; what the thesis shows, in Mbit/s."
         ),
-        columns=("stack", "routing", "goodput, Mbit/s", "of the bound", "least second", "spurious", "thesis"),
+        columns=(
+            "stack",
+            "routing",
+            "goodput, Mbit/s",
+            "of the bound",
+            "least second",
+            "below 90 %",
+            "spurious",
+            "thesis",
+        ),
         rows=rows,
         passed=not failures,
         verdict=(
@@ -96,7 +114,9 @@ def run_variants(quick: bool) -> Section:
     seeds = 1 if quick else 5
     cells = [(name, stack) for name in VARIANTS for stack in PLAIN]
     jobs = [
-        partial(_run, stack, "spray-random", *VARIANTS[name], seed) for name, stack in cells for seed in range(1, seeds + 1)
+        partial(_run, stack, "spray-random", *VARIANTS[name], seed)
+        for name, stack in cells
+        for seed in range(1, seeds + 1)
     ]
     results = iter(in_parallel("Abilene, variants", jobs))
     means = {cell: Sample.of([next(results).goodput_bps for _ in range(seeds)]).mean for cell in cells}
@@ -111,6 +131,33 @@ def run_variants(quick: bool) -> Section:
         rows=rows,
         passed=True,
         verdict="shown beside the thesis, not judged",
+        notes=_explanation(means),
+    )
+
+
+def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
+    """What the variants say about the thesis' figures."""
+
+    def moved(name: str, *stacks: str) -> str:
+        return " and ".join(f"{stack} to {megabits(means[name, stack])}" for stack in stacks)
+
+    return (
+        f"The detection decides: RACK-TLP instead of duplicate ACKs takes {moved('RACK-TLP', *PLAIN)}, as it waits "
+        "for a "
+        "reordering window. With duplicate ACKs nearly every reordering by three segments costs a reduction, so "
+        "newreno's window is "
+        "that of a loss ratio near its ratio of spurious retransmissions.",
+        "Taking spurious reductions back explains the thesis' newreno and cubic best: Eifel takes "
+        f"{moved('Eifel undo', *PLAIN[:2])}; "
+        "DSACK, which knows a round trip later, does half of that. So does a kinder order: round robin (the table "
+        "above) gives "
+        "newreno about 10 and cubic below 10 without any undo, because overtaking is then bounded and regular.",
+        "The segment's size scales all three: with 536 bytes the same windows carry a third "
+        f"({moved('segments of 536 bytes', *PLAIN)}). "
+        "It is the only setting that brings bbr near the thesis' 2.5: BBR version 1 takes no loss for congestion, so "
+        "what is left of it "
+        "under reordering depends on its model and on conservation in recovery, not on the number of losses.",
+        "Delayed ACKs, the receive window, the queue and hop-by-hop forwarding over equal hop counts move little.",
     )
 
 
@@ -124,7 +171,7 @@ def _run(stack: str, routing: str, stack_changes: Mapping[str, Any], network: Ma
     return measure(document, seed)
 
 
-def _least_second(run: Measured) -> float:
-    """The least goodput over one second, after the warm-up."""
+def _seconds(run: Measured) -> list[float]:
+    """The goodput over each second after the warm-up."""
     pairs = zip(run.series_times_s, run.series_goodput_bps, strict=True)
-    return min(goodput for time, goodput in pairs if time > WARM_UP_SECONDS + 0.5)
+    return [goodput for time, goodput in pairs if time > WARM_UP_SECONDS + 0.5]
