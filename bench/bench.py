@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from anabranch import version
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from anabranch import version
 from bench.peers import PeerError, ns2, ns3
 from bench.peers.child import measure_child, run_child
 from bench.validation.page import write_part
@@ -31,6 +31,9 @@ SCENARIO = ROOT / "bench" / "scenarios" / "dumbbell.toml"
 FLOWS = 16
 SECONDS = 20.0
 NS3_SECONDS = 2.0
+MANY_FLOWS = 10_000
+PACKET_BYTES = 32
+"""What a packet in flight may take; the rest of the growth is the flows'."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ def _measure(rounds: int, cpu: int) -> str:
     machine = f"{_cpu_model()}, {os.cpu_count()} CPUs, {platform.system()}, Python {platform.python_version()}"
     today = datetime.now(UTC).date().isoformat()
     source = (
-        f"Anabranch {version()}, {today}, `python -m bench.bench --rounds {rounds}`, medians of {rounds} runs in turn on one CPU; "
+        f"Anabranch {version()}, {today}, `python -m bench.bench --rounds {rounds}`, medians of {rounds} runs in "
+        "turn on one CPU; "
         f"{machine}."
     )
     return "\n".join([*lines, "", *(f"- {line}" for line in further), "", source])
@@ -161,20 +165,30 @@ def _row(name: str, simulator: Simulator, ours: float, speed: float, less_second
 def _memory(cpu: int) -> list[str]:
     """Memory of 10,000 flows over 10 Gbit/s, against 16 flows on the same network."""
     seconds = "2"
-    grown = {
-        flows: run_child([sys.executable, "-m", "bench.memory", str(flows), seconds], cpu).values["grown_bytes"]
-        for flows in (FLOWS, 10_000)
-    }
-    each = (grown[10_000] - grown[FLOWS]) / (10_000 - FLOWS)
+    few, many = (
+        run_child([sys.executable, "-m", "bench.memory", str(flows), seconds], cpu).values
+        for flows in (FLOWS, MANY_FLOWS)
+    )
+    grown = many["grown_bytes"] - few["grown_bytes"]
+    packets = many["in_flight_packets"] - few["in_flight_packets"]
+    flows = MANY_FLOWS - FLOWS
     return [
-        f"Memory of a flow: {each:.0f} bytes, packets in flight included (10,000 flows over 10 Gbit/s add "
-        f"{grown[10_000] / 1e6:.1f} MB to the process, {FLOWS} flows {grown[FLOWS] / 1e6:.1f} MB; {seconds} s simulated)."
+        f"Memory of a flow: {(grown - packets * PACKET_BYTES) / flows:.0f} bytes, and {PACKET_BYTES} for each packet "
+        "in "
+        f"flight ({grown / flows:.0f} bytes with these): {MANY_FLOWS} flows over 10 Gbit/s add "
+        f"{many['grown_bytes'] / 1e6:.1f} MB "
+        f"to the process with {many['in_flight_packets']} packets in flight, {FLOWS} flows "
+        f"{few['grown_bytes'] / 1e6:.1f} MB with "
+        f"{few['in_flight_packets']}; {seconds} s simulated."
     ]
 
 
 def _starts(cpu: int, rounds: int) -> list[str]:
     """CPU time of the shortest commands."""
-    commands = {"`anabranch --help`": [_program(), "--help"], "`import anabranch`": [sys.executable, "-c", "import anabranch"]}
+    commands = {
+        "`anabranch --help`": [_program(), "--help"],
+        "`import anabranch`": [sys.executable, "-c", "import anabranch"],
+    }
     return [
         f"{name}: {median(measure_child(command, cpu)[1] for _ in range(rounds)):.2f} CPU s."
         for name, command in commands.items()

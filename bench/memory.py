@@ -1,4 +1,4 @@
-"""What a run of the packet engine adds to the resident memory: python -m bench.memory FLOWS SECONDS (one line of JSON)."""
+"""What a run adds to the resident memory: python -m bench.memory FLOWS SECONDS, one line of JSON."""
 
 import json
 import sys
@@ -28,7 +28,9 @@ def main() -> None:
     simulation = _core.Simulation(spec)
     while simulation.advance(200_000):
         pass
-    print(json.dumps({"flows": flows, "grown_bytes": _peak_resident_bytes() - before}))
+    grown = _peak_resident_bytes() - before
+    in_flight = int(simulation.flows()["cwnd_segments"].sum())  # bulk flows keep their windows full
+    print(json.dumps({"flows": flows, "grown_bytes": grown, "in_flight_packets": in_flight}))
 
 
 def _peak_resident_bytes() -> int:

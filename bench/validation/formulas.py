@@ -3,7 +3,7 @@
 Rates and windows in packets (per second); RTT and timeouts in seconds; ``p`` is the ratio of lost packets.
 """
 
-from math import sqrt
+from math import exp, log, sqrt
 
 
 def mathis(p: float, rtt: float, b: int = 1) -> float:
@@ -24,8 +24,9 @@ def pftk_timeout_probability(p: float, window: float) -> float:
     """Probability that a loss in a window of that size ends in a timeout (Padhye et al. 1998, section 2.2, Q)."""
     if window <= 3:
         return 1.0
-    three = 1 - (1 - p) ** 3
-    return min(1.0, three * (1 + (1 - p) ** 3 * (1 - (1 - p) ** (window - 3))) / (1 - (1 - p) ** window))
+    passes = 1 - p
+    later = 1 - exp((window - 3) * log(passes))
+    return min(1.0, (1 - passes**3) * (1 + passes**3 * later) / (1 - exp(window * log(passes))))
 
 
 def pftk_backoff(p: float) -> float:

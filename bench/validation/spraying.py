@@ -84,8 +84,8 @@ def run(quick: bool) -> Section:
         passed=not failures,
         verdict=(
             "; ".join(failures)
-            or f"mprc under spraying and every stack on one path reach {SHARE * 100:.0f} % of the bound, and no second of mprc is below "
-            f"{STEADY_SHARE * 100:.0f} %"
+            or f"mprc under spraying and every stack on one path reach {SHARE * 100:.0f} % of the bound, and no second of "
+            f"mprc under spraying is below {STEADY_SHARE * 100:.0f} %"
         ),
     )
 
