@@ -74,23 +74,28 @@ def run(quick: bool) -> Section:
         title="NewReno and SACK against ns-2",
         model="ns-2's Agent/TCP/Newreno and Agent/TCP/Sack1",
         how=(
-            "One bulk flow: access links of ten times the bottleneck's rate and 1 ms, random loss of data behind the bottleneck, a "
-            "queue of one bandwidth-delay product, 1000-byte packets (960 bytes of payload), every segment acknowledged, "
-            "initial window 10, least timeout 200 ms, no initial threshold. Goodput after ten losses, mean ± standard error over the "
+            "One bulk flow: access links of ten times the bottleneck's rate and 1 ms, random loss of data behind the "
+            "bottleneck, a "
+            "queue of one bandwidth-delay product, 1000-byte packets (960 bytes of payload), every segment "
+            "acknowledged, "
+            "initial window 10, least timeout 200 ms, no initial threshold. Goodput after ten losses, mean ± "
+            "standard error over the "
             "seeds, and the deviation of ours from ns-2's ± its standard error."
         ),
         columns=("agent", "loss", "delay", "Mbit/s", "seeds", "ns-2, Mbit/s", "Anabranch, Mbit/s", "deviation"),
         rows=rows,
         passed=middle <= MEDIAN_TOLERANCE and worst <= CELL_TOLERANCE,
         verdict=(
-            f"median deviation {middle * 100:.1f} % (at most {MEDIAN_TOLERANCE * 100:.0f} %), greatest {worst * 100:.1f} % (at most "
-            f"{CELL_TOLERANCE * 100:.0f} %), in {len(cells)} cells; the greatest standard error is {max(errors) * 100:.1f} %"
+            f"median deviation {middle * 100:.1f} % (at most {MEDIAN_TOLERANCE * 100:.0f} %), greatest "
+            f"{worst * 100:.1f} % (at most "
+            f"{CELL_TOLERANCE * 100:.0f} %), in {len(cells)} cells; the greatest standard error is "
+            f"{max(errors) * 100:.1f} %"
         ),
     )
 
 
 def _effort(cell: Cell, quick: bool) -> tuple[int, float, float]:
-    """Seeds, simulated seconds to count, and to let pass before: as many losses in every cell, so that its error is small."""
+    """Seeds, simulated seconds to count, and to let pass before: as many losses in every cell."""
     if cell.loss == 0:
         return 1, 100, 20
     packets_per_second = min(mathis(cell.loss, cell.round_trip_s), cell.bottleneck_bps / WIRE_BITS)
@@ -115,7 +120,7 @@ def ns2_goodput_bps(cell: Cell, seed: int, counted_s: float, warm_up_s: float) -
 
 
 def goodput_bps(cell: Cell, seed: int, counted_s: float, warm_up_s: float) -> float:
-    """One run of this engine on the same network; its queue limit counts the packet in transmission, ns-2's does not."""
+    """One run of this engine on the same network; unlike ns-2's, its queue limit counts the packet in transmission."""
     one_way_s = cell.bottleneck_seconds + 2 * ACCESS_SECONDS
     waiting = ns2.bandwidth_delay_packets(cell.bottleneck_bps, one_way_s, 1000)
     access = {"capacity": f"{10 * cell.bottleneck_bps:.0f}bps", "delay": seconds(ACCESS_SECONDS)}

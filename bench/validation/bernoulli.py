@@ -42,16 +42,20 @@ def run(quick: bool) -> Section:
         title="Goodput under random loss",
         model="Padhye et al. 1998, the full model (newreno)",
         how=(
-            f"One bulk newreno flow over a {RATE} link that loses each data packet independently; segments of 1460 bytes, every one "
-            f"acknowledged (b = 1); T0 is the greater of the RTT and the least timeout, {MIN_RTO_S * 1e3:.0f} ms. Mean ± standard "
-            f"error over {seeds} seeds of {counted} losses each. The model's sending rate less the lost packets is compared."
+            f"One bulk newreno flow over a {RATE} link that loses each data packet independently; segments of 1460 "
+            "bytes, every one "
+            f"acknowledged (b = 1); T0 is the greater of the RTT and the least timeout, {MIN_RTO_S * 1e3:.0f} ms. "
+            "Mean ± standard "
+            f"error over {seeds} seeds of {counted} losses each. The model's sending rate less the lost packets is "
+            "compared."
         ),
         columns=("RTT", "loss", "model, Mbit/s", "goodput, Mbit/s", "deviation", "from Mathis"),
         rows=rows,
         passed=worst <= TOLERANCE,
         verdict=f"the greatest deviation is {worst * 100:.1f} % (at most {TOLERANCE * 100:.0f} % is asked for)",
         notes=(
-            "The model is of Reno, which loses the rest of a round after its first loss and then often times out; with SACK "
+            "The model is of Reno, which loses the rest of a round after its first loss and then often times out; "
+            "with SACK "
             "the same losses cost no timeout, so this engine is above the model where timeouts weigh most.",
         ),
     )

@@ -3,7 +3,7 @@
 Rates and windows in packets (per second); RTT and timeouts in seconds; ``p`` is the ratio of lost packets.
 """
 
-from math import sqrt
+from math import exp, log, sqrt
 
 
 def mathis(p: float, rtt: float, b: int = 1) -> float:
@@ -24,8 +24,9 @@ def pftk_timeout_probability(p: float, window: float) -> float:
     """Probability that a loss in a window of that size ends in a timeout (Padhye et al. 1998, section 2.2, Q)."""
     if window <= 3:
         return 1.0
-    three = 1 - (1 - p) ** 3
-    return min(1.0, three * (1 + (1 - p) ** 3 * (1 - (1 - p) ** (window - 3))) / (1 - (1 - p) ** window))
+    passes = 1 - p
+    later = 1 - exp((window - 3) * log(passes))
+    return min(1.0, (1 - passes**3) * (1 + passes**3 * later) / (1 - exp(window * log(passes))))
 
 
 def pftk_backoff(p: float) -> float:
@@ -51,7 +52,7 @@ def aimd_window(alpha: float, beta: float, p: float) -> float:
 
 def cubic_window(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
     """Mean window of the cubic function under periodic loss (RFC 9438 section 5.1, equation 5)."""
-    return float((c * (3 + beta) / (4 * (1 - beta)) * (rtt / p) ** 3) ** 0.25)
+    return sqrt(sqrt(c * (3 + beta) / (4 * (1 - beta)) * (rtt / p) ** 3))
 
 
 def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
@@ -66,9 +67,10 @@ def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
 def whole_segments(every: int, alpha: float = 1.0, beta: float = 0.5, cycles: int = 200) -> float:
     """Mean segments per round trip of an AIMD under periodic loss, counted round by round.
 
-    What the fluid models leave out: only whole segments are sent; an ACK adds ``alpha``/cwnd, which makes slightly less
-    than ``alpha`` per round trip (RFC 5681 section 3.1); a loss is known one round trip after it happened; and the window
-    does not grow in the round trip of recovery. One segment in ``every`` is lost; the second half of the cycles counts.
+    What the fluid models leave out: only whole segments are sent; an ACK adds ``alpha``/cwnd, which makes slightly
+    less than ``alpha`` per round trip (RFC 5681 section 3.1); a loss is known one round trip after it happened; and
+    the window does not grow in the round trip of recovery. One segment in ``every`` is lost; the second half of the
+    cycles counts.
     """
     window = sqrt(1.5 * every)
     since_loss = sent = rounds = 0

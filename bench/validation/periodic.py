@@ -19,7 +19,17 @@ STACKS: dict[str, dict[str, Any]] = {
     "newreno": {"preset": "newreno"},
     "cubic": {"preset": "cubic", "congestion": {"name": "cubic", "fast_convergence": False}},
 }
-MODELS = {"newreno": formulas.mathis, "cubic": formulas.cubic}
+
+
+def _mathis(p: float, rtt: float) -> float:
+    return formulas.mathis(p, rtt)
+
+
+def _cubic(p: float, rtt: float) -> float:
+    return formulas.cubic(p, rtt)
+
+
+MODELS = {"newreno": _mathis, "cubic": _cubic}
 
 
 def run(quick: bool) -> Section:
@@ -28,7 +38,9 @@ def run(quick: bool) -> Section:
     round_trips = (0.02, 0.1) if quick else (0.02, 0.05, 0.1)
     counted = 300 if quick else 1000
     cells = list(product(STACKS, round_trips, losses))
-    results = in_parallel("Periodic loss", [partial(_goodput_bps, *cell, counted) for cell in cells])
+    results = in_parallel(
+        "Periodic loss", [partial(_goodput_bps, stack, rtt, loss, counted) for stack, rtt, loss in cells]
+    )
     rows, worst, worst_by_round = [], 0.0, 0.0
     for (stack, rtt, loss), goodput in zip(cells, results, strict=True):
         every = round(1 / loss)
@@ -38,9 +50,8 @@ def run(quick: bool) -> Section:
             worst = max(worst, abs(goodput / model - 1))
         by_round = region = ""
         if stack == "cubic":
-            region = (
-                "cubic" if formulas.cubic_window(1 / every, rtt) > formulas.mathis(1 / every, 1) else "Reno-friendly"
-            )
+            friendly = formulas.cubic_window(1 / every, rtt) < formulas.mathis(1 / every, 1)
+            region = "Reno-friendly" if friendly else "cubic"
         else:
             counted_bps = formulas.whole_segments(every) / rtt * (1 - loss) * MSS_BITS
             worst_by_round = max(worst_by_round, abs(goodput / counted_bps - 1))
@@ -64,8 +75,10 @@ def run(quick: bool) -> Section:
         title="Goodput under periodic loss",
         model="Mathis et al. 1997 (newreno), RFC 9438 section 5.1 (cubic)",
         how=(
-            f"One bulk flow over a {RATE} link that loses exactly one data packet in 1/p; segments of 1460 bytes, every "
-            f"one acknowledged; {counted} losses counted after {WARM_UP_LOSSES}. CUBIC runs without fast convergence, which "
+            f"One bulk flow over a {RATE} link that loses exactly one data packet in 1/p; segments of 1460 bytes, "
+            "every "
+            f"one acknowledged; {counted} losses counted after {WARM_UP_LOSSES}. CUBIC runs without fast "
+            "convergence, which "
             "RFC 9438 (section 4.7) advises for a flow that is alone."
         ),
         columns=(
@@ -82,19 +95,25 @@ def run(quick: bool) -> Section:
         rows=rows,
         passed=max(worst, worst_by_round) <= TOLERANCE,
         verdict=(
-            f"from {LARGE_WINDOW} segments of mean window on the greatest deviation is {worst * 100:.1f} %, and of newreno at "
-            f"any window from the count by whole segments {worst_by_round * 100:.1f} % (at most {TOLERANCE * 100:.0f} % each)"
+            f"from {LARGE_WINDOW} segments of mean window on the greatest deviation is {worst * 100:.1f} %, and of "
+            "newreno at "
+            f"any window from the count by whole segments {worst_by_round * 100:.1f} % (at most "
+            f"{TOLERANCE * 100:.0f} % each)"
         ),
         notes=_NOTES,
     )
 
 
 _NOTES = (
-    "Both laws are for a fluid. They leave out that only whole segments are sent, that an ACK adds 1/cwnd, which makes less than "
-    "one segment per round trip, and that the window does not grow during recovery: together some two segments of the mean "
-    "window, whatever its size. Deviations in brackets are for mean windows where that is more than 5 %; the last column "
+    "Both laws are for a fluid. They leave out that only whole segments are sent, that an ACK adds 1/cwnd, which "
+    "makes less than "
+    "one segment per round trip, and that the window does not grow during recovery: together some two segments of "
+    "the mean "
+    "window, whatever its size. Deviations in brackets are for mean windows where that is more than 5 %; the last "
+    "column "
     "compares newreno with a count of whole segments round by round, which has these three.",
-    "No timeout occurs. A retransmission follows its original by about one window, which is less than 1/p everywhere here, so "
+    "No timeout occurs. A retransmission follows its original by about one window, which is less than 1/p everywhere "
+    "here, so "
     "no retransmission is hit.",
 )
 

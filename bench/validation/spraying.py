@@ -1,4 +1,4 @@
-"""Abilene, Seattle to Atlanta: MPRC and the others on one path and sprayed over two, and what moves the thesis' results."""
+"""Abilene, Seattle to Atlanta: MPRC and the others on one path and sprayed over two; what moves the thesis' results."""
 
 import tomllib
 from collections.abc import Mapping
@@ -35,12 +35,18 @@ def run(quick: bool) -> Section:
         goodput = Sample.of([one.goodput_bps for one in runs])
         judged = stack == "mprc" or routing == "ospf"
         bound = LINK_BPS * PAYLOAD * (1 if routing == "ospf" else 2)
-        steady = min(_least_second(one) for one in runs)
+        each_second = [rate for one in runs for rate in _seconds(one)]
+        steady = min(each_second)
+        unsteady = sum(rate < STEADY_SHARE * bound for rate in each_second)
         share = goodput.mean / bound
         if judged and share < SHARE:
             failures.append(f"{stack} on {routing} reaches {share * 100:.1f} %")
-        if stack == "mprc" and steady < STEADY_SHARE * bound:
-            failures.append(f"{stack} on {routing} falls to {steady / bound * 100:.1f} % for a second")
+        if stack == "mprc" and routing in SPRAYS and unsteady:
+            failures.append(
+                f"{stack} on {routing} is below {STEADY_SHARE * 100:.0f} % in {unsteady} of {len(each_second)} "
+                "seconds, least "
+                f"{steady / bound * 100:.1f} %"
+            )
         rows.append(
             [
                 stack,
@@ -48,6 +54,7 @@ def run(quick: bool) -> Section:
                 f"{megabits(goodput.mean)} ± {megabits(goodput.error)}",
                 f"{share * 100:.1f} %" if judged else f"({share * 100:.1f} %)",
                 f"{steady / bound * 100:.1f} %",
+                f"{unsteady / len(each_second) * 100:.1f} %",
                 f"{sum(one.spurious_retransmits for one in runs) / sum(one.sent for one in runs) * 100:.2f} %",
                 "10" if routing == "ospf" else THESIS[stack],
             ]
@@ -57,17 +64,33 @@ def run(quick: bool) -> Section:
         title="MPRC on Abilene",
         model="the payload's bound over one and two paths; the thesis of MPRC",
         how=(
-            f"`scenarios/abilene.toml`, goodput after the first {WARM_UP_SECONDS} s of 30 s, mean ± standard error over {seeds} seeds, as a "
-            "share of the payload's bound (10 or 20 Mbit/s x 1460/1500); the least mean over one second; spurious retransmissions "
+            f"`scenarios/abilene.toml`, goodput after the first {WARM_UP_SECONDS} s of 30 s, mean ± standard error "
+            f"over {seeds} seeds, as a "
+            "share of the payload's bound (10 or 20 Mbit/s x 1460/1500); the least mean over one second, and the "
+            "share of seconds below 90 %; spurious retransmissions "
             "of all segments; what the thesis shows, in Mbit/s."
         ),
-        columns=("stack", "routing", "goodput, Mbit/s", "of the bound", "least second", "spurious", "thesis"),
+        columns=(
+            "stack",
+            "routing",
+            "goodput, Mbit/s",
+            "of the bound",
+            "least second",
+            "below 90 %",
+            "spurious",
+            "thesis",
+        ),
         rows=rows,
         passed=not failures,
         verdict=(
             "; ".join(failures)
-            or f"mprc under spraying and every stack on one path reach {SHARE * 100:.0f} % of the bound, and no second of mprc is below "
-            f"{STEADY_SHARE * 100:.0f} %"
+            or f"mprc under spraying and every stack on one path reach {SHARE * 100:.0f} % of the bound, and mprc "
+            f"under spraying is never below {STEADY_SHARE * 100:.0f} % for a second"
+        ),
+        notes=(
+            "Goodput counts what reached the application in order. After a drop at a full queue that waits for the repair "
+            "(one FastRTO and a path's delay), and arrives with it: part of a second below 90 % comes back in the next one, "
+            "which is above the bound.",
         ),
     )
 
@@ -113,6 +136,29 @@ def run_variants(quick: bool) -> Section:
         rows=rows,
         passed=True,
         verdict="shown beside the thesis, not judged",
+        notes=_explanation(means),
+    )
+
+
+def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
+    """What the variants say about the thesis' figures."""
+
+    def moved(name: str, *stacks: str) -> str:
+        return " and ".join(f"{stack} to {megabits(means[name, stack])}" for stack in stacks)
+
+    return (
+        f"The detection decides: RACK-TLP instead of duplicate ACKs takes {moved('RACK-TLP', *PLAIN)}. With duplicate ACKs "
+        "newreno has what Mathis gives for a loss ratio of its spurious retransmissions: every one costs a halving.",
+        f"Nearest to the thesis' newreno and cubic come taking spurious reductions back by Eifel "
+        f"({moved('Eifel undo', *PLAIN[:2])}; by DSACK, which knows later, {moved('DSACK undo', *PLAIN[:2])}), and round "
+        "robin instead of random (the table above), where overtaking is bounded and regular.",
+        f"Segments of 536 bytes, ns-3's default, take {moved('segments of 536 bytes', *PLAIN)}: as many segments, each "
+        "smaller. It is the only setting here that brings bbr towards the thesis' 2.5, and it takes newreno and cubic "
+        "further from it.",
+        "Delayed ACKs and hop-by-hop forwarding over equal hop counts move newreno and cubic by about a fifth, the receive "
+        "window and the queue not at all. Without SACK bbr rises.",
+        "No one setting gives all three of the thesis' figures. Its ns-3 was not run here, so the difference is bounded by "
+        "these experiments but not explained, least of all for bbr.",
     )
 
 
@@ -126,7 +172,7 @@ def _run(stack: str, routing: str, stack_changes: Mapping[str, Any], network: Ma
     return measure(document, seed)
 
 
-def _least_second(run: Measured) -> float:
-    """The least goodput over one second, after the warm-up."""
+def _seconds(run: Measured) -> list[float]:
+    """The goodput over each second after the warm-up."""
     pairs = zip(run.series_times_s, run.series_goodput_bps, strict=True)
-    return min(goodput for time, goodput in pairs if time > WARM_UP_SECONDS + 0.5)
+    return [goodput for time, goodput in pairs if time > WARM_UP_SECONDS + 0.5]

@@ -26,7 +26,8 @@ def run(quick: bool) -> Section:
         title="A full link",
         model="the payload's bound, rate x 1460/1500",
         how=(
-            "One bulk flow over one link without loss, drop-tail queue of one bandwidth-delay product; goodput from 60 s to 180 s, "
+            "One bulk flow over one link without loss, drop-tail queue of one bandwidth-delay product; goodput from "
+            "60 s to 180 s, "
             "as a share of the link's rate less headers."
         ),
         columns=("stack", "rate, Mbit/s", "RTT", "goodput, Mbit/s", "of the bound"),

@@ -9,12 +9,11 @@ from statistics import fmean, stdev
 from threading import Event
 from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 Value = TypeVar("Value")
 
@@ -96,7 +95,7 @@ def measure(document: Mapping[str, Any], seed: int) -> Measured:
 
 
 def in_parallel(label: str, jobs: Sequence[Callable[[], Value]]) -> list[Value]:
-    """The results of all jobs in their order; one thread for each core, as both engines work outside the interpreter."""
+    """The results of all jobs in their order; a thread for each core, as both engines work outside the interpreter."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     pool = ThreadPoolExecutor(os.cpu_count() or 1)
