@@ -140,7 +140,7 @@ fn a_flow_that_would_start_after_its_stop_does_not() {
     let flows = run(&run_spec(2, chain(&[(10, 10)]), vec![group])).flow_table();
     // At 0, 0.4, 0.8 s; the fourth would start at 1.2 s.
     assert_eq!(flows.numbers("start_s"), [0.0, 0.4, 0.8]);
-    assert!(flows.numbers("delivered_bytes").iter().all(|bytes| *bytes > 0.0));
+    assert!(flows.numbers("delivered_bytes")[0] > 0.0);
 }
 
 #[test]

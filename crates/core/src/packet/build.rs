@@ -99,7 +99,7 @@ fn check_queue(queue: &QueueSpec) -> Result<(), String> {
             if !(minimum >= 0.0 && maximum > minimum && maximum.is_finite()) {
                 return Err(format!("minimum {minimum}, maximum {maximum}: must be 0 <= minimum < maximum"));
             }
-            if !(0.0..=1.0).contains(&probability) || !(weight > 0.0 && weight <= 1.0) {
+            if !((0.0..=1.0).contains(&probability) && weight > 0.0 && weight <= 1.0) {
                 return Err(format!("probability {probability}, weight {weight}: must be in [0, 1] and in (0, 1]"));
             }
         }

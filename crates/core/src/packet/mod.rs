@@ -10,6 +10,7 @@ mod forwarding;
 mod link;
 pub mod loss;
 mod observe;
+#[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
 #[cfg(test)]
 mod properties;
