@@ -350,6 +350,28 @@ class TestPage:
         assert "cubic · after · ospf" in page.seen.replace("· spray at random", "· ospf")
         assert {"map-0", "map-1"} <= page.charts
 
+    def test_what_is_unknown_is_a_dash(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=2, sample_s=None)
+        unknown = {
+            "flows": ["goodput_bps", "srtt_s", "retransmit_ratio"],
+            "links": ["utilisation", "queue_delay_mean_s"],
+        }
+        for name, columns in unknown.items():
+            table = pl.read_parquet(directory / f"{name}.parquet")
+            table.with_columns(pl.lit(None, pl.Float64).alias(column) for column in columns).write_parquet(
+                directory / f"{name}.parquet"
+            )
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "mprc ospf 2 1 – – " in page.seen
+        assert "nan" not in page.seen.lower()
+
+    def test_a_run_without_flows(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1)
+        pl.read_parquet(directory / "flows.parquet").clear().write_parquet(directory / "flows.parquet")
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "No flow ran" in page.seen
+        assert page.charts == {"map-0", "time-queue"}
+
     def test_an_interrupted_run_is_named(self, tmp_path: Path) -> None:
         _, page = write(tmp_path, interrupted=True)
         assert "1 of 60 runs was interrupted" in page.seen
@@ -377,6 +399,12 @@ class TestErrors:
         (tmp_path / "manifest.json").write_text(text)
         with pytest.raises(run_directory.RunDirectoryError, match=message):
             run_directory.read([tmp_path])
+
+    def test_a_table_without_a_column(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
+        pl.read_parquet(directory / "flows.parquet").drop("goodput_bps").write_parquet(directory / "flows.parquet")
+        with pytest.raises(run_directory.RunDirectoryError, match=r"flows\.parquet: lacks the columns goodput_bps"):
+            run_directory.read([directory])
 
     @pytest.mark.parametrize("name", ["flows", "links"])
     def test_broken_table(self, tmp_path: Path, name: str) -> None:
@@ -462,6 +490,47 @@ class TestBrowser:
         assert html.count("<option") >= 2 * len(STACKS) * len(ROUTINGS)
         for name in ABILENE:
             assert name in html
+
+    def test_tables_sort_and_selectors_choose(self, abilene_report: Path, tmp_path: Path) -> None:
+        # A reader's hand: sorts by goodput, then by goodput the other way, and picks another variant in both places.
+        hand = """<script type="module">
+            while (document.documentElement.dataset.charts !== "drawn") await new Promise(done => setTimeout(done, 20));
+            const table = document.getElementById("summary-table"), note = (name, value) => {
+                document.body.dataset[name] = value;
+            };
+            const column = [...table.tHead.rows[0].cells].findIndex(cell => cell.textContent.startsWith("Goodput"));
+            const shown = () => [...table.tBodies[0].rows].map(row => row.cells[column].textContent).join(" ");
+            const button = table.tHead.rows[0].cells[column].querySelector("button");
+            button.click();
+            note("falling", shown());
+            button.click();
+            note("rising", shown());
+            const links = document.querySelector("select[data-table]");
+            links.value = "mprc · spray at random";
+            links.dispatchEvent(new Event("change"));
+            const rows = [...document.getElementById("link-table").tBodies[0].rows];
+            note("groups", [...new Set(rows.filter(row => !row.hidden).map(row => row.dataset.group))].join());
+            const load = () => [...document.querySelectorAll("#chart-map-0 .mark-rule line")]
+                .map(line => line.getAttribute("stroke-width")).join();
+            const before = load();
+            const variant = document.querySelector("#controls-map-0 select");
+            variant.selectedIndex = 7;
+            variant.dispatchEvent(new Event("input"));
+            variant.dispatchEvent(new Event("change"));
+            await new Promise(done => setTimeout(done, 200));
+            note("redrawn", before !== load());
+        </script>"""
+        page = tmp_path / "page.html"
+        page.write_text(hand.join(abilene_report.read_text(encoding="utf-8").rsplit("</body>", 1)), encoding="utf-8")
+        html = rendered(page, tmp_path / "profile")
+        assert 'data-errors=""' in html
+        body = dict(re.findall(r'data-([a-z]+)="([^"]*)"', re.search(r"<body[^>]*>", html)[0]))  # type: ignore[index]
+        falling = [float(text) for text in body["falling"].split()]
+        assert falling == sorted(falling, reverse=True)
+        assert len(falling) == len(STACKS) * len(ROUTINGS)
+        assert [float(text) for text in body["rising"].split()] == sorted(falling)
+        assert body["groups"] == "mprc · spray at random"
+        assert body["redrawn"] == "true"
 
     def test_many_flows_and_distributions(self, tmp_path: Path) -> None:
         path, page = write(tmp_path, seeds=2, flows=60, sized=True, sample_s=0.5)

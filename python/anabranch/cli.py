@@ -129,15 +129,18 @@ def schema() -> int:
 @app.command
 def doctor(*, json: Json = False) -> int:
     """Say what works on this machine, and how to get the rest."""
-    from anabranch.doctor import examine
+    from dataclasses import asdict
 
-    findings = examine()
+    from anabranch.doctor import checks
+
+    found = checks()
     if json:
-        _print_json({"findings": [finding.as_record() for finding in findings]})
+        _print_json({"checks": [asdict(one) for one in found]})
     else:
-        for finding in findings:
-            print(finding.describe())
-    return FAILED if any(finding.needed and not finding.works for finding in findings) else DONE
+        for one in found:
+            mark = "ok     " if one.ok else "MISSING" if one.needed else "absent "
+            print(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""))
+    return FAILED if any(one.needed and not one.ok for one in found) else DONE
 
 
 @topology_app.command(name="list")
@@ -171,7 +174,13 @@ def show_topology(
         return DONE
     print(f"{loaded.name}: {_count(len(loaded.nodes), 'node')}, {_count(len(loaded.links), 'directed link')}")
     rows = [
-        (link.source, link.target, *(_quantity(*pair) for pair in _quantities(link)), _plain(link.loss), _plain(link.cost))
+        (
+            link.source,
+            link.target,
+            *(_quantity(*pair) for pair in _quantities(link)),
+            _plain(link.loss),
+            _plain(link.cost),
+        )
         for link in loaded.links
     ]
     _print_table(("source", "target", "capacity", "delay", "length", "loss", "cost"), rows)
@@ -183,7 +192,9 @@ def plot_topology(
     topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="An SVG file (default standard output).")] = None,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="An SVG file (default standard output).")
+    ] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
 ) -> int:
     """Draw a topology as SVG."""
@@ -278,12 +289,15 @@ def _write_report(directories: list[Path], output: Path) -> Path:
 
 
 def _print_summary(result: "Result") -> None:
+    print(result.manifest["title"])
+    if not result.manifest["runs"]:
+        return
     rows = [
         (
-            *(str(row[key]) for key in result.keys),
+            *(row[key] for key in result.keys),
             str(row["runs"]),
-            _rate(row["goodput_bps"]),
-            _rate(row["goodput_half_width_bps"]),
+            _quantity(row["goodput_bps"], "bit/s"),
+            _quantity(row["goodput_interval_bps"], "bit/s"),
             _percent(row["retransmit_ratio"]),
             _percent(row["spurious_ratio"]),
             _plain(row["timeouts"]),
@@ -292,7 +306,6 @@ def _print_summary(result: "Result") -> None:
         for row in result.summary.to_dicts()
     ]
     head = (*result.keys, "runs", "goodput", "± 95 %", "retransmits", "spurious", "timeouts", "Jain")
-    print(result.manifest["title"])
     _print_table(head, rows, text_columns=len(result.keys))
 
 
@@ -304,10 +317,6 @@ def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], text_column
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         print("  ".join(cells).rstrip())
-
-
-def _rate(value: float | None) -> str:
-    return _quantity(value, "bit/s")
 
 
 def _quantities(link: Any) -> list[tuple[float | None, str]]:

@@ -30,9 +30,7 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
     variant, topology = case.variant, case.topology
     nodes = {node.name: index for index, node in enumerate(topology.nodes)}
     links = {(link.source, link.target): index for index, link in enumerate(topology.links)}
-    pairs = [
-        pairs_of(entry, list(nodes), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)
-    ]
+    pairs = [pairs_of(entry, list(nodes), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)]
     stacks, routings = variant.all_stacks(), variant.all_routings()
     return {
         "seed": seed,
@@ -235,7 +233,9 @@ def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _traffic(entry: Traffic, name: str, pairs: list[tuple[int, int]], stack: int | None, routing: int) -> dict[str, Any]:
+def _traffic(
+    entry: Traffic, name: str, pairs: list[tuple[int, int]], stack: int | None, routing: int
+) -> dict[str, Any]:
     return {
         "name": name,
         "pairs": pairs,

@@ -29,7 +29,7 @@ def checks(directory: Path | None = None) -> list[Check]:
     """Look at everything; ``directory`` (the current one) is where runs are going to be written."""
     return [
         _python(),
-        _required("Rust module anabranch._core", _core, "`make build`, or `pip install .` (needs a Rust toolchain)"),
+        _required("Rust module anabranch._core", _core, "`pip install .` (needs a Rust toolchain)"),
         _required("TopoHub's topologies", _topohub, "`pip install topohub`"),
         _required("vl-convert (charts as PNG and SVG)", _vl_convert, "`pip install vl-convert-python`"),
         _optional("tshark (reads captures in tests)", _tshark, "`apt install tshark`"),

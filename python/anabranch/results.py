@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-
-from anabranch.statistics import jain_index, mean_and_half_width
 
 Columns = Mapping[str, npt.NDArray[Any]]
 Schema = dict[str, type[pl.DataType]]
@@ -51,7 +49,9 @@ class ResultError(ValueError):
     """A run directory that cannot be read."""
 
 
-def frame(columns: Columns, schema: Schema, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+def frame(
+    columns: Columns, schema: Schema, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
     """Numeric columns of the core as a table: indexes become names, NaN becomes null."""
     rows = len(next(iter(columns.values()))) if columns else 0
     series = []
@@ -93,7 +93,9 @@ def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
 class Result:
     """The runs of a scenario: :attr:`flows` and :attr:`links` have one row for each run and flow or directed link."""
 
-    def __init__(self, directory: Path, manifest: dict[str, Any], temporary: TemporaryDirectory[str] | None = None) -> None:
+    def __init__(
+        self, directory: Path, manifest: dict[str, Any], temporary: TemporaryDirectory[str] | None = None
+    ) -> None:
         """Of a run directory and its manifest; a temporary directory lives as long as the result."""
         self.directory = directory
         self.manifest = manifest
@@ -153,7 +155,9 @@ class Result:
     def interrupted(self) -> bool:
         """Whether a run was stopped before its end, or not begun."""
         runs = self.manifest["runs"]
-        return any(run["status"] != "complete" for run in runs) or len(runs) < self.manifest.get("planned_runs", len(runs))
+        return any(run["status"] != "complete" for run in runs) or len(runs) < self.manifest.get(
+            "planned_runs", len(runs)
+        )
 
     @property
     def hash(self) -> str:
@@ -162,42 +166,21 @@ class Result:
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """One row for each variant, over its seeds.
+        """One row for each variant: the keys of the matrix, and :func:`anabranch.report.statistics.summary`.
 
-        Goodput is the sum over the flows of a run: its mean, and half of its 95 % confidence interval (Student's t, null for one
-        seed). The ratios are of all segments sent; timeouts and Jain's index (of goodputs) are means over the runs.
+        ``goodput_bps`` is that of all flows of a run together, as a mean over the seeds; ``goodput_interval_bps`` is
+        half of its 95 % confidence interval, null for one seed.
         """
-        rows = [self._summary_row(variant, runs) for variant, runs in self._by_variant()]
-        schema = {key: pl.String for key in self.keys} | {
-            "runs": pl.UInt32, "goodput_bps": pl.Float64, "goodput_half_width_bps": pl.Float64,
-            "retransmit_ratio": pl.Float64, "spurious_ratio": pl.Float64, "timeouts": pl.Float64, "jain_index": pl.Float64,
-        }  # fmt: skip
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        from anabranch.report import run_directory, statistics
 
-    def _by_variant(self) -> Iterator[tuple[dict[str, Any], list[int]]]:
-        groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
-        for run in self.manifest["runs"]:
-            key = json.dumps(run["variant"], sort_keys=True)
-            groups.setdefault(key, (run["variant"], []))[1].append(run["run"])
-        yield from groups.values()
-
-    def _summary_row(self, variant: dict[str, Any], runs: list[int]) -> list[Any]:
-        flows = self.flows.filter(pl.col("run").is_in(runs))
-        per_run = [table for _, table in flows.group_by("run", maintain_order=True)]
-        goodput, half_width = mean_and_half_width([float(table["goodput_bps"].sum()) for table in per_run] or [0.0])
-        sent = int(flows["segments_sent"].sum())
-        fairness = [jain_index(table["goodput_bps"].fill_null(0.0).to_list()) for table in per_run]
-        fair = [index for index in fairness if index is not None]
-        return [
-            *(str(variant[key]) for key in self.keys),
-            len(runs),
-            goodput,
-            half_width,
-            int(flows["retransmits"].sum()) / sent if sent else None,
-            int(flows["spurious_retransmits"].sum()) / sent if sent else None,
-            int(flows["timeouts"].sum()) / len(runs),
-            sum(fair) / len(fair) if fair else None,
-        ]
+        runs = run_directory.read([self.directory])
+        names = pl.DataFrame(
+            [[variant.index, *variant.values.values()] for variant in runs.variants],
+            schema={"variant": pl.UInt32} | dict.fromkeys(runs.keys, pl.String),
+            orient="row",
+        )
+        numbers = statistics.summary(runs.flows, ["variant"])
+        return names.join(numbers, on="variant", maintain_order="left").drop("variant")
 
     def documents(self) -> dict[str, Any]:
         """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant."""

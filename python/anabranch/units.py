@@ -1,7 +1,7 @@
 """Unit strings of scenarios (``"10ms"``, ``"1.5 Mbit/s"``, ``"100 packets"``) to exact numbers.
 
-Nothing passes through floating point: ``"0.1ms"`` is 100,000,000 picoseconds, not the nearest double. Prefixes are decimal
-(1 kB = 1000 bytes, 1 KiB = 1024), a ``b`` in a rate is a bit, a ``B`` is a byte.
+Nothing passes through floating point: ``"0.1ms"`` is 100,000,000 picoseconds, not the nearest double. Prefixes are
+decimal (1 kB = 1000 bytes, 1 KiB = 1024), a ``b`` in a rate is a bit, a ``B`` is a byte.
 """
 
 import re
@@ -61,23 +61,23 @@ class QueueLimit:
 def duration(text: str) -> int:
     """A duration such as ``"10ms"`` in whole picoseconds, at most 20 hours."""
     value = _parse(text, _DURATIONS, "a duration", "10ms") * PICOSECONDS_PER_SECOND
-    return _whole(value, text, "a duration", LONGEST, "picosecond", "20 hours")
+    return _whole(value, text, "a duration", LONGEST, "picoseconds", "20 hours")
 
 
 def rate(text: str) -> int:
     """A rate such as ``"1.5 Mbit/s"`` or ``"10Gbps"`` in whole bits per second."""
-    return _whole(_parse(text, _RATES, "a rate", "10Mbps"), text, "a rate", LARGEST, "bit per second", "9 Ebit/s")
+    return _whole(_parse(text, _RATES, "a rate", "10Mbps"), text, "a rate", LARGEST, "bits per second", "9 Ebit/s")
 
 
 def size(text: str) -> int:
     """A size such as ``"3 MB"`` in whole bytes."""
-    return _whole(_parse(text, _BYTES, "a size", "3 MB"), text, "a size", LARGEST, "byte", "9 EB")
+    return _whole(_parse(text, _BYTES, "a size", "3 MB"), text, "a size", LARGEST, "bytes", "9 EB")
 
 
 def packets(text: str) -> int:
     """A number of packets such as ``"10 packets"``."""
     value = _parse(text, _PACKETS, "a number of packets", "10 packets")
-    return _whole(value, text, "a number of packets", 2**32 - 1, "packet", "4294967295 packets")
+    return _whole(value, text, "a number of packets", 2**32 - 1, "packets", "4294967295 packets")
 
 
 def queue_limit(text: str) -> QueueLimit:
@@ -124,7 +124,7 @@ def _split(text: object, what: str, example: str) -> tuple[Fraction, str]:
     if match is None or not text.isprintable():
         raise UnitError(f'must be {what}: a number and a unit, such as "{example}"')
     digits, exponent, unit = match.groups()
-    if exponent and abs(int(exponent)) > _LARGEST_EXPONENT or len(digits) > _LARGEST_EXPONENT:
+    if (exponent and abs(int(exponent)) > _LARGEST_EXPONENT) or len(digits) > _LARGEST_EXPONENT:
         raise UnitError(f'must be {what} of a sensible size, such as "{example}"')
     number = Fraction(digits.replace("_", "")) * Fraction(10) ** int(exponent or 0)
     return number, unit
@@ -150,5 +150,5 @@ def _whole(value: Fraction, text: str, what: str, most: int, least: str, limit: 
     if value > most:
         raise UnitError(f"must be {what} of at most {limit}")
     if value.denominator != 1:
-        raise UnitError(f'must be {what} in whole {least}s; "{text.strip()}" is finer')
+        raise UnitError(f'must be {what} in whole {least}; "{text.strip()}" is finer')
     return int(value)

@@ -32,12 +32,13 @@ UPRIGHT_BARS = 16
 
 @dataclass(frozen=True)
 class Measure:
-    """How a column is shown: its title, the factor from its unit to the one shown, and that one's name."""
+    """How a column is shown: its title, the factor from its unit to the one shown, that one's name, and the axis."""
 
     column: str
     title: str
     unit: str
     factor: float = 1.0
+    from_zero: bool = True
 
     @property
     def axis(self) -> str:
@@ -97,7 +98,7 @@ def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequenc
         alt.Tooltip("half:Q", title="± (95 %)"),
         alt.Tooltip("runs:Q", title="runs"),
     ]
-    colour = alt.Color("stack:N", scale=stack_scale(stacks), legend=_legend("Stack"))
+    colour = alt.Color("stack:N", scale=stack_scale(stacks), legend=_legend("Stack", "square"))
     length: dict[str, Any] = {value: across("mean:Q", title=shown.axis)}
     bars = base.mark_bar(cornerRadiusEnd=2).encode(**length, color=colour, tooltip=tooltip)
     known = alt.datum.half != None  # noqa: E711 - builds a Vega expression
@@ -173,14 +174,14 @@ def _panels(
     # A row a line with arrays, which Vega takes apart: names are long, and would be repeated with every point.
     packed = rows.group_by(names, maintain_order=True).agg(parts)
     x = alt.X("time_s:Q", title="Time, s", axis=alt.Axis(tickCount=4), scale=alt.Scale(nice=False))
-    y_axis = alt.Axis(tickCount=4)
+    y_axis, y_scale = alt.Axis(tickCount=4), alt.Scale(zero=measure.from_zero)
     base = alt.Chart().encode(x=x, color=colour, detail="series:N")
     mean = base.mark_line(strokeWidth=1.5).encode(
-        y=alt.Y("value:Q", title=measure.axis, axis=y_axis), tooltip="series:N", **line
+        y=alt.Y("value:Q", title=measure.axis, axis=y_axis, scale=y_scale), tooltip="series:N", **line
     )
     layers = [mean]
     if spread:
-        low = alt.Y("low:Q", title=measure.axis, axis=y_axis)
+        low = alt.Y("low:Q", title=measure.axis, axis=y_axis, scale=y_scale)
         layers.insert(0, base.mark_area(opacity=0.2).encode(y=low, y2="high:Q"))
     small = _layered(layers).properties(width=200, height=110)
     return _faceted(small, packed, panels, columns).transform_flatten([*parts])
@@ -256,12 +257,9 @@ def link_map(
     frame_x, frame_y = [-margin_x, wide + margin_x], [-margin_y, tall + margin_y]
     span = frame_x[1] - frame_x[0]
 
-    chosen = alt.param(
-        name="variant",
-        value=0,
-        bind=alt.binding_select(options=list(range(len(variants))), labels=list(variants.values()), name="Variant "),
-    )
-    load = alt.Chart(_data_of(_map_links(links, places, list(variants)))).transform_calculate(
+    selector = alt.binding_select(options=list(range(len(variants))), labels=list(variants.values()), name="Variant ")
+    chosen = alt.param(name="variant", value=0, bind=selector if len(variants) > 1 else alt.Undefined)
+    load = alt.Chart().transform_calculate(
         # 3.5 pixels to the right, whatever the width of the map.
         shift=f"3.5 * {span} / width",
         x1="datum.x + datum.right_x * datum.shift",
@@ -271,8 +269,8 @@ def link_map(
         arrow_x="datum.x1 * 0.4 + datum.x2 * 0.6",
         arrow_y="datum.y1 * 0.4 + datum.y2 * 0.6",
         load="datum.u[variant]",
-        # Under another name: Vega-Lite would merge the legends of width and colour into one of symbols.
-        size="datum.u[variant]",
+        # In per cent: Vega-Lite makes one legend of symbols of all scales that have the same domain.
+        percent="100 * datum.u[variant]",
         throughput="datum.u[variant] * datum.capacity",
         drops="datum.d[variant]",
         queue="datum.q[variant]",
@@ -284,9 +282,7 @@ def link_map(
     colour = alt.Color(
         "load:Q",
         scale=alt.Scale(domain=[0, 1], range=_LOAD_COLOURS, clamp=True),
-        legend=alt.Legend(
-            title="Utilisation", type="gradient", orient="top", format="%", gradientLength=180, gradientThickness=10
-        ),
+        legend=alt.Legend(title="Utilisation", orient="top", format="%"),
     )
     tooltip = [
         alt.Tooltip("name:N", title="link"),
@@ -303,7 +299,9 @@ def link_map(
         x2="x2:Q",
         y2="y2:Q",
         color=colour,
-        strokeWidth=alt.StrokeWidth("size:Q", scale=alt.Scale(domain=[0, 1], range=[1, 6], clamp=True), legend=None),
+        strokeWidth=alt.StrokeWidth(
+            "percent:Q", scale=alt.Scale(domain=[0, 100], range=[1, 6], clamp=True), legend=None
+        ),
         tooltip=tooltip,
     )
     arrows = (
@@ -314,19 +312,23 @@ def link_map(
             y="arrow_y:Q",
             angle=alt.Angle("angle:Q", scale=None),
             color=colour,
-            size=alt.Size("size:Q", scale=alt.Scale(domain=[0, 1], range=[45, 190], clamp=True), legend=None),
+            size=alt.Size("percent:Q", scale=alt.Scale(domain=[0, 100], range=[45, 190], clamp=True), legend=None),
             tooltip=tooltip,
         )
     )
-    dots = alt.Chart(_data_of([{"name": name, "x": x, "y": y} for name, (x, y) in places.items()])).encode(
-        x="x:Q", y="y:Q", tooltip=alt.Tooltip("name:N", title="node")
-    )
+    dots = alt.Chart().encode(x="x:Q", y="y:Q", tooltip=alt.Tooltip("name:N", title="node"))
     few = len(places) <= 60
     layers = [lines, arrows, dots.mark_circle(size=70 if few else 18, color="#475569", opacity=1)]
     if few:
         layers.append(dots.mark_text(dy=-11, fontSize=11).encode(text="name:N"))
     height = width * (frame_y[1] - frame_y[0]) / span
-    return _layered(layers).add_params(chosen).properties(width=width, height=round(height))
+    drawing = _layered(layers).add_params(chosen).properties(width=width, height=round(height))
+    # At the end, since every step above copies the chart with its data.
+    of_links = _data_of(_map_links(links, places, list(variants)))
+    of_nodes = _data_of([{"name": name, "x": round(x, 5), "y": round(y, 5)} for name, (x, y) in places.items()])
+    for place, layer in enumerate(drawing.layer):
+        layer.data = of_links if place < 2 else of_nodes
+    return drawing
 
 
 def _map_links(
@@ -358,7 +360,8 @@ def _map_links(
         row["u"][place] = _significant(link["utilisation"])
         row["d"][place] = _significant(link["queue_drop_ratio"])
         row["q"][place] = _significant(None if link["queue_delay_mean_s"] is None else link["queue_delay_mean_s"] * 1e3)
-    return list(rows.values())
+    # The loaded ones on top.
+    return sorted(rows.values(), key=lambda row: max((load for load in row["u"] if load is not None), default=0.0))
 
 
 def three_digits(value: float | None) -> str:
@@ -397,15 +400,9 @@ def _least(values: pl.Series) -> float:
     return float(values.min() or 0)  # type: ignore[arg-type]
 
 
-def _legend(title: str) -> alt.Legend:
+def _legend(title: str, symbol: str = "stroke") -> alt.Legend:
     return alt.Legend(
-        title=title,
-        orient="top",
-        symbolType="square",
-        symbolOpacity=1,
-        symbolStrokeWidth=0,
-        symbolDash=[1, 0],
-        labelLimit=260,
+        title=title, orient="top", symbolType=symbol, symbolOpacity=1, symbolStrokeWidth=2.5, labelLimit=260
     )
 
 

@@ -97,14 +97,14 @@ def render(run_directories: Sequence[Path]) -> str:
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[_facts(source, index, runs) for index, source in enumerate(runs.sources)],
         answer=_answer(summary),
-        bars=_bars(runs, summary, by, stacks),
+        bars=None if summary.is_empty() else _bars(runs, summary, by, stacks),
         maps=_maps(runs, links),
         over_time=_over_time(runs, links, stacks),
         distributions=_distributions(runs, stacks),
         summary=_summary_table(runs, summary, by),
         links=_link_table(runs, links),
         several=len(runs.sources) > 1,
-        seeds=max(summary["runs"].to_list()),
+        seeds=_largest(summary["runs"]),
         libraries=markupsafe.Markup(libraries),
         style=_text_of(environment, "report.css"),
         script=_text_of(environment, "report.js"),
@@ -286,7 +286,7 @@ def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
                 "Point at a link for its numbers."
                 + (f" The first {most} of {len(variants)} variants." if len(variants) > most else ""),
                 specification,
-                {"kind": "map", "aspect": specification["height"] / specification["width"], "legend": 30},
+                {"kind": "map", "aspect": specification["height"] / specification["width"], "legend": 3},
             )
         )
     return figures
@@ -298,45 +298,72 @@ def _over_time(runs: Runs, links: pl.DataFrame, stacks: Sequence[str]) -> list[F
         {"variant": [variant.index for variant in variants], "panel": [variant.label for variant in variants]},
         schema={"variant": pl.UInt32, "panel": pl.String},
     )
-    panels = labels["panel"].to_list()
-    columns = _panel_columns(runs)
-    layout = {"kind": "panels", "columns": columns, "least": 150, "aspect": 0.42, "tallest": 150}
     omitted = f" The first {MOST_PANELS} of {len(runs.variants)} variants." if len(runs.variants) > MOST_PANELS else ""
+    return _flows_over_time(runs, stacks, labels, omitted) + _queues_over_time(runs, links, labels, omitted)
+
+
+def _flows_over_time(runs: Runs, stacks: Sequence[str], labels: pl.DataFrame, omitted: str) -> list[Figure]:
+    flows = runs.flows.filter(pl.col("variant") < MOST_PANELS)
+    if runs.flow_series is None or flows.is_empty():
+        return []
+    samples = runs.flow_series.filter(pl.col("variant") < MOST_PANELS)
+    measured = ["goodput_bps", "cwnd_segments", "srtt_s", "in_flight_segments"]
+    thinned = series.flow_series(samples, flows, measured).join(labels, on="variant", maintain_order="left")
+    measures = [
+        chart.rate("goodput_bps", "Goodput", _largest(thinned.filter(measure="goodput_bps")["value"])),
+        Measure("cwnd_segments", "Congestion window", "segments"),
+        Measure("srtt_s", "Smoothed RTT", "ms", 1e3, from_zero=False),
+        Measure("in_flight_segments", "In flight", "segments"),
+    ]
+    caption = _band_caption(flows) + omitted
+    layout = _panel_layout(runs, stacks)
     figures = []
-    if runs.flow_series is not None:
-        flows = runs.flows.filter(pl.col("variant") < MOST_PANELS)
-        columns_of = ["goodput_bps", "cwnd_segments", "srtt_s", "in_flight_segments"]
-        thinned = series.flow_series(runs.flow_series.filter(pl.col("variant") < MOST_PANELS), flows, columns_of)
-        thinned = thinned.join(labels, on="variant", how="inner", maintain_order="left")
-        caption = _band_caption(flows) + omitted
-        goodput = thinned.filter(pl.col("measure") == "goodput_bps")
-        for measure in [
-            chart.rate("goodput_bps", "Goodput", _largest(goodput["value"])),
-            Measure("cwnd_segments", "Congestion window", "segments"),
-            Measure("srtt_s", "Smoothed RTT", "ms", 1e3),
-            Measure("in_flight_segments", "In flight", "segments"),
-        ]:
-            if thinned.filter(pl.col("measure") == measure.column).is_empty():
-                continue
-            drawing = chart.time_series(thinned, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
-            name = measure.column.rsplit("_", 1)[0].replace("_", "-")
-            layout_here = {**layout, "legend": _longest(stacks)}
-            figures.append(Figure(f"time-{name}", measure.axis, caption, drawing.to_dict(), layout_here))
-    if runs.link_series is not None:
-        names = _busiest(runs, links)
-        samples = runs.link_series.filter(pl.col("variant") < MOST_PANELS)
-        thinned = series.link_series(samples, names, "queue_packets")
-        thinned = thinned.join(labels, on="variant", how="inner", maintain_order="left")
-        if not thinned.is_empty():
-            drawing = chart.link_time_series(
-                thinned, Measure("queue_packets", "Queue", "packets"), panel="panel", panels=panels, columns=columns
-            )
-            caption = "Packets waiting or in transmission; band: least and most of the seeds." + omitted
-            layout_here = {**layout, "legend": _longest(names["series"].to_list())}
-            figures.append(
-                Figure("time-queue", "Queue of the busiest links, packets", caption, drawing.to_dict(), layout_here)
-            )
+    for measure in measures:
+        if thinned.filter(measure=measure.column).is_empty():
+            continue
+        drawing = chart.time_series(
+            thinned,
+            measure,
+            panel="panel",
+            panels=labels["panel"].to_list(),
+            stacks=stacks,
+            columns=_panel_columns(runs),
+        )
+        name = measure.column.rsplit("_", 1)[0].replace("_", "-")
+        figures.append(Figure(f"time-{name}", measure.axis, caption, drawing.to_dict(), layout))
     return figures
+
+
+def _queues_over_time(runs: Runs, links: pl.DataFrame, labels: pl.DataFrame, omitted: str) -> list[Figure]:
+    if runs.link_series is None:
+        return []
+    names = _busiest(runs, links)
+    samples = runs.link_series.filter(pl.col("variant") < MOST_PANELS)
+    thinned = series.link_series(samples, names, "queue_packets").join(labels, on="variant", maintain_order="left")
+    if thinned.is_empty():
+        return []
+    measure = Measure("queue_packets", "Queue", "packets")
+    drawing = chart.link_time_series(
+        thinned, measure, panel="panel", panels=labels["panel"].to_list(), columns=_panel_columns(runs)
+    )
+    caption = "Packets waiting or in transmission" + (
+        ", mean over the seeds; band: least and most of the seeds." if _several_seeds(runs.links) else "."
+    )
+    layout = _panel_layout(runs, names["series"].to_list())
+    title = "Queue of the busiest links, packets"
+    return [Figure("time-queue", title, caption + omitted, drawing.to_dict(), layout)]
+
+
+def _panel_layout(runs: Runs, legend: Sequence[str]) -> dict[str, Any]:
+    columns = _panel_columns(runs)
+    return {
+        "kind": "panels",
+        "columns": columns,
+        "least": 150,
+        "aspect": 0.42,
+        "tallest": 150,
+        "legend": _longest(legend),
+    }
 
 
 def _panel_columns(runs: Runs) -> int:
@@ -348,9 +375,14 @@ def _panel_columns(runs: Runs) -> int:
 def _band_caption(flows: pl.DataFrame) -> str:
     if flows["flow"].n_unique() > series.LINES:
         return "Median over flows and seeds; band: from the 10 % to the 90 % quantile."
-    if flows.select(pl.struct("source", "run").n_unique()).item() > flows["variant"].n_unique():
+    if _several_seeds(flows):
         return "A line for each flow, mean over the seeds; band: least and most of the seeds."
     return "A line for each flow."
+
+
+def _several_seeds(table: pl.DataFrame) -> bool:
+    """Whether some variant has more than one run."""
+    return _largest(table.group_by("variant").agg(pl.col("run").n_unique())["run"]) > 1
 
 
 def _busiest(runs: Runs, links: pl.DataFrame) -> pl.DataFrame:
@@ -395,7 +427,7 @@ def _distributions(runs: Runs, stacks: Sequence[str]) -> list[Figure]:
         share = completed.height / flows.height
         caption = f"The {completed.height:,} completed flows of all seeds ({share:.0%} of {flows.height:,})." + omitted
         figures.append(Figure("completion", measure.title, caption, drawing.to_dict(), layout))
-    if flows.group_by(["source", "run"]).len()["len"].to_numpy().max() >= MANY_FLOWS:
+    if _largest(flows.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
         measure = chart.rate("goodput_bps", "Goodput of a flow", _largest(flows["goodput_bps"]))
         drawing = chart.distributions(
             flows.drop_nulls("goodput_bps"), measure, panel="panel", panels=panels, stacks=stacks, columns=columns

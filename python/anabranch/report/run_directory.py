@@ -15,6 +15,19 @@ FORMAT = 1
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
+# What a report needs of the tables; they may have more.
+_COLUMNS = {
+    "flows": (
+        *("run", "flow", "traffic", "src", "dst", "stack", "routing", "start_s", "end_s", "fct_s", "goodput_bps"),
+        *("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "srtt_s"),
+        *("reordered_segments", "reordering_extent_max", "reordering_extent_mean"),
+    ),
+    "links": (
+        *("run", "link", "src", "dst", "capacity_bps", "delay_s", "packets", "utilisation", "queue_drops", "losses"),
+        *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_delay_max_s"),
+    ),
+}
+
 
 class RunDirectoryError(ValueError):
     """A run directory that cannot be read: says which file, which field, and what would be right."""
@@ -117,7 +130,7 @@ def _distinct_names(directories: list[Path]) -> list[str]:
 
 def _read_manifest(path: Path) -> Mapping[str, Any]:
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RunDirectoryError(f"{path}: no such file; a run directory is what `anabranch run --out` writes") from None
     except (OSError, ValueError) as error:
@@ -129,6 +142,10 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
     missing = [field for field in needed if field not in manifest]
     if missing:
         raise RunDirectoryError(f"{path}: lacks {', '.join(missing)}")
+    for place, run in enumerate(manifest["runs"]):
+        missing = [field for field in ("run", "variant", "seed", "status", "simulated_s") if field not in run]
+        if missing:
+            raise RunDirectoryError(f"{path}: runs[{place}] lacks {', '.join(missing)}")
     if not manifest["runs"]:
         raise RunDirectoryError(f"{path}: runs is empty; there is nothing to report")
     return manifest
@@ -171,6 +188,9 @@ def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame
             raise RunDirectoryError(f"{path}: no such file; `anabranch run` writes it beside manifest.json") from None
         except (OSError, pl.exceptions.PolarsError) as error:
             raise RunDirectoryError(f"{path}: not a readable Parquet file: {error}") from None
+        missing = [column for column in _COLUMNS[name] if column not in frame.columns]
+        if missing:
+            raise RunDirectoryError(f"{path}: lacks the columns {', '.join(missing)}")
         frames.append(_attach(frame.lazy(), index, runs).collect())
     return pl.concat(frames, how="diagonal_relaxed")
 

@@ -20,8 +20,8 @@ def flow_series(
     """Samples of flows over time, thinned.
 
     With few flows in a run, ``series`` is the flow, ``value`` its mean over the runs, ``low`` and ``high`` the least
-    and the most of a run. With more than :data:`LINES`, ``series`` is the stack, ``value`` the median over flows and runs,
-    ``low`` and ``high`` the 10 % and 90 % quantiles.
+    and the most of a run. With more than :data:`LINES`, ``series`` is the stack, ``value`` the median over flows and
+    runs, ``low`` and ``high`` the 10 % and 90 % quantiles.
 
     Args:
         samples: the flow series, with the columns ``by``.

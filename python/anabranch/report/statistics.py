@@ -69,7 +69,7 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         flows=pl.len(),
         completed=pl.col("fct_s").count(),
         fct_s=pl.col("fct_s").mean(),
-        goodput_bps=(pl.col("goodput_bps") * share).sum(),
+        goodput_bps=pl.when(pl.col("goodput_bps").count() > 0).then((pl.col("goodput_bps") * share).sum()),
         flow_goodput_bps=pl.col("goodput_bps").mean(),
         jain_index=jain_index(pl.col("goodput_bps")),
         segments_sent=pl.col("segments_sent").sum(),
@@ -103,7 +103,9 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         spurious_ratio=pl.col("spurious_retransmits").sum() / pl.col("retransmits").sum(),
         reordered_ratio=pl.col("reordered_segments").sum() / sent,
     )
-    intervals = [half_width(values) for values in table["_goodput_of_runs"].to_list()]
+    intervals = [
+        half_width([value for value in values if value is not None]) for values in table["_goodput_of_runs"].to_list()
+    ]
     return table.with_columns(
         pl.Series("goodput_interval_bps", intervals, dtype=pl.Float64),
         pl.col("retransmit_ratio", "spurious_ratio", "reordered_ratio").fill_nan(None),
@@ -120,7 +122,7 @@ def link_summary(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def cumulative_distribution(values: pl.Series, points: int = 200) -> pl.DataFrame:
-    """The empirical distribution function: ``value``, and ``share`` of the values at or below it; at most so many rows."""
+    """The empirical distribution function: a ``value``, and the ``share`` at or below it; at most ``points`` rows."""
     ordered = values.drop_nulls().sort()
     count = len(ordered)
     if count == 0:

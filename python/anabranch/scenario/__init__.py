@@ -1,8 +1,8 @@
 """The scenario: the one schema of Anabranch, from TOML to validated variants.
 
-A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A list at
-a key that takes one value makes a matrix: one variant of the scenario for each value, and for each combination of several such
-keys; equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
+A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A
+list at a key that takes one value makes a matrix: one variant of the scenario for each value, and for each combination
+of several such keys; equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
 """
 
 import json
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from tomlkit.exceptions import TOMLKitError
 
 from anabranch.scenario import references, walk
+from anabranch.scenario.mend import Mended
 from anabranch.scenario.problems import Problem, ScenarioError, format_path, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
@@ -70,8 +71,11 @@ class Scenario:
         if size > walk.MOST_VARIANTS:
             problems.append(Problem((), f"the matrix has {size} variants, at most {walk.MOST_VARIANTS} are possible"))
             raise ScenarioError(problems, source, text)
-        self.cases, found = self._validate()
-        problems = _unique(problems + found)
+        # without its unknown keys a table is checked as a whole, so that all that is wrong with it comes at once
+        unknown = frozenset(problem.path for problem in problems)
+        self.cases, found = self._validate(walk.without(self.document, unknown))
+        known = {problem.path for problem in problems}
+        problems = _unique(problems + [problem for problem in found if problem.path not in known])
         if problems:
             raise ScenarioError(problems, source, text)
 
@@ -149,24 +153,25 @@ class Scenario:
         directory: str | Path | None = None,
         jobs: int | None = None,
     ) -> "Result":
-        """Run all variants with one seed, several, or those of the scenario; without a directory the files are temporary."""
+        """Run all variants with one seed, several, or the scenario's; without a directory the files are temporary."""
         from anabranch.runs import execute
 
         chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
         return execute(self, engine=engine, seeds=chosen, directory=directory, jobs=jobs)
 
-    def _validate(self) -> tuple[list[Case], list[Problem]]:
+    def _validate(self, base: dict[str, Any]) -> tuple[list[Case], list[Problem]]:
         cases: list[Case] = []
         problems: list[Problem] = []
         resolver = Resolver(self.directory)
         for values in walk.combinations(self._matrix):
             places = {path: value for dim, value in zip(self._matrix, values, strict=True) for path in dim.paths}
-            document = walk.substitute(self.document, places)
+            document = walk.substitute(base, places)
             found: list[Problem] = []
             try:
                 variant = Variant.model_validate(document)
             except ValidationError as error:
                 found = from_validation(error, document)
+                found += _names_in_the_rest(document, found, resolver)
             else:
                 topology, found = resolver.resolve(variant.topology)
                 if topology is not None:
@@ -184,6 +189,19 @@ class Scenario:
                     index = dimension.values.index(value)
                     return Problem((*path, index, *problem.path[len(path) :]), problem.message, problem.value)
         return problem
+
+
+def _names_in_the_rest(document: dict[str, Any], found: list[Problem], resolver: Resolver) -> list[Problem]:
+    """Names that point nowhere in the parts of a document that have no problem yet."""
+    try:
+        mended = Mended(document, [problem.path for problem in found])
+        variant = Variant.model_validate(mended.document)
+    except ValueError:  # so little is left that nothing can be said of it
+        return []
+    topology, problems = resolver.resolve(variant.topology)
+    if topology is not None:
+        problems += references.check(variant, topology)
+    return [mended.original(problem) for problem in problems]
 
 
 def _unique(problems: list[Problem]) -> list[Problem]:
@@ -220,7 +238,9 @@ def _set(document: Any, key: str, value: str, source: str) -> None:
     while position < len(key):
         match = _STEP.match(key, position)
         if match is None:
-            raise ScenarioError([Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source)
+            raise ScenarioError(
+                [Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source
+            )
         plain, quoted, index = match.groups()
         steps.append(int(index) if index is not None else quoted or plain)
         position = match.end()

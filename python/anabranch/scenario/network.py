@@ -187,13 +187,15 @@ class TopologySection(Table):
     capacity: Rate | None = Field(None, description="Of links without a capacity of their own.")
     delay: Delay = Field(DelayFromLength(), description="Of links without a delay of their own.")
     queue: Queue = Field(DropTail(discipline="drop-tail"), description="Of every link.")
-    override: list[Override] = []
+    override: list[Override] = Field([], description="The latest that names a link holds.")
 
     @model_validator(mode="after")
     def _one_source(self) -> "TopologySection":
         given = [self.from_ is not None, self.generate is not None, self.links is not None]
         if sum(given) != 1:
-            raise ValueError('needs exactly one of from = "topozoo/Abilene", generate = { kind = ... }, or links = [...]')
+            raise ValueError(
+                'needs exactly one of from = "topozoo/Abilene", generate = { kind = ... }, or links = [...]'
+            )
         if self.nodes is not None and self.links is None:
             raise ValueError("nodes belong to inline links; give links as well")
         return self

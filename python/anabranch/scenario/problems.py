@@ -175,23 +175,29 @@ def _message(detail: Any) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind == "literal_error":
-        allowed = re.findall(r"'([^']*)'", context["expected"])
-        value = detail["input"]
-        if isinstance(value, str):
-            return f"must be one of {', '.join(allowed)}" + _close(value, allowed)
-        return f"must be one of {', '.join(allowed)}"
+        return _one_of(context["expected"], detail["input"])
     if kind in ("too_short", "too_long"):
         bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
         return f"must have {bound} entries, not {context['actual_length']}"
-    message = str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
-    message = message.replace("Input should be", "must be").replace("dictionary or object to extract fields from", "table")
+    message = (
+        str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
+    )
+    message = message.replace("Input should be", "must be").replace(
+        "dictionary or object to extract fields from", "table"
+    )
     message = message.replace("a valid dictionary or instance of", "a table of").replace("valid ", "")
     return message.replace("string", "text").replace("boolean", "true or false").replace("dictionary", "table")
 
 
-def _close(value: str, allowed: list[str]) -> str:
-    close = get_close_matches(value, allowed, n=1)
-    return f'; did you mean "{close[0]}"?' if close else ""
+def _one_of(expected: str, value: object) -> str:
+    """What a literal may be, from pydantic's ``'a', 'b' or 'c'``."""
+    allowed = re.findall(r"'([^']*)'", expected)
+    if not allowed:
+        return f"must be {expected.lower()}"
+    close = get_close_matches(value, allowed, n=1) if isinstance(value, str) else []
+    shown = ", ".join(f'"{text}"' for text in allowed)
+    hint = f'; did you mean "{close[0]}"?' if close else ""
+    return (f"must be one of {shown}" if len(allowed) > 1 else f"must be {shown}") + hint
 
 
 def _shorten(value: object) -> str:

@@ -1,6 +1,7 @@
 """Names that a scenario uses and must define: nodes, links, stacks, routings."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anabranch import units
@@ -75,7 +76,7 @@ def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
                 continue
             if len(set(nodes)) != len(nodes):
                 yield Problem(place, "a path must not pass a node twice", nodes)
-            for source, target in zip(nodes, nodes[1:], strict=False):
+            for source, target in pairwise(nodes):
                 if not network.joined(source, target):
                     yield Problem(place, f"there is no link from {source} to {target}", nodes)
 
@@ -87,12 +88,18 @@ def _traffic(variant: Variant, network: _Network) -> Iterator[Problem]:
         path = ("traffic", index)
         if entry.name is not None and names.setdefault(entry.name, index) != index:
             yield Problem((*path, "name"), f"is also the name of traffic[{names[entry.name]}]", entry.name)
-        unknown = [problem for key, end in (("from", entry.from_), ("to", entry.to)) for problem in _ends(end, (*path, key), network)]
+        unknown = [
+            problem
+            for key, end in (("from", entry.from_), ("to", entry.to))
+            for problem in _ends(end, (*path, key), network)
+        ]
         yield from unknown
         if not unknown:
             yield from _pairs(entry, path, network)
         if units.duration(entry.start) >= duration:
-            yield Problem((*path, "start"), f'must be before the end of the run (duration "{variant.run.duration}")', entry.start)
+            yield Problem(
+                (*path, "start"), f'must be before the end of the run (duration "{variant.run.duration}")', entry.start
+            )
         if entry.stop is not None and units.duration(entry.stop) <= units.duration(entry.start):
             yield Problem((*path, "stop"), f'must be later than start "{entry.start}"', entry.stop)
         yield from _policies(variant, entry, path)
@@ -137,7 +144,9 @@ def pairs_of(entry: Traffic, nodes: list[str], draw: str) -> list[tuple[str, str
 
     :class:`ValueError` if there is none.
     """
-    sources, targets = (nodes if end == "all" else [end] if isinstance(end, str) else end for end in (entry.from_, entry.to))
+    sources, targets = (
+        nodes if end == "all" else [end] if isinstance(end, str) else end for end in (entry.from_, entry.to)
+    )
     if entry.pattern == "pairs":
         if len(sources) != len(targets):
             raise ValueError(f'pattern = "pairs" needs as many "from" as "to"; here {len(sources)} and {len(targets)}')

@@ -1,6 +1,8 @@
 """What all tables of a scenario share: no unknown keys, no coercion, unit strings kept as written."""
 
-from collections.abc import Callable
+import functools
+import operator
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema
@@ -35,7 +37,9 @@ def _unit(example: str, description: str) -> WithJsonSchema:
 
 
 Duration = Annotated[str, BeforeValidator(TextUnit(units.duration)), _unit("10ms", "a duration")]
-PositiveDuration = Annotated[str, BeforeValidator(TextUnit(units.duration, True)), _unit("10ms", "a duration above zero")]
+PositiveDuration = Annotated[
+    str, BeforeValidator(TextUnit(units.duration, True)), _unit("10ms", "a duration above zero")
+]
 Rate = Annotated[str, BeforeValidator(TextUnit(units.rate, True)), _unit("10Mbps", "a rate")]
 Size = Annotated[str, BeforeValidator(TextUnit(units.size, True)), _unit("3 MB", "a size in bytes")]
 Packets = Annotated[str, BeforeValidator(TextUnit(units.packets, True)), _unit("10 packets", "a number of packets")]
@@ -66,6 +70,11 @@ def value_kind(value: Any) -> str | None:
 def by_kind(expected: str, kind: Callable[[Any], str | None] = value_kind) -> Discriminator:
     """Tells the members of a union, tagged with their kind, apart; ``expected`` is what the message offers."""
     return Discriminator(kind, custom_error_type="kind", custom_error_message=f"must be {expected}")
+
+
+def union(members: Iterable[Any]) -> Any:
+    """The union of types that are only known at run time."""
+    return functools.reduce(operator.or_, members)
 
 
 class NameOrTable:

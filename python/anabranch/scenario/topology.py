@@ -43,7 +43,9 @@ class Resolver:
             try:
                 return section.generate.make(), []
             except ValueError as error:
-                return None, [Problem(("topology", "generate"), str(error), section.generate.model_dump(exclude_unset=True))]
+                return None, [
+                    Problem(("topology", "generate"), str(error), section.generate.model_dump(exclude_unset=True))
+                ]
         from anabranch import topologies
 
         assert section.from_ is not None
@@ -95,7 +97,9 @@ def _complete(section: TopologySection, topology: "Topology") -> list[Problem]:
     """Links that neither the topology nor the section gives a capacity or a delay."""
     problems = []
     overridden = {
-        key: {frozenset(entry.link) for entry in section.override if isinstance(entry.link, list) and getattr(entry, key)}
+        key: {
+            frozenset(entry.link) for entry in section.override if isinstance(entry.link, list) and getattr(entry, key)
+        }
         | ({None} if any(entry.link == "all" and getattr(entry, key) for entry in section.override) else set())
         for key in ("capacity", "delay")
     }
@@ -107,8 +111,12 @@ def _complete(section: TopologySection, topology: "Topology") -> list[Problem]:
                 return f"{link.source} to {link.target}"
         return None
 
-    if section.capacity is None and (link := first_without("capacity", [x.capacity_bps is None for x in topology.links])):
-        problems.append(Problem(("topology", "capacity"), f'is missing, and the link {link} has none; give capacity = "10Mbps"'))
+    if section.capacity is None and (
+        link := first_without("capacity", [x.capacity_bps is None for x in topology.links])
+    ):
+        problems.append(
+            Problem(("topology", "capacity"), f'is missing, and the link {link} has none; give capacity = "10Mbps"')
+        )
     if not isinstance(section.delay, str) and (
         link := first_without("delay", [x.delay_s is None and x.length_m is None for x in topology.links])
     ):

@@ -1,5 +1,6 @@
 """Groups of flows: between whom, over what, and what the application writes."""
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, Tag, model_validator
@@ -18,9 +19,10 @@ FLOW_SIZES: dict[str, list[list[float]]] = {
 }  # fmt: skip
 """Measured distributions of flow sizes as points (payload bytes, cumulative probability), linear between them.
 
-``web-search``: the query and background flows of a search cluster, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010,
-figure 4. ``data-mining``: Greenberg et al., "VL2: a scalable and flexible data center network", SIGCOMM 2009, figure 2. Both as
-read off the figures for later studies (pFabric, SIGCOMM 2013, figure 4), which is how they are commonly used.
+``web-search``: the query and background flows of a search cluster, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM
+2010, figure 4. ``data-mining``: Greenberg et al., "VL2: a scalable and flexible data center network", SIGCOMM 2009,
+figure 2. Both as read off the figures for later studies (pFabric, SIGCOMM 2013, figure 4), which is how they are
+commonly used.
 """
 
 Nodes = Annotated[
@@ -56,9 +58,11 @@ class Short(Table):
         points = self.points()
         if len(points) < 2:
             raise ValueError("sizes needs at least two points [bytes, cumulative probability]")
-        for (low, below), (high, above) in zip(points, points[1:], strict=False):
+        for (low, below), (high, above) in pairwise(points):
             if not (0 <= low < high < float("inf") and 0 <= below <= above):
-                raise ValueError(f"sizes must ascend in bytes and in probability; [{low}, {below}] to [{high}, {above}] does not")
+                raise ValueError(
+                    f"sizes must ascend in bytes and in probability; [{low}, {below}] to [{high}, {above}] does not"
+                )
         if points[0][1] != 0 or points[-1][1] != 1:
             raise ValueError("sizes must begin with probability 0 and end with probability 1")
         return self
@@ -78,7 +82,8 @@ class Traffic(Table):
     from_: Nodes = Field(alias="from")
     to: Nodes
     pattern: Literal["all-pairs", "pairs", "random-pairs"] = Field(
-        "all-pairs", description="Every source with every destination, the lists side by side, or count pairs at random."
+        "all-pairs",
+        description="Every source with every destination, the lists side by side, or count pairs at random.",
     )
     count: Count | None = Field(None, description="How many pairs, for random-pairs.")
     flows: Count = Field(1, description="Flows of every pair.")
@@ -108,7 +113,7 @@ class Traffic(Table):
             if given[0] in ("bulk", "size", "short"):
                 raise ValueError(f'{given[0]} needs TCP; with transport = "udp" give constant, poisson or on-off')
         elif self.packet is not None:
-            raise ValueError('packet is the size of UDP packets; with TCP give mss in the stack')
+            raise ValueError("packet is the size of UDP packets; with TCP give mss in the stack")
         if (self.pattern == "random-pairs") != (self.count is not None):
             raise ValueError('pattern = "random-pairs" and count = N go together')
         if given[0] == "short" and self.flows != 1:

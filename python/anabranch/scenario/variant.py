@@ -11,7 +11,6 @@ from anabranch.scenario.stacks import PRESETS, Stack, preset_stack
 from anabranch.scenario.table import Count, Duration, LinkName, PositiveDuration, Table, by_kind
 from anabranch.scenario.traffic import Traffic
 
-
 IMPLICIT_ROUTINGS = {"ospf": Routing()}
 """Routings that need no definition."""
 
@@ -59,8 +58,8 @@ class Variant(Table):
     stacks: dict[Name, Stack] = Field({}, description="Transport stacks by name; a preset needs no entry.")
     routing: dict[Name, Routing] = Field({}, description="Routings by name; ospf needs no entry.")
     traffic: list[Traffic] = Field(min_length=1)
-    impairments: list[Impairment] = []
-    events: list[Event] = []
+    impairments: list[Impairment] = Field([], description="What links lose.")
+    events: list[Event] = Field([], description="What happens to links during the run.")
     run: Run = Run()
     capture: list[LinkName] = Field([], description="Links whose packets are written to pcapng files.")
 
@@ -75,7 +74,7 @@ class Variant(Table):
         return {name: value for name, value in IMPLICIT_ROUTINGS.items() if name in used} | self.routing
 
     def stack_of(self, traffic: Traffic) -> str | None:
-        """The name of the stack of a traffic group; the only one defined if it names none, ``None`` if that is unclear."""
+        """The name of a traffic group's stack: if it names none, the only one defined; ``None`` if that is unclear."""
         if traffic.stack is not None:
             return traffic.stack
         return next(iter(self.stacks)) if len(self.stacks) == 1 else None

@@ -54,7 +54,11 @@ def link_attributes(values: Mapping[str, object], source: str, element: str) -> 
             continue
         number = _number(name, value)
         limits = RANGES[attribute]
-        if number is None or not limits.holds(number):
+        if number is None:
+            units = ", ".join(_SCALES.get(name, {}))
+            wanted = f"a number, or a number with one of the units {units}" if units else "a number"
+            raise TopologyError(source, f"{element}, {name}", value, f"must be {wanted}")
+        if not limits.holds(number):
             raise TopologyError(source, f"{element}, {name}", value, limits.expectation)
         known[attribute] = round(number) if attribute == "capacity_bps" else number
     return known

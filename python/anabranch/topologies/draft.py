@@ -1,6 +1,7 @@
 """What every reader fills in: nodes by identity, and edges as a file has them.
 
-:meth:`Draft.topology` makes the topology. Here, and only here, identities become names, an undirected edge becomes two links, and parallel edges become one.
+:meth:`Draft.topology` makes the topology. Here, and only here, identities become names, an undirected edge becomes
+two links, and parallel edges become one.
 """
 
 from collections import Counter

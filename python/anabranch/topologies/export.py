@@ -1,6 +1,7 @@
 """A topology as text that :func:`anabranch.topologies.load` reads back.
 
-GraphML and JSON hold all of it, CSV its links. Numbers are written without units (seconds, metres, bit/s) and with all their digits, and every link is directed.
+GraphML and JSON hold all of it, CSV its links. Numbers are written without units (seconds, metres, bit/s) and with
+all their digits, and every link is directed.
 """
 
 import csv

@@ -96,13 +96,14 @@ def fat_tree(k: int = 4, rate_bps: int = 10_000_000_000, delay_s: float = 10e-6)
     half = k // 2
     _check_size("fat-tree", k**3 // 4 + 5 * half * half)
     width = k * half * half
-    nodes = [Node(f"c{core + 1}", x=width * (core + 0.5) / (half * half), y=3) for core in range(half * half)]
+    rise = width / 8
+    nodes = [Node(f"c{core + 1}", x=width * (core + 0.5) / (half * half), y=3 * rise) for core in range(half * half)]
     links = []
     for pod in range(k):
         for switch in range(half):
             middle = half * (pod * half + switch + 0.5)
             aggregation, edge = f"p{pod + 1}a{switch + 1}", f"p{pod + 1}e{switch + 1}"
-            nodes += [Node(aggregation, x=middle, y=2), Node(edge, x=middle, y=1)]
+            nodes += [Node(aggregation, x=middle, y=2 * rise), Node(edge, x=middle, y=rise)]
             for port in range(half):
                 host = f"{edge}h{port + 1}"
                 nodes.append(Node(host, x=middle + port - (half - 1) / 2, y=0))

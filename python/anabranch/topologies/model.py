@@ -35,7 +35,7 @@ class Range(NamedTuple):
 
 
 RANGES = {
-    "capacity_bps": Range(1, True, 2**63 - 1, True, 'must be at least 1 bit/s and at most 9 Ebit/s, such as "10Mbps"'),
+    "capacity_bps": Range(1, True, 1e15, True, 'must be at least 1 bit/s and at most 1000 Tbit/s, such as "10Mbps"'),
     # The packet engine counts picoseconds in 56 bits.
     "delay_s": Range(0, False, (2**56 - 1) / 1e12, True, 'must be more than 0 and at most 20 hours, such as "5ms"'),
     # Two nodes in one town have a link of length 0.
@@ -81,8 +81,9 @@ class Link:
 class Topology:
     """Nodes and directed links, checked.
 
-    All nodes are connected, no link joins a node to itself, and two nodes have at most one link each way. A link without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings``
-    says what a loader left out or changed; it does not count when topologies are compared.
+    All nodes are connected, no link joins a node to itself, and two nodes have at most one link each way. A link
+    without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings`` says
+    what a loader left out or changed; it does not count when topologies are compared.
     """
 
     name: str

@@ -27,6 +27,8 @@ _STYLE = """
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
+Label = tuple[str, Point, str]
+"""A name, where it stands, and which end of it (`text-anchor`) stands there."""
 
 
 def svg(topology: Topology) -> str:
@@ -40,8 +42,10 @@ def svg(topology: Topology) -> str:
         f"<style>{_STYLE}</style>",
         '<rect width="100%" height="100%" fill="#ffffff"/>',
     ]
+    drawn = []
     for links in _pairs(topology):
         (x1, y1), (x2, y2) = points[links[0].source], points[links[0].target]
+        drawn.append(((x1, y1), (x2, y2)))
         kind = "link" if len(links) == 2 else "link one-way"
         told = "\n".join(_described(link) for link in links)
         lines.append(
@@ -54,7 +58,7 @@ def svg(topology: Topology) -> str:
             f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
             f"<title>{escape(_located(node))}</title></circle>"
         )
-    for name, (x, y), anchor in _labels(points, radius):
+    for name, (x, y), anchor in _labels(points, drawn, radius):
         lines.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(name)}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
@@ -124,26 +128,43 @@ def _pairs(topology: Topology) -> list[list[Link]]:
     return list(pairs.values())
 
 
-def _labels(points: dict[str, Point], radius: float) -> Iterator[tuple[str, Point, str]]:
-    """A place for each label that covers no node and no other label; names that find none are left to pointing."""
+def _labels(points: dict[str, Point], lines: list[tuple[Point, Point]], radius: float) -> Iterator[Label]:
+    """A place for each label, clear of nodes and labels, over the fewest links; what finds none goes without."""
     if len(points) > _MOST_LABELS:
         return
     taken: list[Box] = [(x - radius, y - radius, x + radius, y + radius) for x, y in points.values()]
-    away, ascent = radius + 4, _LABEL_SIZE * 0.35
+    away, ascent, above, below = radius + 4, _LABEL_SIZE * 0.35, _LABEL_SIZE * 0.8, _LABEL_SIZE * 0.2
     for name, (x, y) in points.items():
         width = len(name) * _LABEL_SIZE * _LETTER_WIDTH
-        candidates = (
+        found: list[tuple[int, Box, Label]] = []
+        for (at_x, at_y), anchor, left in (
             ((x + away, y + ascent), "start", x + away),
             ((x - away, y + ascent), "end", x - away - width),
             ((x, y - away), "middle", x - width / 2),
-            ((x, y + away + _LABEL_SIZE * 0.8), "middle", x - width / 2),
-        )
-        for (at_x, at_y), anchor, left in candidates:
-            box = (left, at_y - _LABEL_SIZE * 0.8, left + width, at_y + _LABEL_SIZE * 0.2)
+            ((x, y + away + above), "middle", x - width / 2),
+        ):
+            box = (left, at_y - above, left + width, at_y + below)
             if left >= 0 and left + width <= _WIDTH and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
-                yield name, (at_x, at_y), anchor
-                break
+                crossings = sum(crosses(line, box) for line in lines)
+                found.append((crossings, box, (name, (at_x, at_y), anchor)))
+        if found:
+            _, box, label = min(found, key=lambda candidate: candidate[0])
+            taken.append(box)
+            yield label
+
+
+def crosses(line: tuple[Point, Point], box: Box) -> bool:
+    """Whether a segment meets a box (Liang and Barsky 1984: the part of the segment within each pair of sides)."""
+    (x, y), (end_x, end_y) = line
+    enters, leaves = 0.0, 1.0
+    for start, way, low, high in ((x, end_x - x, box[0], box[2]), (y, end_y - y, box[1], box[3])):
+        if way == 0:
+            if not low <= start <= high:
+                return False
+            continue
+        sides = sorted(((low - start) / way, (high - start) / way))
+        enters, leaves = max(enters, sides[0]), min(leaves, sides[1])
+    return enters <= leaves
 
 
 def _overlap(one: Box, other: Box) -> bool:

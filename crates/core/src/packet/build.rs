@@ -70,6 +70,9 @@ fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
         check_queue(&link.queue).map_err(|problem| refuse(format!("{place}, queue"), problem))?;
         loss::check(&link.loss).map_err(|problem| refuse(format!("{place}, loss"), problem))?;
     }
+    if let Some(link) = spec.captures.iter().find(|link| **link as usize >= spec.links.len()) {
+        return Err(refuse("capture", format!("link {link}: must be one of the {} links", spec.links.len())));
+    }
     for stack in &spec.stacks {
         let place = |part: &str| format!("stack '{}', {part}", stack.name);
         stack.congestion.check().map_err(|problem| refuse(place("congestion"), problem))?;

@@ -5,6 +5,7 @@
 //! must equal it, bit for bit.
 
 use super::beside::{Beside, Pool};
+use super::capturing::Captures;
 use super::flow::{Activity, Connection, Datagrams, Flow, Writer};
 use super::forwarding::{END, Forwarding};
 use super::link::{Link, Offer};
@@ -52,7 +53,7 @@ pub struct Simulation {
     starts: Vec<u32>,
     started: usize,
     controls: VecDeque<(Time, Control)>,
-    pool: Pool,
+    pub(super) pool: Pool,
     dropped: Vec<Packet>,
     /// The earliest of the next control and the next start.
     next_barrier: Time,
@@ -62,6 +63,7 @@ pub struct Simulation {
     #[cfg(test)]
     pub(super) at_hosts: (u64, u64),
     pub(super) observations: Observations,
+    pub(super) captures: Captures,
 }
 
 impl Simulation {
@@ -82,6 +84,7 @@ impl Simulation {
             end: Time::ZERO + spec.duration,
             arrivals: WinnerTree::new(links.len()),
             observations: Observations::new(&spec),
+            captures: Captures::new(&spec),
             spec,
             links,
             timers,
@@ -246,6 +249,9 @@ impl Simulation {
 
     #[inline(always)]
     fn offer(&mut self, link: LinkId, packet: Packet) {
+        if self.captures.any() {
+            self.capture(link, packet);
+        }
         match self.links[link as usize].offer(self.now, packet, &self.sizes) {
             Offer::Taken => {}
             Offer::Due(at) => self.arrivals.set(link, Some(at)),

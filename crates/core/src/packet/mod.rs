@@ -3,6 +3,7 @@
 mod beside;
 mod build;
 pub mod capture;
+mod capturing;
 pub mod codel;
 mod engine;
 mod flow;

@@ -2,6 +2,10 @@
 
 use crate::units::Duration;
 
+/// The least that the timeout exceeds the smoothed RTT by (G of RFC 6298 (2.3)): a clock of 100 Hz. Without it the timeout
+/// of a steady path is its very RTT, and expires before ACKs that come in time.
+pub const CLOCK_GRANULARITY: Duration = Duration::from_millis(10);
+
 /// SRTT, RTTVAR and RTO of one flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RttEstimate {
@@ -75,8 +79,11 @@ impl RttEstimate {
 
     /// The retransmission timeout with its backoff (sections 2.2, 2.3, 2.4, 5.5).
     pub fn rto(&self) -> Duration {
-        let base =
-            if self.samples == 0 { self.initial_rto } else { (self.smoothed + self.variation * 4).max(self.min_rto) };
+        let base = if self.samples == 0 {
+            self.initial_rto
+        } else {
+            (self.smoothed + (self.variation * 4).max(CLOCK_GRANULARITY)).max(self.min_rto)
+        };
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.max_rto)
     }
 
@@ -108,6 +115,15 @@ mod tests {
         rtt.sample(Duration::from_millis(180));
         assert_eq!(rtt.smoothed(), Some(Duration::from_millis(110))); // 7/8 * 100 + 1/8 * 180
         assert_eq!(rtt.variation(), Duration::from_micros(57_500)); // 3/4 * 50 + 1/4 * 80
+    }
+
+    #[test]
+    fn rfc6298_section_2_3_a_steady_path_has_a_timeout_above_its_rtt() {
+        let mut rtt = estimate();
+        for _ in 0..200 {
+            rtt.sample(Duration::from_millis(300));
+        }
+        assert_eq!(rtt.rto(), rtt.smoothed().unwrap() + CLOCK_GRANULARITY);
     }
 
     #[test]

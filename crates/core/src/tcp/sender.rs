@@ -65,6 +65,9 @@ enum Recovery {
     Fast {
         until: u32,
         prr: ProportionalRateReduction,
+        /// Without SACK: a partial ACK came. Only the first one restarts the retransmission timer, so that many losses
+        /// in one window end in a timeout instead of taking a round trip each (RFC 6582 section 3.2 step 3).
+        partial: bool,
     },
     /// Slow start after a timeout, until everything below `until` is acknowledged.
     Timeout {
@@ -99,7 +102,8 @@ pub struct Sender {
     /// The window was the limit when the sender last stopped sending.
     window_limited: bool,
     probe: bool,
-    /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)).
+    /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)); so do the answer
+    /// that it was not spurious (RFC 5682 section 3.1) and, without SACK, a partial ACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
     owns_recovery: bool,
     /// The retransmission timer expired, and no cumulative acknowledgement has moved since.
@@ -113,6 +117,8 @@ pub struct Sender {
     undo_until: Option<u32>,
     /// The next segment to send at the last reduction: the first that may carry CWR.
     ecn_until: u32,
+    /// Without SACK: duplicate ACKs up to here answer what the last recovery sent again ("recover" of RFC 6582).
+    recover: u32,
     window_reduced: bool,
     next_send: Time,
     last_active: Time,
@@ -172,6 +178,7 @@ impl Sender {
             unreported_retransmits: 0,
             undo_until: None,
             ecn_until: 0,
+            recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
             last_active: Time::ZERO,
@@ -248,11 +255,12 @@ impl Sender {
         let prior_in_flight = self.board.in_flight();
         let prior_una = self.board.una();
         let was_in_fast_recovery = matches!(self.recovery, Recovery::Fast { .. });
+        let prior_timer_start = self.board.timer_start();
         self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
         let advanced = self.board.una() > prior_una;
         let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
         if !self.options.sack {
-            self.account_without_sack(advanced, duplicate);
+            self.account_without_sack(advanced, duplicate, prior_timer_start);
         }
         let delivered = *self.board.last_delivered();
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
@@ -322,14 +330,30 @@ impl Sender {
         }
     }
 
-    fn account_without_sack(&mut self, advanced: bool, duplicate: bool) {
+    fn account_without_sack(&mut self, advanced: bool, duplicate: bool, prior_timer_start: Time) {
         if duplicate {
-            self.board.count_duplicate();
+            // After a timeout all that was in flight is taken for lost, and most of what is sent again had arrived: its
+            // duplicates must neither open the window nor make room in it (RFC 5681 section 3.1, RFC 6582 section 3.2).
+            let of_new_data = match self.recovery {
+                Recovery::Open => self.board.una() > self.recover || self.recover == 0,
+                Recovery::Fast { .. } => true,
+                Recovery::Timeout { .. } => false,
+            };
+            if of_new_data {
+                self.board.count_duplicate();
+            }
         } else if advanced {
             let passed = self.board.last_delivered().cumulative;
             self.board.eat_duplicates(passed);
-            if self.recovery == Recovery::Open {
-                self.board.reset_duplicates();
+            match &mut self.recovery {
+                Recovery::Open => self.board.reset_duplicates(),
+                Recovery::Fast { until, partial, .. } if self.board.una() < *until => {
+                    self.retransmit_now = true; // the next hole, whatever PRR allows
+                    if std::mem::replace(partial, true) {
+                        self.board.restart_timer(prior_timer_start);
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -367,7 +391,7 @@ impl Sender {
         }
         let mut prr = ProportionalRateReduction::new(prior_in_flight);
         prr.on_ack(self.board.in_flight(), (self.congestion.cwnd() as u32).max(1), 0);
-        self.recovery = Recovery::Fast { until: self.board.next(), prr };
+        self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false };
     }
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
@@ -400,12 +424,12 @@ impl Sender {
             Recovery::Open => {}
             Recovery::Fast { until, .. } => {
                 if self.board.una() >= until {
-                    self.end_recovery();
+                    self.end_recovery(until);
                 }
             }
             Recovery::Timeout { until, forward } => {
                 if self.board.una() >= until {
-                    self.end_recovery();
+                    self.end_recovery(until);
                 } else if forward != ForwardRto::Off {
                     self.continue_forward_rto(until, forward, advanced, duplicate);
                 }
@@ -413,8 +437,9 @@ impl Sender {
         }
     }
 
-    fn end_recovery(&mut self) {
+    fn end_recovery(&mut self, until: u32) {
         self.recovery = Recovery::Open;
+        self.recover = until;
         self.board.reset_duplicates();
         self.congestion.on_recovered();
     }
@@ -427,7 +452,12 @@ impl Sender {
         let forward = if original_arrived {
             return self.undo(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
         } else if forward == ForwardRto::ProbingNew {
-            if duplicate || delivered.count > 0 { ForwardRto::Off } else { forward } // step 3.a
+            if duplicate || delivered.count > 0 {
+                self.retransmit_now = true; // step 3.a: the loss was real, and the hole is sent whatever is in flight
+                ForwardRto::Off
+            } else {
+                forward
+            }
         } else if advanced {
             ForwardRto::ProbingNew // step 2.b
         } else if duplicate {

@@ -20,7 +20,8 @@ function fit(specification, layout, width) {
   let headroom = 10;
   if (layout.kind === "single") {
     fitted.autosize = { type: "fit", contains: "padding" };
-    fitted.width = width;
+    // A single bar need not be as wide as the page.
+    fitted.width = layout.bars ? Math.min(width, 150 + 100 * layout.bars) : width;
     fitted.height = layout.height ?? Math.min(layout.most, Math.max(layout.least, width * layout.aspect));
     if ((width - 60) / layout.bars < 36) {
       // Too narrow for the numbers side by side: they stand upright.

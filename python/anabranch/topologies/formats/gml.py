@@ -15,7 +15,10 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         graph = networkx.parse_gml(ascii_text, label="id")
     except Exception as error:  # what networkx raises on a broken file is of every kind, RecursionError among them
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise TopologyError(source, "GML", None, f"cannot be read ({reason[:200]}); see that file's syntax") from None
+        remedy = "see the syntax there"
+        if reason.startswith("edge") and "duplicated" in reason:
+            remedy = 'keep one of them, or write "multigraph 1" into the graph and the first is taken'
+        raise TopologyError(source, "GML", None, f"cannot be read ({reason[:200]}); {remedy}") from None
     title = graph.graph.get("name")
     draft = Draft(
         source,

@@ -1,6 +1,7 @@
 """Node-link JSON as TopoHub and networkx write it.
 
-Nodes have ``id``, ``name`` and ``pos``, edges ``source`` and ``target``. ``pos`` is [longitude, latitude] or a place on a drawing; TopoHub's ``dist`` is the length in kilometres.
+Nodes have ``id``, ``name`` and ``pos``, edges ``source`` and ``target``. ``pos`` is [longitude, latitude] or a place
+on a drawing; TopoHub's ``dist`` is the length in kilometres.
 """
 
 import json

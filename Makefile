@@ -1,0 +1,43 @@
+# Every target sets up what it needs: a virtual environment in .venv with the Rust core built into it.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint validate bench clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/installed: $(SOURCES)
+	@PYTHON=$(PYTHON) tools/check-prerequisites
+	@echo 'Installing into $(VENV): the first time takes some minutes.'
+	@test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(RUN)/python -m pip install --quiet --group dev --editable .
+	@touch $@
+
+demo: $(VENV)/installed ## the main job: what packet spraying does to TCP, from Seattle to Atlanta
+	$(RUN)/anabranch run scenarios/abilene.toml --out runs/abilene
+
+test: $(VENV)/installed ## all tests, of Rust and Python
+	cargo test --quiet --workspace --exclude anabranch-python
+	$(RUN)/python -m pytest
+
+lint: $(VENV)/installed ## formatting, lints and types
+	cargo fmt --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+
+validate: $(VENV)/installed ## compare with formulas and ns-2 (apt-get install ns2); writes docs/validation.md
+	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
+	$(RUN)/python -m bench.validate
+
+bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev); writes docs/performance.md
+	$(RUN)/python -m bench.bench
+
+clean: ## removes what make has made
+	rm -rf $(VENV) target bench/.build

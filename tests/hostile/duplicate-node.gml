@@ -1,0 +1,4 @@
+graph [
+ node [ id 0 ]
+ node [ id 0 ]
+]

@@ -1,0 +1,150 @@
+"""The command line: what goes to standard output and error, and the exit status."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from anabranch.cli import status
+
+from scenarios import DESIGN, LINE
+
+
+@pytest.fixture
+def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "line.toml"
+    path.write_text(LINE)
+    return path
+
+
+def test_check_accepts_and_refuses(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["check", str(scenario)]) == 0
+    assert "1 variant x 1 seed, no problems" in capsys.readouterr().out
+    scenario.write_text(LINE.replace("bulk", "bluk").replace("10Mbps", "10"))
+    assert status(["check", str(scenario)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len([line for line in captured.err.splitlines() if line.startswith(f"{scenario}:")]) == 3
+    assert status(["check", str(scenario), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert {"file", "line", "field", "value", "message"} == set(document["problems"][0])
+
+
+def test_run_prints_a_table_and_writes_a_run_directory(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["run", str(scenario), "--seeds", "1..3", "--set", 'traffic[0].stack=["newreno", "cubic"]']) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert lines[0] == "A line"
+    assert lines[1].split()[:3] == ["stack", "runs", "goodput"]
+    assert [line.split()[:2] for line in lines[2:]] == [["newreno", "3"], ["cubic", "3"]]
+    for name in ("manifest.json", "flows.parquet", "links.parquet", "report.html"):
+        assert (Path("runs/line") / name).is_file()
+    assert "runs/line/report.html" in captured.err
+    assert status(["run", str(scenario), "--no-report"]) == 0
+    assert Path("runs/line-2").is_dir()
+
+
+def test_run_prints_one_json_document(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["run", str(scenario), "--json", "--seed", "7"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["seed"] == 7
+    assert document["flows"][0]["dst"] == "C"
+    assert not Path("runs").exists()
+
+
+def test_report_of_several_runs(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        assert status(["run", str(scenario), "--no-report", "--out", name]) == 0
+    capsys.readouterr()
+    assert status(["report", "a", "b", "-o", "both.html"]) == 0
+    assert capsys.readouterr().out == "both.html\n"
+    assert "<html" in Path("both.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["rum"],
+        ["run"],
+        ["run", "line.toml", "--engine", "abacus"],
+        ["run", "line.toml", "--seed", "1", "--seeds", "2"],
+        ["run", "line.toml", "--seeds", "5..1"],
+        ["run", "line.toml", "--seeds", "x"],
+        ["run", "line.toml", "--set", "x"],
+        ["run", "line.toml", "--jobs", "0"],
+        ["topology", "shwo"],
+    ],
+)
+def test_wrong_usage_is_status_2(scenario: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "none.toml"],
+        ["run", "line.toml", "--out", "/proc/none"],
+        ["run", "line.toml", "--out", "."],
+        ["run", "line.toml", "--set", "run.duration=0s"],
+        ["report", "."],
+        ["topology", "show", "topozoo/Abilne"],
+    ],
+)
+def test_what_is_refused_is_status_1_with_a_message(
+    scenario: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_topologies(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["topology", "list", "abilene"]) == 0
+    assert "topozoo/Abilene" in capsys.readouterr().out.splitlines()
+    assert status(["topology", "show", "dumbbell"]) == 0
+    assert "10 ms" in capsys.readouterr().out
+    assert status(["topology", "show", "topozoo/Abilene", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["links"]) == 28
+    assert status(["topology", "plot", "dumbbell"]) == 0
+    assert capsys.readouterr().out.startswith("<svg")
+
+
+def test_schema_and_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "Anabranch scenario"
+    status(["doctor", "--json"])
+    assert {"name", "ok", "detail"} <= set(json.loads(capsys.readouterr().out)["checks"][0])
+
+
+def test_ctrl_c_writes_what_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(DESIGN.replace('"30s"', '"50000s"'))
+    command = [sys.executable, "-c", "from anabranch.cli import main; main()"]
+    process = subprocess.Popen(
+        [*command, "run", str(path), "--no-report", "--out", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("out/series/*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted" in messages
+    statuses = {run["status"] for run in json.loads((tmp_path / "out" / "manifest.json").read_text())["runs"]}
+    assert statuses == {"interrupted"}
+
+
+def test_heavy_libraries_wait_until_they_are_needed() -> None:
+    heavy = ("polars", "pydantic", "altair", "topohub", "networkx", "numpy", "tomlkit")
+    code = f"import sys, anabranch, anabranch.cli; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,73 @@
+"""The recipes of CONTRIBUTING.md work when followed to the letter, in a copy of the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```(?:rust|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INSERTION = re.compile(r"in (\S+), after: (.*)")
+
+
+def follow(recipes: str, repository: Path) -> None:
+    """Write and insert every block where its first line says."""
+    for block in BLOCK.findall(recipes):
+        place, content = block.split("\n", 1)
+        insertion = INSERTION.fullmatch(place)
+        if insertion:
+            path, line = repository / insertion[1], insertion[2]
+            before, found, after = path.read_text().partition(line + "\n")
+            assert found, f"{insertion[1]} has no line {line!r}"
+            path.write_text(before + found + content + after)
+        else:
+            path = repository / place.lstrip("/# ")
+            assert not path.exists()
+            path.write_text(content)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy in which all recipes were followed."""
+    copy = tmp_path_factory.mktemp("copy") / "anabranch"
+    ignore = shutil.ignore_patterns("target", ".venv", ".git", "runs", ".build", "__pycache__", "*.so")
+    shutil.copytree(ROOT, copy, ignore=ignore)
+    follow((ROOT / "CONTRIBUTING.md").read_text(), copy)
+    return copy
+
+
+def test_an_algorithm_added_by_recipe_passes_the_properties_that_all_must_keep(repository: Path) -> None:
+    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}  # where the dependencies are built already
+    tests = subprocess.run(
+        ["cargo", "test", "--package", "anabranch-core", "--lib", "--", "tcp"],
+        cwd=repository, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert tests.returncode == 0, tests.stdout + tests.stderr
+    assert "square_root::tests::a_round_trip_at_16_segments_adds_a_quarter ... ok" in tests.stdout
+
+
+def test_a_format_added_by_recipe_reads_a_file_and_names_the_line_of_an_error(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "good.edges").write_text("# edges\na b 5\nb c 2.5\n")
+    (tmp_path / "bad.edges").write_text("# edges\na b 5\nb c\n")
+    code = """
+import sys
+from anabranch.topologies import TopologyError, load
+links = load(sys.argv[1]).links
+assert [(link.source, link.target, link.delay_s) for link in links[:2]] == [("a", "b", 0.005), ("b", "a", 0.005)], links
+try:
+    load(sys.argv[2])
+except TopologyError as error:
+    assert "bad.edges" in str(error) and "line 3" in str(error), error
+else:
+    raise AssertionError("a line without delay was taken")
+"""
+    environment = os.environ | {"PYTHONPATH": str(repository / "python")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "good.edges"), str(tmp_path / "bad.edges")],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,51 @@
+"""The doctor says of everything whether it is there, and how to get it if not."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from anabranch import doctor
+
+
+def found(name: str, directory: Path | None = None) -> doctor.Check:
+    return next(check for check in doctor.checks(directory) if check.name.startswith(name))
+
+
+def test_what_is_missing_has_a_remedy_and_what_is_there_has_none() -> None:
+    for check in doctor.checks():
+        assert check.detail
+        assert (check.remedy is None) == check.ok
+
+
+def test_python_and_topohub_are_there() -> None:
+    assert found("Python").detail == ".".join(map(str, sys.version_info[:3]))
+    assert found("TopoHub").ok
+    assert "707" in found("TopoHub").detail
+
+
+def test_programs_that_are_not_on_the_path_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    for name in ("tshark", "ns-2"):
+        check = found(name)
+        assert (check.ok, check.detail, check.needed) == (False, "not found", False)
+
+
+def test_another_program_called_ns_is_not_ns_2(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    impostor = tmp_path / "ns"
+    impostor.write_text("#!/bin/sh\nexit 3\n")
+    impostor.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    assert not found("ns-2").ok
+
+
+def test_a_module_that_fails_to_import_is_a_finding_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    check = found("vl-convert")
+    assert not check.ok
+    assert check.needed
+    assert check.remedy == "`pip install vl-convert-python`"
+
+
+def test_disk(tmp_path: Path) -> None:
+    assert "GiB free" in found("Free disk", tmp_path).detail
+    assert not found("Free disk", tmp_path / "missing").ok

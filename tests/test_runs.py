@@ -1,0 +1,179 @@
+"""Runs write what they should, whatever the number of threads, also when they are interrupted."""
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from anabranch import runs
+from anabranch.results import FLOWS, LINKS, Result, ResultError, frame, result_hash
+from anabranch.runs import RunError, execute
+from anabranch.scenario import Scenario
+from fake_simulation import FakeSimulation
+
+from scenarios import DESIGN, LINE
+
+
+def design(
+    directory: Path | None = None, jobs: int = 2, make: Callable[[str], FakeSimulation] = FakeSimulation
+) -> Result:
+    return execute(Scenario.from_toml(DESIGN), directory=directory, jobs=jobs, make=make, show_progress=False)
+
+
+def test_tables_have_a_row_for_each_run_and_flow_or_link(tmp_path: Path) -> None:
+    result = design(tmp_path)
+    assert len(result.manifest["runs"]) == 4 * 5
+    assert result.flows.schema == pl.Schema(FLOWS)
+    assert result.links.schema == pl.Schema(LINKS)
+    assert result.flows.height == 20
+    assert result.links.height == 20 * 28
+    assert result.flows["src"].unique().to_list() == ["Seattle"]
+    assert result.flows["fct_s"].null_count() == 20
+    assert result.manifest["runs"][6]["variant"] == {"stack": "newreno", "routing": "spray"}
+    assert [run["seed"] for run in result.manifest["runs"][:6]] == [1, 2, 3, 4, 5, 1]
+    assert result.flows.filter(run=12)["stack"].item() == "mprc"
+    assert not result.interrupted
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["scenario"]["traffic"][0]["stack"] == ["newreno", "mprc"]
+    assert manifest["keys"] == ["stack", "routing"]
+    assert len(manifest["topology"]["nodes"]) == 11
+
+
+def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
+    one, many = design(tmp_path / "1", jobs=1), design(tmp_path / "4", jobs=4)
+    assert one.hash == many.hash
+    assert one.flows.equals(many.flows)
+    assert one.series_flows.sort("run", "time_s").equals(many.series_flows.sort("run", "time_s"))
+
+
+def test_the_summary_is_over_the_seeds_of_a_variant() -> None:
+    summary = design().summary
+    # the fake's goodput is 1 Mbit/s times the seed: mean of 1 to 5 is 3, s = sqrt(2.5), t(4) = 2.776
+    assert summary["goodput_bps"].to_list() == [3e6] * 4
+    assert summary["goodput_interval_bps"].to_list() == pytest.approx([2.776e6 * (2.5 / 5) ** 0.5] * 4, rel=1e-3)
+    assert summary["retransmit_ratio"].to_list() == [0.01] * 4
+    assert summary["runs"].to_list() == [5] * 4
+
+
+def test_series_are_written_in_parts_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "ROWS_PER_PART", 60)
+    result = design(tmp_path)
+    parts = sorted(path.name for path in (tmp_path / "series").glob("links-0-*"))
+    assert parts == ["links-0-0.parquet", "links-0-1.parquet", "links-0-2.parquet", "links-0-3.parquet"]
+    series = result.series_links
+    assert series.height == 20 * 10 * 28
+    assert series.filter(run=0)["time_s"].unique().sort().to_list() == pytest.approx([3.0 * n for n in range(1, 11)])
+
+
+def test_captures_are_appended_under_the_names_of_the_nodes(tmp_path: Path) -> None:
+    text = LINE.replace("title =", 'capture = [["A", "B"]]\ntitle =')
+    execute(Scenario.from_toml(text), directory=tmp_path, make=FakeSimulation)
+    assert (tmp_path / "captures" / "0-A-B.pcapng").read_bytes() == b"1,2,3,4,5,6,7,8,9,10,"
+
+
+def test_an_interrupt_keeps_what_there_is(tmp_path: Path) -> None:
+    """Ctrl-C comes in the third step of the first run, which goes on once the signal has been taken."""
+    former = signal.getsignal(signal.SIGINT)
+
+    def at_step(simulation: FakeSimulation) -> None:
+        if simulation.steps == 3:
+            signal.raise_signal(signal.SIGINT)
+            while signal.getsignal(signal.SIGINT) is not former:
+                time.sleep(0.001)
+
+    result = design(tmp_path, jobs=1, make=lambda spec: FakeSimulation(spec, at_step))
+    assert result.interrupted
+    assert [run["status"] for run in result.manifest["runs"]] == ["interrupted"]
+    assert result.manifest["runs"][0]["simulated_s"] == pytest.approx(9.0)
+    assert Result.load(tmp_path).interrupted
+    assert result.flows.height == 1
+    assert result.series_flows.height == 3
+
+
+def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
+    def refuse(spec: str) -> FakeSimulation:
+        if json.loads(spec)["traffic"][0]["routing"] == 1:
+            raise ValueError("no such path")
+        return FakeSimulation(spec)
+
+    with pytest.raises(RunError, match="stack = newreno, routing = spray: no such path"):
+        design(make=refuse)
+    assert runs.refusals(Scenario.from_toml(DESIGN), refuse) == [
+        f"stack = {stack}, routing = spray: no such path" for stack in ("newreno", "mprc")
+    ]
+
+
+def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(RunError, match="neither empty nor a run directory"):
+        design(tmp_path)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_former_run_directory_is_replaced(tmp_path: Path) -> None:
+    design(tmp_path)
+    result = execute(Scenario.from_toml(LINE), directory=tmp_path, make=FakeSimulation)
+    assert result.series_flows.is_empty()
+    assert Result.load(tmp_path).flows.height == 1
+
+
+def test_a_result_is_saved_and_loaded(tmp_path: Path) -> None:
+    result = execute(Scenario.from_toml(LINE), make=FakeSimulation)
+    result.save(tmp_path / "copy")
+    again = Result.load(tmp_path / "copy")
+    assert again.flows.equals(result.flows)
+    assert again.hash == result.hash
+    assert "A line" in again._repr_html_()
+    with pytest.raises(ResultError, match="not empty"):
+        result.save(tmp_path / "copy")
+    with pytest.raises(ResultError, match="not a run directory"):
+        Result.load(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": 99}')
+    with pytest.raises(ResultError, match="format must be 1"):
+        Result.load(tmp_path)
+
+
+def test_documents_have_the_command_line_s_form() -> None:
+    single = execute(Scenario.from_toml(LINE), make=FakeSimulation).documents()
+    assert (single["scenario"], single["engine"], single["seed"]) == ("A line", "packet", 1)
+    assert single["flows"][0]["src"] == "A"
+    assert len(single["links"]) == 4
+    several = design().documents()
+    assert several["runs"][0]["variant"] == {"stack": "newreno", "routing": "ospf"}
+    json.dumps(several, allow_nan=False)
+
+
+def test_frames_turn_indexes_into_names_and_nan_into_null() -> None:
+    schema = {"run": pl.UInt32, "stack": pl.String, "srtt_s": pl.Float64}
+    columns = {"stack": np.array([1, 2**32 - 1, 0], dtype=np.uint32), "srtt_s": np.array([0.1, np.nan, 0.3])}
+    table = frame(columns, schema, {"run": 7}, {"stack": ["a", "b"]})
+    assert table.to_dict(as_series=False) == {
+        "run": [7, 7, 7],
+        "stack": ["b", None, "a"],
+        "srtt_s": [0.1, None, 0.3],
+    }
+
+
+def test_the_hash_sees_every_value_but_not_the_number_of_the_run() -> None:
+    table = pl.DataFrame({"run": [0, 0], "x": [1.0, None], "name": ["ab", "c"]})
+    links = pl.DataFrame({"run": [0], "y": [1]})
+    assert result_hash(table, links) == result_hash(table.with_columns(run=pl.lit(5)), links)
+    others = [
+        table.with_columns(x=pl.Series([1.0, 0.0])),
+        table.with_columns(name=pl.Series(["a", "bc"])),
+        table.rename({"x": "z"}),
+        table.reverse(),
+    ]
+    assert len({result_hash(other, links) for other in [table, *others]}) == 5
+
+
+def test_the_real_engine_gives_the_same_bytes_twice() -> None:
+    scenario = Scenario.from_toml(LINE)
+    first, second = scenario.run(seed=1), scenario.run(seed=1, jobs=1)
+    assert first.hash == second.hash
+    assert 0 < first.flows["goodput_bps"].item() < 10e6
+    assert scenario.run(seeds=[1, 2]).flows["seed"].to_list() == [1, 2]

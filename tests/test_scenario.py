@@ -1,0 +1,297 @@
+"""Scenarios load, make their matrix, are written back unchanged, and say all that is wrong with them at once."""
+
+import contextlib
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anabranch.scenario import Scenario, ScenarioError, walk
+from anabranch.scenario.problems import line_numbers, suggest
+from anabranch.scenario.stacks import REGISTRIES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scenarios import DESIGN, LINE
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
+
+
+def problems(text: str) -> dict[str, str]:
+    """The message of each problem by its field."""
+    with pytest.raises(ScenarioError) as refusal:
+        Scenario.from_toml(text)
+    return {record["field"]: record["message"] for record in refusal.value.as_records()}
+
+
+def changed(*replacements: tuple[str, str], text: str = LINE) -> str:
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_loads_and_is_written_back_byte_for_byte(path: Path) -> None:
+    scenario = Scenario.load(path)
+    assert scenario.to_toml().encode() == path.read_bytes()
+    assert scenario.title
+
+
+def test_the_design_s_sketch_is_a_scenario() -> None:
+    scenario = Scenario.from_toml(DESIGN)
+    assert scenario.keys == ["stack", "routing"]
+    assert [case.values for case in scenario.cases] == [
+        {"stack": stack, "routing": routing} for stack in ("newreno", "mprc") for routing in ("ospf", "spray")
+    ]
+    assert scenario.seeds == [1, 2, 3, 4, 5]
+
+
+def test_line_ends_survive() -> None:
+    text = LINE.replace("\n", "\r\n")
+    assert Scenario.from_toml(text).to_toml() == text
+
+
+def test_a_built_scenario_reads_back_as_itself() -> None:
+    built = Scenario(tomllib.loads(LINE))
+    assert Scenario.from_toml(built.to_toml()).document == built.document
+    assert built.hash() == Scenario.from_toml("# a comment\n" + LINE).hash()
+
+
+def test_all_problems_come_at_once_with_line_value_and_what_would_be_right() -> None:
+    text = changed(
+        ('title = "A line"', 'titel = "A line"'),
+        ('"10Mbps"', '"10mbps"'),
+        ("bulk = true", 'bulk = true\nsize = "1MB"\nflow = 3'),
+        ('"2s"', "2"),
+    )
+    with pytest.raises(ScenarioError) as refusal:
+        Scenario.from_toml(text, source="x.toml")
+    lines = str(refusal.value).splitlines()
+    assert lines[0] == 'x.toml:1: titel: unknown key; did you mean "title"?'
+    assert lines[1].startswith('x.toml:4: topology.links[0].capacity = "10mbps": ')
+    assert 'did you mean "10 Mbps"?' in lines[1]
+    assert lines[2].startswith("x.toml:9: traffic[0] = ")
+    assert "has bulk, size" in lines[2]
+    assert lines[3] == 'x.toml:14: traffic[0].flow: unknown key; did you mean "flows"?'
+    assert lines[4].startswith("x.toml:18: run.duration = 2: must be a duration with its unit")
+    assert len(lines) == 5
+
+
+def test_names_are_checked_in_the_parts_that_are_whole() -> None:
+    broken = '[[traffic]]\nfrom = "A"\nto = "C"\nbluk = true\nstack = "y"\n'
+    whole = '[[traffic]]\nfrom = "A"\nto = "D"\nbulk = true\nstack = "y"\n[stacks.y]\nmss = 3\n'
+    whole += '[[events]]\nat = "1s"\nfail = ["B", "E"]\n'
+    found = problems(changed(("[[traffic]]", broken + whole + "[[traffic]]"), ('"2s"', "2")))
+    assert set(found) == {
+        "traffic[0].bluk",
+        "traffic[0]",
+        "traffic[1].to",
+        "stacks.y.mss",
+        "events[0].fail[1]",
+        "run.duration",
+    }
+
+
+@pytest.mark.parametrize(
+    ("replacement", "field", "hint"),
+    [
+        (('stack = "newreno"', 'stack = "newrno"'), "traffic[0].stack", 'did you mean "newreno"?'),
+        (('to = "C"', 'to = "D"'), "traffic[0].to", "possible: A, B, C"),
+        (('to = "C"', 'to = "A"'), "traffic[0]", "cannot send to itself"),
+        (("[run]", 'routing = "spray"\n[run]'), "traffic[0].routing", "possible: ospf"),
+        (('[run]\nduration = "2s"', '[run]\nduration = "2s"\nwarm_up = "2s"'), "run", "must be shorter"),
+        (("[run]", "[run]\nseed = 1\nseeds = 2"), "run", "either seed or seeds"),
+        (("[run]", "[run]\nseed = [1, 2]"), "run.seed", "seeds = [...]"),
+        (("[run]", "[run]\nseeds = 0"), "run.seeds", "at least 1"),
+        (("[run]", "[run]\nseeds = true"), "run.seeds", "a number of seeds"),
+        (("[run]", '[[events]]\nat="3s"\nreroute=true\n[run]'), "events[0].at", "after the end"),
+        (("[run]", '[[events]]\nat="1s"\nfail=["A", "C"]\n[run]'), "events[0].fail", "A has links to B"),
+        (("[run]", '[[events]]\nat="1s"\n[run]'), "events[0]", "exactly one of"),
+        (("[run]", '[[impairments]]\nlink="all"\nloss=1.0\n[run]'), "impairments[0].loss", "less than 1"),
+        (("[run]", '[[impairments]]\nlink="B"\nloss=0.1\n[run]'), "impairments[0].link", 'must be "all"'),
+        (("[run]", '[stacks]\nx={congestion="newrno"}\n[run]'), "stacks.x.congestion", 'did you mean "newreno"?'),
+        (("[run]", '[stacks]\nx={detection="dup-ack"}\n[run]'), "stacks.x", "needs a preset or a congestion control"),
+        (
+            ("[run]", '[stacks]\nx={congestion={name="newreno", beta=2.0}}\n[run]'),
+            "stacks.x.congestion.beta",
+            "at most 0.99",
+        ),
+        (
+            ("[run]", '[stacks]\nx={congestion={name="newreno", beat=0.5}}\n[run]'),
+            "stacks.x.congestion.beat",
+            'did you mean "beta"?',
+        ),
+        (("[run]", '[routing]\nx={select="hash", per="packet"}\n[run]'), "routing.x", "hash alike"),
+        (("[run]", '[routing]\nx={select="weighted"}\n[run]'), "routing.x", "weights go together"),
+        (("[run]", '[routing]\nx={paths=[["A","C"]]}\n[run]'), "routing.x.paths[0]", "no link from A to C"),
+        (("[run]", '[routing]\nx={acks="y"}\n[run]'), "routing.x.acks", "no such routing"),
+        (('capacity = "10Mbps", ', ""), "topology.capacity", "A to B has none"),
+        ((', length = "1000km"', ""), "topology.delay", "neither a delay nor a length"),
+        (("[topology]", '[topology]\nfrom = "topozoo/Abilene"'), "topology", "exactly one of"),
+        (("[topology]", '[topology]\nqueue = "fifo"'), "topology.queue", "possible: codel"),
+        (("[topology]", '[topology]\nqueue = { limit = "1 MB" }'), "topology.queue", "needs discipline"),
+    ],
+)
+def test_what_is_wrong_says_where_and_what_would_be_right(replacement: tuple[str, str], field: str, hint: str) -> None:
+    found = problems(changed(replacement))
+    assert field in found
+    assert hint in found[field]
+
+
+def test_a_topology_that_is_not_there_is_named() -> None:
+    found = problems(
+        '[topology]\nfrom = "topozoo/Abilne"\n[[traffic]]\nfrom = "a"\nto = "b"\nbulk = true\nstack = "newreno"'
+    )
+    assert "topozoo/Abilene" in found["topology.from"]
+
+
+def test_problems_of_the_file_itself(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        Scenario.load(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes(b'title = "\xe9"')
+    with pytest.raises(ScenarioError, match="not UTF-8"):
+        Scenario.load(tmp_path / "latin.toml")
+    with pytest.raises(ScenarioError, match="not TOML"):
+        Scenario.from_toml("title = ")
+    with pytest.raises(ScenarioError, match="cannot be read"):
+        Scenario.load(tmp_path)
+
+
+def test_a_topology_file_is_found_beside_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "net.csv").write_text("source,target,capacity,delay\nA,C,1Mbps,1ms\n")
+    text = '[topology]\nfrom = "net.csv"\n' + LINE[LINE.index("[[traffic]]") :]
+    (tmp_path / "x.toml").write_text(text)
+    assert len(Scenario.load(tmp_path / "x.toml").cases[0].topology.links) == 2
+
+
+def test_equal_lists_at_the_same_key_of_several_entries_vary_together() -> None:
+    entry = '[[traffic]]\nfrom = "A"\nto = "C"\nbulk = true\nstack = ["newreno", "cubic"]\n'
+    together = Scenario.from_toml(changed(("[run]", f"{entry}{entry}[run]")))
+    assert together.keys == ["stack"]
+    assert [[t.stack for t in case.variant.traffic[1:]] for case in together.cases] == [["newreno"] * 2, ["cubic"] * 2]
+    other = entry.replace('["newreno", "cubic"]', '["cubic", "newreno"]')
+    apart = Scenario.from_toml(changed(("[run]", f"{entry}{other}[run]")))
+    assert apart.keys == ["traffic[1].stack", "traffic[2].stack"]
+    assert len(apart.cases) == 4
+
+
+def test_a_list_makes_a_matrix_at_any_key_that_takes_one_value() -> None:
+    text = changed(
+        ("[run]", '[[impairments]]\nlink = ["A", "B"]\nloss = [0.1, {model = "periodic", every = 9}]\n[run]'),
+        ('"2s"', '["2s", "3s"]'),
+        ("[[traffic]]", '[stacks.x]\ncongestion = ["newreno", {name = "newreno", beta = [0.5, 0.7]}]\n[[traffic]]'),
+    )
+    # a matrix inside a matrix is refused: its keys would differ from variant to variant
+    assert "matrix inside a matrix" in problems(text)["stacks.x.congestion[1].beta"]
+    scenario = Scenario.from_toml(text.replace("[0.5, 0.7]", "0.7"))
+    assert scenario.keys == ["congestion", "loss", "duration"]
+    assert scenario.cases[-1].values == {
+        "congestion": "newreno beta=0.7",
+        "loss": "periodic every=9",
+        "duration": "3s",
+    }
+    assert len(scenario.cases) == 8
+
+
+def test_an_error_in_one_value_of_a_matrix_is_at_its_place() -> None:
+    found = problems(changed(('"2s"', '["2s", "3 s", "4"]')))
+    assert list(found) == ["run.duration[2]"]
+
+
+def test_a_matrix_has_an_upper_bound() -> None:
+    seconds = json.dumps([f"{n}ms" for n in range(1, 151)])
+    text = changed(('"2s"', seconds), ("bulk = true", f"bulk = true\nstart = {seconds}"))
+    assert "22500 variants" in problems(text)[""]
+
+
+def test_setting_values_keeps_the_rest_of_the_text() -> None:
+    scenario = Scenario.from_toml(DESIGN).with_values(
+        {
+            "run.duration": "17s",
+            "traffic[0].stack": "cubic-over-fast-rto",
+            "stacks.new.preset": "cubic",
+            "run.seeds": "2",
+        }
+    )
+    assert scenario.keys == ["routing"]
+    assert scenario.seeds == [1, 2]
+    assert scenario.document["stacks"]["new"] == {"preset": "cubic"}
+    assert "# or a file, a generator, or inline nodes and links" in scenario.to_toml()
+    for key in ("traffic[9].stack", "title.x", "a b", "traffic.x"):
+        with pytest.raises(ScenarioError):
+            Scenario.from_toml(DESIGN).with_values({key: "1"})
+
+
+def test_the_json_schema_knows_every_algorithm_and_the_matrix() -> None:
+    schema = Scenario.json_schema()
+    text = json.dumps(schema)
+    for kind in ("congestion", "detection", "ack"):
+        for algorithm in REGISTRIES[kind]:
+            assert algorithm["summary"] in text
+    stack = schema["$defs"]["Traffic"]["properties"]["stack"]
+    assert [member["type"] for member in stack["anyOf"] if "type" in member] == ["array"]
+    assert schema["$defs"]["Traffic"]["properties"]["from"]["oneOf"]
+    assert schema["additionalProperties"] is False
+
+
+def test_lines_of_keys_in_every_spelling() -> None:
+    text = """\
+a = 1
+[b]
+c.d = "x = 1"
+"e f" = [
+  "[g]",
+  { h = 1 },
+]
+[[i]]
+j = 1
+[i.k]
+l = 1
+[[i]]
+j = 2
+"""
+    lines = line_numbers(text)
+    assert lines["a",] == 1
+    assert lines["b", "c", "d"] == 3
+    assert lines["b", "e f"] == 4
+    assert lines["i", 0, "j"] == 9
+    assert lines["i", 0, "k", "l"] == 11
+    assert lines["i", 1, "j"] == 13
+    assert ("g",) not in lines
+
+
+def test_suggestions() -> None:
+    assert suggest("titel", ["title", "run"]) == 'did you mean "title"?'
+    assert suggest("xyz", ["b", "a"]) == "possible: a, b"
+    assert suggest("xyz", []) == "there is none"
+
+
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.just("10ms")),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_no_value_at_any_key_breaks_the_reader(data: st.DataObject) -> None:
+    document = tomllib.loads(DESIGN)
+    here: Any = document
+    while True:
+        key = data.draw(st.sampled_from(sorted(here) if isinstance(here, dict) else range(len(here))))
+        if isinstance(here[key], dict | list) and here[key] and data.draw(st.booleans()):
+            here = here[key]
+            continue
+        here[key] = data.draw(VALUES)
+        break
+    with contextlib.suppress(ScenarioError):
+        Scenario(document)
+
+
+@given(st.lists(st.integers(1, 4), max_size=4))
+def test_combinations_are_as_many_as_the_product(lengths: list[int]) -> None:
+    matrix = [walk.Dimension(str(i), (), tuple(range(n))) for i, n in enumerate(lengths)]
+    assert len(set(walk.combinations(matrix))) == walk.count(matrix)
