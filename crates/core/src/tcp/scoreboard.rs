@@ -248,8 +248,7 @@ impl Scoreboard {
         self.number_transmission(now)
     }
 
-    /// Records the retransmission of a lost segment, and returns the transmission's number. That of the first one starts the
-    /// retransmission timer anew, or it would expire before the answer can come (RFC 6675 section 6 allows it).
+    /// Records the retransmission of a lost segment, and returns the transmission's number.
     ///
     /// # Panics
     /// If the segment is not marked lost.
@@ -258,9 +257,6 @@ impl Scoreboard {
         assert_eq!(record.state(), LOST, "segment {segment} is not marked lost");
         *record = Segment::new(now, IN_FLIGHT | RETRANSMITTED);
         self.lost -= 1;
-        if segment == self.una {
-            self.timer_start = now;
-        }
         let number = self.number_transmission(now);
         let mut at_this_instant = self.retransmissions.iter_mut().rev().take_while(|again| again.sent == now);
         match at_this_instant.find(|again| again.segment == segment) {
