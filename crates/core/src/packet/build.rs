@@ -99,10 +99,10 @@ fn check_queue(queue: &QueueSpec) -> Result<(), String> {
     }
     match *queue {
         QueueSpec::Red { minimum, maximum, probability, weight, .. } => {
-            if !(minimum >= 0.0 && maximum > minimum && maximum.is_finite()) {
+            if !minimum.is_finite() || !maximum.is_finite() || minimum < 0.0 || maximum <= minimum {
                 return Err(format!("minimum {minimum}, maximum {maximum}: must be 0 <= minimum < maximum"));
             }
-            if !(0.0..=1.0).contains(&probability) || !(weight > 0.0 && weight <= 1.0) {
+            if !((0.0..=1.0).contains(&probability) && weight > 0.0 && weight <= 1.0) {
                 return Err(format!("probability {probability}, weight {weight}: must be in [0, 1] and in (0, 1]"));
             }
         }

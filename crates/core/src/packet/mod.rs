@@ -12,7 +12,7 @@ mod line;
 mod link;
 pub mod loss;
 mod observe;
-#[expect(clippy::module_inception, reason = "the packet itself, of the engine named after it")]
+#[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
 #[cfg(test)]
 mod properties;

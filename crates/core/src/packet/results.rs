@@ -139,7 +139,7 @@ impl Simulation {
                 bytes as f64,
                 if counted > 0.0 { bytes as f64 * 8.0 / (spec.rate.as_bps() * counted) } else { f64::NAN },
                 drops as f64,
-                ratio(drops, offered),
+                ratio(drops, offered.max(drops)), // CoDel may drop what came before the warm-up ended
                 losses as f64,
                 ratio(losses, packets + not_across),
                 total.marks as f64 - warm.marks as f64,
