@@ -322,15 +322,13 @@ impl Simulation {
         }
     }
 
-    /// A packet leaves its host: the sender's, or the receiver's if it is an ACK.
+    /// A packet of this size leaves its host, the flow's sender or its receiver, on this way.
     #[inline(always)]
-    fn send(&mut self, mut packet: Packet, number: u32) {
+    fn send(&mut self, mut packet: Packet, number: u32, way: Way, size: u32) {
         #[cfg(test)]
         {
             self.at_hosts.0 += 1;
         }
-        let identity = &self.flows[packet.flow() as usize].identity;
-        let way = if packet.has(ACK) { identity.reverse } else { identity.forward };
         let next = if let Way::Route(position) = way {
             packet.set_at(position + 1);
             self.forwarding.next_on_route(position)
@@ -343,7 +341,6 @@ impl Simulation {
                 None => return self.discard_without_route(packet),
             }
         };
-        let size = self.sizes[packet.flow() as usize].of(&packet);
         self.offer(next, packet, size);
     }
 
@@ -367,9 +364,14 @@ impl Simulation {
         {
             self.at_hosts.1 += 1;
         }
-        let flow = packet.flow();
-        match &mut self.flows[flow as usize].activity {
-            Activity::Pending => {}
+        if packet.has(ACK) { self.deliver_ack(packet) } else { self.deliver_data(packet) }
+    }
+
+    #[inline(never)]
+    fn deliver_without_tcp(&mut self, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
+        match &mut self.flows[packet.flow() as usize].activity {
+            Activity::Udp(datagrams) => datagrams.arrived += 1,
             Activity::Finished(tally) => {
                 if !packet.has(ACK | SYN) {
                     tally.receiver.arrivals += 1;
@@ -377,14 +379,7 @@ impl Simulation {
                 }
                 self.discard(packet);
             }
-            Activity::Udp(datagrams) => datagrams.arrived += 1,
-            Activity::Tcp(_) => {
-                if packet.has(ACK) {
-                    self.deliver_ack(packet);
-                } else {
-                    self.deliver_data(packet);
-                }
-            }
+            Activity::Pending | Activity::Tcp(_) => self.discard(packet),
         }
     }
 
@@ -392,13 +387,14 @@ impl Simulation {
     fn deliver_data(&mut self, packet: Packet) {
         let flow = packet.flow();
         let state = &mut self.flows[flow as usize];
-        let Activity::Tcp(connection) = &mut state.activity else { return };
+        let Activity::Tcp(connection) = &mut state.activity else { return self.deliver_without_tcp(packet.words()) };
+        let sizes = &self.sizes[flow as usize];
+        let (last_segment, ack_size) = (sizes.last_segment, u32::from(sizes.header()));
+        let way = state.identity.reverse;
         if packet.has(SYN) {
-            let number = connection.acks_sent;
-            connection.acks_sent += 1;
-            return self.send(Packet::new(flow, 0, number, ACK | SYN), number);
+            let number = connection.number_ack();
+            return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way, ack_size);
         }
-        let last_segment = self.sizes[flow as usize].last_segment;
         let data = DataSegment {
             segment: packet.segment(),
             retransmission: packet.has(RETRANSMISSION),
@@ -407,41 +403,38 @@ impl Simulation {
             last: packet.segment() == last_segment,
         };
         let ack = connection.receiver.on_segment(self.now, &data);
-        if state.end.is_none() && connection.receiver.delivered() > last_segment {
+        if connection.receiver.delivered() > last_segment && state.end.is_none() {
             state.end = Some(self.now);
         }
-        match ack {
-            Some(ack) => self.send_ack(flow, &ack),
-            None => {
-                if let Some(deadline) = connection.receiver.deadline() {
-                    self.arm(flow, RECEIVER, deadline);
-                }
-            }
+        if let Some(ack) = ack {
+            let number = connection.number_ack();
+            self.send_ack(flow, &ack, number, way, ack_size);
+        } else if let Some(deadline) = connection.receiver.deadline() {
+            self.arm(flow, RECEIVER, deadline);
         }
     }
 
     #[inline(always)]
-    fn send_ack(&mut self, flow: u32, ack: &Ack) {
-        let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
-        let number = connection.acks_sent;
-        connection.acks_sent = number.wrapping_add(1);
+    fn send_ack(&mut self, flow: u32, ack: &Ack, number: u32, way: Way, size: u32) {
         let mut flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
         let mut place = number;
         if !ack.sack.all().is_empty() {
             flags |= BESIDE;
             place = self.pool.put(Beside { sack: ack.sack, number });
         }
-        self.send(Packet::new(flow, ack.cumulative, place, flags), number);
+        self.send(Packet::new(flow, ack.cumulative, place, flags), number, way, size);
     }
 
     #[inline(always)]
     fn deliver_ack(&mut self, packet: Packet) {
         let flow = packet.flow();
-        let sack = if packet.has(BESIDE) { self.pool.take(packet.number()).sack } else { SackBlocks::default() };
-        let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
+        let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else {
+            return self.deliver_without_tcp(packet.words());
+        };
         if packet.has(SYN) {
             connection.sender.on_established(self.now);
         } else {
+            let sack = if packet.has(BESIDE) { self.pool.take(packet.number()).sack } else { SackBlocks::default() };
             let ack = Ack {
                 cumulative: packet.segment(),
                 sack,
@@ -457,19 +450,23 @@ impl Simulation {
     #[inline]
     fn pump(&mut self, flow: u32) {
         loop {
-            let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
-            match connection.sender.poll_transmit(self.now) {
-                Some(Transmission::Data { segment, number, retransmission, window_reduced }) => {
+            let state = &mut self.flows[flow as usize];
+            let way = state.identity.forward;
+            let Activity::Tcp(connection) = &mut state.activity else { return };
+            let Some(transmission) = connection.sender.poll_transmit(self.now) else { break };
+            let (packet, number) = match transmission {
+                Transmission::Data { segment, number, retransmission, window_reduced } => {
                     let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
-                    self.send(Packet::new(flow, segment, number, flags), number);
+                    (Packet::new(flow, segment, number, flags), number)
                 }
-                Some(Transmission::Syn) => {
+                Transmission::Syn => {
                     // Each try has a number of its own, or all would be sprayed over one path.
                     let number = connection.sender.counters().timeouts as u32;
-                    self.send(Packet::new(flow, 0, number, SYN), number);
+                    (Packet::new(flow, 0, number, SYN), number)
                 }
-                None => break,
-            }
+            };
+            let size = self.sizes[flow as usize].of(&packet);
+            self.send(packet, number, way, size);
         }
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
@@ -501,11 +498,15 @@ impl Simulation {
     }
 
     fn on_receiver_timer(&mut self, flow: u32) {
-        let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
+        let state = &mut self.flows[flow as usize];
+        let Activity::Tcp(connection) = &mut state.activity else { return };
         match connection.receiver.deadline() {
             Some(deadline) if deadline <= self.now => {
                 let ack = connection.receiver.on_deadline();
-                self.send_ack(flow, &ack);
+                let number = connection.number_ack();
+                let way = state.identity.reverse;
+                let size = u32::from(self.sizes[flow as usize].header());
+                self.send_ack(flow, &ack, number, way, size);
             }
             Some(deadline) => self.arm(flow, RECEIVER, deadline),
             None => {}
@@ -539,10 +540,13 @@ impl Simulation {
     }
 
     fn send_datagram(&mut self, flow: u32) {
-        let Activity::Udp(datagrams) = &mut self.flows[flow as usize].activity else { return };
+        let state = &mut self.flows[flow as usize];
+        let Activity::Udp(datagrams) = &mut state.activity else { return };
         let number = datagrams.sent;
         datagrams.sent = number.wrapping_add(1);
-        self.send(Packet::new(flow, number, number, 0), number);
+        let packet = Packet::new(flow, number, number, 0);
+        let (way, size) = (state.identity.forward, self.sizes[flow as usize].of(&packet));
+        self.send(packet, number, way, size);
     }
 
     fn arm_application(&mut self, flow: u32) {
