@@ -140,7 +140,8 @@ def test_schema_and_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"name", "ok", "detail"} <= set(json.loads(capsys.readouterr().out)["checks"][0])
 
 
-def test_ctrl_c_writes_what_there_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_kill_write_what_there_is(tmp_path: Path, number: signal.Signals) -> None:
     path = tmp_path / "long.toml"
     path.write_text(DESIGN.replace('"30s"', '"50000s"'))
     command = [sys.executable, "-c", "from anabranch.cli import main; main()"]
@@ -150,7 +151,7 @@ def test_ctrl_c_writes_what_there_is(tmp_path: Path) -> None:
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("out/series/*")) and time.monotonic() < deadline:
         time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, messages = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Interrupted" in messages

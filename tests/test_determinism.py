@@ -1,4 +1,4 @@
-"""The same scenario and seed give the same bytes: with one thread and two, in this process and another, saved and loaded."""
+"""The same scenario and seed give the same bytes: with one thread and two, in two processes, saved and loaded."""
 
 import json
 import subprocess

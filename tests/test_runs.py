@@ -94,6 +94,31 @@ def test_an_interrupt_keeps_what_there_is(tmp_path: Path) -> None:
     assert result.series_flows.height == 3
 
 
+@pytest.mark.parametrize("existed", [False, True])
+def test_a_run_that_fails_leaves_no_debris(tmp_path: Path, existed: bool) -> None:
+    def refuse(spec: str) -> FakeSimulation:
+        raise ValueError("no")
+
+    directory = tmp_path / "out"
+    if existed:
+        directory.mkdir()
+    with pytest.raises(RunError):
+        design(directory, make=refuse)
+    assert list(tmp_path.rglob("*")) == [directory] * existed
+
+
+def test_a_second_interrupt_leaves_no_debris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes while the tables are written, and with it what was written goes."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "write_json", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        design(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
     def refuse(spec: str) -> FakeSimulation:
         if json.loads(spec)["traffic"][0]["routing"] == 1:

@@ -211,7 +211,10 @@ def plot_topology(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and leave with its exit status; a request to terminate is taken as Ctrl-C."""
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(status(arguments))
 
 

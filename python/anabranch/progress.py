@@ -50,7 +50,9 @@ class Reporter(AbstractContextManager["Reporter"]):
 
             columns = ("{task.fields[runs]}", BarColumn(), TaskProgressColumn(), "{task.fields[rate]}")
             parts = [TextColumn(part) if isinstance(part, str) else part for part in columns]
-            self._bar = Progress(*parts, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+            self._bar = Progress(
+                *parts, TimeRemainingColumn(), TextColumn("left"), console=Console(stderr=True), transient=True
+            )
             self._task = self._bar.add_task("", total=self._total_s, runs="", rate="")
             self._bar.start()
         return self._bar

@@ -170,16 +170,29 @@ def execute(
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")
         directory = temporary.name
-    target = _prepared(Path(directory))
+    target = Path(directory)
+    fresh = not target.exists()
+    _prepare(target)
     pairs = [(case, seed) for case in scenario.cases for seed in (scenario.seeds if seeds is None else seeds)]
     runs = [_Run(number, case, seed, target) for number, (case, seed) in enumerate(pairs)]
-    finished = _all(runs, jobs or os.cpu_count() or 1, show_progress, make)
-    manifest = _manifest(scenario, engine, finished, len(runs), command)
-    for name, schema in (("flows", FLOWS), ("links", LINKS)):
-        tables = [getattr(one, name) for one in finished] or [pl.DataFrame(schema=schema)]
-        pl.concat(tables).write_parquet(target / f"{name}.parquet")
-    write_json(target / MANIFEST, manifest)
-    return Result(target, manifest, temporary)
+    stop = Event()
+    try:
+        with _Interruptible(stop) as signals:
+            finished = _all(runs, jobs or os.cpu_count() or 1, stop, show_progress, make)
+            manifest = _manifest(scenario, engine, finished, len(runs), command)
+            for name, schema in (("flows", FLOWS), ("links", LINKS)):
+                tables = [getattr(one, name) for one in finished] or [pl.DataFrame(schema=schema)]
+                pl.concat(tables).write_parquet(target / f"{name}.parquet")
+            write_json(target / MANIFEST, manifest)
+    except BaseException:
+        _clear(target)
+        if fresh:
+            target.rmdir()
+        raise
+    result = Result(target, manifest, temporary)
+    if signals.came and not result.interrupted:  # it came while whole tables were written
+        raise KeyboardInterrupt
+    return result
 
 
 def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> list[str]:
@@ -195,11 +208,12 @@ def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = pack
     return list(dict.fromkeys(found))
 
 
-def _all(runs: list[_Run], jobs: int, show_progress: bool, make: Callable[[str], packet.Simulation]) -> list[_Finished]:
-    stop = Event()
+def _all(
+    runs: list[_Run], jobs: int, stop: Event, show_progress: bool, make: Callable[[str], packet.Simulation]
+) -> list[_Finished]:
     total = sum(_duration_s(run.case) for run in runs)
     threads = min(jobs, max(1, len(runs)))
-    with _Interruptible(stop), Reporter(total, show_progress) as reporter, ThreadPoolExecutor(threads) as pool:
+    with Reporter(total, show_progress) as reporter, ThreadPoolExecutor(threads) as pool:
         try:
             futures = [pool.submit(run.execute, stop, make) for run in runs]
             _watch(runs, futures, reporter)
@@ -216,25 +230,28 @@ def _all(runs: list[_Run], jobs: int, show_progress: bool, make: Callable[[str],
         return finished
 
 
-class _Interruptible(AbstractContextManager[None]):
-    """Ctrl-C ends the runs in order, so that what there is can be kept; a second one interrupts at once."""
+class _Interruptible(AbstractContextManager["_Interruptible"]):
+    """Ctrl-C or a request to terminate ends the runs, and what there is is kept; a second one interrupts at once."""
 
     def __init__(self, stop: Event) -> None:
+        self.came = False
         self._stop = stop
-        self._former: Any = None
+        self._former: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> "_Interruptible":
         if current_thread() is main_thread():  # Python lets no other thread handle signals
-            self._former = signal.signal(signal.SIGINT, self._handle)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._former[number] = signal.signal(number, self._handle)
+        return self
 
     def _handle(self, *_: object) -> None:
+        self.came = True
         self._stop.set()
         self._restore()
 
     def _restore(self) -> None:
-        if self._former is not None:
-            signal.signal(signal.SIGINT, self._former)
-            self._former = None
+        for number in list(self._former):
+            signal.signal(number, self._former.pop(number))
 
     def __exit__(self, *_: object) -> None:
         self._restore()
@@ -297,18 +314,22 @@ def _manifest(
     }
 
 
-def _prepared(directory: Path) -> Path:
-    """The directory, empty: a former run directory is replaced, anything else is refused."""
+def _prepare(directory: Path) -> None:
+    """Make the directory empty: a former run directory is replaced, anything else is refused."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         entries = list(directory.iterdir())
         if entries and not (directory / MANIFEST).is_file():
             raise RunError(f"{directory}: is neither empty nor a run directory; give another one")
-        for name in (MANIFEST, "flows.parquet", "links.parquet", "report.html"):
-            (directory / name).unlink(missing_ok=True)
-        for name in ("series", FOLDER):
-            if (directory / name).is_dir():
-                shutil.rmtree(directory / name)
+        _clear(directory)
     except OSError as error:
         raise RunError(f"{directory}: cannot be written ({error.strerror})") from None
-    return directory
+
+
+def _clear(directory: Path) -> None:
+    """Remove what a run writes."""
+    for name in (MANIFEST, "flows.parquet", "links.parquet", "report.html"):
+        (directory / name).unlink(missing_ok=True)
+    for name in ("series", FOLDER):
+        if (directory / name).is_dir():
+            shutil.rmtree(directory / name)

@@ -29,5 +29,10 @@ def write(run_directories: list[Path], output: Path) -> Path:
     except PolarsError as error:  # the feet of all files were whole, so it is among what is read only when it is drawn
         names = ", ".join(str(directory / "series") for directory in run_directories)
         raise RunDirectoryError(f"{names}: a time series cannot be read ({str(error).partition(chr(10))[0]})") from None
-    output.write_text(html, encoding="utf-8")
+    partial = output.with_name(output.name + ".partial")  # so that an interrupt leaves no half of a page
+    try:
+        partial.write_text(html, encoding="utf-8")
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)
     return output

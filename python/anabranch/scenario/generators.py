@@ -42,19 +42,30 @@ class GeneratedTopology(Table):
 def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTopology]:
     fields: dict[str, Any] = {"kind": (Literal[kind], ...)}
     conversions: dict[str, tuple[str, Callable[[Any], Any]]] = {}
-    for name in inspect.signature(generator).parameters:
+    for name, parameter in inspect.signature(generator).parameters.items():
         suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
         key = name.removesuffix(suffix)
         kind_of_value, convert = _SUFFIXES.get(suffix, (Count, _same))
         several = key == "delays"
         if several:
             kind_of_value = Annotated[list[kind_of_value], Field(min_length=1)]  # type: ignore[valid-type]
-        fields[key] = (kind_of_value | None, None)
+        default = _shown(parameter.default, suffix)
+        fields[key] = (kind_of_value | None, Field(None, json_schema_extra={"default": default}))
         conversions[key] = (name, partial(_each, convert) if several else convert)
     title = "".join(word.capitalize() for word in kind.split("-"))
     model = create_model(title, __base__=GeneratedTopology, __doc__=inspect.getdoc(generator), **fields)
     model.convert = conversions
     return model
+
+
+def _shown(default: Any, suffix: str) -> Any:
+    """The default of a generator's parameter as a scenario would write it, for the schema."""
+    if default is None or not suffix:
+        return default
+    if suffix == "_s":
+        return units.format_duration(round(default * units.PICOSECONDS_PER_SECOND))
+    scale, prefix = next((pair for pair in ((10**9, "G"), (10**6, "M"), (10**3, "k")) if default >= pair[0]), (1, ""))
+    return f"{default / scale:g}{prefix}bps"
 
 
 def _same(value: Any) -> Any:

@@ -66,11 +66,11 @@ class Red(_Queue):
     """Random early detection (Floyd and Jacobson 1993), gentle. Thresholds are averages of the queue in packets."""
 
     discipline: Literal["red"]
-    minimum: float = Field(5.0, ge=0, allow_inf_nan=False)
-    maximum: float = Field(15.0, gt=0, allow_inf_nan=False)
-    probability: Probability = 0.1
-    weight: float = Field(0.002, gt=0, le=1)
-    ecn: bool = False
+    minimum: float = Field(5.0, ge=0, allow_inf_nan=False, description="No drop below this average.")
+    maximum: float = Field(15.0, gt=0, allow_inf_nan=False, description="From here on drops rise faster.")
+    probability: Probability = Field(0.1, description="Of a drop at the maximum.")
+    weight: float = Field(0.002, gt=0, le=1, description="Of a new queue length in the average.")
+    ecn: bool = Field(False, description="Marks ECN-capable packets instead of dropping them.")
 
     @model_validator(mode="after")
     def _ordered(self) -> "Red":
@@ -83,9 +83,9 @@ class Codel(_Queue):
     """Controlled delay (RFC 8289)."""
 
     discipline: Literal["codel"]
-    target: PositiveDuration = "5ms"
-    interval: PositiveDuration = "100ms"
-    ecn: bool = False
+    target: PositiveDuration = Field("5ms", description="Acceptable standing wait.")
+    interval: PositiveDuration = Field("100ms", description="The wait must stay above target this long.")
+    ecn: bool = Field(False, description="Marks ECN-capable packets instead of dropping them.")
 
     @model_validator(mode="after")
     def _ordered(self) -> "Codel":
@@ -98,7 +98,7 @@ class EcnThreshold(_Queue):
     """Drop-tail that marks ECN-capable packets from a backlog of ``mark`` packets on (DCTCP, RFC 8257)."""
 
     discipline: Literal["ecn-threshold"]
-    mark: Count = 65
+    mark: Count = Field(65, description="Backlog in packets from which on packets are marked.")
 
 
 Queue = Annotated[
@@ -111,31 +111,31 @@ class Bernoulli(Table):
     """Each packet independently."""
 
     model: Literal["bernoulli"]
-    ratio: Ratio
+    ratio: Ratio = Field(description="Share of packets lost.")
 
 
 class GilbertElliott(Table):
     """Two states with a loss ratio each, changing per packet (Gilbert 1960, Elliott 1963)."""
 
     model: Literal["gilbert-elliott"]
-    good_to_bad: Probability
-    bad_to_good: Probability
-    loss_good: Probability = 0.0
-    loss_bad: Probability = 1.0
+    good_to_bad: Probability = Field(description="Of leaving the good state, per packet.")
+    bad_to_good: Probability = Field(description="Of leaving the bad state, per packet.")
+    loss_good: Probability = Field(0.0, description="Loss ratio in the good state.")
+    loss_bad: Probability = Field(1.0, description="Loss ratio in the bad state.")
 
 
 class Periodic(Table):
     """Every n-th packet."""
 
     model: Literal["periodic"]
-    every: Count
+    every: Count = Field(description="Which packet is lost: every n-th.")
 
 
 class LossList(Table):
     """The packets with these numbers, counted from 1 over all that arrive at the link."""
 
     model: Literal["list"]
-    packets: list[Count]
+    packets: list[Count] = Field(description="Their numbers.")
 
 
 Loss = Annotated[
@@ -154,7 +154,7 @@ Loss = Annotated[
 class InlineNode(Table):
     """A node of an inline topology."""
 
-    name: str = Field(min_length=1)
+    name: str = Field(min_length=1, description="As links and traffic call it.")
     latitude: float | None = Field(None, ge=-90, le=90)
     longitude: float | None = Field(None, ge=-180, le=180)
 
@@ -162,25 +162,25 @@ class InlineNode(Table):
 class InlineLink(Table):
     """A link of an inline topology; in both directions unless ``directed``."""
 
-    source: str
-    target: str
-    directed: bool = False
+    source: str = Field(description="The node at one end.")
+    target: str = Field(description="The node at the other end.")
+    directed: bool = Field(False, description="Only from source to target.")
     capacity: LinkRate | None = None
     delay: PositiveDuration | None = None
     length: Length | None = None
-    loss: Ratio | None = None
-    cost: float | None = Field(None, gt=0, allow_inf_nan=False)
+    loss: Ratio | None = Field(None, description="Share of packets lost.")
+    cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="For the metric cost.")
 
 
 class Override(Table):
     """What certain links have, whatever the topology or the defaults say."""
 
-    link: SomeLinks
+    link: SomeLinks = Field(description="Its two ends, or all.")
     one_way: bool = Field(False, description="Only from the first node to the second.")
     capacity: LinkRate | None = None
-    delay: Delay | None = None
-    queue: Queue | None = None
-    cost: float | None = Field(None, gt=0, allow_inf_nan=False)
+    delay: Delay | None = Field(None, description="Propagation delay.")
+    queue: Queue | None = Field(None, description="Of each direction.")
+    cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="For the metric cost.")
 
 
 class TopologySection(Table):
@@ -188,8 +188,8 @@ class TopologySection(Table):
 
     from_: str | None = Field(None, alias="from", min_length=1, description="A TopoHub name, a file, or a built-in.")
     generate: Generate | None = Field(None, description="A generator, by its kind, and its parameters.")
-    nodes: list[InlineNode] | None = None
-    links: list[InlineLink] | None = None
+    nodes: list[InlineNode] | None = Field(None, description="Of inline links, for their coordinates.")
+    links: list[InlineLink] | None = Field(None, description="An inline topology, instead of from and generate.")
     capacity: LinkRate | None = Field(None, description="Of links without a capacity of their own.")
     delay: Delay = Field(DelayFromLength(), description="Of links without a delay of their own.")
     queue: Queue = Field(DropTail(discipline="drop-tail"), description="Of every link.")
@@ -210,15 +210,15 @@ class TopologySection(Table):
 class Impairment(Table):
     """What links lose, in both directions unless ``one_way``."""
 
-    link: SomeLinks
+    link: SomeLinks = Field(description="Its two ends, or all.")
     one_way: bool = Field(False, description="Only from the first node to the second.")
-    loss: Loss
+    loss: Loss = Field(description="A ratio, or a loss model.")
 
 
 class Event(Table):
     """Something that happens to links during the run: exactly one of ``fail``, ``repair``, ``reroute``."""
 
-    at: Duration
+    at: Duration = Field(description="When.")
     fail: LinkName | None = Field(None, description="Both directions of the link go down.")
     repair: LinkName | None = Field(None, description="Both directions of the link come back, empty.")
     reroute: Literal[True] | None = Field(None, description="Routes are computed anew on the links that are up.")

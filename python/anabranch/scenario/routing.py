@@ -58,7 +58,7 @@ class Routing(Table):
     metric: Literal["hop-count", "delay", "ospf", "cost"] = Field(
         "ospf", description="What is short; ospf is 100 Mbit/s over the link's rate, at least 1."
     )
-    paths: Paths | None = None
+    paths: Paths | None = Field(None, description="Several paths instead of next hops.")
     weights: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
         None, description="One for each explicit path, for the selector weighted."
     )

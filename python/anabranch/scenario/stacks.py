@@ -96,7 +96,9 @@ compares senders; give ``ack = "delayed"`` for the receiver of RFC 5681."""
 class Stack(Table):
     """A transport stack. A preset names the three policies; what is given beside it takes precedence."""
 
-    preset: Literal["newreno", "cubic", "bbr", "bbr3", "mprc"] | None = None
+    preset: Literal["newreno", "cubic", "bbr", "bbr3", "mprc"] | None = Field(
+        None, description="All three policies at once."
+    )
     congestion: Congestion | None = Field(None, description="How much to have in flight.")
     detection: Detection | None = Field(None, description="What counts as lost, and when (default dup-ack).")
     ack: Ack | None = Field(None, description="When the receiver acknowledges (default immediate).")

@@ -18,7 +18,7 @@ Nodes = Annotated[
 class OnOff(Table):
     """Constant intervals at the peak rate while on, nothing while off; both times Pareto."""
 
-    peak: Rate
+    peak: Rate = Field(description="Rate while on.")
     on: PositiveDuration = Field(description="Mean time on.")
     off: PositiveDuration = Field(description="Mean time off.")
     shape: float = Field(1.5, gt=1, allow_inf_nan=False, description="Pareto shape, greater than 1.")
@@ -68,25 +68,25 @@ APPLICATIONS = ("bulk", "size", "constant", "poisson", "on-off", "short")
 class Traffic(Table):
     """A group of flows with exactly one application: bulk, size, constant, poisson, on-off or short."""
 
-    name: str | None = Field(None, min_length=1)
-    from_: Nodes = Field(alias="from")
-    to: Nodes
+    name: str | None = Field(None, min_length=1, description="In tables (default traffic-1 and so on).")
+    from_: Nodes = Field(alias="from", description="Sources: a node, several, or all.")
+    to: Nodes = Field(description="Destinations: a node, several, or all.")
     pattern: Literal["all-pairs", "pairs", "random-pairs"] = Field(
         "all-pairs",
         description="Every source with every destination, the lists side by side, or count pairs at random.",
     )
     count: Count | None = Field(None, description="How many pairs, for random-pairs.")
     flows: Count = Field(1, description="Flows of every pair.")
-    start: Duration = "0s"
+    start: Duration = Field("0s", description="When the first flow starts.")
     stagger: Duration = Field("0s", description="From the start of one flow to the start of the next.")
     stop: Duration | None = Field(None, description="When the applications stop writing (default the end of the run).")
     bulk: Literal[True] | None = Field(None, description="All at once, without end.")
     size: Size | None = Field(None, description="So many payload bytes at once.")
     constant: Rate | None = Field(None, description="One segment at a time at constant intervals.")
     poisson: Rate | None = Field(None, description="One segment at a time at exponential intervals.")
-    on_off: OnOff | None = Field(None, alias="on-off")
-    short: Short | None = None
-    transport: Literal["tcp", "udp"] = "tcp"
+    on_off: OnOff | None = Field(None, alias="on-off", description="Bursts at a peak rate.")
+    short: Short | None = Field(None, description="Many flows of random size that arrive at random.")
+    transport: Literal["tcp", "udp"] = Field("tcp", description="UDP sends without waiting for anyone.")
     packet: Size | None = Field(None, description="Bytes on the wire of every UDP packet (default 1500 bytes).")
     stack: str | None = Field(None, description="The TCP stack: of [stacks], or a preset.")
     routing: str | None = Field(None, description='The routing: of [routing], or "ospf".')

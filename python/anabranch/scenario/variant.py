@@ -30,7 +30,7 @@ Seeds = Annotated[
 class Run(Table):
     """How long, how often, and what is recorded."""
 
-    duration: PositiveDuration = "30s"
+    duration: PositiveDuration = Field("30s", description="Virtual time of a run.")
     warm_up: Duration = Field("0s", description="What is counted, is counted from here.")
     seed: Seed | None = Field(None, description="One run with this seed (default 1).")
     seeds: Seeds | None = Field(None, description="A run for each: a number n for 1 to n, or a list.")
@@ -61,13 +61,13 @@ class Variant(Table):
     """One scenario without a matrix."""
 
     title: str = Field("", description="The question that the scenario answers.")
-    topology: TopologySection
+    topology: TopologySection = Field(description="The network.")
     stacks: dict[Name, Stack] = Field({}, description="Transport stacks by name; a preset needs no entry.")
     routing: dict[Name, Routing] = Field({}, description="Routings by name; ospf needs no entry.")
-    traffic: list[Traffic] = Field(min_length=1)
+    traffic: list[Traffic] = Field(min_length=1, description="Groups of flows.")
     impairments: list[Impairment] = Field([], description="What links lose.")
     events: list[Event] = Field([], description="What happens to links during the run.")
-    run: Run = Run()
+    run: Run = Field(Run(), description="How long, how often, and what is recorded.")
     capture: list[LinkName] = Field([], description="Links whose packets are written to pcapng files.")
 
     def all_stacks(self) -> dict[str, Stack]:

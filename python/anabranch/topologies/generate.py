@@ -39,7 +39,7 @@ def parallel(
 ) -> Topology:
     """Senders ``s1``... at ``left``, receivers ``d1``... at ``right``, and disjoint paths over ``p1``, ``p2``...
 
-    The first path takes ``delay_s``, the last ``difference_s`` more, those between evenly between; ``delays_s`` gives
+    The first path takes ``delay``, the last ``difference`` more, those between evenly between; ``delays`` gives
     each path's delay instead (and their number). Half of a path's delay lies before its middle node, half behind it.
     """
     _check("parallel", paths=(paths, 1), pairs=(pairs, 1))
