@@ -148,8 +148,8 @@ def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
 
     return (
         f"The detection decides: RACK-TLP instead of duplicate ACKs takes {moved('RACK-TLP', *PLAIN)}. With "
-        "duplicate ACKs newreno has what Mathis gives for a loss ratio of its spurious retransmissions: every one costs "
-        "a halving.",
+        "duplicate ACKs newreno has what Mathis gives for a loss ratio of its spurious retransmissions: every one "
+        "costs a halving.",
         f"Nearest to the thesis' newreno and cubic come taking spurious reductions back by Eifel "
         f"({moved('Eifel undo', *PLAIN[:2])}; by DSACK, which knows later, {moved('DSACK undo', *PLAIN[:2])}), and "
         "round robin instead of random (the table above), where overtaking is bounded and regular.",
