@@ -88,9 +88,9 @@ def run(quick: bool) -> Section:
             f"under spraying is never below {STEADY_SHARE * 100:.0f} % for a second"
         ),
         notes=(
-            "Goodput counts what reached the application in order. After a drop at a full queue that waits for the repair "
-            "(one FastRTO and a path's delay), and arrives with it: part of a second below 90 % comes back in the next one, "
-            "which is above the bound.",
+            "Goodput counts what reached the application in order. After a drop at a full queue that waits for "
+            "the repair (one FastRTO and a path's delay), and arrives with it: part of a second below 90 % comes back "
+            "in the next one, which is above the bound.",
         ),
     )
 
@@ -147,18 +147,19 @@ def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
         return " and ".join(f"{stack} to {megabits(means[name, stack])}" for stack in stacks)
 
     return (
-        f"The detection decides: RACK-TLP instead of duplicate ACKs takes {moved('RACK-TLP', *PLAIN)}. With duplicate ACKs "
-        "newreno has what Mathis gives for a loss ratio of its spurious retransmissions: every one costs a halving.",
+        f"The detection decides: RACK-TLP instead of duplicate ACKs takes {moved('RACK-TLP', *PLAIN)}. With "
+        "duplicate ACKs newreno has what Mathis gives for a loss ratio of its spurious retransmissions: every one "
+        "costs a halving.",
         f"Nearest to the thesis' newreno and cubic come taking spurious reductions back by Eifel "
-        f"({moved('Eifel undo', *PLAIN[:2])}; by DSACK, which knows later, {moved('DSACK undo', *PLAIN[:2])}), and round "
-        "robin instead of random (the table above), where overtaking is bounded and regular.",
+        f"({moved('Eifel undo', *PLAIN[:2])}; by DSACK, which knows later, {moved('DSACK undo', *PLAIN[:2])}), and "
+        "round robin instead of random (the table above), where overtaking is bounded and regular.",
         f"Segments of 536 bytes, ns-3's default, take {moved('segments of 536 bytes', *PLAIN)}: as many segments, each "
         "smaller. It is the only setting here that brings bbr towards the thesis' 2.5, and it takes newreno and cubic "
         "further from it.",
-        "Delayed ACKs and hop-by-hop forwarding over equal hop counts move newreno and cubic by about a fifth, the receive "
-        "window and the queue not at all. Without SACK bbr rises.",
-        "No one setting gives all three of the thesis' figures. Its ns-3 was not run here, so the difference is bounded by "
-        "these experiments but not explained, least of all for bbr.",
+        "Delayed ACKs and hop-by-hop forwarding over equal hop counts move newreno and cubic by about a fifth, the "
+        "receive window and the queue not at all. Without SACK bbr rises.",
+        "No one setting gives all three of the thesis' figures. Its ns-3 was not run here, so the difference is "
+        "bounded by these experiments but not explained, least of all for bbr.",
     )
 
 
