@@ -48,7 +48,8 @@ class FakeSimulation:
             "src": np.array([pair[0] for _, pair, _ in groups], dtype=np.uint32),
             "dst": np.array([pair[1] for _, pair, _ in groups], dtype=np.uint32),
             "stack": np.array(
-                [group["transport"].get("tcp", {"stack": 2**32 - 1})["stack"] for _, _, group in groups], dtype=np.uint32
+                [group["transport"].get("tcp", {"stack": 2**32 - 1})["stack"] for _, _, group in groups],
+                dtype=np.uint32,
             ),
             "routing": np.array([group["routing"] for _, _, group in groups], dtype=np.uint32),
             "start_s": np.zeros(rows),
@@ -63,7 +64,15 @@ class FakeSimulation:
             "reordering_extent_mean": unknown,
             "marked_segments": np.zeros(rows, dtype=np.uint64),
         }
-        counts = ("delivered_bytes", "timeouts", "recoveries", "undone", "reordered_segments", "marked_segments", "spurious_retransmits")
+        counts = (
+            "delivered_bytes",
+            "timeouts",
+            "recoveries",
+            "undone",
+            "reordered_segments",
+            "marked_segments",
+            "spurious_retransmits",
+        )
         columns |= {name: np.zeros(rows, dtype=np.uint64) for name in counts}
         columns["segments_sent"] = np.full(rows, 1000, dtype=np.uint64)
         columns["retransmits"] = np.full(rows, 10, dtype=np.uint64)
@@ -80,7 +89,9 @@ class FakeSimulation:
             "delay_s": np.array([link["delay"] / 1e12 for link in links]),
             "queue_delay_max_s": np.zeros(rows),
         }
-        columns |= {name: np.zeros(rows, dtype=np.uint64) for name in ("packets", "bytes", "queue_drops", "losses", "marks")}
+        columns |= {
+            name: np.zeros(rows, dtype=np.uint64) for name in ("packets", "bytes", "queue_drops", "losses", "marks")
+        }
         ratios = ("utilisation", "queue_drop_ratio", "loss_ratio", "queue_delay_mean_s")
         return columns | {name: np.zeros(rows) for name in ratios}
 

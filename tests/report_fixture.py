@@ -96,6 +96,7 @@ def write_run_directory(
                 "variant": {"stack": stack, "routing": routing},
                 "seed": seed,
                 "status": "complete",
+                "warm_up_s": 5.0,
                 "simulated_s": duration_s,
                 "packet_hops": int(goodput.sum() * duration_s / 8000 * 6),
                 "result_hash": hashlib.sha256(f"{run}".encode()).hexdigest(),

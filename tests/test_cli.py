@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from scenarios import DESIGN, LINE
 
-from anabranch.cli import status
+from anabranch.cli import _quantity, status
+from scenarios import DESIGN, LINE
 
 
 @pytest.fixture
@@ -46,6 +46,21 @@ def test_run_prints_a_table_and_writes_a_run_directory(scenario: Path, capsys: p
     assert "runs/line/report.html" in captured.err
     assert status(["run", str(scenario), "--no-report"]) == 0
     assert Path("runs/line-2").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (4.5e-8, "bit/s", "0 bit/s"),
+        (0.66, "bit/s", "0 bit/s"),
+        (1.0, "bit/s", "1 bit/s"),
+        (9.731e6, "bit/s", "9.731 Mbit/s"),
+        (0.0012, "s", "1.2 ms"),
+        (None, "s", "-"),
+    ],
+)
+def test_quantities_have_a_readable_prefix(value: float | None, unit: str, shown: str) -> None:
+    assert _quantity(value, unit) == shown
 
 
 def test_run_prints_one_json_document(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:

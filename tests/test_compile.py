@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scenarios import DESIGN, LINE
 
 from anabranch import _core
 from anabranch.compile import compile_run, longest_round_trip
 from anabranch.scenario import Scenario
 from anabranch.scenario.stacks import REGISTRIES
 from anabranch.topologies import Link, Node, Topology
+from scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
 
@@ -204,9 +204,7 @@ def test_acks_may_take_another_routing() -> None:
 def test_patterns_of_pairs() -> None:
     every = compiled(('from = "A"', 'from = "all"'), ('to = "C"', 'to = ["A", "B"]'))
     assert every["traffic"][0]["pairs"] == [(0, 1), (1, 0), (2, 0), (2, 1)]
-    side = compiled(
-        ('from = "A"', 'from = ["A", "B"]\npattern = "pairs"'), ('to = "C"', 'to = ["C", "A"]')
-    )
+    side = compiled(('from = "A"', 'from = ["A", "B"]\npattern = "pairs"'), ('to = "C"', 'to = ["C", "A"]'))
     assert side["traffic"][0]["pairs"] == [(0, 2), (1, 0)]
 
 
@@ -226,9 +224,8 @@ def test_udp_has_a_packet_instead_of_a_stack() -> None:
 
 
 def test_events_and_captures() -> None:
-    text = (
-        '[[events]]\nat="1s"\nfail=["A","B"]\n[[events]]\nat="1.5s"\nrepair=["B","A"]\n[[events]]\nat="1.5s"\nreroute=true\n[run]'
-    )
+    actions = (("1s", 'fail=["A","B"]'), ("1.5s", 'repair=["B","A"]'), ("1.5s", "reroute=true"))
+    text = "".join(f'[[events]]\nat="{at}"\n{action}\n' for at, action in actions) + "[run]"
     spec = compiled(("[run]", text), ("title =", 'capture = [["A", "B"], ["A", "B"]]\ntitle ='))
     assert spec["events"] == [
         {"at": 10**12, "action": "fail", "links": [0, 1]},
@@ -244,14 +241,18 @@ def test_the_core_takes_every_algorithm_with_its_defaults_written_out(kind: str,
     for algorithm in REGISTRIES[kind]:
         base = {"congestion": "newreno"} | {key: algorithm["name"]}
         stack = ", ".join(f'{name} = "{value}"' for name, value in base.items())
-        spec = compiled(("[[traffic]]", f"[stacks]\nx = {{ {stack} }}\n[[traffic]]"), ('stack = "newreno"', 'stack = "x"'))
+        spec = compiled(
+            ("[[traffic]]", f"[stacks]\nx = {{ {stack} }}\n[[traffic]]"), ('stack = "newreno"', 'stack = "x"')
+        )
         written = spec["stacks"][0][key]
         assert written == {"name": algorithm["name"]} | {p["name"]: p["default"] for p in algorithm["parameters"]}
         _core.Simulation(json.dumps(spec))
 
 
 def test_presets_are_products_and_may_be_overridden() -> None:
-    text = DESIGN.replace('newreno = { preset = "newreno" }', 'newreno = { preset = "mprc", ack = "delayed", mss = "1000 bytes" }')
+    text = DESIGN.replace(
+        'newreno = { preset = "newreno" }', 'newreno = { preset = "mprc", ack = "delayed", mss = "1000 bytes" }'
+    )
     stack = compile_run(Scenario.from_toml(text).cases[0], 1)["stacks"][0]
     assert [stack[part]["name"] for part in ("congestion", "detection", "ack")] == ["newreno", "fast-rto", "delayed"]
     assert stack["mss"] == 1000

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
+
 from anabranch import report
 from anabranch.report import chart, layout, run_directory, series, statistics
-from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
 MEGABYTE = 1_000_000
 HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteError('pwned')>&amp;\"'{{7*7}}"
@@ -123,6 +124,17 @@ class TestStatistics:
 
     def test_one_value_has_no_interval(self) -> None:
         assert statistics.half_width([3.0]) is None
+
+    def test_the_interval_of_equal_rates_is_zero(self) -> None:
+        """The mean of five times 0.1 + 0.2 is not exactly that, and the interval printed as 45 nbit/s."""
+        flows = pl.DataFrame({"run": range(5), "variant": 0, "goodput_bps": [9.0e6 * (0.1 + 0.2)] * 4 + [2.7e6]})
+        columns = [
+            *("fct_s", "segments_sent", "retransmits", "spurious_retransmits", "timeouts", "srtt_s"),
+            *("reordered_segments", "reordering_extent_max", "reordering_extent_mean"),
+        ]
+        found = statistics.summary(flows.with_columns(pl.lit(1.0).alias(name) for name in columns), ["variant"])
+        assert found["goodput_interval_bps"].to_list() == [0.0]
+        assert found["goodput_bps"].item() == pytest.approx(2.7e6)
 
     @pytest.mark.parametrize(
         ("goodput", "index"), [([5.0, 5.0, 5.0], 1.0), ([6.0, 0.0, 0.0], 1 / 3), ([1.0, 3.0], 0.8), ([4.0], None)]
@@ -375,6 +387,14 @@ class TestPage:
     def test_an_interrupted_run_is_named(self, tmp_path: Path) -> None:
         _, page = write(tmp_path, interrupted=True)
         assert "1 of 60 runs was interrupted" in page.seen
+        assert f"Interrupted: {STACKS[-1]} · {ROUTINGS[-1]} · seed 5: 15 s" in page.seen
+
+    def test_runs_that_were_not_begun_are_counted(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
+        path = directory / "manifest.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"planned_runs": 5}))
+        report.write([directory], tmp_path / "report.html")
+        assert "4 of 5 runs were interrupted or not begun" in Page((tmp_path / "report.html").read_text()).seen
 
 
 class TestErrors:
@@ -407,13 +427,49 @@ class TestErrors:
             run_directory.read([directory])
 
     @pytest.mark.parametrize("name", ["flows", "links"])
-    def test_broken_table(self, tmp_path: Path, name: str) -> None:
+    @pytest.mark.parametrize("kept", [0.0, 0.01, 0.5, 0.99])
+    def test_a_table_written_by_half(self, tmp_path: Path, name: str, kept: float) -> None:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
-        (directory / f"{name}.parquet").write_bytes(b"PAR1")
-        with pytest.raises(run_directory.RunDirectoryError, match=rf"{name}\.parquet: not a readable Parquet file"):
+        path = directory / f"{name}.parquet"
+        whole = path.read_bytes()
+        path.write_bytes(whole[: int(kept * len(whole))])
+        with pytest.raises(run_directory.RunDirectoryError, match=rf"{name}\.parquet: not a whole Parquet file"):
             run_directory.read([directory])
-        (directory / f"{name}.parquet").unlink()
+        path.unlink()
         with pytest.raises(run_directory.RunDirectoryError, match=rf"{name}\.parquet: no such file"):
+            run_directory.read([directory])
+
+    @pytest.mark.parametrize("part", ["flows-0-0", "links-0-0"])
+    def test_a_broken_series(self, tmp_path: Path, part: str) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1)
+        path = directory / "series" / f"{part}.parquet"
+        whole = path.read_bytes()
+        pl.read_parquet(path).drop("time_s").write_parquet(path)
+        with pytest.raises(run_directory.RunDirectoryError, match=rf"{part}\.parquet: lacks the columns time_s"):
+            run_directory.read([directory])
+        path.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(run_directory.RunDirectoryError, match=rf"{part}\.parquet: not a whole Parquet file"):
+            run_directory.read([directory])
+        # the foot is whole, a page of values is not
+        path.write_bytes(whole[:60] + b"\xff" * 400 + whole[460:])
+        with pytest.raises(run_directory.RunDirectoryError, match="a time series cannot be read"):
+            report.write([directory], tmp_path / "report.html")
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"runs": 3}, "runs must be list, not int"),
+            ({"runs": [3]}, r"runs\[0\] is not an object"),
+            ({"runs": [{"run": 0}]}, r"runs\[0\] lacks variant, seed"),
+            ({"runs": []}, "runs is empty"),
+            ({"topology": {}}, "topology lacks nodes, links"),
+        ],
+    )
+    def test_a_manifest_of_another_shape(self, tmp_path: Path, changes: dict, message: str) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
+        path = directory / "manifest.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        with pytest.raises(run_directory.RunDirectoryError, match=message):
             run_directory.read([directory])
 
 

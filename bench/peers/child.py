@@ -27,7 +27,13 @@ class ChildRun:
 
 
 def run_child(command: Sequence[str], cpu: int | None = None) -> ChildRun:
-    """Run a command to its end, on one CPU if `cpu` is given; raise PeerError if it fails."""
+    """Run a command that prints a JSON object to its end, on one CPU if `cpu` is given; raise PeerError if it fails."""
+    output, cpu_seconds, peak_rss_bytes = measure_child(command, cpu)
+    return ChildRun(_last_json(output), cpu_seconds, peak_rss_bytes)
+
+
+def measure_child(command: Sequence[str], cpu: int | None = None) -> tuple[str, float, int]:
+    """Run a command to its end, as `run_child`; return its output, its CPU seconds and its peak resident bytes."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
         try:
@@ -41,7 +47,7 @@ def run_child(command: Sequence[str], cpu: int | None = None) -> ChildRun:
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode != 0:
             raise PeerError(f"{command[0]} ended with status {child.returncode}: {_text(errors).strip()[-2000:]}")
-        return ChildRun(_last_json(_text(output)), usage.ru_utime + usage.ru_stime, peak_rss_bytes)
+        return _text(output), usage.ru_utime + usage.ru_stime, peak_rss_bytes
 
 
 def _wait(pid: int) -> tuple[int, Any, int]:

@@ -2,7 +2,8 @@
 #
 #   ns dumbbell.tcl [name value ...]      (names and defaults: see read_options below)
 #
-# The splay-tree scheduler is the default because it is the fastest of ns-2's schedulers on this network.
+# Tuned, it runs with few packet headers and the splay-tree scheduler, the fastest of ns-2's schedulers on this network; else
+# as installed, with all headers and the calendar-queue scheduler.
 #
 # Packets: data 1000 bytes on the wire (packetSize_ 960, to which ns-2 adds 40), ACKs 40 bytes.
 # The connection begins with one 40-byte SYN and its 40-byte ACK, which are counted as packets too.
@@ -20,7 +21,13 @@ read_options {
     start_interval_seconds 0.010
     wire_bytes 1000
     initial_window 10
-    scheduler Splay
+    tuned true
+}
+if {$option(tuned)} {
+    tune
+    set scheduler Splay
+} else {
+    set scheduler Calendar
 }
 set header_bytes 40
 
@@ -30,7 +37,7 @@ Agent/TCP set windowInit_ $option(initial_window)
 Agent/TCP set window_ 1000000
 
 set simulator [new Simulator]
-$simulator use-scheduler $option(scheduler)
+$simulator use-scheduler $scheduler
 foreach {router_1 router_2 sources sinks} [build_network $simulator $option(flows) \
     $option(access_bps) $option(access_seconds) \
     $option(bottleneck_bps) $option(bottleneck_seconds) $option(queue_packets)] break

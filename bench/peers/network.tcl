@@ -4,13 +4,14 @@
 #
 # Units: bits per second, seconds, bytes, packets.
 
-# Keep only the headers that one-way TCP uses, so that a packet is small and cheap to allocate.
-# This has to come before the simulator object exists.
-remove-all-packet-headers
-add-packet-header Common IP TCP Flags
-
-# The link-use history serves only QuickStart, which no script here turns on.
-Queue set util_records_ 0
+# Make ns-2 faster than it is as installed, without a change to its results; before the simulator object exists.
+proc tune {} {
+    # Keep only the headers that one-way TCP uses, so that a packet is small and cheap to allocate.
+    remove-all-packet-headers
+    add-packet-header Common IP TCP Flags
+    # The link-use history serves only QuickStart, which no script here turns on.
+    Queue set util_records_ 0
+}
 
 # Queue room of the access links and of the way back: more than any run can fill.
 set unlimited_packets 100000000

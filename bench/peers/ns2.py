@@ -9,9 +9,12 @@ from .results import PeerRun, SingleFlowRun
 SCRIPTS = Path(__file__).resolve().parent
 
 
-def run_dumbbell(flows: int = 16, seconds: float = 20, *, cpu: int | None = None) -> PeerRun:
-    """Run the reference dumbbell with `flows` NewReno flows for `seconds` of simulated time."""
-    run = _run_script("dumbbell.tcl", {"flows": flows, "seconds": seconds}, cpu)
+def run_dumbbell(flows: int = 16, seconds: float = 20, *, tuned: bool = True, cpu: int | None = None) -> PeerRun:
+    """Run the reference dumbbell with `flows` NewReno flows for `seconds` of simulated time.
+
+    tuned: with the splay-tree scheduler and few packet headers; otherwise as installed.
+    """
+    run = _run_script("dumbbell.tcl", {"flows": flows, "seconds": seconds, "tuned": str(tuned).lower()}, cpu)
     return PeerRun(
         packet_hops=run.values["packet_hops"],
         delivered_packets=tuple(run.values["delivered_packets"]),

@@ -14,6 +14,7 @@
 # sent (retransmissions included), retransmitted and lost and of timeouts are for the same interval.
 
 source [file join [file dirname [info script]] network.tcl]
+tune
 
 read_options {
     variant newreno

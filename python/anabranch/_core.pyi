@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 __version__: str
@@ -40,3 +39,5 @@ class Simulation:
     def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
         """The link samples taken since the last call."""
 
+    def take_capture(self, link: int) -> bytes:
+        """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""

@@ -174,7 +174,13 @@ def show_topology(
         return DONE
     print(f"{loaded.name}: {_count(len(loaded.nodes), 'node')}, {_count(len(loaded.links), 'directed link')}")
     rows = [
-        (link.source, link.target, *(_quantity(*pair) for pair in _quantities(link)), _plain(link.loss), _plain(link.cost))
+        (
+            link.source,
+            link.target,
+            *(_quantity(*pair) for pair in _quantities(link)),
+            _plain(link.loss),
+            _plain(link.cost),
+        )
         for link in loaded.links
     ]
     _print_table(("source", "target", "capacity", "delay", "length", "loss", "cost"), rows)
@@ -186,7 +192,9 @@ def plot_topology(
     topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="An SVG file (default standard output).")] = None,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="An SVG file (default standard output).")
+    ] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
 ) -> int:
     """Draw a topology as SVG."""
@@ -316,9 +324,11 @@ def _quantities(link: Any) -> list[tuple[float | None, str]]:
 
 
 def _quantity(value: float | None, unit: str) -> str:
-    """A number with four digits and a prefix of its unit; ``-`` for an unknown one."""
+    """A number with four digits and a prefix of its unit; ``-`` for an unknown one, 0 for less than 1 bit/s."""
     if value is None:
         return "-"
+    if unit == "bit/s" and abs(value) < 1:
+        return f"0 {unit}"
     prefixes = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
     prefix, scale = next(((p, s) for p, s in prefixes if abs(value) >= s * (1 - 5e-5)), ("", 1.0))
     return f"{value / scale:.4g} {prefix}{unit}"

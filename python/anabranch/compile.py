@@ -30,9 +30,7 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
     variant, topology = case.variant, case.topology
     nodes = {node.name: index for index, node in enumerate(topology.nodes)}
     links = {(link.source, link.target): index for index, link in enumerate(topology.links)}
-    pairs = [
-        pairs_of(entry, list(nodes), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)
-    ]
+    pairs = [pairs_of(entry, list(nodes), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)]
     stacks, routings = variant.all_stacks(), variant.all_routings()
     return {
         "seed": seed,
@@ -86,7 +84,7 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[Pair]) -> list[dict[st
         if delay is None and link.delay_s is not None:
             delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
         else:
-            delays.append(_delay(delay or section.delay, link))
+            delays.append(min(units.LARGEST, _delay(delay or section.delay, link)))
         queues.append(next((o.queue for o in own if o.queue), section.queue))
         costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
     round_trip = 0
@@ -158,7 +156,7 @@ def _queue(queue: Any, rate: int, round_trip: int) -> dict[str, Any]:
     limit = units.queue_limit(queue.limit)
     if limit.unit == "bdp":
         product = limit.amount * rate * round_trip / (8 * units.PICOSECONDS_PER_SECOND)
-        compiled = {"bytes": max(1, round(product))}
+        compiled = {"bytes": min(units.LARGEST, max(1, round(product)))}
     else:
         compiled = {limit.unit: int(limit.amount)}
     values = queue.model_dump() | {"limit": compiled}
@@ -235,7 +233,9 @@ def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _traffic(entry: Traffic, name: str, pairs: list[tuple[int, int]], stack: int | None, routing: int) -> dict[str, Any]:
+def _traffic(
+    entry: Traffic, name: str, pairs: list[tuple[int, int]], stack: int | None, routing: int
+) -> dict[str, Any]:
     return {
         "name": name,
         "pairs": pairs,

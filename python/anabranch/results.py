@@ -49,7 +49,9 @@ class ResultError(ValueError):
     """A run directory that cannot be read."""
 
 
-def frame(columns: Columns, schema: Schema, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+def frame(
+    columns: Columns, schema: Schema, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
     """Numeric columns of the core as a table: indexes become names, NaN becomes null."""
     rows = len(next(iter(columns.values()))) if columns else 0
     series = []
@@ -91,7 +93,9 @@ def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
 class Result:
     """The runs of a scenario: :attr:`flows` and :attr:`links` have one row for each run and flow or directed link."""
 
-    def __init__(self, directory: Path, manifest: dict[str, Any], temporary: TemporaryDirectory[str] | None = None) -> None:
+    def __init__(
+        self, directory: Path, manifest: dict[str, Any], temporary: TemporaryDirectory[str] | None = None
+    ) -> None:
         """Of a run directory and its manifest; a temporary directory lives as long as the result."""
         self.directory = directory
         self.manifest = manifest
@@ -121,12 +125,12 @@ class Result:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row for each flow of each run; see ``manifest`` for the variant of a run."""
-        return pl.read_parquet(self.directory / "flows.parquet")
+        return _read_table(self.directory / "flows.parquet")
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row for each directed link of each run."""
-        return pl.read_parquet(self.directory / "links.parquet")
+        return _read_table(self.directory / "links.parquet")
 
     @property
     def series_flows(self) -> pl.DataFrame:
@@ -140,7 +144,7 @@ class Result:
 
     def _series(self, kind: str, schema: Schema) -> pl.DataFrame:
         parts = sorted((self.directory / "series").glob(f"{kind}-*.parquet"), key=_part_number)
-        return pl.concat([pl.read_parquet(part) for part in parts]) if parts else pl.DataFrame(schema=schema)
+        return pl.concat([_read_table(part) for part in parts]) if parts else pl.DataFrame(schema=schema)
 
     @property
     def keys(self) -> list[str]:
@@ -151,7 +155,9 @@ class Result:
     def interrupted(self) -> bool:
         """Whether a run was stopped before its end, or not begun."""
         runs = self.manifest["runs"]
-        return any(run["status"] != "complete" for run in runs) or len(runs) < self.manifest.get("planned_runs", len(runs))
+        return any(run["status"] != "complete" for run in runs) or len(runs) < self.manifest.get(
+            "planned_runs", len(runs)
+        )
 
     @property
     def hash(self) -> str:
@@ -160,10 +166,10 @@ class Result:
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """One row for each variant, over its seeds: the keys of the matrix, and :func:`anabranch.report.statistics.summary`.
+        """One row for each variant: the keys of the matrix, and :func:`anabranch.report.statistics.summary`.
 
-        ``goodput_bps`` is that of all flows of a run together, as a mean over the seeds; ``goodput_interval_bps`` is half of its
-        95 % confidence interval, null for one seed.
+        ``goodput_bps`` is that of all flows of a run together, as a mean over the seeds; ``goodput_interval_bps`` is
+        half of its 95 % confidence interval, null for one seed.
         """
         from anabranch.report import run_directory, statistics
 
@@ -202,6 +208,13 @@ class Result:
     def __repr__(self) -> str:
         """The title and the summary."""
         return f"{self.manifest['title']}\n{self.summary}"
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise ResultError(f"{path}: cannot be read ({str(error).partition(chr(10))[0]})") from None
 
 
 def _part_number(path: Path) -> tuple[int, ...]:

@@ -1,23 +1,25 @@
 """All variants and seeds of a scenario through an engine, in threads, into a run directory.
 
-A run directory holds ``manifest.json``, ``flows.parquet`` and ``links.parquet`` of all runs, ``series/`` written while the runs
-go on, and ``captures/``.
+A run directory holds ``manifest.json``, ``flows.parquet`` and ``links.parquet`` of all runs, ``series/`` written while
+the runs go on, and ``captures/``.
 """
 
 import os
-import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread, main_thread
 from typing import Any
 
 import polars as pl
 
 from anabranch import version
+from anabranch.captures import FOLDER, CaptureFiles
 from anabranch.compile import compile_run, traffic_name
 from anabranch.engines import packet
 from anabranch.progress import Reporter
@@ -61,6 +63,7 @@ class _Run:
     packet_hops: int = 0
     _pending: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     _parts: dict[str, int] = field(default_factory=dict)
+    _captures: CaptureFiles | None = None
 
     def execute(self, stop: Event, make: Callable[[str], packet.Simulation]) -> "_Finished | None":
         """The tables of the run; ``None`` if it was stopped before it began."""
@@ -92,11 +95,13 @@ class _Run:
 
     def capture(self, link: int, piece: bytes) -> None:
         """Append to the capture of the link."""
-        ends = [_plain(self.spec["nodes"][self.spec["links"][link][end]]) for end in ("src", "dst")]
-        folder = self.directory / "captures"
-        folder.mkdir(exist_ok=True)
-        with (folder / f"{self.number}-{'-'.join(ends)}.pcapng").open("ab") as file:
-            file.write(piece)
+        if self._captures is None:
+            self._captures = CaptureFiles(self.directory, self.number, self.spec)
+        self._captures.append(link, piece)
+
+    def captures(self) -> list[dict[str, Any]]:
+        """What the manifest says of the captures."""
+        return self._captures.records() if self._captures else []
 
     def progress(self, now_s: float, packet_hops: int) -> None:
         """Keep for the reporter, which reads it from another thread."""
@@ -138,6 +143,7 @@ class _Finished:
             "simulated_s": self.outcome.now_s,
             "packet_hops": self.outcome.packet_hops,
             "result_hash": result_hash(self.flows, self.links),
+            "captures": self.run.captures(),
         }
 
 
@@ -152,11 +158,11 @@ def execute(
     show_progress: bool = True,
     make: Callable[[str], packet.Simulation] = packet.new_simulation,
 ) -> Result:
-    """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (:attr:`Result.interrupted`).
+    """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
 
-    Without a directory the files are temporary and live as long as the result. ``jobs`` is the number of threads, by default one
-    for each core; it does not change results. ``make`` makes a simulation from a compiled run. :class:`RunError` says what the
-    engine refuses.
+    Without a directory the files are temporary and live as long as the result. ``jobs`` is the number of threads, by
+    default one for each core; it does not change results. ``make`` makes a simulation from a compiled run.
+    :class:`RunError` says what the engine refuses.
     """
     if engine not in ENGINES:
         raise RunError(f'engine "{engine}" is not there; possible: {", ".join(ENGINES)}')
@@ -189,17 +195,14 @@ def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = pack
     return list(dict.fromkeys(found))
 
 
-def _all(
-    runs: list[_Run], jobs: int, show_progress: bool, make: Callable[[str], packet.Simulation]
-) -> list[_Finished]:
+def _all(runs: list[_Run], jobs: int, show_progress: bool, make: Callable[[str], packet.Simulation]) -> list[_Finished]:
     stop = Event()
     total = sum(_duration_s(run.case) for run in runs)
-    with Reporter(total, show_progress) as reporter, ThreadPoolExecutor(max_workers=min(jobs, max(1, len(runs)))) as pool:
-        futures = [pool.submit(run.execute, stop, make) for run in runs]
+    threads = min(jobs, max(1, len(runs)))
+    with _Interruptible(stop), Reporter(total, show_progress) as reporter, ThreadPoolExecutor(threads) as pool:
         try:
+            futures = [pool.submit(run.execute, stop, make) for run in runs]
             _watch(runs, futures, reporter)
-        except KeyboardInterrupt:
-            pass  # what there is, is kept: the runs see the signal and end in order
         finally:
             stop.set()
         finished = []
@@ -211,6 +214,30 @@ def _all(
             if one is not None:
                 finished.append(one)
         return finished
+
+
+class _Interruptible(AbstractContextManager[None]):
+    """Ctrl-C ends the runs in order, so that what there is can be kept; a second one interrupts at once."""
+
+    def __init__(self, stop: Event) -> None:
+        self._stop = stop
+        self._former: Any = None
+
+    def __enter__(self) -> None:
+        if current_thread() is main_thread():  # Python lets no other thread handle signals
+            self._former = signal.signal(signal.SIGINT, self._handle)
+
+    def _handle(self, *_: object) -> None:
+        self._stop.set()
+        self._restore()
+
+    def _restore(self) -> None:
+        if self._former is not None:
+            signal.signal(signal.SIGINT, self._former)
+            self._former = None
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
 
 
 def _watch(runs: list[_Run], futures: "list[Future[_Finished | None]]", reporter: Reporter) -> None:
@@ -279,14 +306,9 @@ def _prepared(directory: Path) -> Path:
             raise RunError(f"{directory}: is neither empty nor a run directory; give another one")
         for name in (MANIFEST, "flows.parquet", "links.parquet", "report.html"):
             (directory / name).unlink(missing_ok=True)
-        for name in ("series", "captures"):
+        for name in ("series", FOLDER):
             if (directory / name).is_dir():
                 shutil.rmtree(directory / name)
     except OSError as error:
         raise RunError(f"{directory}: cannot be written ({error.strerror})") from None
     return directory
-
-
-def _plain(name: str) -> str:
-    """A node's name as part of a file name."""
-    return re.sub(r"[^\w.]+", "_", name)

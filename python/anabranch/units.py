@@ -1,7 +1,7 @@
 """Unit strings of scenarios (``"10ms"``, ``"1.5 Mbit/s"``, ``"100 packets"``) to exact numbers.
 
-Nothing passes through floating point: ``"0.1ms"`` is 100,000,000 picoseconds, not the nearest double. Prefixes are decimal
-(1 kB = 1000 bytes, 1 KiB = 1024), a ``b`` in a rate is a bit, a ``B`` is a byte.
+Nothing passes through floating point: ``"0.1ms"`` is 100,000,000 picoseconds, not the nearest double. Prefixes are
+decimal (1 kB = 1000 bytes, 1 KiB = 1024), a ``b`` in a rate is a bit, a ``B`` is a byte.
 """
 
 import re
@@ -124,7 +124,7 @@ def _split(text: object, what: str, example: str) -> tuple[Fraction, str]:
     if match is None or not text.isprintable():
         raise UnitError(f'must be {what}: a number and a unit, such as "{example}"')
     digits, exponent, unit = match.groups()
-    if exponent and abs(int(exponent)) > _LARGEST_EXPONENT or len(digits) > _LARGEST_EXPONENT:
+    if (exponent and abs(int(exponent)) > _LARGEST_EXPONENT) or len(digits) > _LARGEST_EXPONENT:
         raise UnitError(f'must be {what} of a sensible size, such as "{example}"')
     number = Fraction(digits.replace("_", "")) * Fraction(10) ** int(exponent or 0)
     return number, unit

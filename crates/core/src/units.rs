@@ -30,7 +30,7 @@ impl Time {
 
     /// Seconds since the start of the run.
     pub fn as_secs(self) -> f64 {
-        self.0 as f64 * 1e-12
+        self.0 as f64 / 1e12
     }
 
     /// The time from `earlier` to `self`, zero if `earlier` is later.
@@ -65,7 +65,7 @@ impl Duration {
 
     /// Seconds.
     pub fn as_secs(self) -> f64 {
-        self.0 as f64 * 1e-12
+        self.0 as f64 / 1e12
     }
 
     /// This duration times a factor, to the nearest picosecond.

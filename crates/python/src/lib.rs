@@ -76,6 +76,10 @@ impl Simulation {
     fn take_link_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.0.take_link_series())
     }
+
+    fn take_capture<'py>(&mut self, py: Python<'py>, link: u32) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.take_capture(link))
+    }
 }
 
 #[pymodule]

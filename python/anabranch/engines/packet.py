@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy.typing as npt
 
@@ -75,7 +75,7 @@ def new_simulation(spec: str) -> Simulation:
     """A simulation of the Rust core; :class:`ValueError` says what it refuses."""
     from anabranch import _core
 
-    return _core.Simulation(spec)
+    return cast(Simulation, _core.Simulation(spec))
 
 
 def simulate(

@@ -19,7 +19,15 @@ def write(run_directories: list[Path], output: Path) -> Path:
     Raises:
         anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
     """
-    from anabranch.report import page
+    from polars.exceptions import PolarsError
 
-    output.write_text(page.render(run_directories), encoding="utf-8")
+    from anabranch.report import page
+    from anabranch.report.run_directory import RunDirectoryError
+
+    try:
+        html = page.render(run_directories)
+    except PolarsError as error:  # the feet of all files were whole, so it is among what is read only when it is drawn
+        names = ", ".join(str(directory / "series") for directory in run_directories)
+        raise RunDirectoryError(f"{names}: a time series cannot be read ({str(error).partition(chr(10))[0]})") from None
+    output.write_text(html, encoding="utf-8")
     return output

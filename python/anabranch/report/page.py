@@ -154,7 +154,6 @@ def _stack_keys(runs: Runs, summary: pl.DataFrame) -> set[str]:
 def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
     """What was run, for the head and the foot of the page."""
     manifest = source.manifest
-    run_section = manifest["scenario"].get("run", {})
     seeds = sorted({run["seed"] for run in manifest["runs"]})
     longest = max(run["simulated_s"] for run in manifest["runs"])
     hops = sum(run.get("packet_hops") or 0 for run in manifest["runs"])
@@ -162,7 +161,7 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         ("Engine", manifest["engine"]),
         ("Anabranch", manifest["anabranch"]),
         ("Duration", f"{longest:g} s"),
-        ("Warm-up", run_section.get("warm_up", "none") if isinstance(run_section, Mapping) else "none"),
+        ("Warm-up", f"{source.warm_up_s:g} s" if source.warm_up_s else "none"),
         ("Seeds" if len(seeds) > 1 else "Seed", _ranges(seeds)),
         ("Variants", sum(variant.source == index for variant in runs.variants)),
         ("Runs", len(manifest["runs"])),
@@ -173,6 +172,8 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         "name": source.name,
         "facts": facts,
         "interrupted": source.interrupted,
+        "planned": source.planned,
+        "stopped": _stopped(source),
         "command": shlex.join(str(word) for word in manifest["command"]),
         "scenario": _scenario_text(manifest["scenario"]),
         "scenario_hash": manifest["scenario_hash"],
@@ -187,6 +188,17 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         ],
         "omitted": max(len(manifest["runs"]) - MOST_ROWS_OF_TABLE, 0),
     }
+
+
+def _stopped(source: Source) -> list[str]:
+    """The runs that were stopped before their end: matrix values, seed, and how far they got."""
+    keys = source.manifest["keys"]
+    lines = []
+    for run in source.manifest["runs"]:
+        if run["status"] != "complete":
+            values = [run_directory.text(run["variant"].get(key)) for key in keys] + [f"seed {run['seed']}"]
+            lines.append(f"{' · '.join(values)}: {run['simulated_s']:g} s")
+    return lines
 
 
 def _scenario_text(scenario: Mapping[str, Any]) -> str:
@@ -557,7 +569,11 @@ def _link_table(runs: Runs, links: pl.DataFrame) -> Table:
         Column("Packets", "a run", "Packets transmitted.", _get("packets"), _count),
         Column("Queueing", "ms", "Mean time that a packet waited.", _get("queue_delay_mean_s", 1e3), three_digits),
         Column(
-            "Longest wait", "ms", "The longest that a packet waited, of any seed.", _get("queue_delay_max_s", 1e3), three_digits
+            "Longest wait",
+            "ms",
+            "The longest that a packet waited, of any seed.",
+            _get("queue_delay_max_s", 1e3),
+            three_digits,
         ),
         Column(
             "Dropped",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,6 @@ from typing import Any
 import polars as pl
 
 FORMAT = 1
-
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 # What a report needs of the tables; they may have more.
 _COLUMNS = {
@@ -24,9 +21,20 @@ _COLUMNS = {
     ),
     "links": (
         *("run", "link", "src", "dst", "capacity_bps", "delay_s", "packets", "utilisation", "queue_drops", "losses"),
-        *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_max_packets"),
+        *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_delay_max_s"),
     ),
 }
+_SERIES_COLUMNS = {
+    "flows": ("run", "time_s", "flow", "cwnd_segments", "in_flight_segments", "srtt_s", "goodput_bps"),
+    "links": ("run", "time_s", "link", "queue_packets"),
+}
+_MANIFEST_FIELDS: dict[str, type] = {
+    "title": str, "engine": str, "anabranch": str, "scenario": dict, "scenario_hash": str, "command": list,
+    "keys": list, "topology": dict, "runs": list,
+}  # fmt: skip
+_RUN_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "run": int, "variant": dict, "seed": int, "status": str, "warm_up_s": (int, float), "simulated_s": (int, float),
+}  # fmt: skip
 
 
 class RunDirectoryError(ValueError):
@@ -57,13 +65,19 @@ class Source:
 
     @property
     def warm_up_s(self) -> float:
-        """From when on goodput counts, seconds; 0 if the scenario does not say."""
-        return _seconds(_run_section(self.manifest).get("warm_up"))
+        """From when on goodput counts, seconds; the longest if it is a key of the matrix."""
+        return max(float(run["warm_up_s"]) for run in self.manifest["runs"])
 
     @property
     def interrupted(self) -> int:
-        """Number of runs that were stopped before their end."""
-        return sum(run["status"] != "complete" for run in self.manifest["runs"])
+        """Number of runs that were stopped before their end, or never begun."""
+        complete = [run for run in self.manifest["runs"] if run["status"] == "complete"]
+        return self.planned - len(complete)
+
+    @property
+    def planned(self) -> int:
+        """Number of runs that were to be."""
+        return int(self.manifest.get("planned_runs", len(self.manifest["runs"])))
 
 
 @dataclass(frozen=True)
@@ -109,19 +123,6 @@ def read(directories: Iterable[Path]) -> Runs:
     )
 
 
-def _run_section(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    section = manifest["scenario"].get("run", {})
-    return section if isinstance(section, Mapping) else {}
-
-
-def _seconds(value: object) -> float:
-    """A duration as a scenario writes it, in seconds: a number, or a number and a unit."""
-    if isinstance(value, int | float):
-        return float(value)
-    match = re.fullmatch(r"\s*([0-9.eE+-]+)\s*(\S+)\s*", value) if isinstance(value, str) else None
-    return float(match[1]) * _SECONDS[match[2]] if match and match[2] in _SECONDS else 0.0
-
-
 def _distinct_names(directories: list[Path]) -> list[str]:
     """The last part of each path, or the whole path where that is not distinct."""
     names = [directory.resolve().name for directory in directories]
@@ -138,17 +139,25 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
         raise RunDirectoryError(f"{path}: format is {found!r}, this version of Anabranch reads format {FORMAT}")
-    needed = ["title", "engine", "anabranch", "scenario", "scenario_hash", "command", "keys", "topology", "runs"]
-    missing = [field for field in needed if field not in manifest]
-    if missing:
-        raise RunDirectoryError(f"{path}: lacks {', '.join(missing)}")
+    _require(manifest, _MANIFEST_FIELDS, str(path))
     for place, run in enumerate(manifest["runs"]):
-        missing = [field for field in ("run", "variant", "seed", "status", "simulated_s") if field not in run]
-        if missing:
-            raise RunDirectoryError(f"{path}: runs[{place}] lacks {', '.join(missing)}")
+        _require(run, _RUN_FIELDS, f"{path}: runs[{place}]")
+    _require(manifest["topology"], {"nodes": list, "links": list}, f"{path}: topology")
     if not manifest["runs"]:
         raise RunDirectoryError(f"{path}: runs is empty; there is nothing to report")
     return manifest
+
+
+def _require(table: object, fields: Mapping[str, type | tuple[type, ...]], place: str) -> None:
+    if not isinstance(table, dict):
+        raise RunDirectoryError(f"{place} is not an object")
+    missing = [field for field in fields if field not in table]
+    if missing:
+        raise RunDirectoryError(f"{place} lacks {', '.join(missing)}")
+    for field, kind in fields.items():
+        if not isinstance(table[field], kind):
+            names = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+            raise RunDirectoryError(f"{place}: {field} must be {names}, not {type(table[field]).__name__}")
 
 
 def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[list[Variant], pl.DataFrame]:
@@ -160,7 +169,7 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
             chosen = {key: text(run["variant"].get(key)) for key in keys}
             values = ({"run directory": source.name} if several else {}) | chosen
             variant = variants.setdefault((index, tuple(chosen.values())), Variant(len(variants), index, values))
-            rows.append((index, run["run"], variant.index, run["simulated_s"], source.warm_up_s))
+            rows.append((index, run["run"], variant.index, run["simulated_s"], run["warm_up_s"]))
     schema = {
         "source": pl.UInt32,
         "run": pl.UInt32,
@@ -183,14 +192,12 @@ def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame
     for index, source in enumerate(sources):
         path = source.directory / f"{name}.parquet"
         try:
+            _check_columns(path, _COLUMNS[name])
             frame = pl.read_parquet(path)
         except FileNotFoundError:
             raise RunDirectoryError(f"{path}: no such file; `anabranch run` writes it beside manifest.json") from None
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise RunDirectoryError(f"{path}: not a readable Parquet file: {error}") from None
-        missing = [column for column in _COLUMNS[name] if column not in frame.columns]
-        if missing:
-            raise RunDirectoryError(f"{path}: lacks the columns {', '.join(missing)}")
+            raise _unreadable(path, error) from None
         frames.append(_attach(frame.lazy(), index, runs).collect())
     return pl.concat(frames, how="diagonal_relaxed")
 
@@ -199,9 +206,27 @@ def _series(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.LazyFram
     frames = []
     for index, source in enumerate(sources):
         files = sorted((source.directory / "series").glob(f"{name}-*.parquet"))
+        for path in files:
+            try:
+                _check_columns(path, _SERIES_COLUMNS[name])
+            except (OSError, pl.exceptions.PolarsError) as error:
+                raise _unreadable(path, error) from None
         if files:
             frames.append(_attach(pl.scan_parquet(files), index, runs))
     return pl.concat(frames, how="diagonal_relaxed") if frames else None
+
+
+def _check_columns(path: Path, needed: Iterable[str]) -> None:
+    """Read the foot of a Parquet file, which is written last, so that a file written by half does not pass."""
+    columns = pl.read_parquet_schema(path)
+    missing = [column for column in needed if column not in columns]
+    if missing:
+        raise RunDirectoryError(f"{path}: lacks the columns {', '.join(missing)}")
+
+
+def _unreadable(path: Path, error: Exception) -> RunDirectoryError:
+    reason = str(error).partition("\n")[0]
+    return RunDirectoryError(f"{path}: not a whole Parquet file ({reason}); run the scenario again, or remove it")
 
 
 def _attach(frame: pl.LazyFrame, source: int, runs: pl.DataFrame) -> pl.LazyFrame:

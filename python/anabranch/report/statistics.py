@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import polars as pl
 
 CONFIDENCE = 0.95
+LEAST_RATE_BPS = 1.0
+"""A mean or interval of rates below this counts as zero: it is what rounding leaves of equal values."""
 
 
 def student_t(degrees: int, confidence: float = CONFIDENCE) -> float:
@@ -87,7 +89,8 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """A row for each combination of the columns ``by``: means over the runs, in the order of first appearance.
 
     ``goodput_interval_bps`` is half the width of the 95 % confidence interval of ``goodput_bps`` over the runs, null
-    with a single run. Ratios are of the sums over all runs; ``timeouts`` is the mean of a run.
+    with a single run; rates below :data:`LEAST_RATE_BPS` are 0. Ratios are of the sums over all runs; ``timeouts`` is
+    the mean of a run.
     """
     means = ["goodput_bps", "flow_goodput_bps", "jain_index", "fct_s", "timeouts", "srtt_s", "reordering_extent_mean"]
     grouped = per_run(flows, by).group_by(by, maintain_order=True)
@@ -106,10 +109,17 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     intervals = [
         half_width([value for value in values if value is not None]) for values in table["_goodput_of_runs"].to_list()
     ]
-    return table.with_columns(
-        pl.Series("goodput_interval_bps", intervals, dtype=pl.Float64),
-        pl.col("retransmit_ratio", "spurious_ratio", "reordered_ratio").fill_nan(None),
-    ).drop("_goodput_of_runs")
+    return (
+        table.with_columns(
+            pl.Series("goodput_interval_bps", intervals, dtype=pl.Float64),
+            pl.col("retransmit_ratio", "spurious_ratio", "reordered_ratio").fill_nan(None),
+        )
+        .with_columns(
+            pl.when(pl.col(name) < LEAST_RATE_BPS).then(0.0).otherwise(name).alias(name)
+            for name in ("goodput_bps", "flow_goodput_bps", "goodput_interval_bps")
+        )
+        .drop("_goodput_of_runs")
+    )
 
 
 def link_summary(links: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """The scenario: the one schema of Anabranch, from TOML to validated variants.
 
-A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A list at
-a key that takes one value makes a matrix: one variant of the scenario for each value, and for each combination of several such
-keys; equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
+A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A
+list at a key that takes one value makes a matrix: one variant of the scenario for each value, and for each combination
+of several such keys; equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
 """
 
 import json
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from tomlkit.exceptions import TOMLKitError
 
 from anabranch.scenario import references, walk
+from anabranch.scenario.mend import Mended
 from anabranch.scenario.problems import Problem, ScenarioError, format_path, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
@@ -152,7 +153,7 @@ class Scenario:
         directory: str | Path | None = None,
         jobs: int | None = None,
     ) -> "Result":
-        """Run all variants with one seed, several, or those of the scenario; without a directory the files are temporary."""
+        """Run all variants with one seed, several, or the scenario's; without a directory the files are temporary."""
         from anabranch.runs import execute
 
         chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
@@ -167,13 +168,13 @@ class Scenario:
             document = walk.substitute(base, places)
             found: list[Problem] = []
             try:
-                variant = Variant.model_validate(document)
+                variant = Variant.model_validate(document, context=resolver.context)
             except ValidationError as error:
                 found = from_validation(error, document)
+                found += _in_the_rest(document, found, resolver)
             else:
-                topology, found = resolver.resolve(variant.topology)
+                topology, found = _names(variant, resolver)
                 if topology is not None:
-                    found += references.check(variant, topology)
                     names = {d.name: _label(value) for d, value in zip(self._matrix, values, strict=True)}
                     cases.append(Case(names, variant, topology))
             problems += [self._in_document(problem, values) for problem in found]
@@ -187,6 +188,32 @@ class Scenario:
                     index = dimension.values.index(value)
                     return Problem((*path, index, *problem.path[len(path) :]), problem.message, problem.value)
         return problem
+
+
+def _in_the_rest(document: dict[str, Any], found: list[Problem], resolver: Resolver) -> list[Problem]:
+    """What is wrong in the parts of a document that have no problem yet."""
+    problems: list[Problem] = []
+    broken = [problem.path for problem in found]
+    while True:
+        mended = Mended(document, broken)
+        try:
+            variant = Variant.model_validate(mended.document, context=resolver.context)
+        except ValidationError as error:  # what a table says as a whole comes out once its keys are right
+            more = [mended.original(problem) for problem in from_validation(error, mended.document)]
+            fresh = [problem for problem in more if problem is not None and problem.path not in broken]
+            if not fresh:
+                return problems
+            problems += fresh
+            broken += [problem.path for problem in fresh]
+        else:
+            found = _names(variant, resolver if mended.topology_known else None)[1]
+            return problems + [p for p in map(mended.original, found) if p is not None]
+
+
+def _names(variant: Variant, resolver: Resolver | None) -> tuple["Topology | None", list[Problem]]:
+    """The topology, and the names that point nowhere; without a topology those of its nodes cannot be judged."""
+    topology, problems = (None, []) if resolver is None else resolver.resolve(variant.topology)
+    return topology, [*problems, *references.check(variant, topology)]
 
 
 def _unique(problems: list[Problem]) -> list[Problem]:
@@ -223,7 +250,9 @@ def _set(document: Any, key: str, value: str, source: str) -> None:
     while position < len(key):
         match = _STEP.match(key, position)
         if match is None:
-            raise ScenarioError([Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source)
+            raise ScenarioError(
+                [Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source
+            )
         plain, quoted, index = match.groups()
         steps.append(int(index) if index is not None else quoted or plain)
         position = match.end()

@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field, create_model
 
 from anabranch import units
-from anabranch.scenario.table import Count, NameOrTable, PositiveDuration, Rate, Table
+from anabranch.scenario.table import Count, NameOrTable, PositiveDuration, Rate, Table, union
 from anabranch.topologies.generate import GENERATORS
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ _SUFFIXES: dict[str, tuple[Any, Callable[[str], float]]] = {
     "_s": (PositiveDuration, lambda text: units.duration(text) / units.PICOSECONDS_PER_SECOND),
 }
 """The unit at the end of a parameter's name, the type of the key without it, and the way from one to the other."""
+
+
+_GENERATORS = cast(dict[str, Callable[..., "Topology"]], GENERATORS)
 
 
 class GeneratedTopology(Table):
@@ -32,7 +36,7 @@ class GeneratedTopology(Table):
         for key in self.model_fields_set - {"kind"}:
             parameter, convert = self.convert[key]
             arguments[parameter] = convert(getattr(self, key))
-        return GENERATORS[self.kind](**arguments)
+        return _GENERATORS[self.kind](**arguments)
 
 
 def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTopology]:
@@ -41,25 +45,32 @@ def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTop
     for name in inspect.signature(generator).parameters:
         suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
         key = name.removesuffix(suffix)
-        single, convert = _SUFFIXES.get(suffix, (Count, lambda value: value))
-        if key == "delays":
-            fields[key] = (Annotated[list[single], Field(min_length=1)] | None, None)
-            conversions[key] = (name, lambda values, one=convert: [one(value) for value in values])
-        else:
-            fields[key] = (single | None, None)
-            conversions[key] = (name, convert)
+        kind_of_value, convert = _SUFFIXES.get(suffix, (Count, _same))
+        several = key == "delays"
+        if several:
+            kind_of_value = Annotated[list[kind_of_value], Field(min_length=1)]  # type: ignore[valid-type]
+        fields[key] = (kind_of_value | None, None)
+        conversions[key] = (name, partial(_each, convert) if several else convert)
     title = "".join(word.capitalize() for word in kind.split("-"))
     model = create_model(title, __base__=GeneratedTopology, __doc__=inspect.getdoc(generator), **fields)
     model.convert = conversions
     return model
 
 
-_MODELS = tuple(_model(kind, generator) for kind, generator in GENERATORS.items())
+def _same(value: Any) -> Any:
+    return value
+
+
+def _each(convert: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+    return [convert(value) for value in values]
+
+
+_MODELS = tuple(_model(kind, generator) for kind, generator in _GENERATORS.items())
 
 if TYPE_CHECKING:
-    Generate = GeneratedTopology
+    Generate: TypeAlias = GeneratedTopology
 else:
     Generate = Annotated[
-        Annotated[Union[_MODELS], Field(discriminator="kind")],
+        Annotated[union(_MODELS), Field(discriminator="kind")],
         NameOrTable("kind", "a generator", tuple(GENERATORS)),
     ]

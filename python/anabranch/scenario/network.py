@@ -11,10 +11,10 @@ from anabranch.scenario.table import (
     Duration,
     Length,
     LinkName,
+    LinkRate,
     NameOrTable,
     PositiveDuration,
     Probability,
-    Rate,
     Ratio,
     Speed,
     Table,
@@ -66,8 +66,8 @@ class Red(_Queue):
     """Random early detection (Floyd and Jacobson 1993), gentle. Thresholds are averages of the queue in packets."""
 
     discipline: Literal["red"]
-    minimum: float = Field(5.0, ge=0)
-    maximum: float = Field(15.0, gt=0)
+    minimum: float = Field(5.0, ge=0, allow_inf_nan=False)
+    maximum: float = Field(15.0, gt=0, allow_inf_nan=False)
     probability: Probability = 0.1
     weight: float = Field(0.002, gt=0, le=1)
     ecn: bool = False
@@ -86,6 +86,12 @@ class Codel(_Queue):
     target: PositiveDuration = "5ms"
     interval: PositiveDuration = "100ms"
     ecn: bool = False
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Codel":
+        if units.duration(self.target) > units.duration(self.interval):
+            raise ValueError(f'target "{self.target}" must not exceed interval "{self.interval}"')
+        return self
 
 
 class EcnThreshold(_Queue):
@@ -159,7 +165,7 @@ class InlineLink(Table):
     source: str
     target: str
     directed: bool = False
-    capacity: Rate | None = None
+    capacity: LinkRate | None = None
     delay: PositiveDuration | None = None
     length: Length | None = None
     loss: Ratio | None = None
@@ -171,7 +177,7 @@ class Override(Table):
 
     link: SomeLinks
     one_way: bool = Field(False, description="Only from the first node to the second.")
-    capacity: Rate | None = None
+    capacity: LinkRate | None = None
     delay: Delay | None = None
     queue: Queue | None = None
     cost: float | None = Field(None, gt=0, allow_inf_nan=False)
@@ -184,16 +190,18 @@ class TopologySection(Table):
     generate: Generate | None = Field(None, description="A generator, by its kind, and its parameters.")
     nodes: list[InlineNode] | None = None
     links: list[InlineLink] | None = None
-    capacity: Rate | None = Field(None, description="Of links without a capacity of their own.")
+    capacity: LinkRate | None = Field(None, description="Of links without a capacity of their own.")
     delay: Delay = Field(DelayFromLength(), description="Of links without a delay of their own.")
     queue: Queue = Field(DropTail(discipline="drop-tail"), description="Of every link.")
-    override: list[Override] = []
+    override: list[Override] = Field([], description="The latest that names a link holds.")
 
     @model_validator(mode="after")
     def _one_source(self) -> "TopologySection":
         given = [self.from_ is not None, self.generate is not None, self.links is not None]
         if sum(given) != 1:
-            raise ValueError('needs exactly one of from = "topozoo/Abilene", generate = { kind = ... }, or links = [...]')
+            raise ValueError(
+                'needs exactly one of from = "topozoo/Abilene", generate = { kind = ... }, or links = [...]'
+            )
         if self.nodes is not None and self.links is None:
             raise ValueError("nodes belong to inline links; give links as well")
         return self

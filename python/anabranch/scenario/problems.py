@@ -90,8 +90,9 @@ def from_validation(error: ValidationError, document: Mapping[str, Any], base: P
     for detail in error.errors(include_url=False):
         if detail["type"] == "extra_forbidden":
             continue
-        path = _document_path(detail["loc"], document)
-        if detail["type"] == "missing":
+        absent = detail["type"] == "missing"
+        path = _document_path(detail["loc"], document, absent)
+        if absent:
             problems.append(Problem((*base, *path), "is missing"))
             continue
         problems.append(Problem((*base, *path), _message(detail), detail["input"] if path else MISSING))
@@ -153,8 +154,8 @@ def _line(path: Path, lines: dict[Path, int]) -> int | None:
     return None
 
 
-def _document_path(location: tuple[str | int, ...], document: Any) -> Path:
-    """pydantic's location without the names of the union members it went through."""
+def _document_path(location: tuple[str | int, ...], document: Any, absent: bool) -> Path:
+    """pydantic's location without the names of the union members it went through; the last key may be ``absent``."""
     path: list[str | int] = []
     here = document
     for position, part in enumerate(location):
@@ -164,7 +165,7 @@ def _document_path(location: tuple[str | int, ...], document: Any) -> Path:
         )
         if inside:
             here = here[part]
-        elif not last or (isinstance(part, str) and part.startswith("<")):
+        elif not (last and absent):
             continue
         path.append(part)
     return tuple(path)
@@ -179,8 +180,12 @@ def _message(detail: Any) -> str:
     if kind in ("too_short", "too_long"):
         bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
         return f"must have {bound} entries, not {context['actual_length']}"
-    message = str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
-    message = message.replace("Input should be", "must be").replace("dictionary or object to extract fields from", "table")
+    message = (
+        str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
+    )
+    message = message.replace("Input should be", "must be").replace(
+        "dictionary or object to extract fields from", "table"
+    )
     message = message.replace("a valid dictionary or instance of", "a table of").replace("valid ", "")
     return message.replace("string", "text").replace("boolean", "true or false").replace("dictionary", "table")
 

@@ -1,6 +1,9 @@
 """Names that a scenario uses and must define: nodes, links, stacks, routings."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from fractions import Fraction
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from anabranch import units
@@ -12,14 +15,20 @@ from anabranch.scenario.variant import IMPLICIT_ROUTINGS, Variant
 if TYPE_CHECKING:
     from anabranch.topologies import Topology
 
+MOST_FLOWS = 4_000_000
+"""Flows of a variant: with the kilobyte that each may take, the memory of a large machine."""
+MOST_SEGMENTS = 2**32 - 2
 
-def check(variant: Variant, topology: "Topology") -> Iterator[Problem]:
-    """All names that point nowhere, and times beyond the run."""
+
+def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
+    """All names that point nowhere, and times beyond the run; nodes and links only where there is a topology."""
     network = _Network(topology)
     for index, override in enumerate(variant.topology.override):
         yield from network.link(override.link, ("topology", "override", index, "link"))
     yield from _routings(variant, network)
-    yield from _traffic(variant, network)
+    too_many = list(_flows(variant, network))
+    yield from too_many
+    yield from _traffic(variant, network, with_pairs=not too_many)
     for index, impairment in enumerate(variant.impairments):
         yield from network.link(impairment.link, ("impairments", index, "link"))
     duration = units.duration(variant.run.duration)
@@ -35,17 +44,20 @@ def check(variant: Variant, topology: "Topology") -> Iterator[Problem]:
 
 
 class _Network:
-    def __init__(self, topology: "Topology") -> None:
-        self.nodes = [node.name for node in topology.nodes]
-        self._known = set(self.nodes)
-        self._links = {(link.source, link.target) for link in topology.links}
+    """Nodes and links by name; without a topology every name may be one."""
+
+    def __init__(self, topology: "Topology | None") -> None:
+        self.known = topology is not None
+        self.nodes = [node.name for node in topology.nodes] if topology else []
+        self._names = set(self.nodes)
+        self._links = {(link.source, link.target) for link in topology.links} if topology else set()
 
     def node(self, name: str, path: Path) -> Iterator[Problem]:
-        if name not in self._known:
+        if self.known and name not in self._names:
             yield Problem(path, f"no such node; {suggest(name, self.nodes)}", name)
 
     def link(self, link: list[str] | str, path: Path) -> Iterator[Problem]:
-        if isinstance(link, str):
+        if isinstance(link, str) or not self.known:
             return
         unknown = [problem for end, name in enumerate(link) for problem in self.node(name, (*path, end))]
         yield from unknown
@@ -55,7 +67,7 @@ class _Network:
             yield Problem(path, f"no such link; {source} has links to {', '.join(neighbours) or 'nowhere'}", link)
 
     def joined(self, source: str, target: str) -> bool:
-        return (source, target) in self._links
+        return not self.known or (source, target) in self._links
 
 
 def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
@@ -75,24 +87,30 @@ def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
                 continue
             if len(set(nodes)) != len(nodes):
                 yield Problem(place, "a path must not pass a node twice", nodes)
-            for source, target in zip(nodes, nodes[1:], strict=False):
+            for source, target in pairwise(nodes):
                 if not network.joined(source, target):
                     yield Problem(place, f"there is no link from {source} to {target}", nodes)
 
 
-def _traffic(variant: Variant, network: _Network) -> Iterator[Problem]:
+def _traffic(variant: Variant, network: _Network, with_pairs: bool) -> Iterator[Problem]:
     names: dict[str, int] = {}
     duration = units.duration(variant.run.duration)
     for index, entry in enumerate(variant.traffic):
         path = ("traffic", index)
         if entry.name is not None and names.setdefault(entry.name, index) != index:
             yield Problem((*path, "name"), f"is also the name of traffic[{names[entry.name]}]", entry.name)
-        unknown = [problem for key, end in (("from", entry.from_), ("to", entry.to)) for problem in _ends(end, (*path, key), network)]
+        unknown = [
+            problem
+            for key, end in (("from", entry.from_), ("to", entry.to))
+            for problem in _ends(end, (*path, key), network)
+        ]
         yield from unknown
-        if not unknown:
+        if with_pairs and not unknown:
             yield from _pairs(entry, path, network)
         if units.duration(entry.start) >= duration:
-            yield Problem((*path, "start"), f'must be before the end of the run (duration "{variant.run.duration}")', entry.start)
+            yield Problem(
+                (*path, "start"), f'must be before the end of the run (duration "{variant.run.duration}")', entry.start
+            )
         if entry.stop is not None and units.duration(entry.stop) <= units.duration(entry.start):
             yield Problem((*path, "stop"), f'must be later than start "{entry.start}"', entry.stop)
         yield from _policies(variant, entry, path)
@@ -110,6 +128,9 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
                 preset_stack(stack)
             except ValueError as error:
                 yield Problem((*path, "stack"), str(error), stack)
+        segment = units.size(variant.all_stacks()[stack].mss) if stack in variant.all_stacks() else None
+        if entry.size is not None and segment is not None and units.size(entry.size) > MOST_SEGMENTS * segment:
+            yield Problem((*path, "size"), f"must be at most {MOST_SEGMENTS} segments of {segment} bytes", entry.size)
     routing, routings = variant.routing_of(entry), {*variant.routing, *IMPLICIT_ROUTINGS}
     if routing is None:
         yield Problem((*path, "routing"), f"is missing; {suggest('', routings)}", MISSING)
@@ -126,18 +147,46 @@ def _ends(end: str | list[str], path: Path, network: _Network) -> Iterator[Probl
 
 
 def _pairs(entry: Traffic, path: Path, network: _Network) -> Iterator[Problem]:
+    if not network.known and "all" in (entry.from_, entry.to):
+        return
     try:
         pairs_of(entry, network.nodes, draw="")
     except ValueError as error:
         yield Problem(path, str(error), MISSING)
 
 
+def _flows(variant: Variant, network: _Network) -> Iterator[Problem]:
+    """Too many flows, which would only be found when the memory is full."""
+    total = 0
+    for index, entry in enumerate(variant.traffic):
+        if entry.short is not None:
+            last = units.duration(entry.stop or variant.run.duration)
+            seconds = max(0, last - units.duration(entry.start)) / units.PICOSECONDS_PER_SECOND
+            total += int(units.frequency(entry.short.arrivals) * Fraction(seconds))
+        elif network.known or "all" not in (entry.from_, entry.to):
+            sources, targets = ends_of(entry, network.nodes)
+            each = entry.count or (len(sources) * (1 if entry.pattern == "pairs" else len(targets)))
+            total += each * entry.flows
+        if total > MOST_FLOWS:
+            message = f"with this one there are {total} flows; at most {MOST_FLOWS} are possible"
+            yield Problem(("traffic", index), message, MISSING)
+            return
+
+
+def ends_of(entry: Traffic, nodes: list[str]) -> tuple[list[str], list[str]]:
+    """The sources and the destinations of a traffic group."""
+    sources, targets = (
+        nodes if end == "all" else [end] if isinstance(end, str) else end for end in (entry.from_, entry.to)
+    )
+    return sources, targets
+
+
 def pairs_of(entry: Traffic, nodes: list[str], draw: str) -> list[tuple[str, str]]:
     """The source and destination of each pair of a traffic group; ``draw`` decides random pairs.
 
-    :class:`ValueError` if there is none.
+    :class:`ValueError` if there is none, or more than :data:`MOST_FLOWS`.
     """
-    sources, targets = (nodes if end == "all" else [end] if isinstance(end, str) else end for end in (entry.from_, entry.to))
+    sources, targets = ends_of(entry, nodes)
     if entry.pattern == "pairs":
         if len(sources) != len(targets):
             raise ValueError(f'pattern = "pairs" needs as many "from" as "to"; here {len(sources)} and {len(targets)}')
@@ -146,12 +195,37 @@ def pairs_of(entry: Traffic, nodes: list[str], draw: str) -> list[tuple[str, str
         if same is not None:
             raise ValueError(f"{same} cannot send to itself")
         return pairs
-    product = [(source, target) for source in sources for target in targets if source != target]
-    if not product:
+    product = _Product(sources, targets)
+    if not len(product):
         raise ValueError("no pair is left: a node cannot send to itself")
+    count = len(product) if entry.count is None else entry.count
+    if count > MOST_FLOWS:
+        raise ValueError(f"makes {count} pairs; at most {MOST_FLOWS} are possible")
     if entry.pattern == "all-pairs":
-        return product
-    return [product[_draw(draw, index, len(product))] for index in range(entry.count or 0)]
+        return [(source, target) for source in sources for target in targets if source != target]
+    return [product.pair(_draw(draw, index, len(product))) for index in range(count)]
+
+
+class _Product:
+    """Every source with every target but itself, in order, without a list of them: there may be billions."""
+
+    def __init__(self, sources: list[str], targets: list[str]) -> None:
+        self._sources, self._targets = sources, targets
+        self._places: dict[str, list[int]] = {}
+        for place, target in enumerate(targets):
+            self._places.setdefault(target, []).append(place)
+        self._ends = list(accumulate(len(targets) - len(self._places.get(source, ())) for source in sources))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    def pair(self, index: int) -> tuple[str, str]:
+        row = bisect_right(self._ends, index)
+        source = self._sources[row]
+        column = index - (self._ends[row - 1] if row else 0)
+        for place in self._places.get(source, ()):
+            column += place <= column
+        return source, self._targets[column]
 
 
 def _draw(draw: str, index: int, below: int) -> int:

@@ -81,7 +81,7 @@ class Routing(Table):
             raise ValueError("per and hash choose among several; give select (equal-cost paths) or paths as well")
         if self.selector == "hash" and self.granularity != "flow":
             raise ValueError(
-                "all packets of a flow hash alike, so hash goes with per = \"flow\"; "
+                'all packets of a flow hash alike, so hash goes with per = "flow"; '
                 'use select = "random" or "round-robin" for packets and flowlets'
             )
         if self.hash is not None and self.selector != "hash":

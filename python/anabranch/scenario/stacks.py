@@ -1,17 +1,17 @@
 """Transport stacks: congestion control x loss detection x ACK policy, and the sizes and timers around them.
 
-The algorithms, their parameters, defaults and ranges come from the registries of the Rust core, so that an algorithm added
-there can be used here as it is.
+The algorithms, their parameters, defaults and ranges come from the registries of the Rust core, so that an algorithm
+added there can be used here as it is.
 """
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, create_model, model_validator
 
 from anabranch import _core, units
-from anabranch.scenario.table import Duration, NameOrTable, Packets, PositiveDuration, Size, Table
+from anabranch.scenario.table import Duration, NameOrTable, Packets, PositiveDuration, Size, Table, union
 
 REGISTRIES: dict[str, list[dict[str, Any]]] = json.loads(_core.algorithms())
 """The algorithms of the core by kind (``congestion``, ``detection``, ``ack``)."""
@@ -57,14 +57,16 @@ def _model(kind: str, algorithm: dict[str, Any]) -> type[Algorithm]:
 def _choice(kind: str, what: str) -> Any:
     names = tuple(algorithm["name"] for algorithm in REGISTRIES[kind])
     models = tuple(_model(kind, algorithm) for algorithm in REGISTRIES[kind])
-    union = Union[models]
+    choice = union(models)
     if len(models) > 1:
-        union = Annotated[union, Field(discriminator="name")]
-    return Annotated[union, NameOrTable("name", what, names)]
+        choice = Annotated[choice, Field(discriminator="name")]
+    return Annotated[choice, NameOrTable("name", what, names)]
 
 
 if TYPE_CHECKING:
-    Congestion = Detection = Ack = Algorithm
+    Congestion: TypeAlias = Algorithm
+    Detection: TypeAlias = Algorithm
+    Ack: TypeAlias = Algorithm
 else:
     Congestion = _choice("congestion", "a congestion control")
     Detection = _choice("detection", "a loss detection")
@@ -111,14 +113,18 @@ class Stack(Table):
     header: Size = Field("40 bytes", description="Headers of every packet; an ACK is nothing else.")
     initial_window: Packets = Field("10 packets", description="Initial congestion window (RFC 6928: 10).")
     receive_window: Size = Field("64 MB", description="The window that an empty receiver advertises.")
-    min_rto: PositiveDuration = Field("200ms", description="Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).")
+    min_rto: PositiveDuration = Field(
+        "200ms", description="Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms)."
+    )
     max_rto: PositiveDuration = Field("60s", description="Greatest retransmission timeout (RFC 6298: at least 60 s).")
     initial_rto: PositiveDuration = Field("1s", description="Timeout before the first RTT sample (RFC 6298: 1 s).")
 
     @model_validator(mode="after")
     def _complete(self) -> "Stack":
         if self.preset is None and self.congestion is None:
-            raise ValueError('needs a preset or a congestion control, such as preset = "newreno" or congestion = "cubic"')
+            raise ValueError(
+                'needs a preset or a congestion control, such as preset = "newreno" or congestion = "cubic"'
+            )
         self.policies()
         if units.duration(self.min_rto) > units.duration(self.max_rto):
             raise ValueError(f'min_rto "{self.min_rto}" must not exceed max_rto "{self.max_rto}"')

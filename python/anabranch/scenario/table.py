@@ -1,6 +1,8 @@
 """What all tables of a scenario share: no unknown keys, no coercion, unit strings kept as written."""
 
-from collections.abc import Callable
+import functools
+import operator
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema
@@ -17,16 +19,21 @@ class Table(BaseModel):
 class TextUnit:
     """Marks a text field that holds a number with its unit."""
 
-    def __init__(self, parse: Callable[[str], object], positive: bool = False) -> None:
-        """Keep the parser; ``positive`` refuses zero."""
+    def __init__(
+        self, parse: Callable[[str], Any], positive: bool = False, least: tuple[int, str] | None = None
+    ) -> None:
+        """Keep the parser; ``positive`` refuses zero, ``least`` a smaller value, with its text."""
         self._parse = parse
         self._positive = positive
+        self._least = least
 
     def __call__(self, value: Any) -> Any:
         """Refuse what the parser refuses; the text stays as it is written."""
         parsed = self._parse(value)
         if self._positive and parsed == 0:
             raise ValueError("must be greater than zero")
+        if self._least is not None and parsed < self._least[0]:
+            raise ValueError(f'must be at least "{self._least[1]}"')
         return value
 
 
@@ -35,8 +42,11 @@ def _unit(example: str, description: str) -> WithJsonSchema:
 
 
 Duration = Annotated[str, BeforeValidator(TextUnit(units.duration)), _unit("10ms", "a duration")]
-PositiveDuration = Annotated[str, BeforeValidator(TextUnit(units.duration, True)), _unit("10ms", "a duration above zero")]
+PositiveDuration = Annotated[
+    str, BeforeValidator(TextUnit(units.duration, True)), _unit("10ms", "a duration above zero")
+]
 Rate = Annotated[str, BeforeValidator(TextUnit(units.rate, True)), _unit("10Mbps", "a rate")]
+LinkRate = Annotated[str, BeforeValidator(TextUnit(units.rate, least=(1000, "1kbps"))), _unit("10Mbps", "a rate")]
 Size = Annotated[str, BeforeValidator(TextUnit(units.size, True)), _unit("3 MB", "a size in bytes")]
 Packets = Annotated[str, BeforeValidator(TextUnit(units.packets, True)), _unit("10 packets", "a number of packets")]
 Length = Annotated[str, BeforeValidator(TextUnit(units.length)), _unit("1000km", "a length")]
@@ -66,6 +76,11 @@ def value_kind(value: Any) -> str | None:
 def by_kind(expected: str, kind: Callable[[Any], str | None] = value_kind) -> Discriminator:
     """Tells the members of a union, tagged with their kind, apart; ``expected`` is what the message offers."""
     return Discriminator(kind, custom_error_type="kind", custom_error_message=f"must be {expected}")
+
+
+def union(members: Iterable[Any]) -> Any:
+    """The union of types that are only known at run time."""
+    return functools.reduce(operator.or_, members)
 
 
 class NameOrTable:

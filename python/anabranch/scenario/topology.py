@@ -1,6 +1,7 @@
 """The topology section to a topology."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ class Resolver:
     def __init__(self, directory: Path) -> None:
         """``directory`` is where relative file names start."""
         self._directory = directory
+        self.context = {"directory": directory}
         self._loaded: dict[str, tuple[Topology | None, list[Problem]]] = {}
 
     def resolve(self, section: TopologySection) -> tuple["Topology | None", list[Problem]]:
@@ -43,13 +45,19 @@ class Resolver:
             try:
                 return section.generate.make(), []
             except ValueError as error:
-                return None, [Problem(("topology", "generate"), str(error), section.generate.model_dump(exclude_unset=True))]
+                return None, [
+                    Problem(("topology", "generate"), str(error), section.generate.model_dump(exclude_unset=True))
+                ]
         from anabranch import topologies
 
         assert section.from_ is not None
         file = self._directory / section.from_
         try:
-            return topologies.load(str(file) if file.is_file() else section.from_), []
+            return topologies.load(str(file) if os.path.isfile(file) else section.from_), []
+        except topologies.TopologyError as error:
+            known = error.source == section.from_ and error.element == "topology"
+            message = error.expectation if known else str(error)  # else a place in the file
+            return None, [Problem(("topology", "from"), message, section.from_)]
         except (ValueError, OSError) as error:
             return None, [Problem(("topology", "from"), str(error), section.from_)]
 
@@ -95,7 +103,9 @@ def _complete(section: TopologySection, topology: "Topology") -> list[Problem]:
     """Links that neither the topology nor the section gives a capacity or a delay."""
     problems = []
     overridden = {
-        key: {frozenset(entry.link) for entry in section.override if isinstance(entry.link, list) and getattr(entry, key)}
+        key: {
+            frozenset(entry.link) for entry in section.override if isinstance(entry.link, list) and getattr(entry, key)
+        }
         | ({None} if any(entry.link == "all" and getattr(entry, key) for entry in section.override) else set())
         for key in ("capacity", "delay")
     }
@@ -107,8 +117,12 @@ def _complete(section: TopologySection, topology: "Topology") -> list[Problem]:
                 return f"{link.source} to {link.target}"
         return None
 
-    if section.capacity is None and (link := first_without("capacity", [x.capacity_bps is None for x in topology.links])):
-        problems.append(Problem(("topology", "capacity"), f'is missing, and the link {link} has none; give capacity = "10Mbps"'))
+    if section.capacity is None and (
+        link := first_without("capacity", [x.capacity_bps is None for x in topology.links])
+    ):
+        problems.append(
+            Problem(("topology", "capacity"), f'is missing, and the link {link} has none; give capacity = "10Mbps"')
+        )
     if not isinstance(section.delay, str) and (
         link := first_without("delay", [x.delay_s is None and x.length_m is None for x in topology.links])
     ):

@@ -1,27 +1,13 @@
 """Groups of flows: between whom, over what, and what the application writes."""
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema, model_validator
 
+from anabranch import units
+from anabranch.scenario import sizes
 from anabranch.scenario.table import Count, Duration, Frequency, PositiveDuration, Rate, Size, Table, by_kind
-
-FLOW_SIZES: dict[str, list[list[float]]] = {
-    "web-search": [
-        [0, 0], [10_000, 0.15], [20_000, 0.2], [30_000, 0.3], [50_000, 0.4], [80_000, 0.53], [200_000, 0.6],
-        [1_000_000, 0.7], [2_000_000, 0.8], [5_000_000, 0.9], [10_000_000, 0.97], [30_000_000, 1],
-    ],
-    "data-mining": [
-        [0, 0], [180, 0.1], [216, 0.2], [560, 0.3], [900, 0.4], [1100, 0.5], [1870, 0.6], [3160, 0.7], [10_000, 0.8],
-        [400_000, 0.9], [3_160_000, 0.95], [100_000_000, 0.98], [1_000_000_000, 1],
-    ],
-}  # fmt: skip
-"""Measured distributions of flow sizes as points (payload bytes, cumulative probability), linear between them.
-
-``web-search``: the query and background flows of a search cluster, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010,
-figure 4. ``data-mining``: Greenberg et al., "VL2: a scalable and flexible data center network", SIGCOMM 2009, figure 2. Both as
-read off the figures for later studies (pFabric, SIGCOMM 2013, figure 4), which is how they are commonly used.
-"""
 
 Nodes = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[Annotated[list[str], Field(min_length=1)], Tag("<list>")],
@@ -39,9 +25,20 @@ class OnOff(Table):
 
 
 Point = Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
+def _points(value: Any, info: ValidationInfo) -> Any:
+    """The points that a name stands for; the validation's context has the directory of relative file names."""
+    if not isinstance(value, str):
+        return value
+    return sizes.named(value, (info.context or {}).get("directory", Path()))
+
+
+_SIZE_NAMES = WithJsonSchema({"anyOf": [{"enum": list(sizes.FLOW_SIZES)}, {"type": "string", "pattern": r"\.csv$"}]})
 Sizes = Annotated[
-    Annotated[Literal["web-search", "data-mining"], Tag("<text>")] | Annotated[list[Point], Tag("<list>")],
-    by_kind('"web-search", "data-mining" or a list of [bytes, cumulative probability]'),
+    Annotated[str, Tag("<text>"), _SIZE_NAMES] | Annotated[list[Point], Tag("<list>")],
+    by_kind('"web-search", "data-mining", a CSV file or a list of [bytes, cumulative probability]'),
+    BeforeValidator(_points),
 ]
 
 
@@ -49,25 +46,22 @@ class Short(Table):
     """Flows of random size arrive as a Poisson process, each between a pair drawn uniformly."""
 
     arrivals: Frequency = Field(description="Flows per second over all pairs.")
-    sizes: Sizes
+    sizes: Sizes = Field(
+        description="A measured distribution, points [bytes, cumulative probability], or a CSV file of such."
+    )
 
     @model_validator(mode="after")
     def _distribution(self) -> "Short":
-        points = self.points()
-        if len(points) < 2:
-            raise ValueError("sizes needs at least two points [bytes, cumulative probability]")
-        for (low, below), (high, above) in zip(points, points[1:], strict=False):
-            if not (0 <= low < high < float("inf") and 0 <= below <= above):
-                raise ValueError(f"sizes must ascend in bytes and in probability; [{low}, {below}] to [{high}, {above}] does not")
-        if points[0][1] != 0 or points[-1][1] != 1:
-            raise ValueError("sizes must begin with probability 0 and end with probability 1")
+        sizes.check(self.points())
         return self
 
     def points(self) -> list[list[float]]:
         """Points (payload bytes, cumulative probability)."""
-        return FLOW_SIZES[self.sizes] if isinstance(self.sizes, str) else self.sizes
+        assert not isinstance(self.sizes, str)  # a name has been replaced by its points
+        return self.sizes
 
 
+LARGEST_PACKET = 65535
 APPLICATIONS = ("bulk", "size", "constant", "poisson", "on-off", "short")
 
 
@@ -78,7 +72,8 @@ class Traffic(Table):
     from_: Nodes = Field(alias="from")
     to: Nodes
     pattern: Literal["all-pairs", "pairs", "random-pairs"] = Field(
-        "all-pairs", description="Every source with every destination, the lists side by side, or count pairs at random."
+        "all-pairs",
+        description="Every source with every destination, the lists side by side, or count pairs at random.",
     )
     count: Count | None = Field(None, description="How many pairs, for random-pairs.")
     flows: Count = Field(1, description="Flows of every pair.")
@@ -107,8 +102,10 @@ class Traffic(Table):
                 raise ValueError('stack is for TCP; with transport = "udp" leave it out')
             if given[0] in ("bulk", "size", "short"):
                 raise ValueError(f'{given[0]} needs TCP; with transport = "udp" give constant, poisson or on-off')
+            if self.packet is not None and units.size(self.packet) > LARGEST_PACKET:
+                raise ValueError(f'packet "{self.packet}" must be at most {LARGEST_PACKET} bytes')
         elif self.packet is not None:
-            raise ValueError('packet is the size of UDP packets; with TCP give mss in the stack')
+            raise ValueError("packet is the size of UDP packets; with TCP give mss in the stack")
         if (self.pattern == "random-pairs") != (self.count is not None):
             raise ValueError('pattern = "random-pairs" and count = N go together')
         if given[0] == "short" and self.flows != 1:

@@ -8,17 +8,21 @@ from anabranch import units
 from anabranch.scenario.network import Event, Impairment, TopologySection
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS, Stack, preset_stack
-from anabranch.scenario.table import Count, Duration, LinkName, PositiveDuration, Table, by_kind
+from anabranch.scenario.table import Duration, LinkName, PositiveDuration, Table, by_kind
 from anabranch.scenario.traffic import Traffic
-
 
 IMPLICIT_ROUTINGS = {"ospf": Routing()}
 """Routings that need no definition."""
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1)]
+MOST_SEEDS = 10_000
+MOST_SAMPLES = 1_000_000
+"""Samples of a run; a table of more is none that anyone reads."""
+NumberOfSeeds = Annotated[int, Field(ge=1, le=MOST_SEEDS)]
+ListOfSeeds = Annotated[list[Seed], Field(min_length=1)]
 Seeds = Annotated[
-    Annotated[Count, Tag("<number>")] | Annotated[Annotated[list[Seed], Field(min_length=1)], Tag("<list>")],
+    Annotated[NumberOfSeeds, Tag("<number>")] | Annotated[ListOfSeeds, Tag("<list>")],
     by_kind("a number of seeds such as 5 (1 to 5) or a list such as [1, 7]"),
 ]
 
@@ -40,6 +44,8 @@ class Run(Table):
             raise ValueError("seeds must differ from each other")
         if units.duration(self.warm_up) >= units.duration(self.duration):
             raise ValueError(f'warm_up "{self.warm_up}" must be shorter than duration "{self.duration}"')
+        if self.sample is not None and units.duration(self.duration) > MOST_SAMPLES * units.duration(self.sample):
+            raise ValueError(f'sample "{self.sample}" makes over a million samples of "{self.duration}"')
         return self
 
     def seed_list(self) -> list[int]:
@@ -59,8 +65,8 @@ class Variant(Table):
     stacks: dict[Name, Stack] = Field({}, description="Transport stacks by name; a preset needs no entry.")
     routing: dict[Name, Routing] = Field({}, description="Routings by name; ospf needs no entry.")
     traffic: list[Traffic] = Field(min_length=1)
-    impairments: list[Impairment] = []
-    events: list[Event] = []
+    impairments: list[Impairment] = Field([], description="What links lose.")
+    events: list[Event] = Field([], description="What happens to links during the run.")
     run: Run = Run()
     capture: list[LinkName] = Field([], description="Links whose packets are written to pcapng files.")
 
@@ -75,7 +81,7 @@ class Variant(Table):
         return {name: value for name, value in IMPLICIT_ROUTINGS.items() if name in used} | self.routing
 
     def stack_of(self, traffic: Traffic) -> str | None:
-        """The name of the stack of a traffic group; the only one defined if it names none, ``None`` if that is unclear."""
+        """The name of a traffic group's stack: if it names none, the only one defined; ``None`` if that is unclear."""
         if traffic.stack is not None:
             return traffic.stack
         return next(iter(self.stacks)) if len(self.stacks) == 1 else None

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from anabranch.scenario.problems import MISSING, Path, Problem, format_path, suggest
+from anabranch.scenario.table import union
 
 MOST_VARIANTS = 10_000
 
@@ -97,7 +98,7 @@ def _examine(value: Any, annotation: Any, path: Path) -> Iterator[Problem | Swee
     if isinstance(value, list):
         if lists:
             for index, item in enumerate(value):
-                yield from _examine(item, Union[tuple(item for args in lists for item in args)], (*path, index))
+                yield from _examine(item, union(item for args in lists for item in args), (*path, index))
         elif members and Any not in members:
             if value:
                 yield Sweep(path, tuple(value))
@@ -108,7 +109,9 @@ def _examine(value: Any, annotation: Any, path: Path) -> Iterator[Problem | Swee
                     if isinstance(found, Problem):
                         yield found
                     else:
-                        yield Problem(found.path, "a matrix inside a matrix; use one list or the other", list(found.values))
+                        yield Problem(
+                            found.path, "a matrix inside a matrix; use one list or the other", list(found.values)
+                        )
     elif isinstance(value, Mapping):
         yield from _examine_table(value, members, path)
 
@@ -123,9 +126,9 @@ def _examine_table(value: Mapping[str, Any], members: list[Any], path: Path) -> 
             fields.setdefault(field.alias or name, []).append(field.annotation)
     for key, item in value.items():
         if key in fields:
-            yield from _examine(item, Union[tuple(fields[key])], (*path, key))
+            yield from _examine(item, union(fields[key]), (*path, key))
         elif entries:
-            yield from _examine(item, Union[tuple(entries)], (*path, key))
+            yield from _examine(item, union(entries), (*path, key))
         elif models:
             yield Problem((*path, key), f"unknown key; {suggest(str(key), fields)}", MISSING)
 

@@ -64,11 +64,14 @@ fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
         if link.rate.0 < 1000 {
             return Err(refuse(place, format!("rate {} bit/s: must be at least 1 kbit/s", link.rate.0)));
         }
-        if link.delay > LONGEST {
-            return Err(refuse(place, format!("delay {}: must be at most 20 hours", link.delay)));
+        if link.delay > LONGEST - spec.duration {
+            return Err(refuse(place, format!("delay {}: with the duration, must be at most 20 hours", link.delay)));
         }
         check_queue(&link.queue).map_err(|problem| refuse(format!("{place}, queue"), problem))?;
         loss::check(&link.loss).map_err(|problem| refuse(format!("{place}, loss"), problem))?;
+    }
+    if let Some(link) = spec.captures.iter().find(|link| **link as usize >= spec.links.len()) {
+        return Err(refuse("capture", format!("link {link}: must be one of the {} links", spec.links.len())));
     }
     for stack in &spec.stacks {
         let place = |part: &str| format!("stack '{}', {part}", stack.name);
@@ -96,10 +99,10 @@ fn check_queue(queue: &QueueSpec) -> Result<(), String> {
     }
     match *queue {
         QueueSpec::Red { minimum, maximum, probability, weight, .. } => {
-            if !(minimum >= 0.0 && maximum > minimum && maximum.is_finite()) {
+            if !minimum.is_finite() || !maximum.is_finite() || minimum < 0.0 || maximum <= minimum {
                 return Err(format!("minimum {minimum}, maximum {maximum}: must be 0 <= minimum < maximum"));
             }
-            if !(0.0..=1.0).contains(&probability) || !(weight > 0.0 && weight <= 1.0) {
+            if !((0.0..=1.0).contains(&probability) && weight > 0.0 && weight <= 1.0) {
                 return Err(format!("probability {probability}, weight {weight}: must be in [0, 1] and in (0, 1]"));
             }
         }
@@ -222,7 +225,7 @@ impl Simulation {
             let has_reverse = matches!(group.transport, TransportSpec::Tcp { .. });
             let stop = group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
             for planned in planned_flows(&spec, index, group)? {
-                if planned.start >= end {
+                if planned.start >= end.min(stop) {
                     continue;
                 }
                 let mut way = |routing: usize, src: NodeId, dst: NodeId| {

@@ -5,6 +5,7 @@
 //! must equal it, bit for bit.
 
 use super::beside::{Beside, Pool};
+use super::capturing::Captures;
 use super::flow::{Activity, Connection, Datagrams, Flow, Writer};
 use super::forwarding::{END, Forwarding, Way};
 use super::link::{Link, Offer};
@@ -52,14 +53,19 @@ pub struct Simulation {
     starts: Vec<u32>,
     started: usize,
     controls: VecDeque<(Time, Control)>,
-    pool: Pool,
+    pub(super) pool: Pool,
     dropped: Vec<Packet>,
     /// The earliest of the next control and the next start.
     next_barrier: Time,
     /// Arrivals before this instant come before any barrier or timer.
     arrivals_before: Time,
     packet_hops: u64,
+    without_route: u64,
+    /// Packets that hosts have sent, and those that have come to them.
+    #[cfg(test)]
+    pub(super) at_hosts: (u64, u64),
     pub(super) observations: Observations,
+    pub(super) captures: Captures,
 }
 
 impl Simulation {
@@ -80,6 +86,7 @@ impl Simulation {
             end: Time::ZERO + spec.duration,
             arrivals: WinnerTree::new(links.len()),
             observations: Observations::new(&spec),
+            captures: Captures::new(&spec),
             spec,
             links,
             timers,
@@ -94,6 +101,9 @@ impl Simulation {
             next_barrier: Time::ZERO,
             arrivals_before: Time::ZERO,
             packet_hops: 0,
+            without_route: 0,
+            #[cfg(test)]
+            at_hosts: (0, 0),
         };
         simulation.find_next_barrier();
         simulation.find_arrivals_before();
@@ -108,6 +118,11 @@ impl Simulation {
     /// Packets that have crossed a link, lost ones included.
     pub fn packet_hops(&self) -> u64 {
         self.packet_hops
+    }
+
+    /// Packets that came to a node, or left their host, when no route led on: after links failed and routes followed.
+    pub fn packets_without_route(&self) -> u64 {
+        self.without_route
     }
 
     /// The flow samples since the last call.
@@ -256,7 +271,7 @@ impl Simulation {
         let next = if Forwarding::is_hop_by_hop(at) {
             match self.next_hop(packet.words(), node) {
                 Some(next) => next,
-                None => return self.discard(packet),
+                None => return self.discard_without_route(packet),
             }
         } else {
             packet.set_at(at + 1);
@@ -288,8 +303,17 @@ impl Simulation {
         }
     }
 
+    #[cold]
+    fn discard_without_route(&mut self, packet: Packet) {
+        self.without_route += 1;
+        self.discard(packet);
+    }
+
     #[inline(always)]
     fn offer(&mut self, link: LinkId, packet: Packet, size: u32) {
+        if self.captures.any() {
+            self.capture(link, packet);
+        }
         match self.links[link as usize].offer(self.now, packet, size, &self.sizes) {
             Offer::Taken => {}
             Offer::Due(at) => self.arrivals.set(link, at),
@@ -301,6 +325,10 @@ impl Simulation {
     /// A packet of this size leaves its host, the flow's sender or its receiver, on this way.
     #[inline(always)]
     fn send(&mut self, mut packet: Packet, number: u32, way: Way, size: u32) {
+        #[cfg(test)]
+        {
+            self.at_hosts.0 += 1;
+        }
         let next = if let Way::Route(position) = way {
             packet.set_at(position + 1);
             self.forwarding.next_on_route(position)
@@ -310,7 +338,7 @@ impl Simulation {
                     packet.set_at(at);
                     next
                 }
-                None => return self.discard(packet),
+                None => return self.discard_without_route(packet),
             }
         };
         self.offer(next, packet, size);
@@ -332,6 +360,10 @@ impl Simulation {
 
     #[inline(always)]
     fn deliver(&mut self, packet: Packet) {
+        #[cfg(test)]
+        {
+            self.at_hosts.1 += 1;
+        }
         if packet.has(ACK) { self.deliver_ack(packet) } else { self.deliver_data(packet) }
     }
 
@@ -340,7 +372,14 @@ impl Simulation {
         let packet = Packet::from_words(words);
         match &mut self.flows[packet.flow() as usize].activity {
             Activity::Udp(datagrams) => datagrams.arrived += 1,
-            _ => self.discard(packet),
+            Activity::Finished(tally) => {
+                if !packet.has(ACK | SYN) {
+                    tally.receiver.arrivals += 1;
+                    tally.receiver.duplicates += 1;
+                }
+                self.discard(packet);
+            }
+            Activity::Pending | Activity::Tcp(_) => self.discard(packet),
         }
     }
 
@@ -420,7 +459,11 @@ impl Simulation {
                     let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
                     (Packet::new(flow, segment, number, flags), number)
                 }
-                Transmission::Syn => (Packet::new(flow, 0, 0, SYN), 0),
+                Transmission::Syn => {
+                    // Each try has a number of its own, or all would be sprayed over one path.
+                    let number = connection.sender.counters().timeouts as u32;
+                    (Packet::new(flow, 0, number, SYN), number)
+                }
             };
             let size = self.sizes[flow as usize].of(&packet);
             self.send(packet, number, way, size);

@@ -281,6 +281,7 @@ impl Choice {
             })
             .collect();
         self.members = members;
+        self.turn = 0;
         self.flowlets.clear();
     }
 

@@ -27,6 +27,10 @@ pub struct LinkCounters {
     pub queue_drops: u64,
     /// Packets that the wire lost, or that were there when the link failed, or came while it was down.
     pub losses: u64,
+    /// Of these, those that were there when the link failed: offered, and never across.
+    pub cut: u64,
+    /// Of these, those that came while the link was down: not even offered.
+    pub refused: u64,
     /// Packets marked with congestion experienced.
     pub marks: u64,
     /// The sum of all waits in the queue, picoseconds.
@@ -199,6 +203,7 @@ impl Link {
         let mut packet = Packet::from_words(words);
         if !self.up {
             self.counters.losses += 1;
+            self.counters.refused += 1;
             return Offer::Dropped;
         }
         self.counters.offered += 1;
@@ -270,7 +275,7 @@ impl Link {
         if !has_room {
             return false;
         }
-        let ecn_capable = sizes[packet.flow() as usize].ecn_capable;
+        let ecn_capable = sizes[packet.flow() as usize].may_be_marked(packet);
         match &mut self.discipline {
             Discipline::DropTail | Discipline::Codel { .. } => true,
             Discipline::EcnThreshold { mark } => {
@@ -376,7 +381,8 @@ impl Link {
             let sizes_of_flow = &sizes[packet.flow() as usize];
             *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
             let mtu = u64::from(sizes_of_flow.full());
-            match codel.dequeue(now, now - since, *waiting_bytes, mtu, sizes_of_flow.ecn_capable) {
+            let ecn_capable = sizes_of_flow.may_be_marked(&packet);
+            match codel.dequeue(now, now - since, *waiting_bytes, mtu, ecn_capable) {
                 codel::Decision::Drop => {
                     self.counters.queue_drops += 1;
                     dropped.push(packet);
@@ -396,6 +402,16 @@ impl Link {
         true
     }
 
+    /// Packets that wait or are on the wire.
+    #[cfg(test)]
+    pub fn packets_inside(&self) -> usize {
+        let waiting = match &self.discipline {
+            Discipline::Codel { waiting, .. } => waiting.len(),
+            _ => 0,
+        };
+        self.line.len() as usize + waiting
+    }
+
     /// The link goes down: returns all that was waiting or on the wire.
     pub fn fail(&mut self, now: Time) -> Vec<Packet> {
         self.up = false;
@@ -410,6 +426,7 @@ impl Link {
             **backlog = Backlog::default();
         }
         self.counters.losses += gone.len() as u64;
+        self.counters.cut += gone.len() as u64;
         gone
     }
 

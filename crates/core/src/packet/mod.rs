@@ -3,6 +3,7 @@
 mod beside;
 mod build;
 pub mod capture;
+mod capturing;
 pub mod codel;
 mod engine;
 mod flow;
@@ -11,7 +12,10 @@ mod line;
 mod link;
 pub mod loss;
 mod observe;
+#[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
+#[cfg(test)]
+mod properties;
 pub mod red;
 mod results;
 mod scheduler;

@@ -108,7 +108,8 @@ impl Packet {
     /// Sets the arrival at the end of its next link.
     #[inline(always)]
     pub fn arrives(&mut self, arrival: Time) {
-        self.stamp = arrival.0 << FLAG_BITS | self.stamp & ((1 << FLAG_BITS) - 1);
+        // An endless queue before a slow link may take longer than the clock goes: then it never arrives.
+        self.stamp = arrival.min(Time::NEVER).0 << FLAG_BITS | self.stamp & ((1 << FLAG_BITS) - 1);
     }
 }
 
@@ -117,7 +118,7 @@ impl Packet {
 pub struct PacketSizes {
     /// Bytes of a full data packet, of the packet of the last segment, and twice of a packet without data.
     by_kind: [u16; 4],
-    /// Whether routers may mark instead of dropping.
+    /// Whether routers may mark its data instead of dropping it.
     pub ecn_capable: bool,
     /// The number of the last segment; `u32::MAX` if the flow does not end.
     pub last_segment: u32,
@@ -125,13 +126,24 @@ pub struct PacketSizes {
 
 impl PacketSizes {
     /// Sizes in bytes: of a full data packet, of the packet of the last segment, of a packet without data.
-    pub fn new(full: u16, last: u16, header: u16, ecn_capable: bool, last_segment: u32) -> PacketSizes {
+    pub const fn new(full: u16, last: u16, header: u16, ecn_capable: bool, last_segment: u32) -> PacketSizes {
         PacketSizes { by_kind: [full, last, header, header], ecn_capable, last_segment }
+    }
+
+    /// Whether routers may mark the packet: new data of a flow that asks for it, but no ACK, no SYN and no retransmission
+    /// (RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5).
+    pub fn may_be_marked(&self, packet: &Packet) -> bool {
+        self.ecn_capable && !packet.has(ACK | SYN | RETRANSMISSION)
     }
 
     /// A full data packet, bytes.
     pub fn full(&self) -> u16 {
         self.by_kind[0]
+    }
+
+    /// The packet of the last segment, bytes.
+    pub fn last(&self) -> u16 {
+        self.by_kind[1]
     }
 
     /// A packet without data, bytes.

@@ -99,7 +99,7 @@ impl Simulation {
     }
 
     /// One row a directed link; counts are those since the end of the warm-up. `queue_drop_ratio` is over the packets that
-    /// came to the queue, `loss_ratio` over those that the link carried; waits are those in the queue before transmission.
+    /// came to the queue, `loss_ratio` over those that it let through and those that a failure took; waits are those in the queue before transmission.
     pub fn link_table(&self) -> Table {
         let mut table = Table::with_columns(&[
             ("link", Column::U32(Vec::new())),
@@ -127,6 +127,7 @@ impl Simulation {
             let offered = total.offered - warm.offered;
             let drops = total.queue_drops - warm.queue_drops;
             let losses = total.losses - warm.losses;
+            let not_across = total.cut + total.refused - warm.cut - warm.refused;
             let waits = (total.wait_sum - warm.wait_sum) as f64 * 1e-12;
             table.push(&[
                 index as f64,
@@ -138,9 +139,9 @@ impl Simulation {
                 bytes as f64,
                 if counted > 0.0 { bytes as f64 * 8.0 / (spec.rate.as_bps() * counted) } else { f64::NAN },
                 drops as f64,
-                ratio(drops, offered),
+                ratio(drops, offered.max(drops)), // CoDel may drop what came before the warm-up ended
                 losses as f64,
-                ratio(losses, packets),
+                ratio(losses, packets + not_across),
                 total.marks as f64 - warm.marks as f64,
                 if offered > drops { waits / (offered - drops) as f64 } else { f64::NAN },
                 total.wait_max.as_secs(),

@@ -69,9 +69,12 @@ impl RateSampler {
         una: u32,
         min_rtt: Option<Duration>,
     ) -> Option<RateSample> {
-        let sample = delivered.newest.and_then(|(sent, segment)| {
+        if delivered.count > 0 {
+            // Without SACK, a duplicate ACK delivers a segment that it does not name.
             self.delivered += u64::from(delivered.count);
             self.delivered_at = now;
+        }
+        let sample = delivered.newest.and_then(|(sent, segment)| {
             let snapshot = *self.snapshots.get(segment.checked_sub(self.base)? as usize)?;
             let interval = (sent - snapshot.first_sent).max(now - snapshot.delivered_at);
             self.first_sent = sent;
@@ -121,5 +124,29 @@ mod tests {
         let sample = last.unwrap();
         assert_eq!(sample.interval, millisecond * 10);
         assert_eq!((sample.delivered, sample.sent_in_flight, sample.app_limited), (10, 10, false));
+    }
+
+    #[test]
+    fn without_sack_what_duplicate_acks_deliver_counts_as_well() {
+        let mut board = Scoreboard::default();
+        let mut sampler = RateSampler::default();
+        let millisecond = |count: u64| Time::ZERO + Duration::from_millis(count);
+        for segment in 0..10 {
+            board.send_new(millisecond(0));
+            sampler.on_sent(millisecond(0), segment, board.in_flight());
+        }
+        // 0 is lost: nine duplicate ACKs, then its retransmission's passes all ten.
+        for time in 10..19 {
+            board.acknowledge(0, &[], millisecond(time));
+            board.count_duplicate();
+            assert_eq!(sampler.on_ack(millisecond(time), board.last_delivered(), board.una(), None), None);
+        }
+        board.mark_lost(0);
+        board.retransmit(0, millisecond(20));
+        sampler.on_sent(millisecond(20), 0, board.in_flight());
+        board.acknowledge(10, &[], millisecond(30));
+        board.eat_duplicates(10);
+        let sample = sampler.on_ack(millisecond(30), board.last_delivered(), board.una(), None).unwrap();
+        assert_eq!(sample.total_delivered, 10);
     }
 }

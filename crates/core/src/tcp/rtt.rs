@@ -2,6 +2,10 @@
 
 use crate::units::Duration;
 
+/// The least that the timeout exceeds the smoothed RTT by (G of RFC 6298 (2.3)): a clock of 100 Hz. Without it the timeout
+/// of a steady path is its very RTT, and expires before ACKs that come in time.
+pub const CLOCK_GRANULARITY: Duration = Duration::from_millis(10);
+
 /// SRTT, RTTVAR and RTO of one flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RttEstimate {
@@ -45,6 +49,7 @@ impl RttEstimate {
         self.latest = rtt;
         self.minimum = self.minimum.min(rtt);
         self.samples = self.samples.saturating_add(1);
+        self.backoff = 0; // section 5.7 and Karn's algorithm: only a new sample ends the backoff
     }
 
     /// The smoothed RTT, if there is a sample.
@@ -74,8 +79,11 @@ impl RttEstimate {
 
     /// The retransmission timeout with its backoff (sections 2.2, 2.3, 2.4, 5.5).
     pub fn rto(&self) -> Duration {
-        let base =
-            if self.samples == 0 { self.initial_rto } else { (self.smoothed + self.variation * 4).max(self.min_rto) };
+        let base = if self.samples == 0 {
+            self.initial_rto
+        } else {
+            (self.smoothed + (self.variation * 4).max(CLOCK_GRANULARITY)).max(self.min_rto)
+        };
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.max_rto)
     }
 
@@ -87,16 +95,6 @@ impl RttEstimate {
     /// Doubles the timeout after it expired (section 5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
-    }
-
-    /// Ends the backoff: new data was acknowledged.
-    pub fn reset_backoff(&mut self) {
-        self.backoff = 0;
-    }
-
-    /// How often the timeout was doubled since new data was last acknowledged.
-    pub fn backoff(&self) -> u32 {
-        self.backoff
     }
 }
 
@@ -120,6 +118,15 @@ mod tests {
     }
 
     #[test]
+    fn rfc6298_section_2_3_a_steady_path_has_a_timeout_above_its_rtt() {
+        let mut rtt = estimate();
+        for _ in 0..200 {
+            rtt.sample(Duration::from_millis(300));
+        }
+        assert_eq!(rtt.rto(), rtt.smoothed().unwrap() + CLOCK_GRANULARITY);
+    }
+
+    #[test]
     fn rfc6298_section_5_backoff_doubles_up_to_the_maximum_and_ends() {
         let mut rtt = estimate();
         rtt.sample(Duration::from_millis(100));
@@ -129,7 +136,7 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(60));
-        rtt.reset_backoff();
-        assert_eq!(rtt.rto(), Duration::from_millis(300));
+        rtt.sample(Duration::from_millis(100));
+        assert_eq!(rtt.rto(), Duration::from_micros(250_000)); // RTTVAR 3/4 * 50: 100 + 4 * 37.5
     }
 }

@@ -66,6 +66,9 @@ enum Recovery {
     Fast {
         until: u32,
         prr: ProportionalRateReduction,
+        /// Without SACK: a partial ACK came. Only the first one restarts the retransmission timer, so that many losses
+        /// in one window end in a timeout instead of taking a round trip each (RFC 6582 section 3.2 step 3).
+        partial: bool,
     },
     /// Slow start after a timeout, until everything below `until` is acknowledged.
     Timeout {
@@ -100,9 +103,12 @@ pub struct Sender {
     /// The window was the limit when the sender last stopped sending.
     window_limited: bool,
     probe: bool,
-    /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)).
+    /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)); so do the answer
+    /// that it was not spurious (RFC 5682 section 3.1) and, without SACK, a partial ACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
     owns_recovery: bool,
+    /// The retransmission timer expired, and no cumulative acknowledgement has moved since.
+    unanswered_timeout: bool,
     options: Options,
     /// A new round trip begins when a segment from here on is delivered.
     round_end: u32,
@@ -110,7 +116,10 @@ pub struct Sender {
     unreported_retransmits: u32,
     /// Everything below was sent before the last reduction that an undo may take back.
     undo_until: Option<u32>,
+    /// The next segment to send at the last reduction: the first that may carry CWR.
     ecn_until: u32,
+    /// Without SACK: duplicate ACKs up to here answer what the last recovery sent again ("recover" of RFC 6582).
+    recover: u32,
     window_reduced: bool,
     next_send: Time,
     last_active: Time,
@@ -123,6 +132,7 @@ struct Options {
     sack: bool,
     f_rto: bool,
     limited_transmit: bool,
+    ecn: bool,
     pacing: bool,
     spurious: SpuriousResponse,
     wire_bytes: u32,
@@ -155,10 +165,12 @@ impl Sender {
             window_limited: false,
             probe: false,
             retransmit_now: false,
+            unanswered_timeout: false,
             options: Options {
                 sack: stack.sack,
                 f_rto: stack.f_rto,
                 limited_transmit: stack.limited_transmit,
+                ecn: stack.ecn,
                 pacing: stack.pacing,
                 spurious: stack.spurious,
                 wire_bytes,
@@ -167,6 +179,7 @@ impl Sender {
             unreported_retransmits: 0,
             undo_until: None,
             ecn_until: 0,
+            recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
             last_active: Time::ZERO,
@@ -242,12 +255,13 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         let prior_in_flight = self.board.in_flight();
         let prior_una = self.board.una();
-        let was_in_recovery = self.recovery != Recovery::Open;
+        let was_in_fast_recovery = matches!(self.recovery, Recovery::Fast { .. });
+        let prior_timer_start = self.board.timer_start();
         self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
         let advanced = self.board.una() > prior_una;
         let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
         if !self.options.sack {
-            self.account_without_sack(advanced, duplicate);
+            self.account_without_sack(advanced, duplicate, prior_timer_start);
         }
         let delivered = *self.board.last_delivered();
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
@@ -256,16 +270,16 @@ impl Sender {
             self.rtt.sample(sample);
         }
         if advanced {
-            self.rtt.reset_backoff();
+            self.unanswered_timeout = false;
             self.last_active = now;
         }
-        if ack.sack.duplicate().is_some() {
-            self.on_duplicate_report(now);
+        if let Some((segment, _)) = ack.sack.duplicate() {
+            self.on_duplicate_report(now, segment);
         }
-        if advanced && self.undo_until.is_some() {
+        if advanced && self.undo_until.is_some_and(|until| prior_una < until) {
             self.detect_spurious_by_echo(ack, delivered.any_retransmitted);
         }
-        if was_in_recovery {
+        if self.recovery != Recovery::Open {
             self.continue_recovery(advanced, duplicate);
         }
         let round_start = delivered.newest.is_some_and(|(_, segment)| segment >= self.round_end);
@@ -302,9 +316,12 @@ impl Sender {
         }
         event.in_flight = self.board.in_flight();
         event.in_recovery = self.recovery != Recovery::Open;
-        if !matches!(self.recovery, Recovery::Fast { .. }) && self.is_window_limited(prior_in_flight) {
-            // The ACK that ends recovery reports segments that were delivered during it.
-            event.growth = if was_in_recovery && !event.in_recovery { 0 } else { event.delivered };
+        let may_grow = !was_in_fast_recovery && !matches!(self.recovery, Recovery::Fast { .. });
+        // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
+        if may_grow && !ack.ecn_echo && self.is_window_limited(prior_in_flight) {
+            // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
+            // (RFC 3042 section 2). The ACK that ends fast recovery reports segments that were delivered during it.
+            event.growth = delivered.cumulative;
         }
         if event.delivered > 0 {
             self.congestion.on_ack(&event, &self.rtt);
@@ -316,14 +333,30 @@ impl Sender {
         }
     }
 
-    fn account_without_sack(&mut self, advanced: bool, duplicate: bool) {
+    fn account_without_sack(&mut self, advanced: bool, duplicate: bool, prior_timer_start: Time) {
         if duplicate {
-            self.board.count_duplicate();
+            // After a timeout all that was in flight is taken for lost, and most of what is sent again had arrived: its
+            // duplicates must neither open the window nor make room in it (RFC 5681 section 3.1, RFC 6582 section 3.2).
+            let of_new_data = match self.recovery {
+                Recovery::Open => self.board.una() > self.recover || self.recover == 0,
+                Recovery::Fast { .. } => true,
+                Recovery::Timeout { .. } => false,
+            };
+            if of_new_data {
+                self.board.count_duplicate();
+            }
         } else if advanced {
             let passed = self.board.last_delivered().cumulative;
             self.board.eat_duplicates(passed);
-            if self.recovery == Recovery::Open {
-                self.board.reset_duplicates();
+            match &mut self.recovery {
+                Recovery::Open => self.board.reset_duplicates(),
+                Recovery::Fast { until, partial, .. } if self.board.una() < *until => {
+                    self.retransmit_now = true; // the next hole, whatever PRR allows
+                    if std::mem::replace(partial, true) {
+                        self.board.restart_timer(prior_timer_start);
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -355,23 +388,25 @@ impl Sender {
         self.counters.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
+        self.announce_reduction();
         self.allow_undo();
         if self.board.outstanding() == 0 {
             return; // a probe had repaired the loss: there is nothing to recover
         }
         let mut prr = ProportionalRateReduction::new(prior_in_flight);
         prr.on_ack(self.board.in_flight(), self.congestion.window(), 0);
-        self.recovery = Recovery::Fast { until: self.board.next(), prr };
+        self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false };
     }
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
-        let repeated = self.rtt.backoff() > 0;
+        let repeated = std::mem::replace(&mut self.unanswered_timeout, true);
         self.counters.timeouts += 1;
         if self.recovery == Recovery::Open {
             self.counters.recoveries += 1;
         }
         let event = CongestionEvent { now, kind: CongestionKind::Timeout { repeated }, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
+        self.announce_reduction();
         self.rtt.back_off();
         self.board.restart_timer(now);
         self.retransmit_now = true;
@@ -393,12 +428,12 @@ impl Sender {
             Recovery::Open => {}
             Recovery::Fast { until, .. } => {
                 if self.board.una() >= until {
-                    self.end_recovery();
+                    self.end_recovery(until);
                 }
             }
             Recovery::Timeout { until, forward } => {
                 if self.board.una() >= until {
-                    self.end_recovery();
+                    self.end_recovery(until);
                 } else if forward != ForwardRto::Off {
                     self.continue_forward_rto(until, forward, advanced, duplicate);
                 }
@@ -406,19 +441,27 @@ impl Sender {
         }
     }
 
-    fn end_recovery(&mut self) {
+    fn end_recovery(&mut self, until: u32) {
         self.recovery = Recovery::Open;
+        self.recover = until;
         self.board.reset_duplicates();
         self.congestion.on_recovered();
     }
 
     fn continue_forward_rto(&mut self, until: u32, forward: ForwardRto, advanced: bool, duplicate: bool) {
         let delivered = *self.board.last_delivered();
-        let original_arrived = delivered.lowest_original.is_some_and(|segment| segment < until);
+        // Without SACK, what a retransmission's ACK passes besides may have arrived before the timeout.
+        let is_news = self.options.sack || !delivered.any_retransmitted;
+        let original_arrived = is_news && delivered.lowest_original.is_some_and(|segment| segment < until);
         let forward = if original_arrived {
             return self.undo(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
         } else if forward == ForwardRto::ProbingNew {
-            if duplicate || delivered.count > 0 { ForwardRto::Off } else { forward } // step 3.a
+            if duplicate || delivered.count > 0 {
+                self.retransmit_now = true; // step 3.a: the loss was real, and the hole is sent whatever is in flight
+                ForwardRto::Off
+            } else {
+                forward
+            }
         } else if advanced {
             ForwardRto::ProbingNew // step 2.b
         } else if duplicate {
@@ -429,10 +472,10 @@ impl Sender {
         self.recovery = Recovery::Timeout { until, forward };
     }
 
-    fn on_duplicate_report(&mut self, now: Time) {
+    fn on_duplicate_report(&mut self, now: Time, segment: u32) {
         self.detector.on_spurious(now, &self.board);
         if self.options.spurious != SpuriousResponse::None
-            && self.undo_until.is_some()
+            && self.undo_until.is_some_and(|until| segment < until)
             && self.unreported_retransmits > 0
         {
             self.unreported_retransmits -= 1;
@@ -462,10 +505,18 @@ impl Sender {
     }
 
     fn on_ecn_echo(&mut self, now: Time, prior_in_flight: u32) {
-        if self.recovery == Recovery::Open && self.board.una() >= self.ecn_until {
+        if self.recovery == Recovery::Open && self.board.una() > self.ecn_until {
             let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
             self.congestion.on_congestion(&event, &self.rtt);
-            self.ecn_until = self.board.next(); // RFC 3168 section 6.1.2: at most once per window
+            self.announce_reduction();
+        }
+    }
+
+    /// RFC 3168 section 6.1.2: the window shrinks at most once per window of data, for whatever reason, and the next new
+    /// segment says so. Echoes of older marks come until that segment itself is acknowledged.
+    fn announce_reduction(&mut self) {
+        if self.options.ecn {
+            self.ecn_until = self.board.next();
             self.window_reduced = true;
         }
     }
@@ -476,7 +527,8 @@ impl Sender {
     pub fn deadline(&self) -> Option<Time> {
         match self.connection {
             Connection::Opening { sent, tries } => {
-                sent.map(|sent| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)))
+                // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
+                sent.map(|sent| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()))
             }
             Connection::Established => {
                 let timer = self.detector.deadline(&self.board, &self.rtt);
@@ -510,10 +562,11 @@ impl Sender {
     }
 
     /// Segments that count against the window: without limited transmit, those that have left the network count until
-    /// recovery begins.
+    /// recovery begins. That holds new data back, never a retransmission: a detector that marks without a signal would wait
+    /// for it for ever.
     #[inline]
     fn counted_in_flight(&self) -> u32 {
-        if !self.options.limited_transmit && self.recovery == Recovery::Open {
+        if !self.options.limited_transmit && self.recovery == Recovery::Open && self.board.lost() == 0 {
             self.board.outstanding()
         } else {
             self.board.in_flight()
@@ -649,3 +702,6 @@ impl Sender {
         Some(Rate::from_bps(factor * cwnd * f64::from(self.options.wire_bytes) * 8.0 / smoothed.as_secs()))
     }
 }
+
+#[cfg(test)]
+mod tests;

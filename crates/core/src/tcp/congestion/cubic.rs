@@ -146,7 +146,7 @@ impl CongestionControl for Cubic {
         if ack.delivered == 0 {
             return;
         }
-        if ack.growth == 0 && !ack.in_recovery {
+        if ack.growth == 0 && ack.advanced && !ack.in_recovery {
             self.exclude(ack.now.since(self.accounted));
         }
         self.accounted = ack.now;

@@ -77,11 +77,17 @@ impl DupAck {
 impl LossDetector for DupAck {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, _rtt: &RttEstimate) -> Verdict {
-        if self.sack {
+        let verdict = if self.sack {
             if board.sacked() < self.threshold { Verdict::default() } else { self.with_sack(board) }
         } else {
             self.without_sack(ack, board)
+        };
+        if verdict.signal == Signal::Loss && !ack.in_recovery {
+            // RFC 6675 section 6: the timer runs from the fast retransmission, not from the last ACK that advanced; else
+            // it expires just before every repair where the RTO is hardly more than the RTT.
+            board.restart_timer(ack.now);
         }
+        verdict
     }
 
     #[inline]
@@ -99,6 +105,8 @@ impl LossDetector for DupAck {
 
 #[cfg(test)]
 mod tests {
+    use super::super::DetectionSpec;
+    use super::super::script::{Driver, ms};
     use super::*;
 
     fn board_with(sacked: &[(u32, u32)], sent: u32) -> Scoreboard {
@@ -116,6 +124,20 @@ mod tests {
         assert_eq!(loss_edge(&board_with(&[(1, 4)], 10), 3), Some(1));
         assert_eq!(loss_edge(&board_with(&[(1, 2), (3, 4), (6, 7)], 10), 3), Some(1));
         assert_eq!(loss_edge(&board_with(&[(1, 2), (3, 4), (6, 8)], 10), 3), Some(3));
+    }
+
+    #[test]
+    fn rfc6675_section_6_the_timer_runs_from_the_fast_retransmission() {
+        let spec: DetectionSpec = serde_json::from_str(r#"{ "name": "dup-ack" }"#).expect("defaults suffice");
+        for sack in [true, false] {
+            let mut driver = Driver::of(&spec, sack);
+            (0..10).for_each(|_| driver.send_new());
+            for (at, block) in [(100, (1, 2)), (101, (1, 3)), (102, (1, 4))] {
+                driver.pass_until(ms(at));
+                driver.acknowledge(0, &[block]);
+            }
+            assert_eq!(driver.board.timer_start(), ms(102), "SACK: {sack}");
+        }
     }
 
     #[test]

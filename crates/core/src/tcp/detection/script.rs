@@ -106,9 +106,6 @@ impl Driver {
         if let Some(rtt) = delivered.oldest_rtt {
             self.rtt.sample(rtt);
         }
-        if passed > 0 {
-            self.rtt.reset_backoff();
-        }
         self.recovery_point = self.recovery_point.filter(|point| self.board.una() < *point);
         let round_start = self.board.una() > self.round_end;
         if round_start {

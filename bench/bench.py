@@ -1,0 +1,207 @@
+"""Measure the packet engine's speed and memory beside ns-2 and ns-3 on one network.
+
+Prints a table and writes it into docs/performance.md.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from anabranch import version
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from bench.peers import PeerError, ns2, ns3
+from bench.peers.child import measure_child, run_child
+from bench.validation.page import write_part
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "performance.md"
+SCENARIO = ROOT / "bench" / "scenarios" / "dumbbell.toml"
+FLOWS = 16
+SECONDS = 20.0
+NS3_SECONDS = 2.0
+MANY_FLOWS = 10_000
+PACKET_BYTES = 32
+"""What a packet in flight may take; the rest of the growth is the flows'."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one simulator."""
+
+    packet_hops: int
+    cpu_seconds: float
+    peak_rss_bytes: int
+
+
+@dataclass
+class Simulator:
+    """A simulator, how often it runs, and its runs so far."""
+
+    name: str
+    run: Callable[[], Run]
+    rounds: int
+    runs: list[Run] = field(default_factory=list)
+
+    def hops_per_second(self, less_seconds: float = 0.0) -> float:
+        """The median of packet-hops per CPU second, after so many seconds of start."""
+        return median(run.packet_hops / (run.cpu_seconds - less_seconds) for run in self.runs)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure."""
+    parser = argparse.ArgumentParser(prog="python -m bench.bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each simulator, in turn (ns-3: at most 2)")
+    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the CPU that all runs share")
+    options = parser.parse_args(arguments)
+    try:
+        text = _measure(options.rounds, options.cpu)
+    except PeerError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    write_part(PAGE, "bench", text)
+    return 0
+
+
+def _measure(rounds: int, cpu: int) -> str:
+    starts = Simulator("start", lambda: anabranch("1ms", cpu), rounds)
+    ours = Simulator("Anabranch", lambda: anabranch(f"{SECONDS:g}s", cpu), rounds)
+    installed = Simulator("ns-2, as installed", lambda: _ns2(False, cpu), rounds)
+    tuned = Simulator("ns-2, tuned", lambda: _ns2(True, cpu), rounds)
+    third = Simulator(f"ns-3 ({NS3_SECONDS:g} s simulated)", lambda: _ns3(cpu), min(rounds, 2))
+    ns3.build()
+    _in_turn((starts, ours, installed, tuned, third))
+    start_s = median(run.cpu_seconds for run in starts.runs)
+    net = ours.hops_per_second(start_s)
+    columns = ("simulator", "packet-hops", "CPU, s", "M packet-hops per CPU second", "Anabranch is", "peak memory, MB")
+    rows = [
+        _row("Anabranch, net of its start", ours, net, net, start_s),
+        _row("Anabranch, whole process", ours, net, ours.hops_per_second()),
+        *(_row(peer.name, peer, net, peer.hops_per_second()) for peer in (tuned, installed, third)),
+    ]
+    table = Table(title="Reference dumbbell", title_justify="left")
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    further = [f"Start of a run (1 ms simulated): {start_s:.2f} CPU s.", *_memory(cpu), *_starts(cpu, rounds)]
+    for line in further:
+        console.print(line, highlight=False)
+    lines = [f"| {' | '.join(cells)} |" for cells in (columns, ["---"] * len(columns), *rows)]
+    machine = f"{_cpu_model()}, {os.cpu_count()} CPUs, {platform.system()}, Python {platform.python_version()}"
+    today = datetime.now(UTC).date().isoformat()
+    source = (
+        f"Anabranch {version()}, {today}, `python -m bench.bench --rounds {rounds}`, medians of {rounds} runs in "
+        "turn on one CPU; "
+        f"{machine}."
+    )
+    return "\n".join([*lines, "", *(f"- {line}" for line in further), "", source])
+
+
+def _in_turn(simulators: Sequence[Simulator]) -> None:
+    """One run of each after the other, so that what disturbs the machine disturbs all alike."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=sum(simulator.rounds for simulator in simulators))
+        for turn in range(max(simulator.rounds for simulator in simulators)):
+            for simulator in simulators:
+                if turn < simulator.rounds:
+                    progress.update(task, description=simulator.name)
+                    simulator.runs.append(simulator.run())
+                    progress.advance(task)
+
+
+def anabranch(duration: str, cpu: int) -> Run:
+    """Run the dumbbell through the command line."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [_program(), "run", str(SCENARIO), "--set", f"run.duration={duration}", "--out", folder]
+        _, cpu_seconds, peak_rss_bytes = measure_child(command, cpu)
+        manifest = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
+    return Run(manifest["runs"][0]["packet_hops"], cpu_seconds, peak_rss_bytes)
+
+
+def _ns2(tuned: bool, cpu: int) -> Run:
+    run = ns2.run_dumbbell(FLOWS, SECONDS, tuned=tuned, cpu=cpu)
+    return Run(run.packet_hops, run.cpu_seconds, run.peak_rss_bytes)
+
+
+def _ns3(cpu: int) -> Run:
+    run = ns3.run_dumbbell(FLOWS, NS3_SECONDS, cpu=cpu)
+    return Run(run.packet_hops, run.cpu_seconds, run.peak_rss_bytes)
+
+
+def _program() -> str:
+    beside = Path(sys.executable).with_name("anabranch")
+    program = str(beside) if beside.is_file() else shutil.which("anabranch")
+    if program is None:
+        raise PeerError("anabranch is not installed in this environment")
+    return program
+
+
+def _row(name: str, simulator: Simulator, ours: float, speed: float, less_seconds: float = 0.0) -> list[str]:
+    return [
+        name,
+        f"{median(run.packet_hops for run in simulator.runs):,.0f}",
+        f"{median(run.cpu_seconds for run in simulator.runs) - less_seconds:.2f}",
+        f"{speed / 1e6:.2f}",
+        f"{ours / speed:.1f} times as fast",
+        f"{median(run.peak_rss_bytes for run in simulator.runs) / 1e6:.0f}",
+    ]
+
+
+def _memory(cpu: int) -> list[str]:
+    """Memory of 10,000 flows over 10 Gbit/s, against 16 flows on the same network."""
+    seconds = "2"
+    few, many = (
+        run_child([sys.executable, "-m", "bench.memory", str(flows), seconds], cpu).values
+        for flows in (FLOWS, MANY_FLOWS)
+    )
+    grown = many["grown_bytes"] - few["grown_bytes"]
+    packets = many["in_flight_packets"] - few["in_flight_packets"]
+    flows = MANY_FLOWS - FLOWS
+    return [
+        f"Memory of a flow: {(grown - packets * PACKET_BYTES) / flows:.0f} bytes, and {PACKET_BYTES} for each packet "
+        "in "
+        f"flight ({grown / flows:.0f} bytes with these): {MANY_FLOWS} flows over 10 Gbit/s add "
+        f"{many['grown_bytes'] / 1e6:.1f} MB "
+        f"to the process with {many['in_flight_packets']} packets in flight, {FLOWS} flows "
+        f"{few['grown_bytes'] / 1e6:.1f} MB with "
+        f"{few['in_flight_packets']}; {seconds} s simulated."
+    ]
+
+
+def _starts(cpu: int, rounds: int) -> list[str]:
+    """CPU time of the shortest commands."""
+    commands = {
+        "`anabranch --help`": [_program(), "--help"],
+        "`import anabranch`": [sys.executable, "-c", "import anabranch"],
+    }
+    return [
+        f"{name}: {median(measure_child(command, cpu)[1] for _ in range(rounds)):.2f} CPU s."
+        for name, command in commands.items()
+    ]
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

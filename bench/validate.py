@@ -1,0 +1,62 @@
+"""Compare the packet engine with formulas, with ns-2 and with a thesis.
+
+Prints tables and verdicts, and writes them into docs/validation.md. The exit status is 1 if a comparison deviates.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anabranch import version
+from rich.console import Console
+
+from bench.peers import PeerError
+from bench.validation import against_ns2, bernoulli, periodic, spraying, utilisation
+from bench.validation.page import write_part
+from bench.validation.section import Comparison, Section
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation.md"
+COMPARISONS = (
+    Comparison("periodic", periodic.run),
+    Comparison("bernoulli", bernoulli.run),
+    Comparison("ns2", against_ns2.run),
+    Comparison("spraying", spraying.run),
+    Comparison("spraying-variants", spraying.run_variants),
+    Comparison("utilisation", utilisation.run),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the comparisons."""
+    parser = argparse.ArgumentParser(prog="python -m bench.validate", description=__doc__)
+    keys = [comparison.key for comparison in COMPARISONS]
+    parser.add_argument("--quick", action="store_true", help="fewer seeds and cells; the page is left as it is")
+    parser.add_argument("--only", nargs="+", choices=keys, metavar="KEY", help=f"of {', '.join(keys)}")
+    options = parser.parse_args(arguments)
+    console = Console()
+    sections = []
+    for comparison in COMPARISONS:
+        if options.only and comparison.key not in options.only:
+            continue
+        try:
+            section = comparison.run(options.quick)
+        except PeerError as error:
+            print(f"{comparison.key}: {error}", file=sys.stderr)
+            return 1
+        section.show(console)
+        sections.append(section)
+        if not options.quick:
+            _write(section)
+    return 0 if all(section.passed for section in sections) else 1
+
+
+def _write(section: Section) -> None:
+    today = datetime.now(UTC).date().isoformat()
+    source = f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`"
+    write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

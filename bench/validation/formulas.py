@@ -1,0 +1,94 @@
+"""Published models of a TCP flow's rate under loss.
+
+Rates and windows in packets (per second); RTT and timeouts in seconds; ``p`` is the ratio of lost packets.
+"""
+
+from math import exp, log, sqrt
+
+
+def mathis(p: float, rtt: float, b: int = 1) -> float:
+    """Rate under periodic loss (Mathis, Semke, Mahdavi, Ott 1997, equation 3): sqrt(3/2b) / (RTT sqrt(p)).
+
+    One packet in 1/p is lost, the window saws between W/2 and W, and an ACK stands for ``b`` packets.
+    """
+    return sqrt(1.5 / b) / (rtt * sqrt(p))
+
+
+def pftk_window(p: float, b: int = 1) -> float:
+    """Mean window at the end of a period without timeouts (Padhye, Firoiu, Towsley, Kurose 1998, section 2.1, E[W])."""
+    offset = (2 + b) / (3 * b)
+    return offset + sqrt(8 * (1 - p) / (3 * b * p) + offset * offset)
+
+
+def pftk_timeout_probability(p: float, window: float) -> float:
+    """Probability that a loss in a window of that size ends in a timeout (Padhye et al. 1998, section 2.2, Q)."""
+    if window <= 3:
+        return 1.0
+    passes = 1 - p
+    later = 1 - exp((window - 3) * log(passes))
+    return min(1.0, (1 - passes**3) * (1 + passes**3 * later) / (1 - exp(window * log(passes))))
+
+
+def pftk_backoff(p: float) -> float:
+    """The length of a sequence of doubling timeouts, times (1 - p), in first timeouts (section 2.2, f(p))."""
+    return 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
+
+
+def pftk(p: float, rtt: float, timeout: float, b: int = 1) -> float:
+    """Sending rate by the full model of Padhye et al. 1998 (section 2.2; no window limit as in section 2.3).
+
+    ``timeout`` is T0, the first timeout of a sequence.
+    """
+    window = pftk_window(p, b)
+    into_timeout = pftk_timeout_probability(p, window)
+    packets = (1 - p) / p + window + into_timeout / (1 - p)
+    return packets / (rtt * (b / 2 * window + 1) + into_timeout * timeout * pftk_backoff(p) / (1 - p))
+
+
+def aimd_window(alpha: float, beta: float, p: float) -> float:
+    """Mean window of additive increase ``alpha``, decrease to ``beta``, under periodic loss (RFC 9438 equation 3)."""
+    return sqrt(alpha * (1 + beta) / (2 * (1 - beta) * p))
+
+
+def cubic_window(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
+    """Mean window of the cubic function under periodic loss (RFC 9438 section 5.1, equation 5)."""
+    return sqrt(sqrt(c * (3 + beta) / (4 * (1 - beta)) * (rtt / p) ** 3))
+
+
+def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
+    """Rate of CUBIC under periodic loss: the greater of its two regions (RFC 9438 sections 4.3 and 5.1).
+
+    In the Reno-friendly region the increase is 3 (1 - beta) / (1 + beta) segments per round trip.
+    """
+    friendly = aimd_window(3 * (1 - beta) / (1 + beta), beta, p)
+    return max(friendly, cubic_window(p, rtt, c, beta)) / rtt
+
+
+def whole_segments(every: int, alpha: float = 1.0, beta: float = 0.5, cycles: int = 200) -> float:
+    """Mean segments per round trip of an AIMD under periodic loss, counted round by round.
+
+    What the fluid models leave out: only whole segments are sent; an ACK adds ``alpha``/cwnd, which makes slightly
+    less than ``alpha`` per round trip (RFC 5681 section 3.1); a loss is known one round trip after it happened; and
+    the window does not grow in the round trip of recovery. One segment in ``every`` is lost; the second half of the
+    cycles counts.
+    """
+    window = sqrt(1.5 * every)
+    since_loss = sent = rounds = 0
+    for cycle in range(cycles):
+        if cycle == cycles // 2:
+            sent = rounds = 0
+        lost = False
+        while not lost:
+            segments = int(window)
+            since_loss += segments
+            sent, rounds = sent + segments, rounds + 1
+            lost = since_loss >= every
+            acknowledged = segments - (since_loss - every) if lost else segments
+            for _ in range(acknowledged):
+                window += alpha / window
+        since_loss -= every
+        # The segments behind the lost one answer with duplicates; they keep the window's number in flight until the
+        # third, and from then on the reduced window is sent over one round trip without growth.
+        window = max(2.0, int(window) * beta)
+        since_loss, sent, rounds = since_loss + int(window), sent + int(window), rounds + 1
+    return sent / rounds

@@ -1,0 +1,75 @@
+"""What a comparison hands back: a table and a verdict, for a terminal and for the page."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """One comparison."""
+
+    key: str
+    """Names its part of the page."""
+    title: str
+    model: str
+    """What it was compared with."""
+    how: str
+    """The network and the stacks, for the reader of the page."""
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    passed: bool
+    verdict: str
+    """How close, in one sentence."""
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def show(self, console: Console) -> None:
+        """Print the table and the verdict."""
+        table = Table(title=self.title, title_justify="left")
+        for index, column in enumerate(self.columns):
+            table.add_column(column, justify="left" if index == 0 else "right")
+        for row in self.rows:
+            table.add_row(*row)
+        console.print(table)
+        console.print(f"{self.mark}: {self.verdict}", highlight=False)
+        for note in self.notes:
+            console.print(f"  {note}", highlight=False, markup=False)
+
+    def markdown(self) -> str:
+        """The part of the page."""
+        lines = [f"### {self.title}", "", self.how, "", _row(self.columns), _row(["---"] * len(self.columns))]
+        lines += [_row(row) for row in self.rows]
+        lines += ["", f"**{self.mark}**: {self.verdict}", ""]
+        for note in self.notes:
+            lines += [f"- {note}"]
+        return "\n".join(lines).rstrip() + "\n"
+
+    @property
+    def mark(self) -> str:
+        """The verdict in a word."""
+        return "holds" if self.passed else "DEVIATES"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that can be run."""
+
+    key: str
+    run: Callable[[bool], Section]
+    """With fewer seeds and cells if the argument is true."""
+
+
+def percent(ratio: float) -> str:
+    """A deviation from 1 with its sign."""
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def megabits(rate_bps: float) -> str:
+    """A rate, in Mbit/s."""
+    return f"{rate_bps / 1e6:.4g}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

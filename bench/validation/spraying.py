@@ -1,0 +1,178 @@
+"""Abilene, Seattle to Atlanta: MPRC and the others on one path and sprayed over two; what moves the thesis' results."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench.validation.section import Section, megabits
+from bench.validation.work import Measured, Sample, in_parallel, measure
+
+SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "abilene.toml"
+LINK_BPS = 10e6
+PAYLOAD = 1460 / 1500
+SHARE = 0.95
+STEADY_SHARE = 0.90
+WARM_UP_SECONDS = 5
+STACKS = ("newreno", "cubic", "bbr", "mprc")
+SPRAYS = ("spray-random", "spray-round-robin")
+PLAIN = STACKS[:3]
+THESIS = {"newreno": "about 10", "cubic": "below 10", "bbr": "below 2.5", "mprc": "20"}
+"""Mbit/s under spraying, read off figure 5.5 of the thesis (`spec/mprc.md`)."""
+
+
+def run(quick: bool) -> Section:
+    """Run every stack on every routing of the scenario."""
+    seeds = 2 if quick else 10
+    routings = ("ospf", *SPRAYS)
+    cells = [(stack, routing) for routing in routings for stack in STACKS]
+    jobs = [partial(_run, stack, routing, {}, {}, seed) for stack, routing in cells for seed in range(1, seeds + 1)]
+    results = iter(in_parallel("Abilene", jobs))
+    rows, failures = [], []
+    for stack, routing in cells:
+        runs = [next(results) for _ in range(seeds)]
+        goodput = Sample.of([one.goodput_bps for one in runs])
+        judged = stack == "mprc" or routing == "ospf"
+        bound = LINK_BPS * PAYLOAD * (1 if routing == "ospf" else 2)
+        each_second = [rate for one in runs for rate in _seconds(one)]
+        steady = min(each_second)
+        unsteady = sum(rate < STEADY_SHARE * bound for rate in each_second)
+        share = goodput.mean / bound
+        if judged and share < SHARE:
+            failures.append(f"{stack} on {routing} reaches {share * 100:.1f} %")
+        if stack == "mprc" and routing in SPRAYS and unsteady:
+            failures.append(
+                f"{stack} on {routing} is below {STEADY_SHARE * 100:.0f} % in {unsteady} of {len(each_second)} "
+                "seconds, least "
+                f"{steady / bound * 100:.1f} %"
+            )
+        rows.append(
+            [
+                stack,
+                routing,
+                f"{megabits(goodput.mean)} ± {megabits(goodput.error)}",
+                f"{share * 100:.1f} %" if judged else f"({share * 100:.1f} %)",
+                f"{steady / bound * 100:.1f} %",
+                f"{unsteady / len(each_second) * 100:.1f} %",
+                f"{sum(one.spurious_retransmits for one in runs) / sum(one.sent for one in runs) * 100:.2f} %",
+                "10" if routing == "ospf" else THESIS[stack],
+            ]
+        )
+    return Section(
+        key="spraying",
+        title="MPRC on Abilene",
+        model="the payload's bound over one and two paths; the thesis of MPRC",
+        how=(
+            f"`scenarios/abilene.toml`, goodput after the first {WARM_UP_SECONDS} s of 30 s, mean ± standard error "
+            f"over {seeds} seeds, as a "
+            "share of the payload's bound (10 or 20 Mbit/s x 1460/1500); the least mean over one second, and the "
+            "share of seconds below 90 %; spurious retransmissions "
+            "of all segments; what the thesis shows, in Mbit/s."
+        ),
+        columns=(
+            "stack",
+            "routing",
+            "goodput, Mbit/s",
+            "of the bound",
+            "least second",
+            "below 90 %",
+            "spurious",
+            "thesis",
+        ),
+        rows=rows,
+        passed=not failures,
+        verdict=(
+            "; ".join(failures)
+            or f"mprc under spraying and every stack on one path reach {SHARE * 100:.0f} % of the bound, and mprc "
+            f"under spraying is never below {STEADY_SHARE * 100:.0f} % for a second"
+        ),
+        notes=(
+            "Goodput counts what reached the application in order. After a drop at a full queue that waits for the repair "
+            "(one FastRTO and a path's delay), and arrives with it: part of a second below 90 % comes back in the next one, "
+            "which is above the bound.",
+        ),
+    )
+
+
+VARIANTS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "as above, random over two disjoint paths": ({}, {}),
+    "hop by hop over equal hop counts": ({}, {"routing": {"metric": "hop-count", "select": "random", "per": "packet"}}),
+    "segments of 536 bytes": ({"mss": "536 bytes"}, {}),
+    "delayed ACKs": ({"ack": "delayed"}, {}),
+    "receive window of 128 KiB": ({"receive_window": "131072 bytes"}, {}),
+    "without SACK": ({"sack": False}, {}),
+    "DSACK undo": ({"spurious": "dsack"}, {}),
+    "Eifel undo": ({"spurious": "eifel"}, {}),
+    "RACK-TLP": ({"detection": "rack-tlp"}, {}),
+    "queue of 1000 packets": ({}, {"queue": {"discipline": "drop-tail", "limit": "1000 packets"}}),
+    "ns-3's defaults: hop by hop, 536 bytes, delayed ACKs, 128 KiB": (
+        {"mss": "536 bytes", "ack": "delayed", "receive_window": "131072 bytes"},
+        {"routing": {"metric": "hop-count", "select": "random", "per": "packet"}},
+    ),
+}
+"""Changes to the stack and to the network, by what they are."""
+
+
+def run_variants(quick: bool) -> Section:
+    """Change one setting after another under random spraying."""
+    seeds = 1 if quick else 5
+    cells = [(name, stack) for name in VARIANTS for stack in PLAIN]
+    jobs = [
+        partial(_run, stack, "spray-random", *VARIANTS[name], seed)
+        for name, stack in cells
+        for seed in range(1, seeds + 1)
+    ]
+    results = iter(in_parallel("Abilene, variants", jobs))
+    means = {cell: Sample.of([next(results).goodput_bps for _ in range(seeds)]).mean for cell in cells}
+    rows = [[name, *(megabits(means[name, stack]) for stack in PLAIN)] for name in VARIANTS]
+    rows.append(["the thesis", *(THESIS[stack] for stack in PLAIN)])
+    return Section(
+        key="spraying-variants",
+        title="What moves newreno, cubic and bbr under random spraying",
+        model="the thesis of MPRC (figure 5.5)",
+        how=f"As above, one setting changed at a time; goodput in Mbit/s, mean over {seeds} seeds.",
+        columns=("setting", *PLAIN),
+        rows=rows,
+        passed=True,
+        verdict="shown beside the thesis, not judged",
+        notes=_explanation(means),
+    )
+
+
+def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
+    """What the variants say about the thesis' figures."""
+
+    def moved(name: str, *stacks: str) -> str:
+        return " and ".join(f"{stack} to {megabits(means[name, stack])}" for stack in stacks)
+
+    return (
+        f"The detection decides: RACK-TLP instead of duplicate ACKs takes {moved('RACK-TLP', *PLAIN)}. With duplicate ACKs "
+        "newreno has what Mathis gives for a loss ratio of its spurious retransmissions: every one costs a halving.",
+        f"Nearest to the thesis' newreno and cubic come taking spurious reductions back by Eifel "
+        f"({moved('Eifel undo', *PLAIN[:2])}; by DSACK, which knows later, {moved('DSACK undo', *PLAIN[:2])}), and round "
+        "robin instead of random (the table above), where overtaking is bounded and regular.",
+        f"Segments of 536 bytes, ns-3's default, take {moved('segments of 536 bytes', *PLAIN)}: as many segments, each "
+        "smaller. It is the only setting here that brings bbr towards the thesis' 2.5, and it takes newreno and cubic "
+        "further from it.",
+        "Delayed ACKs and hop-by-hop forwarding over equal hop counts move newreno and cubic by about a fifth, the receive "
+        "window and the queue not at all. Without SACK bbr rises.",
+        "No one setting gives all three of the thesis' figures. Its ns-3 was not run here, so the difference is bounded by "
+        "these experiments but not explained, least of all for bbr.",
+    )
+
+
+def _run(stack: str, routing: str, stack_changes: Mapping[str, Any], network: Mapping[str, Any], seed: int) -> Measured:
+    document = tomllib.loads(SCENARIO.read_text(encoding="utf-8"))
+    document["stacks"] = {stack: {**document["stacks"][stack], **stack_changes}}
+    document["routing"] = {routing: network.get("routing", document["routing"][routing])}
+    document["topology"]["queue"] = network.get("queue", document["topology"]["queue"])
+    document["traffic"][0] |= {"stack": stack, "routing": routing}
+    document["run"] = {"duration": "30s", "warm_up": f"{WARM_UP_SECONDS}s", "sample": "1s"}
+    return measure(document, seed)
+
+
+def _seconds(run: Measured) -> list[float]:
+    """The goodput over each second after the warm-up."""
+    pairs = zip(run.series_times_s, run.series_goodput_bps, strict=True)
+    return [goodput for time, goodput in pairs if time > WARM_UP_SECONDS + 0.5]

@@ -1,0 +1,142 @@
+"""Many runs at once, with progress, and what is measured in a run of this engine."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, stdev
+from threading import Event
+from typing import Any, TypeVar
+
+from anabranch.compile import compile_run
+from anabranch.engines import packet
+from anabranch.scenario import Scenario
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The first flow of a run, counted after the warm-up; the series are empty without sampling."""
+
+    goodput_bps: float
+    sent: int
+    retransmits: int
+    spurious_retransmits: int
+    timeouts: int
+    recoveries: int
+    series_times_s: tuple[float, ...] = ()
+    series_goodput_bps: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A mean over seeds and its standard error."""
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Sample":
+        """Of one value for each seed."""
+        return cls(fmean(values), stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0)
+
+    @property
+    def relative_error(self) -> float:
+        """The standard error as a part of the mean."""
+        return self.error / self.mean if self.mean else 0.0
+
+
+class _Samples:
+    """Keeps the flow series of a run."""
+
+    def __init__(self) -> None:
+        self.times_s: list[float] = []
+        self.goodput_bps: list[float] = []
+
+    def flow_series(self, columns: packet.Columns) -> None:
+        first = columns["flow"] == 0
+        self.times_s += columns["time_s"][first].tolist()
+        self.goodput_bps += columns["goodput_bps"][first].tolist()
+
+    def link_series(self, columns: packet.Columns) -> None:
+        pass
+
+    def capture(self, link: int, piece: bytes) -> None:
+        pass
+
+    def progress(self, now_s: float, packet_hops: int) -> None:
+        pass
+
+
+def measure(document: Mapping[str, Any], seed: int) -> Measured:
+    """Run a scenario of one variant with one seed."""
+    samples = _Samples()
+    outcome = packet.simulate(compile_run(Scenario(document).cases[0], seed), samples, Event())
+    counts = {
+        name: int(outcome.flows[column][0])
+        for name, column in {
+            "sent": "segments_sent",
+            "retransmits": "retransmits",
+            "spurious_retransmits": "spurious_retransmits",
+            "timeouts": "timeouts",
+            "recoveries": "recoveries",
+        }.items()
+    }
+    return Measured(
+        goodput_bps=float(outcome.flows["goodput_bps"][0]),
+        series_times_s=tuple(samples.times_s),
+        series_goodput_bps=tuple(samples.goodput_bps),
+        **counts,
+    )
+
+
+def in_parallel(label: str, jobs: Sequence[Callable[[], Value]]) -> list[Value]:
+    """The results of all jobs in their order; a thread for each core, as both engines work outside the interpreter."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    pool = ThreadPoolExecutor(os.cpu_count() or 1)
+    with Progress(*columns, TimeRemainingColumn(), console=console) as progress, pool:
+        task = progress.add_task(label, total=len(jobs))
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            for future in as_completed(futures):
+                future.result()
+                progress.advance(task)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def one_link(
+    stack: Mapping[str, Any],
+    *,
+    rate: str,
+    round_trip_s: float,
+    duration_s: float,
+    warm_up_s: float,
+    loss: Any = None,
+    queue: str = "1000000 packets",
+) -> dict[str, Any]:
+    """A scenario: one bulk flow over one link; only data is lost, not ACKs."""
+    document: dict[str, Any] = {
+        "topology": {
+            "links": [{"source": "A", "target": "B", "capacity": rate, "delay": seconds(round_trip_s / 2)}],
+            "queue": {"discipline": "drop-tail", "limit": queue},
+        },
+        "stacks": {"stack": dict(stack)},
+        "traffic": [{"from": "A", "to": "B", "bulk": True}],
+        "run": {"duration": seconds(duration_s), "warm_up": seconds(warm_up_s)},
+    }
+    if loss is not None:
+        document["impairments"] = [{"link": ["A", "B"], "one_way": True, "loss": loss}]
+    return document
+
+
+def seconds(time_s: float) -> str:
+    """A time as a scenario writes it."""
+    return f"{round(time_s * 1e9)}ns"

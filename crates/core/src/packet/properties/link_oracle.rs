@@ -1,0 +1,173 @@
+//! A link against a queue that is one: packets in a list, a server that takes the first, times by brute force.
+
+use super::super::codel::{Codel, Decision};
+use super::super::link::{Link, Offer};
+use super::super::packet::{MARK, Packet, PacketSizes, RETRANSMISSION};
+use crate::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
+use crate::units::{Duration, Rate, Time};
+use proptest::prelude::*;
+
+/// What became of the packets that came: when and whether marked it left, or nothing if it was dropped.
+type Fates = Vec<Option<(Time, bool)>>;
+
+#[derive(Debug, Clone, Copy)]
+struct Coming {
+    at: Time,
+    size: u16,
+    capable: bool,
+    again: bool,
+}
+
+fn spec(queue: QueueSpec) -> LinkSpec {
+    // 1 byte lasts 1 microsecond.
+    let delay = Duration::from_micros(3_000);
+    LinkSpec { src: 0, dst: 1, rate: Rate(8_000_000), delay, cost: 1.0, queue, loss: LossSpec::None }
+}
+
+fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
+    let mut link = Link::new(spec, 1, 0);
+    let sizes: Vec<PacketSizes> =
+        coming.iter().map(|packet| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX)).collect();
+    let mut fates = vec![None; coming.len()];
+    let mut dropped = Vec::new();
+    let mut left = 0;
+    let mut run_until = |link: &mut Link, time: Time| {
+        while link.next_event() <= time && link.next_event() < Time::NEVER {
+            let now = link.next_event();
+            let event =
+                if link.is_plain() { Some(link.on_arrival(&sizes)) } else { link.on_event(now, &sizes, &mut dropped) };
+            if let Some((packet, _)) = event {
+                assert!(packet.flow() >= left, "first in, first out");
+                left = packet.flow();
+                fates[packet.flow() as usize] = Some((now, packet.has(MARK)));
+            }
+        }
+    };
+    for (index, packet) in coming.iter().enumerate() {
+        run_until(&mut link, packet.at);
+        let was_due = link.next_event();
+        let flags = if packet.again { RETRANSMISSION } else { 0 };
+        let sent = Packet::new(index as u32, 0, 0, flags);
+        let offer = link.offer(packet.at, sent, sizes[index].of(&sent), &sizes);
+        match offer {
+            Offer::Due(at) => assert!(link.next_event() == at && was_due != at),
+            Offer::Second(at) => assert!(link.second_arrival() == at && link.next_event() == was_due),
+            Offer::Taken | Offer::Dropped => assert_eq!(link.next_event(), was_due),
+        }
+    }
+    run_until(&mut link, Time::NEVER);
+    let counters = link.counters;
+    assert_eq!(counters.offered, coming.len() as u64);
+    assert_eq!(counters.packets + counters.queue_drops, counters.offered);
+    assert_eq!(counters.marks, fates.iter().flatten().filter(|(_, marked)| *marked).count() as u64);
+    fates
+}
+
+/// A packet in the naive queue: its number, its arrival, its mark.
+type Waiting = (usize, Time, bool);
+
+fn by_brute_force(spec: &LinkSpec, coming: &[Coming]) -> Fates {
+    let transmission = |index: usize| spec.rate.serialization_delay(u64::from(coming[index].size));
+    let mut codel = match spec.queue {
+        QueueSpec::Codel { target, interval, ecn, .. } => Some(Codel::new(target, interval, ecn)),
+        _ => None,
+    };
+    let mut fates: Fates = vec![None; coming.len()];
+    let mut queue: Vec<Waiting> = Vec::new();
+    let mut in_service: Option<(usize, Time, bool)> = None; // its number, its departure, its mark
+    let mut next = 0;
+    loop {
+        // Departures come before arrivals of the same instant.
+        let departure = in_service.map(|(_, at, _)| at);
+        let arrival = coming.get(next).map(|packet| packet.at);
+        let now = match (departure, arrival) {
+            (None, None) => break,
+            (Some(departure), None) => departure,
+            (None, Some(arrival)) => arrival,
+            (Some(departure), Some(arrival)) => departure.min(arrival),
+        };
+        if departure == Some(now) {
+            let (index, _, marked) = in_service.take().expect("it departs");
+            fates[index] = Some((now + spec.delay, marked));
+            while in_service.is_none() && !queue.is_empty() {
+                let (index, since, mut marked) = queue.remove(0);
+                if let Some(codel) = &mut codel {
+                    let left: u64 = queue.iter().map(|(index, ..)| u64::from(coming[*index].size)).sum();
+                    let capable = coming[index].capable && !coming[index].again;
+                    match codel.dequeue(now, now - since, left, u64::from(coming[index].size), capable) {
+                        Decision::Send => {}
+                        Decision::Mark => marked = true,
+                        Decision::Drop => continue,
+                    }
+                }
+                in_service = Some((index, now + transmission(index), marked));
+            }
+            continue;
+        }
+        let held: Vec<usize> =
+            in_service.iter().map(|(index, ..)| *index).chain(queue.iter().map(|(index, ..)| *index)).collect();
+        let bytes: u64 = held.iter().map(|index| u64::from(coming[*index].size)).sum();
+        let (QueueSpec::DropTail { limit }
+        | QueueSpec::EcnThreshold { limit, .. }
+        | QueueSpec::Codel { limit, .. }
+        | QueueSpec::Red { limit, .. }) = spec.queue;
+        let room = match limit {
+            QueueLimit::Packets(limit) => held.len() < limit as usize,
+            QueueLimit::Bytes(limit) => bytes + u64::from(coming[next].size) <= limit,
+        };
+        if room {
+            let capable = coming[next].capable && !coming[next].again;
+            let marked =
+                matches!(spec.queue, QueueSpec::EcnThreshold { mark, .. } if capable && held.len() >= mark as usize);
+            if in_service.is_none() {
+                in_service = Some((next, now + transmission(next), marked));
+            } else {
+                queue.push((next, now, marked));
+            }
+        }
+        next += 1;
+    }
+    fates
+}
+
+fn coming() -> impl Strategy<Value = Vec<Coming>> {
+    // Gaps of whole multiples of the packet times, so that arrivals meet departures.
+    let packet = (0u64..4, 0u64..700, any::<bool>(), any::<bool>(), prop_oneof![Just(500u16), 40u16..1500], 0u8..4);
+    prop::collection::vec(packet, 1..200).prop_map(|packets| {
+        let mut at = Time::ZERO;
+        packets
+            .into_iter()
+            .map(|(multiple, odd, exact, capable, size, again)| {
+                at += Duration::from_micros(if exact { multiple * 500 } else { odd });
+                Coming { at, size, capable, again: again == 0 }
+            })
+            .collect()
+    })
+}
+
+fn limit() -> impl Strategy<Value = QueueLimit> {
+    prop_oneof![(1u32..20).prop_map(QueueLimit::Packets), (1500u64..12_000).prop_map(QueueLimit::Bytes)]
+}
+
+proptest! {
+    #[test]
+    fn drop_tail_is_a_queue_with_a_limit(limit in limit(), coming in coming()) {
+        let spec = spec(QueueSpec::DropTail { limit });
+        prop_assert_eq!(through_the_link(&spec, &coming), by_brute_force(&spec, &coming));
+    }
+
+    #[test]
+    fn an_ecn_threshold_marks_what_finds_so_many_before_it(limit in limit(), mark in 0u32..12, coming in coming()) {
+        let spec = spec(QueueSpec::EcnThreshold { limit, mark });
+        prop_assert_eq!(through_the_link(&spec, &coming), by_brute_force(&spec, &coming));
+    }
+
+    #[test]
+    fn codel_is_asked_about_each_packet_that_leaves_its_queue(
+        limit in limit(), target in 1u64..4, interval in 4u64..20, ecn: bool, coming in coming(),
+    ) {
+        let (target, interval) = (Duration::from_millis(target), Duration::from_millis(interval));
+        let spec = spec(QueueSpec::Codel { limit, target, interval, ecn });
+        prop_assert_eq!(through_the_link(&spec, &coming), by_brute_force(&spec, &coming));
+    }
+}

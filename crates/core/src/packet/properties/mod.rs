@@ -1,0 +1,4 @@
+//! What holds for every run, by properties: a link against a naive queue, and the engine's books.
+
+mod conservation;
+mod link_oracle;

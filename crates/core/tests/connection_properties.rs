@@ -1,0 +1,344 @@
+//! A sender and a receiver joined by two channels that lose, delay, reorder, duplicate and mark by a script, for every
+//! congestion control, detector and ACK policy of the registries: whatever a finite script does, everything is delivered
+//! once, in order and in time, and the sender's own books are right at every step.
+
+use anabranch_core::rng::{Purpose, Stream};
+use anabranch_core::spec::{SpuriousResponse, StackSpec};
+use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
+use anabranch_core::tcp::congestion::CongestionSpec;
+use anabranch_core::tcp::detection::DetectionSpec;
+use anabranch_core::tcp::receiver::{Ack, DataSegment, Receiver};
+use anabranch_core::tcp::sender::{Sender, Transmission};
+use anabranch_core::units::{Duration, Time};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a channel does to one packet.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Lost,
+    /// It arrives so many milliseconds later than the base delay.
+    Late(u64),
+    /// It arrives twice, so many milliseconds late.
+    Twice(u64, u64),
+    /// It arrives with congestion experienced (an ACK: as it is).
+    Marked,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        3 => Just(Fate::Late(0)),
+        3 => Just(Fate::Lost),
+        2 => (0u64..40).prop_map(Fate::Late),
+        1 => (100u64..900).prop_map(Fate::Late),
+        1 => (0u64..300, 0u64..300).prop_map(|(first, second)| Fate::Twice(first, second)),
+        1 => Just(Fate::Marked),
+    ]
+}
+
+/// What does not depend on the algorithms.
+#[derive(Debug, Clone)]
+struct Script {
+    data: Vec<Fate>,
+    acks: Vec<Fate>,
+    /// Writes of the application: so many milliseconds after the one before, so many segments.
+    writes: Vec<(u64, u32)>,
+    /// Milliseconds that the data channel needs for one segment: a bottleneck with an endless queue.
+    serialization: u64,
+    stack: Switches,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Switches {
+    sack: bool,
+    spurious: SpuriousResponse,
+    f_rto: bool,
+    limited_transmit: bool,
+    pacing: bool,
+    ecn: bool,
+    handshake: bool,
+    initial_window: u32,
+    receive_window: u32,
+}
+
+fn switches() -> impl Strategy<Value = Switches> {
+    let spurious =
+        prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
+    let flags = prop::array::uniform6(any::<bool>());
+    (flags, spurious, 1u32..12, prop_oneof![1u32..6, 6u32..200]).prop_map(
+        |([sack, f_rto, limited_transmit, pacing, ecn, handshake], spurious, initial_window, receive_window)| {
+            Switches { sack, spurious, f_rto, limited_transmit, pacing, ecn, handshake, initial_window, receive_window }
+        },
+    )
+}
+
+fn script() -> impl Strategy<Value = Script> {
+    (
+        prop::collection::vec(fate(), 0..70),
+        prop::collection::vec(fate(), 0..70),
+        prop::collection::vec((0u64..700, 1u32..40), 1..4),
+        0u64..3,
+        switches(),
+    )
+        .prop_map(|(data, acks, writes, serialization, stack)| Script { data, acks, writes, serialization, stack })
+}
+
+fn every<T: serde::de::DeserializeOwned>(names: impl IntoIterator<Item = &'static str>) -> Vec<T> {
+    let of = |name| serde_json::from_value(serde_json::json!({ "name": name })).expect("defaults suffice");
+    names.into_iter().map(of).collect()
+}
+
+const MSS: u32 = 1000;
+const BASE_DELAY: Duration = Duration::from_millis(20);
+const MAX_RTO: Duration = Duration::from_secs(2);
+
+fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, switches: &Switches) -> StackSpec {
+    StackSpec {
+        name: String::new(),
+        congestion,
+        detection,
+        ack,
+        sack: switches.sack,
+        spurious: switches.spurious,
+        f_rto: switches.f_rto,
+        limited_transmit: switches.limited_transmit,
+        ecn: switches.ecn,
+        pacing: switches.pacing,
+        handshake: switches.handshake,
+        mss: MSS,
+        header: 40,
+        initial_window: switches.initial_window,
+        receive_window: u64::from(switches.receive_window * MSS),
+        min_rto: Duration::from_millis(200),
+        max_rto: MAX_RTO,
+        initial_rto: Duration::from_secs(1),
+    }
+}
+
+enum Event {
+    Syn,
+    SynAck,
+    Data(DataSegment),
+    Ack(Ack),
+}
+
+/// Both ends, and what is on the way between them.
+struct World<'a> {
+    script: &'a Script,
+    sender: Sender,
+    receiver: Receiver,
+    now: Time,
+    total: u32,
+    written: u32,
+    way: BTreeMap<(Time, u64), Event>,
+    data_packets: usize,
+    ack_packets: usize,
+    packets: u64,
+    busy_until: Time,
+    arrived: BTreeSet<u32>,
+    transmissions: u32,
+    highest_sent: u32,
+}
+
+impl<'a> World<'a> {
+    fn new(script: &'a Script, stack: &StackSpec) -> World<'a> {
+        World {
+            script,
+            sender: Sender::new(stack, 1, Stream::new(1, Purpose::Congestion, 0)),
+            receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext)),
+            now: Time::ZERO,
+            total: script.writes.iter().map(|(_, segments)| segments).sum(),
+            written: 0,
+            way: BTreeMap::new(),
+            data_packets: 0,
+            ack_packets: 0,
+            packets: 0,
+            busy_until: Time::ZERO,
+            arrived: BTreeSet::new(),
+            transmissions: 0,
+            highest_sent: 0,
+        }
+    }
+
+    /// Puts a packet on its way: `make` builds it, marked or not.
+    fn send(&mut self, is_data: bool, make: impl Fn(bool) -> Event) {
+        let (fates, counter) = if is_data {
+            (&self.script.data, &mut self.data_packets)
+        } else {
+            (&self.script.acks, &mut self.ack_packets)
+        };
+        let fate = fates.get(*counter).copied().unwrap_or(Fate::Late(0));
+        *counter += 1;
+        let mut departure = self.now;
+        if is_data {
+            self.busy_until = self.busy_until.max(self.now) + Duration::from_millis(self.script.serialization);
+            departure = self.busy_until;
+        }
+        let mut arrive = |late, marked| {
+            self.packets += 1;
+            let at = departure + BASE_DELAY + Duration::from_millis(late);
+            self.way.insert((at, self.packets), make(marked && self.script.stack.ecn));
+        };
+        match fate {
+            Fate::Lost => {}
+            Fate::Late(late) => arrive(late, false),
+            Fate::Marked => arrive(0, true),
+            Fate::Twice(first, second) => {
+                arrive(first, false);
+                arrive(second, false);
+            }
+        }
+    }
+
+    fn pump(&mut self) {
+        for _ in 0..10_000 {
+            let Some(transmission) = self.sender.poll_transmit(self.now) else { return self.check() };
+            match transmission {
+                Transmission::Syn => self.send(true, |_| Event::Syn),
+                Transmission::Data { segment, number, retransmission, window_reduced } => {
+                    assert_eq!(number, self.transmissions, "numbers of transmissions count up");
+                    assert_eq!(retransmission, segment < self.highest_sent);
+                    assert!(segment < self.written, "segment {segment} was never written");
+                    let una = self.sender.scoreboard().una();
+                    assert!(segment - una < self.script.stack.receive_window, "beyond the receive window");
+                    assert!(!window_reduced || self.script.stack.ecn, "CWR without ECN");
+                    self.transmissions += 1;
+                    self.highest_sent = self.highest_sent.max(segment + 1);
+                    let last = segment + 1 == self.total;
+                    self.send(true, |marked| {
+                        Event::Data(DataSegment { segment, retransmission, marked, window_reduced, last })
+                    });
+                }
+            }
+            self.check();
+        }
+        panic!("the sender does not stop sending at {}", self.now);
+    }
+
+    /// What must hold at every step.
+    fn check(&self) {
+        let board = self.sender.scoreboard();
+        let outstanding = board.una()..board.next();
+        let sacked = outstanding.clone().filter(|segment| board.is_sacked(*segment)).count() as u32;
+        let lost = outstanding.clone().filter(|segment| board.is_lost(*segment)).count() as u32;
+        let recounted = board.outstanding() - sacked - lost;
+        assert_eq!((board.sacked(), board.lost()), (sacked, lost));
+        assert_eq!(board.in_flight(), recounted.saturating_sub(board.duplicates()), "in_flight");
+        assert!(board.duplicates() <= recounted && (!self.script.stack.sack || board.duplicates() == 0));
+        assert_eq!(board.next(), self.highest_sent);
+        let delivered = self.receiver.delivered();
+        assert!(board.una() <= delivered, "acknowledged before it was delivered");
+        for segment in outstanding.filter(|segment| board.is_sacked(*segment)) {
+            assert!(self.arrived.contains(&segment), "segment {segment} is sacked and never arrived");
+        }
+        let congestion = self.sender.congestion();
+        assert!(congestion.cwnd() >= 1.0 && congestion.cwnd() < 1e9, "cwnd {}", congestion.cwnd());
+        assert!(congestion.ssthresh() >= 1.0, "ssthresh {}", congestion.ssthresh());
+        assert!(self.sender.window() >= 1);
+        assert!(self.sender.pacing_rate().is_none_or(|rate| rate.0 > 0), "a pacing rate of zero");
+        let rtt = self.sender.rtt();
+        assert!(rtt.rto() <= MAX_RTO.max(Duration::from_secs(1)) && rtt.rto().0 > 0);
+        if self.sender.is_done() {
+            assert_eq!(delivered, self.written, "done before all is delivered");
+        }
+        let counters = self.sender.counters();
+        assert_eq!(counters.sent, u64::from(self.transmissions));
+        assert_eq!(counters.sent - counters.retransmits, u64::from(self.highest_sent));
+    }
+
+    fn arrive(&mut self, event: Event) {
+        match event {
+            Event::Syn => self.send(false, |_| Event::SynAck),
+            Event::SynAck => {
+                self.sender.on_established(self.now);
+                self.pump();
+            }
+            Event::Data(data) => {
+                self.arrived.insert(data.segment);
+                let ack = self.receiver.on_segment(self.now, &data);
+                let in_order = (0..).find(|segment| !self.arrived.contains(segment)).expect("arrivals are finite");
+                assert_eq!(self.receiver.delivered(), in_order, "delivered in order, each once");
+                if let Some(ack) = ack {
+                    self.send(false, |_| Event::Ack(ack));
+                } else {
+                    assert!(self.receiver.deadline().is_some(), "a segment without an ACK at any time");
+                }
+            }
+            Event::Ack(ack) => {
+                self.sender.on_ack(self.now, &ack);
+                self.pump();
+            }
+        }
+    }
+
+    fn run(&mut self) {
+        let mut writes = BTreeMap::new();
+        let mut at = Time::ZERO;
+        for (index, (wait, segments)) in self.script.writes.iter().enumerate() {
+            at += Duration::from_millis(*wait);
+            writes.insert((at, index), *segments);
+        }
+        // Each lost packet costs at most a backed-off timeout, and each late one its lateness.
+        let adversity = self.script.data.len() + self.script.acks.len();
+        let limit = at + Duration::from_secs(60) + (MAX_RTO + Duration::from_millis(1000)) * adversity as u64;
+        let mut served_in_this_instant = 0;
+        for _ in 0..100_000 {
+            let write = writes.first_key_value().map_or(Time::NEVER, |(key, _)| key.0);
+            let arrival = self.way.first_key_value().map_or(Time::NEVER, |(key, _)| key.0);
+            let due = self.sender.deadline().unwrap_or(Time::NEVER).max(self.now);
+            let answer = self.receiver.deadline().unwrap_or(Time::NEVER);
+            let next = write.min(arrival).min(due).min(answer);
+            if next >= Time::NEVER {
+                break;
+            }
+            assert!(next <= limit, "not done at {limit}: {} of {}", self.receiver.delivered(), self.total);
+            served_in_this_instant = if next > self.now { 0 } else { served_in_this_instant };
+            self.now = next;
+            if next == write {
+                let (_, segments) = writes.pop_first().expect("it was just looked at");
+                self.written += segments;
+                self.sender.write(self.now, segments);
+                self.pump();
+            } else if next == arrival {
+                let (_, event) = self.way.pop_first().expect("it was just looked at");
+                self.arrive(event);
+            } else if next == due {
+                self.sender.on_deadline(self.now);
+                self.pump();
+                served_in_this_instant += 1;
+                // Two timers may be due at one instant, the pacing and the detector's.
+                assert!(served_in_this_instant < 4, "a deadline that stays in the past at {}", self.now);
+            } else {
+                let ack = self.receiver.on_deadline();
+                self.send(false, |_| Event::Ack(ack));
+            }
+        }
+        assert!(self.sender.is_done(), "a deadlock at {}: {} of {}", self.now, self.receiver.delivered(), self.total);
+        assert_eq!(self.receiver.delivered(), self.total);
+        assert_eq!(self.sender.scoreboard().outstanding(), 0);
+        // A timeout or an episode may send a window again; neither happens without an adverse packet.
+        let counters = self.sender.counters();
+        let bound = (adversity as u64 + 1) * 4 + u64::from(self.total) * 4;
+        assert!(counters.retransmits <= bound, "{} retransmissions of {} segments", counters.retransmits, self.total);
+    }
+}
+
+proptest! {
+    #[test]
+    fn everything_is_delivered_once_in_order_and_in_time(script in script()) {
+        for congestion in every::<CongestionSpec>(CongestionSpec::describe().iter().map(|info| info.name)) {
+            for detection in every::<DetectionSpec>(DetectionSpec::describe().iter().map(|info| info.name)) {
+                for ack in every::<AckSpec>(AckSpec::describe().iter().map(|info| info.name)) {
+                    let stack = stack(congestion, detection, ack, &script.stack);
+                    let outcome = std::panic::catch_unwind(|| World::new(&script, &stack).run());
+                    if let Err(cause) = outcome {
+                        let text = cause.downcast_ref::<String>().cloned();
+                        let text = text.or_else(|| cause.downcast_ref::<&str>().map(|text| text.to_string()));
+                        let names = (congestion.name(), detection.name(), ack.name());
+                        prop_assert!(false, "{names:?}: {}", text.unwrap_or_default());
+                    }
+                }
+            }
+        }
+    }
+}

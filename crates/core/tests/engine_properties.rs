@@ -1,0 +1,194 @@
+//! Runs that must agree with each other, and rules of the engine at its edges. What every run must account for is checked
+//! inside the crate (`packet::properties`), where the counters of links can be seen.
+
+use anabranch_core::packet::Simulation;
+use anabranch_core::spec::RunSpec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const MS: u64 = 1_000_000_000;
+
+fn link(src: usize, dst: usize, mbps: u64, delay_ms: u64) -> Value {
+    json!({"src": src, "dst": dst, "rate": mbps * 1_000_000, "delay": delay_ms * MS, "cost": 1.0,
+           "queue": {"discipline": "drop-tail", "limit": {"packets": 50}}, "loss": {"model": "none"}})
+}
+
+fn stack() -> Value {
+    json!({"name": "", "congestion": {"name": "newreno"}, "detection": {"name": "dup-ack"},
+        "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false, "limited_transmit": true,
+        "ecn": false, "pacing": false, "handshake": true, "mss": 960, "header": 40, "initial_window": 10,
+        "receive_window": 1_000_000, "min_rto": 200 * MS, "max_rto": 60_000 * MS, "initial_rto": 1000 * MS})
+}
+
+fn traffic(pairs: Value) -> Value {
+    json!({"name": "", "pairs": pairs, "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0,
+        "start": 0, "stagger": 0, "stop": null, "application": {"kind": "bulk", "bytes": null}})
+}
+
+fn run_spec(nodes: usize, links: Vec<Value>, traffic: Vec<Value>) -> Value {
+    json!({"seed": 1, "duration": 10_000 * MS, "warm_up": 0, "sample": null,
+        "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": [stack()],
+        "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": "hash",
+            "per": {"unit": "flow"}, "hash": ["source", "destination", "source-port"], "acks": null,
+            "reconverge": null}],
+        "traffic": traffic, "events": [], "captures": []})
+}
+
+fn run(spec: &Value) -> Simulation {
+    let spec: RunSpec = serde_json::from_value(spec.clone()).expect("a run");
+    let mut simulation = Simulation::new(spec).expect("a run that can be");
+    let mut now = simulation.now();
+    while simulation.advance(10_000) {
+        assert!(simulation.now() >= now, "time goes back");
+        now = simulation.now();
+    }
+    simulation
+}
+
+/// A chain 0 - 1 - ... with links both ways.
+fn chain(links: &[(u64, u64)]) -> Vec<Value> {
+    links
+        .iter()
+        .enumerate()
+        .flat_map(|(node, (mbps, delay))| [link(node, node + 1, *mbps, *delay), link(node + 1, node, *mbps, *delay)])
+        .collect()
+}
+
+/// Three relays between 0 and 4, and paths over all of them, sprayed in turn.
+fn three_paths() -> Value {
+    let links = (1..4)
+        .flat_map(|relay| [link(0, relay, 5, 5), link(relay, 4, 5, 5), link(4, relay, 5, 5), link(relay, 0, 5, 5)]);
+    let mut spec = run_spec(5, links.collect(), vec![traffic(json!([[0, 4]]))]);
+    spec["routings"][0]["hops"] = json!({"kind": "disjoint", "metric": "delay", "paths": 3});
+    spec["routings"][0]["select"] = json!("round-robin");
+    spec["routings"][0]["per"] = json!({"unit": "packet"});
+    spec
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
+
+    /// What a node is called does not matter: chains of different links cross no ties.
+    #[test]
+    fn relabelled_nodes_carry_the_same(
+        links in prop::collection::vec((1u64..20, 1u64..30), 2..5), turn in 1usize..4,
+    ) {
+        let nodes = links.len() + 1;
+        let spec = run_spec(nodes, chain(&links), vec![traffic(json!([[0, nodes - 1], [1, nodes - 1]]))]);
+        let rename = |node: &Value| json!((node.as_u64().unwrap() as usize + turn) % nodes);
+        let mut renamed = spec.clone();
+        for link in renamed["links"].as_array_mut().unwrap() {
+            (link["src"], link["dst"]) = (rename(&link["src"]), rename(&link["dst"]));
+        }
+        for pair in renamed["traffic"][0]["pairs"].as_array_mut().unwrap() {
+            *pair = json!([rename(&pair[0]), rename(&pair[1])]);
+        }
+        let (plain, renamed) = (run(&spec), run(&renamed));
+        for name in ["goodput_bps", "retransmits", "srtt_s"] {
+            prop_assert_eq!(plain.flow_table().numbers(name), renamed.flow_table().numbers(name), "{}", name);
+        }
+    }
+
+    /// A delay is the same in two halves, but for the time of a packet on a link of 1 Tbit/s.
+    #[test]
+    fn a_delay_in_two_parts_is_the_same_delay(mbps in 1u64..20, delay in 4u64..40, part in 1u64..4) {
+        let whole = run_spec(2, chain(&[(mbps, delay)]), vec![traffic(json!([[0, 1]]))]);
+        let halves = run_spec(3, chain(&[(mbps, part), (1_000_000, delay - part)]), vec![traffic(json!([[0, 2]]))]);
+        let goodput = |spec: &Value| run(spec).flow_table().numbers("goodput_bps")[0];
+        let (whole, halves) = (goodput(&whole), goodput(&halves));
+        prop_assert!((whole / halves - 1.0).abs() < 0.01, "{whole} and {halves}");
+    }
+
+    /// Whatever fails and comes back, when and however often: the flow goes on where a path is left.
+    #[test]
+    fn failures_and_reroutes_at_any_time(events in prop::collection::vec((0u64..5000, 0u8..3, 0usize..12), 1..20)) {
+        let mut spec = three_paths();
+        spec["routings"][0]["reconverge"] = json!(20 * MS);
+        spec["events"] = events
+            .iter()
+            .map(|(at, action, link)| {
+                let action = ["fail", "repair", "reroute"][usize::from(*action)];
+                json!({"at": at * MS, "action": action, "links": [link]})
+            })
+            .chain([json!({"at": 5000 * MS, "action": "repair", "links": (0..12).collect::<Vec<_>>()})])
+            .collect();
+        spec["duration"] = json!(100_000 * MS);
+        spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": 8_000_000});
+        let flow = run(&spec).flow_table();
+        prop_assert_eq!(flow.numbers("delivered_bytes"), [8_000_000.0]);
+        prop_assert!(flow.numbers("end_s")[0] < 100.0);
+    }
+}
+
+#[test]
+fn round_robin_goes_on_when_a_path_is_gone() {
+    let mut spec = three_paths();
+    // One path fewer at three instants, so that the turn stands at each place.
+    for at in [1000, 1001, 1002] {
+        spec["routings"][0]["reconverge"] = json!(MS);
+        spec["events"] = json!([{"at": at * MS, "action": "fail", "links": [8]}]);
+        assert!(run(&spec).flow_table().numbers("delivered_bytes")[0] > 1e6);
+    }
+}
+
+#[test]
+fn a_flow_that_would_start_after_its_stop_does_not() {
+    let mut group = traffic(json!([[0, 1]]));
+    group["flows_per_pair"] = json!(4);
+    group["stagger"] = json!(400 * MS);
+    group["stop"] = json!(1000 * MS);
+    let flows = run(&run_spec(2, chain(&[(10, 10)]), vec![group])).flow_table();
+    // At 0, 0.4, 0.8 s; the fourth would start at 1.2 s.
+    assert_eq!(flows.numbers("start_s"), [0.0, 0.4, 0.8]);
+    assert!(flows.numbers("delivered_bytes")[0] > 0.0);
+}
+
+#[test]
+fn a_syn_sprayed_at_random_finds_the_living_path() {
+    let mut spec = three_paths();
+    spec["routings"][0]["select"] = json!("random");
+    spec["routings"][0]["acks"] = json!(1);
+    let mut single = spec["routings"][0].clone();
+    single["hops"] = json!({"kind": "explicit", "paths": [[4, 3, 0]], "weights": [1.0]});
+    single["acks"] = Value::Null;
+    spec["routings"].as_array_mut().unwrap().push(single);
+    // Two of three paths are dead, and no routing tells.
+    spec["events"] = json!([{"at": 0, "action": "fail", "links": [0, 4]}]);
+    spec["duration"] = json!(300_000 * MS);
+    for seed in 1..20 {
+        spec["seed"] = json!(seed);
+        assert!(run(&spec).flow_table().numbers("segments_sent")[0] > 0.0, "seed {seed}: no connection");
+    }
+}
+
+#[test]
+fn the_loss_ratio_of_a_failed_link_is_a_ratio() {
+    let mut spec = run_spec(2, chain(&[(10, 10)]), vec![traffic(json!([[0, 1]]))]);
+    spec["traffic"][0]["transport"] = json!({"udp": {"packet": 1000}});
+    spec["traffic"][0]["application"] = json!({"kind": "constant", "rate": 8_000_000});
+    spec["events"] = json!([{"at": 1000 * MS, "action": "fail", "links": [0]}]);
+    let links = run(&spec).link_table();
+    // A packet a millisecond: of 10000, those of the first second less what was on the way get across.
+    let ratio = links.numbers("loss_ratio")[0];
+    assert!((ratio - 0.9).abs() < 0.01, "{ratio}");
+}
+
+/// Two paths of 10 and 16 ms in turn: what a spurious retransmission costs depends on whether it is recognised.
+#[test]
+fn an_undo_gives_back_what_reordering_took() {
+    let goodput = |spurious: &str| {
+        let mut spec = three_paths();
+        for link in 4..8 {
+            spec["links"][link]["delay"] = json!(8 * MS);
+        }
+        spec["routings"][0]["hops"] = json!({"kind": "explicit", "paths": [[0, 1, 4], [0, 2, 4], [4, 1, 0], [4, 2, 0]], "weights": [1.0, 1.0, 1.0, 1.0]});
+        spec["stacks"][0]["spurious"] = json!(spurious);
+        let flow = run(&spec).flow_table();
+        (flow.numbers("goodput_bps")[0], flow.numbers("undone")[0], flow.numbers("timeouts")[0])
+    };
+    let (without, with_dsack, with_eifel) = (goodput("none"), goodput("dsack"), goodput("eifel"));
+    assert_eq!(without.1, 0.0);
+    assert!(with_dsack.1 > 0.0 && with_eifel.1 > 0.0, "{with_dsack:?} {with_eifel:?}");
+    assert!(with_eifel.0 > 1.5 * without.0, "{with_eifel:?} and {without:?}");
+    assert!(with_dsack.0 > without.0, "{with_dsack:?} and {without:?}");
+}

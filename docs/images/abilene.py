@@ -1,0 +1,35 @@
+"""Draws the README's picture from the scenario that it tells of: ``python docs/images/abilene.py``."""
+
+from pathlib import Path
+
+import altair
+
+from anabranch import Scenario
+from anabranch.report import chart, statistics
+
+HERE = Path(__file__).parent
+SCENARIO = HERE.parents[1] / "scenarios" / "abilene.toml"
+STACKS = ["newreno", "cubic", "bbr", "mprc"]
+ONE_PATH_BPS = 10e6 * 1460 / 1500
+"""What a 10 Mbit/s link carries of payload, in packets of 1460 bytes and 40 bytes of headers."""
+
+
+def main() -> None:
+    """Run the scenario and write the picture beside this file."""
+    flows = Scenario.load(SCENARIO).run().flows
+    summary = statistics.summary(flows, ["stack", "routing"])
+    bars = chart.goodput_bars(summary, x="routing", x_title="", stacks=STACKS)
+    bounds = altair.Data(values=[{"bound": paths * ONE_PATH_BPS / 1e6, "text": text} for paths, text in
+                                 ((1, "payload of one path"), (2, "payload of both paths"))])  # fmt: skip
+    rules = altair.Chart(bounds).mark_rule(strokeDash=[4, 4], color="#888").encode(y="bound:Q")
+    words = (
+        altair.Chart(bounds)
+        .mark_text(align="left", dx=4, dy=-6, color="#666", x=285)
+        .encode(y="bound:Q", text="text:N")
+    )
+    picture = (bars + rules + words).properties(width=760, height=280)
+    picture.configure(background="white").configure_view(stroke=None).save(HERE / "abilene.svg")
+
+
+if __name__ == "__main__":
+    main()

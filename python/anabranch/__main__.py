@@ -1,0 +1,5 @@
+"""``python -m anabranch``: the command line."""
+
+from anabranch.cli import main
+
+main()

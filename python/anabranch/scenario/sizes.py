@@ -1,0 +1,93 @@
+"""Distributions of flow sizes: measured ones by name, points in a scenario, or a CSV file."""
+
+import stat
+from itertools import pairwise
+from pathlib import Path
+
+from anabranch.scenario.problems import suggest
+
+LARGEST_FILE = 2**20
+"""Bytes of a CSV file; some 50,000 points."""
+
+FLOW_SIZES: dict[str, list[list[float]]] = {
+    "web-search": [
+        [0, 0], [10_000, 0.15], [20_000, 0.2], [30_000, 0.3], [50_000, 0.4], [80_000, 0.53], [200_000, 0.6],
+        [1_000_000, 0.7], [2_000_000, 0.8], [5_000_000, 0.9], [10_000_000, 0.97], [30_000_000, 1],
+    ],
+    "data-mining": [
+        [0, 0], [180, 0.1], [216, 0.2], [560, 0.3], [900, 0.4], [1100, 0.5], [1870, 0.6], [3160, 0.7], [10_000, 0.8],
+        [400_000, 0.9], [3_160_000, 0.95], [100_000_000, 0.98], [1_000_000_000, 1],
+    ],
+}  # fmt: skip
+"""Measured distributions of flow sizes as points (payload bytes, cumulative probability), linear between them.
+
+``web-search``: the query and background flows of a search cluster, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM
+2010, figure 4. ``data-mining``: Greenberg et al., "VL2: a scalable and flexible data center network", SIGCOMM 2009,
+figure 2. Both as read off the figures for later studies (pFabric, SIGCOMM 2013, figure 4), which is how they are
+commonly used.
+"""
+
+
+def check(points: list[list[float]], places: list[str] | None = None) -> None:
+    """Refuse points that are no distribution: :class:`ValueError` names the place, or the point itself."""
+    if len(points) < 2:
+        raise ValueError("sizes needs at least two points [bytes, cumulative probability]")
+    for index, ((low, below), (high, above)) in enumerate(pairwise(points)):
+        if not (0 <= low < high < float("inf") and 0 <= below <= above):
+            place = f"{places[index + 1]}: " if places else ""
+            raise ValueError(
+                f"{place}sizes must ascend in bytes and in probability; [{low:g}, {below:g}] to [{high:g}, {above:g}] "
+                "does not"
+            )
+    for index, right, what in ((0, 0.0, "begin"), (-1, 1.0, "end")):
+        if points[index][1] != right:
+            place = f"{places[index]}: " if places else ""
+            raise ValueError(f"{place}sizes must {what} with probability {right:g}, not {points[index][1]:g}")
+
+
+def named(name: str, directory: Path) -> list[list[float]]:
+    """The points of a measured distribution, or of a CSV file; :class:`ValueError` says what is wrong with it."""
+    if name in FLOW_SIZES:
+        return FLOW_SIZES[name]
+    if not name.lower().endswith(".csv"):
+        raise ValueError(f"is no distribution of flow sizes and no CSV file; {suggest(name, FLOW_SIZES)}")
+    return _from_csv(directory / name)
+
+
+def _from_csv(path: Path) -> list[list[float]]:
+    """A line for each point: bytes, cumulative probability. A heading, blank lines and ``#`` comments do not count."""
+    points: list[list[float]] = []
+    places: list[str] = []
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        cells = [cell.strip() for cell in line.partition("#")[0].split(",")]
+        if cells == [""]:
+            continue
+        place = f"{path}:{number}"
+        try:
+            size, probability = (float(cell) for cell in cells)
+        except ValueError:
+            if not points and len(cells) == 2 and not any(cell[:1].isdigit() for cell in cells):
+                continue  # the heading
+            raise ValueError(
+                f'{place}: "{line.strip()[:60]}" must be bytes and cumulative probability, such as "10000,0.15"'
+            ) from None
+        points.append([size, probability])
+        places.append(place)
+    if len(points) < 2:
+        raise ValueError(f"{path}: needs at least two lines of bytes and cumulative probability")
+    check(points, places)
+    return points
+
+
+def _text(path: Path) -> str:
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{path}: is a directory or a device; name a file")
+        if status.st_size > LARGEST_FILE:
+            raise ValueError(f"{path}: {status.st_size} bytes are too many; at most {LARGEST_FILE} are read")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: is not UTF-8 text (byte {error.start})") from None

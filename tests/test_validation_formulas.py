@@ -1,0 +1,62 @@
+"""The published models that the engine is validated against, by worked numbers."""
+
+import pytest
+
+from bench.validation import formulas
+
+
+def test_mathis_equation_3_is_1_22_over_the_root_of_p() -> None:
+    assert formulas.mathis(1e-4, 0.1) == pytest.approx(1224.7, abs=0.1)  # 1.2247 / (0.1 * 0.01)
+    assert formulas.mathis(1e-4, 0.1, b=2) == pytest.approx(866.0, abs=0.1)  # delayed ACKs: C = 0.866
+
+
+def test_mathis_is_the_sawtooth_that_sends_one_over_p_packets_a_cycle() -> None:
+    # W = 40: a cycle of W/2 = 20 round trips sends 3/8 W^2 = 600 packets, so p = 1/600 and the mean window is 30.
+    assert formulas.mathis(1 / 600, 1.0) == pytest.approx(30.0)
+
+
+def test_pftk_window_without_delayed_acks() -> None:
+    # b = 1: 1 + sqrt(8 * 0.99 / 0.03 + 1) = 1 + sqrt(265)
+    assert formulas.pftk_window(0.01) == pytest.approx(17.279, abs=0.001)
+
+
+def test_pftk_small_windows_always_time_out() -> None:
+    assert formulas.pftk_timeout_probability(0.1, 3.0) == 1.0
+    # Q(w) tends to 3/w as p vanishes (Padhye et al. 1998, section 2.2)
+    assert formulas.pftk_timeout_probability(1e-6, 30.0) == pytest.approx(0.1, rel=1e-3)
+
+
+def test_pftk_backoff_sums_doubling_timeouts_up_to_64() -> None:
+    assert formulas.pftk_backoff(0.0) == 1.0
+    assert formulas.pftk_backoff(0.5) == 4.0  # 1 + 6 * 0.5: each further term is 2^(k-1) 0.5^k = 0.5
+
+
+def test_pftk_full_model_by_hand() -> None:
+    # W = 17.279, Q = 0.2091: (99 + 17.279 + 0.2112) / (0.1 * 9.640 + 0.2091 * 0.2 * 1.010 / 0.99)
+    assert formulas.pftk(0.01, 0.1, 0.2) == pytest.approx(115.7, abs=0.3)
+
+
+def test_pftk_approaches_mathis_for_small_loss() -> None:
+    assert formulas.pftk(1e-8, 0.1, 0.2) == pytest.approx(formulas.mathis(1e-8, 0.1), rel=0.01)
+
+
+@pytest.mark.parametrize(("p", "window"), [(1e-4, 187.0), (1e-5, 1054.0), (1e-6, 5926.0), (1e-7, 33325.0)])
+def test_rfc9438_table_1_average_window_at_100_ms(p: float, window: float) -> None:
+    assert formulas.cubic_window(p, 0.1) == pytest.approx(window, abs=0.6)
+
+
+@pytest.mark.parametrize(("p", "window"), [(1e-2, 12.0), (1e-4, 122.0), (1e-6, 1225.0)])
+def test_rfc9438_reno_friendly_window_is_renos(p: float, window: float) -> None:
+    assert formulas.aimd_window(9 / 17, 0.7, p) == pytest.approx(window, abs=0.6)
+    assert formulas.aimd_window(1.0, 0.5, p) == pytest.approx(window, abs=0.6)
+
+
+def test_rfc9438_cubic_is_in_the_greater_region() -> None:
+    assert formulas.cubic(1e-2, 0.01) == pytest.approx(formulas.mathis(1e-2, 0.01))
+    assert formulas.cubic(1e-6, 0.1) == pytest.approx(59260, rel=1e-3)
+
+
+def test_whole_segments_are_below_the_fluid_by_two_segments() -> None:
+    for every in (100, 1000, 10_000):
+        missing = formulas.mathis(1 / every, 1.0) - formulas.whole_segments(every)
+        assert 1.0 < missing < 3.0
