@@ -247,7 +247,7 @@ impl Sender {
     pub fn window(&self) -> u32 {
         match self.recovery {
             Recovery::Fast { prr, .. } if !self.owns_recovery => prr.window(),
-            _ => (self.congestion.cwnd() as u32).max(1),
+            _ => self.congestion.window(),
         }
     }
 
@@ -308,7 +308,9 @@ impl Sender {
         let marked_before = self.board.marked_lost();
         let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
         event.newly_lost = (self.board.marked_lost() - marked_before) as u32;
-        self.apply(now, verdict, prior_in_flight, event.newly_lost);
+        if verdict != Verdict::default() || event.newly_lost > 0 {
+            self.apply(now, verdict, prior_in_flight, event.newly_lost);
+        }
         if ack.ecn_echo {
             self.on_ecn_echo(now, prior_in_flight);
         }
@@ -327,7 +329,7 @@ impl Sender {
         if !self.owns_recovery
             && let Recovery::Fast { prr, .. } = &mut self.recovery
         {
-            prr.on_ack(self.board.in_flight(), (self.congestion.cwnd() as u32).max(1), event.delivered);
+            prr.on_ack(self.board.in_flight(), self.congestion.window(), event.delivered);
         }
     }
 
@@ -392,7 +394,7 @@ impl Sender {
             return; // a probe had repaired the loss: there is nothing to recover
         }
         let mut prr = ProportionalRateReduction::new(prior_in_flight);
-        prr.on_ack(self.board.in_flight(), (self.congestion.cwnd() as u32).max(1), 0);
+        prr.on_ack(self.board.in_flight(), self.congestion.window(), 0);
         self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false };
     }
 

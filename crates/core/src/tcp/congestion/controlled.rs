@@ -10,6 +10,8 @@ use crate::units::{Duration, Rate};
 pub struct InForce {
     /// Congestion window, segments.
     pub cwnd: f64,
+    /// The whole segments of `cwnd`, at least one.
+    pub window: u32,
     /// Slow-start threshold, segments.
     pub ssthresh: f64,
     /// The rate to pace at, if any.
@@ -67,6 +69,12 @@ impl Controlled {
     #[inline(always)]
     pub fn cwnd(&self) -> f64 {
         self.in_force.cwnd
+    }
+
+    /// The whole segments of the congestion window, at least one.
+    #[inline(always)]
+    pub fn window(&self) -> u32 {
+        self.in_force.window
     }
 
     /// See [`CongestionControl::ssthresh`].

@@ -56,7 +56,8 @@ pub trait CongestionControl: Send + Sync {
 
     /// Window, threshold and rate in one call.
     fn in_force(&self) -> InForce {
-        InForce { cwnd: self.cwnd(), ssthresh: self.ssthresh(), pacing_rate: self.pacing_rate() }
+        let cwnd = self.cwnd();
+        InForce { cwnd, window: (cwnd as u32).max(1), ssthresh: self.ssthresh(), pacing_rate: self.pacing_rate() }
     }
 
     /// [`Self::on_ack`], and what is in force then, in one call.
