@@ -1,7 +1,12 @@
 """What is generated in docs is up to date, and what is executable there runs."""
 
+import ast
 import importlib.util
+import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -13,3 +18,25 @@ def test_the_reference_of_the_scenario_file_is_what_the_schema_says() -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert (DOCS / "scenario.md").read_text(encoding="utf-8") == module.text(), "run: python docs/scenario.py"
+
+
+def test_the_notebook_runs_and_its_cells_show_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cell by cell as a kernel does it: the last expression of a cell is what it shows."""
+    monkeypatch.chdir(DOCS)
+    cells = json.loads((DOCS / "first-steps.ipynb").read_text(encoding="utf-8"))["cells"]
+    names: dict[str, Any] = {}
+    shown = []
+    for cell in cells:
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == [], "outputs are not committed"
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "first-steps.ipynb", "exec"), names)
+        if isinstance(last, ast.Expr):
+            shown.append(eval(compile(ast.Expression(last.value), "first-steps.ipynb", "eval"), names))
+    result, flows, drawing, smaller = shown
+    assert "<table" in result._repr_html_()
+    assert flows.height == 5
+    assert drawing.to_dict()["layer"]
+    assert smaller.height == 12

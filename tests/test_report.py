@@ -384,6 +384,14 @@ class TestPage:
         assert "No flow ran" in page.seen
         assert page.charts == {"map-0", "time-queue"}
 
+    def test_flows_without_a_stack_are_udp(self, tmp_path: Path) -> None:
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=2)
+        path = directory / "flows.parquet"
+        nothing = [pl.lit(None, kind).alias(name) for name, kind in (("stack", pl.String), ("srtt_s", pl.Float64))]
+        pl.read_parquet(path).with_columns(nothing).write_parquet(path)
+        report.write([directory], tmp_path / "report.html")
+        assert "UDP" in Page((tmp_path / "report.html").read_text()).seen
+
     def test_an_interrupted_run_is_named(self, tmp_path: Path) -> None:
         _, page = write(tmp_path, interrupted=True)
         assert "1 of 60 runs was interrupted" in page.seen

@@ -32,7 +32,7 @@ class Reporter(AbstractContextManager["Reporter"]):
         elapsed = time.monotonic() - self._began
         if not self._enabled or elapsed < QUIET_S:
             return
-        rate = f"{packet_hops / elapsed / 1e6:.1f} M packet-hops/s"
+        rate = f"{packet_hops / elapsed / 1e6:.1f} M packet-hops/s" if packet_hops else "computing routes"
         if sys.stderr.isatty():
             bar = self._started_bar()
             assert self._task is not None

@@ -11,6 +11,8 @@ from typing import Any
 import polars as pl
 
 FORMAT = 1
+NO_STACK = "UDP"
+"""What stands for the stack of flows that have none."""
 
 # What a report needs of the tables; they may have more.
 _COLUMNS = {
@@ -111,7 +113,7 @@ def read(directories: Iterable[Path]) -> Runs:
     several = len(sources) > 1
     keys = list(dict.fromkeys(key for source in sources for key in source.manifest["keys"]))
     variants, runs = _variants(sources, keys, several)
-    flows = _table(sources, "flows", runs).with_columns(_active_share())
+    flows = _table(sources, "flows", runs).with_columns(_active_share(), pl.col("stack").fill_null(NO_STACK))
     return Runs(
         sources=sources,
         keys=(["run directory"] if several else []) + keys,
