@@ -236,6 +236,10 @@ impl Sender {
         if let Connection::Opening { sent: Some(sent), tries } = self.connection {
             if tries == 1 {
                 self.rtt.sample(now - sent); // Karn: only if it answers the one SYN
+            } else {
+                // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment.
+                let kind = CongestionKind::Timeout { repeated: true };
+                self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
             }
             self.connection = Connection::Established;
             self.last_active = now;
