@@ -65,7 +65,9 @@ def run(
     from anabranch.runs import execute
 
     directory = out if out is not None else None if json else _free_directory(Path("runs") / scenario.stem)
-    result = execute(loaded, engine=engine, seeds=chosen, directory=directory, jobs=jobs, command=sys.argv)
+    result = execute(
+        loaded, engine=engine, seeds=chosen, directory=directory, jobs=jobs, command=["anabranch", *sys.argv[1:]]
+    )
     if json:
         _print_json(result.documents())
     else:
