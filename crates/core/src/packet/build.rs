@@ -220,6 +220,7 @@ impl Simulation {
         let mut flows = Vec::new();
         let mut sizes = Vec::new();
         let end = Time::ZERO + spec.duration;
+        forwarding.prepare(ways_wanted(&spec));
         for (index, group) in spec.traffic.iter().enumerate() {
             let reverse_routing = spec.routings[group.routing].acks.unwrap_or(group.routing);
             let has_reverse = matches!(group.transport, TransportSpec::Tcp { .. });
@@ -262,6 +263,19 @@ impl Simulation {
         let controls = controls(&spec);
         Ok(Simulation::assemble(spec, links, forwarding, flows, sizes, controls))
     }
+}
+
+/// The routing, source and destination of every way that flows may take.
+fn ways_wanted(spec: &RunSpec) -> Vec<(usize, NodeId, NodeId)> {
+    let mut wanted = Vec::new();
+    for group in &spec.traffic {
+        wanted.extend(group.pairs.iter().map(|(src, dst)| (group.routing, *src, *dst)));
+        if let TransportSpec::Tcp { .. } = group.transport {
+            let reverse = spec.routings[group.routing].acks.unwrap_or(group.routing);
+            wanted.extend(group.pairs.iter().map(|(src, dst)| (reverse, *dst, *src)));
+        }
+    }
+    wanted
 }
 
 /// Segments are numbered with 32 bits: refuses a run in which a flow might send more.

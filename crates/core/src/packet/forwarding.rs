@@ -66,13 +66,11 @@ pub struct Forwarding {
     columns: Vec<(usize, NodeId, Vec<Option<Choice>>)>,
     column_of: HashMap<(usize, NodeId), usize>,
     ways: HashMap<(usize, NodeId, NodeId), Way>,
-    trees: HashMap<(usize, NodeId), Vec<Vec<LinkId>>>,
+    /// The next hops by node to the destination that was asked for last.
+    last_next_hops: ((usize, NodeId), Vec<Vec<LinkId>>),
     /// Whether routes may change during the run.
     dynamic: bool,
 }
-
-/// How many destinations' next hops are kept while routes are compiled.
-const KEPT_TREES: usize = 256;
 
 impl Forwarding {
     /// No routes yet. `dynamic` says that links or routes change during the run.
@@ -86,7 +84,7 @@ impl Forwarding {
             columns: Vec::new(),
             column_of: HashMap::new(),
             ways: HashMap::new(),
-            trees: HashMap::new(),
+            last_next_hops: ((0, 0), Vec::new()),
             dynamic,
         }
     }
@@ -119,23 +117,33 @@ impl Forwarding {
         }
     }
 
-    fn tree(&mut self, routing: usize, dst: NodeId) -> Result<&Vec<Vec<LinkId>>, RoutingError> {
-        if self.trees.len() >= KEPT_TREES && !self.trees.contains_key(&(routing, dst)) {
-            self.trees.clear();
+    /// Compiles the single routes among these (routing, source, destination) destination by destination, so that each
+    /// destination's next hops are computed once. What is wrong with one is told when [`Self::way`] is asked for it.
+    pub fn prepare(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
+        wanted
+            .retain(|(routing, ..)| !self.dynamic && matches!(self.routings[*routing].hops, HopsSpec::Shortest { .. }));
+        wanted.sort_unstable_by_key(|(routing, src, dst)| (*routing, *dst, *src));
+        wanted.dedup();
+        for (routing, src, dst) in wanted {
+            let _ = self.way(routing, src, dst);
         }
-        match self.trees.entry((routing, dst)) {
-            std::collections::hash_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                Ok(entry.insert(routing::next_hops(&self.graph, &self.routings[routing].hops, dst)?))
-            }
+    }
+
+    /// The next hops of all nodes to a destination; those asked for last are kept.
+    fn next_hops(&mut self, routing: usize, dst: NodeId) -> Result<&[Vec<LinkId>], RoutingError> {
+        if self.last_next_hops.0 != (routing, dst) || self.last_next_hops.1.is_empty() {
+            let next_hops = routing::next_hops(&self.graph, &self.routings[routing].hops, dst)?;
+            self.last_next_hops = ((routing, dst), next_hops);
         }
+        Ok(&self.last_next_hops.1)
     }
 
     fn compile_shortest(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<Way, RoutingError> {
         let mut links = Vec::new();
         let mut node = src;
         while node != dst {
-            let link = *self.tree(routing, dst)?[node as usize].first().ok_or(RoutingError::NoPath { src, dst })?;
+            let link =
+                *self.next_hops(routing, dst)?[node as usize].first().ok_or(RoutingError::NoPath { src, dst })?;
             links.push(link);
             node = self.graph.link(link).dst;
         }
@@ -194,7 +202,7 @@ impl Forwarding {
 
     fn fill_column(&mut self, column: usize) -> Result<(), RoutingError> {
         let (routing, dst) = (self.columns[column].0, self.columns[column].1);
-        let next_hops = self.tree(routing, dst)?.clone();
+        let next_hops = self.next_hops(routing, dst)?.to_vec();
         for (node, links) in next_hops.into_iter().enumerate() {
             let draws = self.draws(column << 32 | node, false);
             let slot = &mut self.columns[column].2[node];
@@ -214,7 +222,7 @@ impl Forwarding {
 
     /// Computes the routes of a routing anew on the links that are up. A pair without a path keeps an empty set.
     pub fn reroute(&mut self, routing: usize) {
-        self.trees.clear();
+        self.last_next_hops.1.clear();
         for index in 0..self.paths.len() {
             if self.paths[index].0 == routing && self.fill_path_set(index).is_err() {
                 self.paths[index].3.replace(Vec::new(), &[]);
