@@ -267,9 +267,14 @@ impl Sender {
         if !self.options.sack {
             self.account_without_sack(advanced, duplicate, prior_timer_start);
         }
-        let delivered = *self.board.last_delivered();
+        // Field by field: a copy of the whole would wait for all that was just written.
+        let delivered = self.board.last_delivered();
+        let (count, cumulative, any_retransmitted) =
+            (delivered.count, delivered.cumulative, delivered.any_retransmitted);
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
-        let rtt_is_clean = self.options.sack || !delivered.any_retransmitted;
+        let rtt_is_clean = self.options.sack || !any_retransmitted;
+        let newest_rtt = if rtt_is_clean { delivered.newest_rtt } else { None };
+        let round_start = delivered.newest.is_some_and(|(_, segment)| segment >= self.round_end);
         if rtt_is_clean && let Some(sample) = delivered.oldest_rtt {
             self.rtt.sample(sample);
         }
@@ -281,34 +286,33 @@ impl Sender {
             self.on_duplicate_report(now, segment);
         }
         if advanced && self.undo_until.is_some_and(|until| prior_una < until) {
-            self.detect_spurious_by_echo(ack, delivered.any_retransmitted);
+            self.detect_spurious_by_echo(ack, any_retransmitted);
         }
         if self.recovery != Recovery::Open {
             self.continue_recovery(advanced, duplicate);
         }
-        let round_start = delivered.newest.is_some_and(|(_, segment)| segment >= self.round_end);
         if round_start {
             self.round_end = self.board.next();
         }
-        let rate = match &mut self.rate {
-            Some(sampler) => sampler.on_ack(now, &delivered, self.board.una(), self.rtt.minimum()),
-            None => None,
-        };
         let mut event = AckEvent {
             now,
-            delivered: delivered.count,
+            delivered: count,
             growth: 0,
             advanced,
             duplicate,
             newly_lost: 0,
             prior_in_flight,
             in_flight: self.board.in_flight(),
-            rtt: if rtt_is_clean { delivered.newest_rtt } else { None },
-            rate,
+            rtt: newest_rtt,
+            rate: None,
             round_start,
             in_recovery: self.recovery != Recovery::Open,
             ecn_echo: ack.ecn_echo,
         };
+        if let Some(sampler) = &mut self.rate {
+            let delivered = self.board.last_delivered();
+            event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
+        }
         let marked_before = self.board.marked_lost();
         let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
         event.newly_lost = (self.board.marked_lost() - marked_before) as u32;
@@ -325,7 +329,7 @@ impl Sender {
         if may_grow && !ack.ecn_echo && self.is_window_limited(prior_in_flight) {
             // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
             // (RFC 3042 section 2). The ACK that ends fast recovery reports segments that were delivered during it.
-            event.growth = delivered.cumulative;
+            event.growth = cumulative;
         }
         if event.delivered > 0 {
             self.congestion.on_ack(&event, &self.rtt);

@@ -38,7 +38,7 @@ impl Controlled {
     /// See [`CongestionControl::on_ack`].
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
-        self.in_force = self.algorithm.on_ack_in_force(ack, rtt);
+        self.algorithm.on_ack_in_force(ack, rtt, &mut self.in_force);
     }
 
     /// See [`CongestionControl::on_congestion`].

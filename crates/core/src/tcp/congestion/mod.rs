@@ -60,10 +60,10 @@ pub trait CongestionControl: Send + Sync {
         InForce { cwnd, window: (cwnd as u32).max(1), ssthresh: self.ssthresh(), pacing_rate: self.pacing_rate() }
     }
 
-    /// [`Self::on_ack`], and what is in force then, in one call.
-    fn on_ack_in_force(&mut self, ack: &AckEvent, rtt: &RttEstimate) -> InForce {
+    /// [`Self::on_ack`], and what is in force then, in one call; written in place, because it happens for every ACK.
+    fn on_ack_in_force(&mut self, ack: &AckEvent, rtt: &RttEstimate, in_force: &mut InForce) {
         self.on_ack(ack, rtt);
-        self.in_force()
+        *in_force = self.in_force();
     }
 
     /// Whether the algorithm sets its window in recovery itself, so that the sender does not run PRR.
