@@ -258,8 +258,9 @@ impl Simulation {
             }
         }
         check_sequence_space(&spec)?;
-        let links =
+        let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
+        spec.captures.iter().for_each(|link| links[*link as usize].watch());
         let controls = controls(&spec);
         Ok(Simulation::assemble(spec, links, forwarding, flows, sizes, controls))
     }

@@ -40,12 +40,6 @@ impl Captures {
         };
         Captures(spec.captures.iter().map(named).collect())
     }
-
-    /// Whether any link is captured.
-    #[inline(always)]
-    pub(super) fn any(&self) -> bool {
-        !self.0.is_empty()
-    }
 }
 
 impl Simulation {
@@ -55,10 +49,7 @@ impl Simulation {
         self.captures.0.get_mut(&link).map_or_else(Vec::new, Capture::take)
     }
 
-    /// Captures a packet that enters a link, if the link is one of those captured. By value, because the address of a packet
-    /// would keep it out of registers also where nothing is captured.
-    #[cold]
-    #[inline(never)]
+    /// Captures a packet that enters a link, if the link is one of those captured.
     pub(super) fn capture(&mut self, link: LinkId, packet: Packet) {
         let Some(capture) = self.captures.0.get_mut(&link) else { return };
         let identity = &self.flows[packet.flow() as usize].identity;

@@ -311,13 +311,25 @@ impl Simulation {
 
     #[inline(always)]
     fn offer(&mut self, link: LinkId, packet: Packet, size: u32) {
-        if self.captures.any() {
-            self.capture(link, packet);
+        let state = &mut self.links[link as usize];
+        if !state.is_plain() {
+            return self.offer_to_any(link, packet.words());
         }
-        match self.links[link as usize].offer(self.now, packet, size, &self.sizes) {
+        match state.offer(self.now, packet, size) {
             Offer::Taken => {}
             Offer::Due(at) => self.arrivals.set(link, at),
             Offer::Second(at) => self.arrivals.set_follower(link, at),
+            Offer::Dropped => self.discard(packet),
+        }
+    }
+
+    #[inline(never)]
+    fn offer_to_any(&mut self, link: LinkId, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
+        self.capture(link, packet);
+        match self.links[link as usize].offer_to_any(self.now, packet, &self.sizes) {
+            Offer::Taken | Offer::Second(_) => {}
+            Offer::Due(at) => self.arrivals.set(link, at),
             Offer::Dropped => self.discard(packet),
         }
     }

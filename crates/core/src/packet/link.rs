@@ -78,10 +78,11 @@ pub struct Link {
     last_size: u32,
     /// Of a queue limited by packets.
     limit_packets: u32,
-    /// It is up, its queue is drop-tail by packets, and its wire loses nothing: what most links are.
+    /// It is up, its queue is drop-tail by packets, its wire loses nothing and nobody watches: what most links are.
     plain: bool,
     up: bool,
     lossless: bool,
+    watched: bool,
     /// Where packets leave.
     pub dst: NodeId,
     /// What it has counted.
@@ -133,6 +134,7 @@ impl Link {
             dst: spec.dst,
             up: true,
             plain: false,
+            watched: false,
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
             discipline,
@@ -143,9 +145,16 @@ impl Link {
         link
     }
 
+    /// Its packets are captured: it is not plain any more.
+    pub fn watch(&mut self) {
+        self.watched = true;
+        self.plain = false;
+    }
+
     fn makes_plain(&self) -> bool {
         self.up
             && self.lossless
+            && !self.watched
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)))
     }
 
@@ -178,12 +187,9 @@ impl Link {
         }
     }
 
-    /// A packet of this size arrives at the queue.
+    /// A packet of this size arrives at the queue of a plain link.
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: Packet, size: u32, sizes: &[PacketSizes]) -> Offer {
-        if !self.plain {
-            return self.offer_to_any(now, packet.words(), sizes);
-        }
+    pub fn offer(&mut self, now: Time, packet: Packet, size: u32) -> Offer {
         self.counters.offered += 1;
         if !self.has_room(now) {
             self.counters.queue_drops += 1;
@@ -198,9 +204,8 @@ impl Link {
         }
     }
 
-    #[inline(never)]
-    fn offer_to_any(&mut self, now: Time, words: [u64; 3], sizes: &[PacketSizes]) -> Offer {
-        let mut packet = Packet::from_words(words);
+    /// A packet arrives at the queue of any link.
+    pub fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) -> Offer {
         if !self.up {
             self.counters.losses += 1;
             self.counters.refused += 1;

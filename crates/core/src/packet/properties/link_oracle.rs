@@ -48,7 +48,11 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         let was_due = link.next_event();
         let flags = if packet.again { RETRANSMISSION } else { 0 };
         let sent = Packet::new(index as u32, 0, 0, flags);
-        let offer = link.offer(packet.at, sent, sizes[index].of(&sent), &sizes);
+        let offer = if link.is_plain() {
+            link.offer(packet.at, sent, sizes[index].of(&sent))
+        } else {
+            link.offer_to_any(packet.at, sent, &sizes)
+        };
         match offer {
             Offer::Due(at) => assert!(link.next_event() == at && was_due != at),
             Offer::Second(at) => assert!(link.second_arrival() == at && link.next_event() == was_due),
