@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from anabranch import version
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from anabranch import version
 from bench.peers import PeerError, ns2, ns3
 from bench.peers.child import measure_child, run_child
 from bench.validation.page import write_part

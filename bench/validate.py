@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from anabranch import version
 from rich.console import Console
 
+from anabranch import version
 from bench.peers import PeerError
 from bench.validation import against_ns2, bernoulli, periodic, spraying, utilisation
 from bench.validation.page import write_part

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from anabranch.scenario import Variant
 from pydantic_core import PydanticUndefined
+
+from anabranch.scenario import Variant
 
 HERE = Path(__file__).parent
 HEAD = """\
