@@ -24,7 +24,7 @@ def main() -> None:
     rules = altair.Chart(bounds).mark_rule(strokeDash=[4, 4], color="#888").encode(y="bound:Q")
     words = (
         altair.Chart(bounds)
-        .mark_text(align="left", dx=4, dy=-6, color="#666", x=285)
+        .mark_text(align="left", dx=4, dy=-6, color="#666", x=258)
         .encode(y="bound:Q", text="text:N")
     )
     picture = (bars + rules + words).properties(width=760, height=280)
