@@ -629,3 +629,20 @@ class TestBrowser:
             destination="c",
         )
         assert_drawn(rendered(path, tmp_path / "profile"), page.charts)
+
+
+class TestLibraries:
+    """The bundled JavaScript is kept between reports."""
+
+    def test_a_bundle_is_made_once_and_a_cache_that_cannot_be_written_does_no_harm(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from anabranch.report import libraries
+
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        first = libraries.vega()
+        (kept,) = (tmp_path / "cache" / "anabranch").iterdir()
+        assert kept.read_text(encoding="utf-8") == first == libraries.vega()
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+        assert libraries.vega() == first

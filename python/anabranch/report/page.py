@@ -14,9 +14,8 @@ import jinja2
 import markupsafe
 import polars as pl
 import tomlkit
-import vl_convert
 
-from anabranch.report import chart, run_directory, series, statistics
+from anabranch.report import chart, libraries, run_directory, series, statistics
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.run_directory import Runs, Source
 
@@ -91,8 +90,6 @@ def render(run_directories: Sequence[Path]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    # The sources of Vega, Vega-Lite and vega-embed, once for all charts.
-    libraries = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return environment.get_template("report.html.j2").render(
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[_facts(source, index, runs) for index, source in enumerate(runs.sources)],
@@ -105,7 +102,7 @@ def render(run_directories: Sequence[Path]) -> str:
         links=_link_table(runs, links),
         several=len(runs.sources) > 1,
         seeds=_largest(summary["runs"]),
-        libraries=markupsafe.Markup(libraries),
+        libraries=markupsafe.Markup(libraries.vega()),
         style=_text_of(environment, "report.css"),
         script=_text_of(environment, "report.js"),
     )
