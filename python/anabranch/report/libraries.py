@@ -1,6 +1,7 @@
 """The JavaScript of Vega, Vega-Lite and vega-embed as one text, which takes a second to bundle and never changes."""
 
 import os
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def _keep(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _cache_directory() -> Path:
