@@ -33,6 +33,12 @@ impl SackBlocks {
         &self.blocks[..self.length as usize]
     }
 
+    /// Whether there is none, neither held nor duplicate.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
     fn push(&mut self, block: Range) {
         self.blocks[self.length as usize] = block;
         self.length += 1;

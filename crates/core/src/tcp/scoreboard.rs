@@ -356,19 +356,19 @@ impl Scoreboard {
     /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
     #[inline]
     pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) {
-        if !(blocks.is_empty() && self.pass_one_original(cumulative, now)) {
+        if !(blocks.is_empty() && self.pass_one_original(cumulative, now).is_some()) {
             self.acknowledge_any(cumulative, blocks, now);
         }
     }
 
     /// The ordinary ACK, shorter than [`Self::acknowledge_any`] and to the same effect: it passes one segment, sent once and
-    /// in flight, while nothing that was sent again is. `false` if it is another.
+    /// in flight, while nothing that was sent again is. Returns when that was sent; `None`, and nothing done, for another ACK.
     #[inline(always)]
-    fn pass_one_original(&mut self, cumulative: u32, now: Time) -> bool {
-        let Some(segment) = self.segments.front().copied() else { return false };
+    pub(super) fn pass_one_original(&mut self, cumulative: u32, now: Time) -> Option<Time> {
+        let segment = *self.segments.front()?;
         let is_original = segment.0 & (STATE | RETRANSMITTED) == IN_FLIGHT;
         if !is_original || cumulative != self.una + 1 || !self.retransmissions.is_empty() {
-            return false;
+            return None;
         }
         self.segments.pop_front();
         self.in_flight -= 1;
@@ -377,7 +377,7 @@ impl Scoreboard {
         self.una = cumulative;
         self.timer_start = now; // RFC 6298 (5.3)
         self.pass_what_is_not_original();
-        true
+        Some(segment.sent())
     }
 
     #[inline(never)]

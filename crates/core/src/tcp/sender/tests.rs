@@ -5,6 +5,7 @@ use super::super::ack::{AckSpec, ReceiverContext};
 use super::super::receiver::{DataSegment, Receiver};
 use super::*;
 use crate::rng::Purpose;
+use proptest::prelude::*;
 use serde_json::json;
 
 fn ms(milliseconds: u64) -> Time {
@@ -275,7 +276,7 @@ fn rfc3522_a_probe_after_the_episode_cannot_take_its_reduction_back() {
     // The last retransmission's ACK is the first that passes one and finds the episode answered by a timeout's undo or
     // not at all: here the episode ends by a needed retransmission that an ACK of the late first copy hides.
     pair.at(100).deliver(0..10);
-    pair.sender.undo_until = Some(5); // an episode that ended without an answer
+    pair.sender.undo_until = 5; // an episode that ended without an answer
     pair.sender.close();
     let highest = pair.sender.board.next() - 1;
     let before = pair.cwnd();
@@ -449,4 +450,60 @@ fn the_last_ack_may_be_lost_and_the_flow_still_ends() {
     pair.deliver_as([9], true);
     assert!(pair.sender.is_done());
     assert_eq!(pair.sender.deadline(), None);
+}
+
+proptest! {
+    /// The short ways of the undisturbed flow do what the long ways do: two senders, one of which has only the long ones, hear
+    /// the same of a network that loses, reorders, duplicates, marks and delays.
+    #[test]
+    fn the_ordinary_ack_is_like_any(
+        steps in prop::collection::vec((0u8..16, 0usize..12, 0u64..30), 1..400),
+        sack: bool, ecn: bool, f_rto: bool, pacing: bool, delayed: bool,
+    ) {
+        let changes = json!({
+            "sack": sack, "ecn": ecn, "f_rto": f_rto, "pacing": pacing, "spurious": if f_rto { "eifel" } else { "none" },
+            "ack": {"name": if delayed { "delayed" } else { "immediate" }}
+        });
+        let stack = stack(changes);
+        let mut short = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
+        let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
+        long.options.ordinary_acks = false;
+        long.options.only_the_timer = false;
+        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext));
+        let mut now = Time::ZERO;
+        short.write(Time::ZERO, 300);
+        long.write(Time::ZERO, 300);
+        let (mut network, mut acks) = (std::collections::VecDeque::new(), std::collections::VecDeque::new());
+        for (action, position, pause) in steps {
+            now += Duration::from_millis(pause);
+            while let Some(sent) = short.poll_transmit(now) {
+                prop_assert_eq!(Some(sent), long.poll_transmit(now));
+                network.push_back(sent);
+            }
+            prop_assert_eq!(None, long.poll_transmit(now));
+            prop_assert_eq!(short.deadline(), long.deadline());
+            let place = if action < 10 { 0 } else { position };
+            if action == 15 {
+                network.remove(place);
+            } else if action == 14 {
+                acks.remove(place);
+            } else if let Some(Transmission::Data { segment, retransmission, window_reduced, .. }) = network.remove(place) {
+                let marked = action == 13 && ecn;
+                let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
+                acks.extend(receiver.on_segment(now, &data));
+            }
+            if position < 11 && let Some(ack) = acks.pop_front() {
+                short.on_ack(now, &ack);
+                long.on_ack(now, &ack);
+            }
+            if short.deadline().is_some_and(|deadline| deadline <= now) {
+                short.on_deadline(now);
+                long.on_deadline(now);
+            }
+            prop_assert_eq!(format!("{:?} {:?}", short.board, short.rtt), format!("{:?} {:?}", long.board, long.rtt));
+            prop_assert_eq!((short.recovery, short.round_end, short.undo_until), (long.recovery, long.round_end, long.undo_until));
+            prop_assert_eq!((short.unanswered_timeout, short.last_active), (long.unanswered_timeout, long.last_active));
+            prop_assert_eq!(short.congestion.cwnd(), long.congestion.cwnd());
+        }
+    }
 }
