@@ -51,9 +51,9 @@ pub struct SenderCounters {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Connection {
-    /// A SYN is to be sent, or was sent at `sent` for the `tries`-th time.
+    /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent at `sent` for the `tries`-th time.
     Opening {
-        sent: Option<Time>,
+        sent: Time,
         tries: u32,
     },
     Established,
@@ -122,8 +122,9 @@ pub struct Sender {
     recover: u32,
     window_reduced: bool,
     next_send: Time,
-    last_active: Time,
-    counters: SenderCounters,
+    timeouts: u32,
+    recoveries: u32,
+    undone: u32,
 }
 
 /// The switches of a [`StackSpec`] that the sender reads while it runs.
@@ -166,7 +167,7 @@ impl Sender {
         };
         Sender {
             connection: if stack.handshake {
-                Connection::Opening { sent: None, tries: 0 }
+                Connection::Opening { sent: Time::NEVER, tries: 0 }
             } else {
                 Connection::Established
             },
@@ -191,14 +192,22 @@ impl Sender {
             recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
-            last_active: Time::ZERO,
-            counters: SenderCounters::default(),
+            timeouts: 0,
+            recoveries: 0,
+            undone: 0,
         }
     }
 
     /// What it has counted.
-    pub fn counters(&self) -> &SenderCounters {
-        &self.counters
+    pub fn counters(&self) -> SenderCounters {
+        let sent = self.board.next_transmission();
+        SenderCounters {
+            sent: u64::from(sent),
+            retransmits: u64::from(sent - self.board.next()),
+            timeouts: u64::from(self.timeouts),
+            recoveries: u64::from(self.recoveries),
+            undone: u64::from(self.undone),
+        }
     }
 
     /// Its record of outstanding segments.
@@ -227,8 +236,8 @@ impl Sender {
             && self.board.outstanding() == 0
             && self.board.next() == self.available
         {
-            let idle = now - self.last_active;
-            if self.counters.sent > 0 {
+            if self.board.next() > 0 {
+                let idle = now - self.board.timer_start(); // which started when the last ACK advanced
                 self.congestion.on_idle(idle, &self.rtt);
             }
         }
@@ -242,7 +251,9 @@ impl Sender {
 
     /// The SYN-ACK arrived.
     pub fn on_established(&mut self, now: Time) {
-        if let Connection::Opening { sent: Some(sent), tries } = self.connection {
+        if let Connection::Opening { sent, tries } = self.connection
+            && sent != Time::NEVER
+        {
             if tries == 1 {
                 self.rtt.sample(now - sent); // Karn: only if it answers the one SYN
             } else {
@@ -251,7 +262,6 @@ impl Sender {
                 self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
             }
             self.connection = Connection::Established;
-            self.last_active = now;
         }
     }
 
@@ -279,7 +289,6 @@ impl Sender {
         let segment = self.board.una();
         let is_ordinary = self.options.ordinary_acks
             && self.recovery == Recovery::Open
-            && self.board.sacked() == 0
             && segment >= self.undo_until
             && ack.sack.is_empty()
             && !ack.ecn_echo;
@@ -290,7 +299,6 @@ impl Sender {
         let Some(sent) = self.board.pass_one_original(ack.cumulative, now) else { return false };
         self.rtt.sample(now - sent);
         self.unanswered_timeout = false;
-        self.last_active = now;
         let round_start = segment >= self.round_end;
         if round_start {
             self.round_end = self.board.next();
@@ -332,14 +340,13 @@ impl Sender {
             (delivered.count, delivered.cumulative, delivered.any_retransmitted);
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
         let rtt_is_clean = self.options.sack || !any_retransmitted;
-        let newest_rtt = if rtt_is_clean { delivered.newest_rtt } else { None };
-        let round_start = delivered.newest.is_some_and(|(_, segment)| segment >= self.round_end);
-        if rtt_is_clean && let Some(sample) = delivered.oldest_rtt {
+        let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
+        let round_start = delivered.newest().is_some_and(|(_, segment)| segment >= self.round_end);
+        if rtt_is_clean && let Some(sample) = delivered.oldest_rtt() {
             self.rtt.sample(sample);
         }
         if advanced {
             self.unanswered_timeout = false;
-            self.last_active = now;
         }
         if let Some((segment, _)) = ack.sack.duplicate() {
             self.on_duplicate_report(now, segment);
@@ -374,7 +381,7 @@ impl Sender {
         }
         let marked_before = self.board.marked_lost();
         let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
-        event.newly_lost = (self.board.marked_lost() - marked_before) as u32;
+        event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
         }
@@ -452,7 +459,7 @@ impl Sender {
     }
 
     fn enter_recovery(&mut self, now: Time, prior_in_flight: u32) {
-        self.counters.recoveries += 1;
+        self.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
         self.announce_reduction();
@@ -467,9 +474,9 @@ impl Sender {
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
         let repeated = std::mem::replace(&mut self.unanswered_timeout, true);
-        self.counters.timeouts += 1;
+        self.timeouts += 1;
         if self.recovery == Recovery::Open {
-            self.counters.recoveries += 1;
+            self.recoveries += 1;
         }
         let event = CongestionEvent { now, kind: CongestionKind::Timeout { repeated }, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
@@ -512,6 +519,7 @@ impl Sender {
         self.recovery = Recovery::Open;
         self.recover = until;
         self.board.reset_duplicates();
+        self.board.shrink();
         self.congestion.on_recovered();
     }
 
@@ -519,7 +527,7 @@ impl Sender {
         let delivered = *self.board.last_delivered();
         // Without SACK, what a retransmission's ACK passes besides may have arrived before the timeout.
         let is_news = self.options.sack || !delivered.any_retransmitted;
-        let original_arrived = is_news && delivered.lowest_original.is_some_and(|segment| segment < until);
+        let original_arrived = is_news && delivered.lowest_original().is_some_and(|segment| segment < until);
         let forward = if original_arrived {
             return self.undo(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
         } else if forward == ForwardRto::ProbingNew {
@@ -564,7 +572,7 @@ impl Sender {
     }
 
     fn undo(&mut self) {
-        self.counters.undone += 1;
+        self.undone += 1;
         self.congestion.undo();
         self.board.unmark_lost();
         self.undo_until = 0;
@@ -595,7 +603,8 @@ impl Sender {
         match self.connection {
             Connection::Opening { sent, tries } => {
                 // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
-                sent.map(|sent| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()))
+                (sent != Time::NEVER)
+                    .then(|| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()))
             }
             Connection::Established => {
                 let timer = self.detector_deadline();
@@ -651,10 +660,10 @@ impl Sender {
 
     /// The deadline came.
     pub fn on_deadline(&mut self, now: Time) {
-        if let Connection::Opening { sent: Some(sent), tries } = self.connection {
+        if let Connection::Opening { sent, tries } = self.connection {
             if self.deadline().is_some_and(|deadline| deadline <= now) {
-                self.counters.timeouts += 1;
-                self.connection = Connection::Opening { sent: None, tries };
+                self.timeouts += 1;
+                self.connection = Connection::Opening { sent: Time::NEVER, tries };
                 debug_assert!(sent <= now);
             }
             return;
@@ -663,7 +672,7 @@ impl Sender {
             let prior_in_flight = self.board.in_flight();
             let marked_before = self.board.marked_lost();
             let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
-            let newly_lost = (self.board.marked_lost() - marked_before) as u32;
+            let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.apply(now, verdict, prior_in_flight, newly_lost);
         }
     }
@@ -707,8 +716,8 @@ impl Sender {
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Transmission> {
-        let Connection::Opening { sent: None, tries } = self.connection else { return None };
-        self.connection = Connection::Opening { sent: Some(now), tries: tries + 1 };
+        let Connection::Opening { sent: Time::NEVER, tries } = self.connection else { return None };
+        self.connection = Connection::Opening { sent: now, tries: tries + 1 };
         Some(Transmission::Syn)
     }
 
@@ -743,7 +752,6 @@ impl Sender {
 
     fn send_again(&mut self, now: Time, segment: u32) -> Transmission {
         let number = self.board.retransmit(segment, now);
-        self.counters.retransmits += 1;
         self.unreported_retransmits += 1;
         self.after_sending(now, segment);
         Transmission::Data { segment, number, retransmission: true, window_reduced: false }
@@ -751,8 +759,6 @@ impl Sender {
 
     #[inline(always)]
     fn after_sending(&mut self, now: Time, segment: u32) {
-        self.counters.sent += 1;
-        self.last_active = now;
         if let Recovery::Fast { prr, .. } = &mut self.recovery {
             prr.on_sent();
         }
