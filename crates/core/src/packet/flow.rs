@@ -132,8 +132,8 @@ impl Activity {
             Activity::Finished(tally) => **tally,
             Activity::Tcp(connection) => Tally {
                 delivered: connection.receiver.delivered(),
-                sender: *connection.sender.counters(),
-                receiver: *connection.receiver.counters(),
+                sender: connection.sender.counters(),
+                receiver: connection.receiver.counters(),
                 srtt_s: connection.sender.rtt().smoothed().map(|rtt| rtt.as_secs()),
                 min_rtt_s: connection.sender.rtt().minimum().map(|rtt| rtt.as_secs()),
                 cwnd: Some(connection.sender.congestion().cwnd()),

@@ -74,7 +74,7 @@ impl RateSampler {
             self.delivered += u64::from(delivered.count);
             self.delivered_at = now;
         }
-        let sample = delivered.newest.and_then(|(sent, segment)| {
+        let sample = delivered.newest().and_then(|(sent, segment)| {
             let snapshot = *self.snapshots.get(segment.checked_sub(self.base)? as usize)?;
             let interval = (sent - snapshot.first_sent).max(now - snapshot.delivered_at);
             self.first_sent = sent;

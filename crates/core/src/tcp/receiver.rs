@@ -33,6 +33,12 @@ impl SackBlocks {
         &self.blocks[..self.length as usize]
     }
 
+    /// Whether there is none, neither held nor duplicate.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
     fn push(&mut self, block: Range) {
         self.blocks[self.length as usize] = block;
         self.length += 1;
@@ -77,7 +83,27 @@ struct Held {
     start: u32,
     end: u32,
     /// The earliest arrival number among the segments held here and above: for the reordering extent.
-    first_arrival: u64,
+    first_arrival: u32,
+}
+
+/// What arrived beyond a hole.
+#[derive(Debug, Clone, Default)]
+struct Beyond {
+    /// Ascending, with holes between them, and never empty.
+    held: VecDeque<Held>,
+    /// A segment of each of the blocks that changed last, newest first (RFC 2018 section 4).
+    recent: [u32; MAX_SACK_BLOCKS],
+}
+
+/// [`ReceiverCounters`] as the receiver keeps them; a flow has no more segments than 32 bits number.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counters {
+    arrivals: u32,
+    duplicates: u32,
+    reordered: u32,
+    reordering_extent_max: u32,
+    reordering_extent_sum: u64,
+    marked: u32,
 }
 
 /// What a receiver counts.
@@ -97,20 +123,23 @@ pub struct ReceiverCounters {
     pub marked: u64,
 }
 
+const NO_DUPLICATE: u32 = u32::MAX;
+
 /// The receiving end of one flow.
 pub struct Receiver {
     next: u32,
-    held: VecDeque<Held>,
-    /// A segment of each of the blocks that changed last, newest first (RFC 2018 section 4).
-    recent: [u32; MAX_SACK_BLOCKS],
-    sack: bool,
-    policy: Box<dyn AckPolicy>,
-    deadline: Option<Time>,
-    duplicate: Option<Range>,
     last_ack_sent: u32,
+    /// The segment of a duplicate to report, or [`NO_DUPLICATE`].
+    duplicate: u32,
+    sack: bool,
     echoes_retransmission: bool,
     ecn_echo: bool,
-    counters: ReceiverCounters,
+    /// Only while something is held.
+    beyond: Option<Box<Beyond>>,
+    policy: Box<dyn AckPolicy>,
+    /// When a delayed ACK is due, or [`Time::NEVER`].
+    deadline: Time,
+    counters: Counters,
 }
 
 impl Receiver {
@@ -118,16 +147,15 @@ impl Receiver {
     pub fn new(sack: bool, policy: Box<dyn AckPolicy>) -> Receiver {
         Receiver {
             next: 0,
-            held: VecDeque::new(),
-            recent: [0; MAX_SACK_BLOCKS],
-            sack,
-            policy,
-            deadline: None,
-            duplicate: None,
             last_ack_sent: 0,
+            duplicate: NO_DUPLICATE,
+            sack,
             echoes_retransmission: false,
             ecn_echo: false,
-            counters: ReceiverCounters::default(),
+            beyond: None,
+            policy,
+            deadline: Time::NEVER,
+            counters: Counters::default(),
         }
     }
 
@@ -138,14 +166,21 @@ impl Receiver {
     }
 
     /// What it has counted.
-    pub fn counters(&self) -> &ReceiverCounters {
-        &self.counters
+    pub fn counters(&self) -> ReceiverCounters {
+        ReceiverCounters {
+            arrivals: u64::from(self.counters.arrivals),
+            duplicates: u64::from(self.counters.duplicates),
+            reordered: u64::from(self.counters.reordered),
+            reordering_extent_max: self.counters.reordering_extent_max,
+            reordering_extent_sum: self.counters.reordering_extent_sum,
+            marked: u64::from(self.counters.marked),
+        }
     }
 
     /// When a delayed ACK is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        self.deadline
+        (self.deadline != Time::NEVER).then_some(self.deadline)
     }
 
     /// Takes a data segment; returns the ACK if one is due at once.
@@ -165,16 +200,18 @@ impl Receiver {
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
         if data.segment == self.next {
             self.next += 1;
-            arrival.in_order = self.held.is_empty();
+            arrival.in_order = self.beyond.is_none();
             arrival.filled_hole = !arrival.in_order;
             if arrival.filled_hole {
                 self.count_reordering(data);
                 self.pass_held();
             }
-        } else if data.segment < self.next || self.find(data.segment).is_ok() {
+        } else if data.segment < self.next
+            || self.beyond.as_ref().is_some_and(|beyond| beyond.find(data.segment).is_ok())
+        {
             arrival.duplicate = true;
             self.counters.duplicates += 1;
-            self.duplicate = Some((data.segment, data.segment + 1));
+            self.duplicate = data.segment;
         } else {
             self.count_reordering(data);
             self.hold(data.segment);
@@ -182,7 +219,7 @@ impl Receiver {
         match self.policy.on_segment(&arrival) {
             When::Now => Some(self.acknowledge()),
             When::By(deadline) => {
-                self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+                self.deadline = self.deadline.min(deadline);
                 None
             }
         }
@@ -196,11 +233,11 @@ impl Receiver {
     #[inline(always)]
     fn acknowledge(&mut self) -> Ack {
         self.policy.on_ack_sent();
-        self.deadline = None;
+        self.deadline = Time::NEVER;
         self.last_ack_sent = self.next;
         Ack {
             cumulative: self.next,
-            sack: if self.duplicate.is_none() && self.held.is_empty() {
+            sack: if self.duplicate == NO_DUPLICATE && self.beyond.is_none() {
                 SackBlocks::default()
             } else {
                 self.sack_blocks()
@@ -212,18 +249,52 @@ impl Receiver {
 
     #[inline(never)]
     fn sack_blocks(&mut self) -> SackBlocks {
-        let duplicate = self.duplicate.take();
+        let duplicate = std::mem::replace(&mut self.duplicate, NO_DUPLICATE);
         let mut blocks = SackBlocks::default();
         if !self.sack {
             return blocks;
         }
-        if let Some(duplicate) = duplicate {
+        if duplicate != NO_DUPLICATE {
             blocks.duplicates = 1;
-            blocks.push(duplicate);
+            blocks.push((duplicate, duplicate + 1));
         }
-        if self.held.is_empty() {
-            return blocks;
+        if let Some(beyond) = &self.beyond {
+            beyond.report(&mut blocks);
         }
+        blocks
+    }
+
+    fn hold(&mut self, segment: u32) {
+        self.beyond.get_or_insert_default().hold(segment, self.counters.arrivals);
+    }
+
+    fn pass_held(&mut self) {
+        if let Some(beyond) = &mut self.beyond
+            && let Some(end) = beyond.take_from(self.next)
+        {
+            self.next = end;
+            if beyond.held.is_empty() {
+                self.beyond = None;
+            }
+        }
+    }
+
+    fn count_reordering(&mut self, data: &DataSegment) {
+        if data.retransmission {
+            return;
+        }
+        if let Some(first_arrival) = self.beyond.as_ref().and_then(|beyond| beyond.first_arrival_above(data.segment)) {
+            let extent = self.counters.arrivals - first_arrival;
+            self.counters.reordered += 1;
+            self.counters.reordering_extent_sum += u64::from(extent);
+            self.counters.reordering_extent_max = self.counters.reordering_extent_max.max(extent);
+        }
+    }
+}
+
+impl Beyond {
+    /// Adds the blocks that changed last to an ACK.
+    fn report(&self, blocks: &mut SackBlocks) {
         for segment in self.recent {
             if let Ok(position) = self.find(segment)
                 && !blocks.is_full()
@@ -234,7 +305,6 @@ impl Receiver {
                 }
             }
         }
-        blocks
     }
 
     /// The position of the block that holds a segment, or where one would be inserted.
@@ -246,7 +316,7 @@ impl Receiver {
         }
     }
 
-    fn hold(&mut self, segment: u32) {
+    fn hold(&mut self, segment: u32, arrival: u32) {
         let position = self.find(segment).expect_err("a segment already held is a duplicate");
         let joins_below = position > 0 && self.held[position - 1].end == segment;
         let joins_above = self.held.get(position).is_some_and(|above| above.start == segment + 1);
@@ -259,7 +329,7 @@ impl Receiver {
             (false, true) => self.held[position].start = segment,
             (false, false) => {
                 let above = self.held.get(position).map(|block| block.first_arrival);
-                let first_arrival = above.unwrap_or(self.counters.arrivals);
+                let first_arrival = above.unwrap_or(arrival);
                 self.held.insert(position, Held { start: segment, end: segment + 1, first_arrival });
             }
         }
@@ -276,26 +346,16 @@ impl Receiver {
         self.recent[0] = segment;
     }
 
-    fn pass_held(&mut self) {
-        if let Some(first) = self.held.front()
-            && first.start == self.next
-        {
-            self.next = first.end;
-            self.held.pop_front();
-        }
+    /// Takes out the first block if it begins here, and returns its end.
+    fn take_from(&mut self, start: u32) -> Option<u32> {
+        let first = self.held.front().filter(|first| first.start == start)?.end;
+        self.held.pop_front();
+        Some(first)
     }
 
-    fn count_reordering(&mut self, data: &DataSegment) {
-        if data.retransmission {
-            return;
-        }
-        let above = self.held.partition_point(|block| block.end <= data.segment);
-        if let Some(block) = self.held.get(above) {
-            let extent = self.counters.arrivals - block.first_arrival;
-            self.counters.reordered += 1;
-            self.counters.reordering_extent_sum += extent;
-            self.counters.reordering_extent_max = self.counters.reordering_extent_max.max(extent as u32);
-        }
+    fn first_arrival_above(&self, segment: u32) -> Option<u32> {
+        let above = self.held.partition_point(|block| block.end <= segment);
+        self.held.get(above).map(|block| block.first_arrival)
     }
 }
 

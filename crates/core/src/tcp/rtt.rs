@@ -9,30 +9,27 @@ pub const CLOCK_GRANULARITY: Duration = Duration::from_millis(10);
 /// SRTT, RTTVAR and RTO of one flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RttEstimate {
+    /// Before the first sample, the initial timeout.
     smoothed: Duration,
     variation: Duration,
-    latest: Duration,
     minimum: Duration,
     samples: u32,
     backoff: u32,
     min_rto: Duration,
     max_rto: Duration,
-    initial_rto: Duration,
 }
 
 impl RttEstimate {
     /// An estimate without samples; the three bounds are as in [`crate::spec::StackSpec`].
     pub fn new(min_rto: Duration, max_rto: Duration, initial_rto: Duration) -> RttEstimate {
         RttEstimate {
-            smoothed: Duration::ZERO,
+            smoothed: initial_rto,
             variation: Duration::ZERO,
-            latest: Duration::ZERO,
             minimum: Duration(u64::MAX),
             samples: 0,
             backoff: 0,
             min_rto,
             max_rto,
-            initial_rto,
         }
     }
 
@@ -46,7 +43,6 @@ impl RttEstimate {
             self.variation = Duration(self.variation.0 - self.variation.0 / 4 + error / 4);
             self.smoothed = Duration(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8);
         }
-        self.latest = rtt;
         self.minimum = self.minimum.min(rtt);
         self.samples = self.samples.saturating_add(1);
         self.backoff = 0; // section 5.7 and Karn's algorithm: only a new sample ends the backoff
@@ -62,11 +58,6 @@ impl RttEstimate {
         self.variation
     }
 
-    /// The last sample.
-    pub fn latest(&self) -> Option<Duration> {
-        (self.samples > 0).then_some(self.latest)
-    }
-
     /// The least sample.
     pub fn minimum(&self) -> Option<Duration> {
         (self.samples > 0).then_some(self.minimum)
@@ -80,7 +71,7 @@ impl RttEstimate {
     /// The retransmission timeout with its backoff (sections 2.2, 2.3, 2.4, 5.5).
     pub fn rto(&self) -> Duration {
         let base = if self.samples == 0 {
-            self.initial_rto
+            self.smoothed
         } else {
             (self.smoothed + (self.variation * 4).max(CLOCK_GRANULARITY)).max(self.min_rto)
         };

@@ -53,51 +53,104 @@ struct Retransmission {
     sent: Time,
 }
 
-/// What one ACK delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// What one ACK delivered. Small, because every flow keeps one: what there is none of is the greatest number.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delivered {
     /// Segments that the cumulative acknowledgement passed, delivered before or now.
     pub cumulative: u32,
     /// Segments newly known to be delivered, cumulatively or selectively.
     pub count: u32,
-    /// Of these, the transmission sent last and its segment: the newest by (time, segment).
-    pub newest: Option<(Time, u32)>,
+    newest_sent: Time,
+    oldest_rtt: Duration,
+    newest_rtt: Duration,
+    newest_segment: u32,
+    lowest_original: u32,
+    highest_original: u32,
     /// Whether the newest one's segment was sent more than once.
     pub newest_retransmitted: bool,
-    /// RTT of the oldest delivered segment sent only once: what RFC 6298 samples.
-    pub oldest_rtt: Option<Duration>,
-    /// RTT of the newest delivered segment sent only once: the network's, without a delayed ACK's wait.
-    pub newest_rtt: Option<Duration>,
-    /// Whether a segment was delivered that was sent only once.
-    pub any_original: bool,
     /// Whether a segment was delivered that was sent more than once.
     pub any_retransmitted: bool,
-    /// The lowest segment newly delivered that was sent only once.
-    pub lowest_original: Option<u32>,
-    /// The highest segment newly delivered that was sent only once.
-    pub highest_original: Option<u32>,
     /// Whether a segment newly delivered was sent only once and lies below one that an earlier ACK delivered: reordering.
     pub reordered: bool,
 }
 
+const NO_RTT: Duration = Duration(u64::MAX);
+const NO_SEGMENT: u32 = u32::MAX;
+
+impl Default for Delivered {
+    fn default() -> Delivered {
+        Delivered {
+            cumulative: 0,
+            count: 0,
+            newest_sent: Time::NEVER,
+            oldest_rtt: NO_RTT,
+            newest_rtt: NO_RTT,
+            newest_segment: NO_SEGMENT,
+            lowest_original: NO_SEGMENT,
+            highest_original: NO_SEGMENT,
+            newest_retransmitted: false,
+            any_retransmitted: false,
+            reordered: false,
+        }
+    }
+}
+
 impl Delivered {
+    /// Of the segments newly delivered, the transmission sent last and its segment: the newest by (time, segment).
+    #[inline]
+    pub fn newest(&self) -> Option<(Time, u32)> {
+        (self.newest_segment != NO_SEGMENT).then_some((self.newest_sent, self.newest_segment))
+    }
+
+    /// RTT of the oldest delivered segment sent only once: what RFC 6298 samples.
+    #[inline]
+    pub fn oldest_rtt(&self) -> Option<Duration> {
+        (self.oldest_rtt != NO_RTT).then_some(self.oldest_rtt)
+    }
+
+    /// RTT of the newest delivered segment sent only once: the network's, without a delayed ACK's wait.
+    #[inline]
+    pub fn newest_rtt(&self) -> Option<Duration> {
+        (self.newest_rtt != NO_RTT).then_some(self.newest_rtt)
+    }
+
+    /// The lowest segment newly delivered that was sent only once.
+    #[inline]
+    pub fn lowest_original(&self) -> Option<u32> {
+        (self.lowest_original != NO_SEGMENT).then_some(self.lowest_original)
+    }
+
+    /// The highest segment newly delivered that was sent only once.
+    #[inline]
+    pub fn highest_original(&self) -> Option<u32> {
+        (self.highest_original != NO_SEGMENT).then_some(self.highest_original)
+    }
+
+    /// A segment that was last sent, not for the first time, then.
+    #[cfg(test)]
+    pub(super) fn retransmission(segment: u32, sent: Time) -> Delivered {
+        let mut delivered = Delivered::default();
+        delivered.set_first(segment, Segment::new(sent, RETRANSMITTED), sent, false);
+        delivered
+    }
+
     /// What most ACKs deliver: a single segment, or the first of several.
     #[inline(always)]
     fn set_first(&mut self, index: u32, segment: Segment, now: Time, reordered: bool) {
         let is_original = !segment.retransmitted();
-        let rtt = is_original.then_some(now - segment.sent());
-        let original = is_original.then_some(index);
+        let rtt = if is_original { now - segment.sent() } else { NO_RTT };
+        let original = if is_original { index } else { NO_SEGMENT };
         *self = Delivered {
             cumulative: self.cumulative,
             count: 1,
-            newest: Some((segment.sent(), index)),
-            newest_retransmitted: !is_original,
+            newest_sent: segment.sent(),
             oldest_rtt: rtt,
             newest_rtt: rtt,
-            any_original: is_original,
-            any_retransmitted: !is_original,
+            newest_segment: index,
             lowest_original: original,
             highest_original: original,
+            newest_retransmitted: !is_original,
+            any_retransmitted: !is_original,
             reordered: is_original && reordered,
         };
     }
@@ -107,20 +160,18 @@ impl Delivered {
             return self.set_first(index, segment, now, reordered);
         }
         self.count += 1;
-        let key = (segment.sent(), index);
-        if self.newest.is_none_or(|newest| key >= newest) {
-            self.newest = Some(key);
+        if (segment.sent(), index) >= (self.newest_sent, self.newest_segment) {
+            (self.newest_sent, self.newest_segment) = (segment.sent(), index);
             self.newest_retransmitted = segment.retransmitted();
         }
         if segment.retransmitted() {
             self.any_retransmitted = true;
         } else {
             let rtt = now - segment.sent();
-            self.any_original = true;
-            self.oldest_rtt = Some(self.oldest_rtt.map_or(rtt, |oldest| oldest.max(rtt)));
-            self.newest_rtt = Some(self.newest_rtt.map_or(rtt, |newest| newest.min(rtt)));
-            self.lowest_original = Some(self.lowest_original.map_or(index, |lowest| lowest.min(index)));
-            self.highest_original = self.highest_original.max(Some(index));
+            self.oldest_rtt = self.oldest_rtt().map_or(rtt, |oldest| oldest.max(rtt));
+            self.newest_rtt = self.newest_rtt.min(rtt);
+            self.lowest_original = self.lowest_original.min(index);
+            self.highest_original = self.highest_original().map_or(index, |highest| highest.max(index));
             self.reordered |= reordered;
         }
     }
@@ -142,6 +193,17 @@ fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
     (start, end)
 }
 
+/// What a flow has to remember only while something is sacked or retransmitted.
+#[derive(Debug, Clone, Default)]
+struct Repair {
+    retransmissions: VecDeque<Retransmission>,
+    /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
+    last_blocks: [Range; REMEMBERED_BLOCKS],
+}
+
+/// The least room that a window's record keeps, in segments: the initial window's.
+const LEAST_ROOM: usize = 16;
+
 /// The record of one flow.
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
@@ -154,14 +216,12 @@ pub struct Scoreboard {
     duplicates: u32,
     /// One past the highest sacked segment.
     sacked_end: u32,
-    /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
-    last_blocks: [Range; REMEMBERED_BLOCKS],
     /// No segment below is lost.
     lost_hint: u32,
-    marked_lost: u64,
+    marked_lost: u32,
     /// No segment below is in flight for the first time.
     original_hint: u32,
-    retransmissions: VecDeque<Retransmission>,
+    repair: Option<Box<Repair>>,
     next_transmission: u32,
     timer_start: Time,
     latest_sent: Time,
@@ -205,9 +265,9 @@ impl Scoreboard {
         self.lost
     }
 
-    /// How many times a segment was marked lost, since the flow began.
+    /// How many times a segment was marked lost, since the flow began (modulo 2^32).
     #[inline]
-    pub fn marked_lost(&self) -> u64 {
+    pub fn marked_lost(&self) -> u32 {
         self.marked_lost
     }
 
@@ -300,10 +360,11 @@ impl Scoreboard {
         *record = Segment::new(now, IN_FLIGHT | RETRANSMITTED);
         self.lost -= 1;
         let number = self.number_transmission(now);
-        let mut at_this_instant = self.retransmissions.iter_mut().rev().take_while(|again| again.sent == now);
+        let retransmissions = &mut self.repair.get_or_insert_default().retransmissions;
+        let mut at_this_instant = retransmissions.iter_mut().rev().take_while(|again| again.sent == now);
         match at_this_instant.find(|again| again.segment == segment) {
             Some(again) => again.number = number, // a timer expired at the instant of the last retransmission
-            None => self.retransmissions.push_back(Retransmission { segment, number, sent: now }),
+            None => retransmissions.push_back(Retransmission { segment, number, sent: now }),
         }
         number
     }
@@ -315,7 +376,7 @@ impl Scoreboard {
             record.set_state(LOST);
             self.in_flight -= 1;
             self.lost += 1;
-            self.marked_lost += 1;
+            self.marked_lost = self.marked_lost.wrapping_add(1);
             self.duplicates = self.duplicates.min(self.in_flight);
             self.lost_hint = self.lost_hint.min(segment);
         }
@@ -356,28 +417,28 @@ impl Scoreboard {
     /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
     #[inline]
     pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) {
-        if !(blocks.is_empty() && self.pass_one_original(cumulative, now)) {
+        if !(blocks.is_empty() && self.pass_one_original(cumulative, now).is_some()) {
             self.acknowledge_any(cumulative, blocks, now);
         }
     }
 
     /// The ordinary ACK, shorter than [`Self::acknowledge_any`] and to the same effect: it passes one segment, sent once and
-    /// in flight, while nothing that was sent again is. `false` if it is another.
+    /// in flight, while nothing is sacked or was sent again. Returns when that was sent; `None`, and nothing done, for another ACK.
     #[inline(always)]
-    fn pass_one_original(&mut self, cumulative: u32, now: Time) -> bool {
-        let Some(segment) = self.segments.front().copied() else { return false };
+    pub(super) fn pass_one_original(&mut self, cumulative: u32, now: Time) -> Option<Time> {
+        let segment = *self.segments.front()?;
         let is_original = segment.0 & (STATE | RETRANSMITTED) == IN_FLIGHT;
-        if !is_original || cumulative != self.una + 1 || !self.retransmissions.is_empty() {
-            return false;
+        if !is_original || cumulative != self.una + 1 || self.repair.is_some() {
+            return None;
         }
         self.segments.pop_front();
         self.in_flight -= 1;
         self.delivered.cumulative = 1;
-        self.delivered.set_first(self.una, segment, now, self.una < self.sacked_end);
+        self.delivered.set_first(self.una, segment, now, false);
         self.una = cumulative;
         self.timer_start = now; // RFC 6298 (5.3)
         self.pass_what_is_not_original();
-        true
+        Some(segment.sent())
     }
 
     #[inline(never)]
@@ -388,18 +449,16 @@ impl Scoreboard {
             self.advance(cumulative, now);
         }
         let earlier_end = self.sacked_end;
-        let known = self.last_blocks;
+        let known = self.repair.as_ref().map_or_else(Default::default, |repair| repair.last_blocks);
         for (place, block) in blocks.iter().enumerate() {
             let (start, end) = (block.0.max(self.una), block.1.min(self.next()));
             self.sack(outside((start, end), &known), earlier_end, now);
             if start < end {
                 self.sacked_end = self.sacked_end.max(end);
+                self.repair.get_or_insert_default().last_blocks[place % REMEMBERED_BLOCKS] = (start, end);
             }
-            self.last_blocks[place % REMEMBERED_BLOCKS] = (start, end);
         }
-        if !self.retransmissions.is_empty() || self.original_hint < self.una {
-            self.forget_delivered();
-        }
+        self.forget_delivered();
     }
 
     fn advance(&mut self, cumulative: u32, now: Time) {
@@ -474,8 +533,12 @@ impl Scoreboard {
 
     /// Moves the hints past what is no longer in flight, so that walks in sending order start at its oldest.
     fn forget_delivered(&mut self) {
-        while self.retransmissions.front().is_some_and(|front| !self.is_live(front)) {
-            self.retransmissions.pop_front();
+        if let Some(mut repair) = self.repair.take() {
+            while repair.retransmissions.front().is_some_and(|front| !self.is_live(front)) {
+                repair.retransmissions.pop_front();
+            }
+            let is_over = repair.retransmissions.is_empty() && self.sacked == 0;
+            self.repair = (!is_over).then_some(repair);
         }
         self.pass_what_is_not_original();
     }
@@ -488,6 +551,17 @@ impl Scoreboard {
         }
     }
 
+    fn retransmissions(&self) -> impl Iterator<Item = &Retransmission> {
+        self.repair.iter().flat_map(|repair| &repair.retransmissions)
+    }
+
+    /// Gives back the room of a window that was cut to less than a quarter of it.
+    pub fn shrink(&mut self) {
+        if self.segments.capacity() > LEAST_ROOM.max(4 * self.segments.len()) {
+            self.segments.shrink_to(LEAST_ROOM.max(2 * self.segments.len()));
+        }
+    }
+
     /// The transmissions in flight in the order of their sending, oldest first.
     pub fn in_sending_order(&self) -> impl Iterator<Item = Transmission> + '_ {
         let mut original = (self.original_hint.max(self.una)..self.next())
@@ -495,8 +569,7 @@ impl Scoreboard {
             .map(|segment| Transmission { segment, sent: self.sent(segment) })
             .peekable();
         let mut again = self
-            .retransmissions
-            .iter()
+            .retransmissions()
             .filter(|retransmission| self.is_live(retransmission))
             .map(|retransmission| Transmission { segment: retransmission.segment, sent: retransmission.sent })
             .peekable();
@@ -515,7 +588,7 @@ impl Scoreboard {
 
     /// When the retransmission with this number was sent, if it is known.
     pub fn retransmission_sent(&self, number: u32) -> Option<Time> {
-        self.retransmissions.iter().find(|retransmission| retransmission.number == number).map(|found| found.sent)
+        self.retransmissions().find(|retransmission| retransmission.number == number).map(|found| found.sent)
     }
 
     /// Recounts everything from the segments themselves.
@@ -559,9 +632,9 @@ mod tests {
         board.acknowledge(1, &[(2, 4)], ms(100));
         assert_eq!((board.una(), board.in_flight(), board.sacked(), board.sacked_end()), (1, 2, 2, 4));
         let delivered = board.last_delivered();
-        assert_eq!((delivered.count, delivered.cumulative, delivered.newest), (3, 1, Some((ms(3), 3))));
-        assert_eq!(delivered.oldest_rtt, Some(Duration::from_millis(100)));
-        assert_eq!(delivered.newest_rtt, Some(Duration::from_millis(97)));
+        assert_eq!((delivered.count, delivered.cumulative, delivered.newest()), (3, 1, Some((ms(3), 3))));
+        assert_eq!(delivered.oldest_rtt(), Some(Duration::from_millis(100)));
+        assert_eq!(delivered.newest_rtt(), Some(Duration::from_millis(97)));
         board.check();
     }
 
@@ -574,7 +647,7 @@ mod tests {
         let order: Vec<u32> = board.in_sending_order().map(|transmission| transmission.segment).collect();
         assert_eq!(order, [1, 2, 0]);
         board.acknowledge(1, &[], ms(90));
-        assert_eq!(board.last_delivered().oldest_rtt, None);
+        assert_eq!(board.last_delivered().oldest_rtt(), None);
         assert!(board.last_delivered().any_retransmitted);
     }
 

@@ -5,7 +5,7 @@
 
 use super::congestion::controlled::Controlled;
 use super::congestion::{CongestionControl, FlowContext};
-use super::detection::{DetectorContext, LossDetector, Signal, Verdict};
+use super::detection::{DetectorContext, LossDetector, Signal, Verdict, timer};
 use super::events::{AckEvent, CongestionEvent, CongestionKind};
 use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
@@ -51,9 +51,9 @@ pub struct SenderCounters {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Connection {
-    /// A SYN is to be sent, or was sent at `sent` for the `tries`-th time.
+    /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent at `sent` for the `tries`-th time.
     Opening {
-        sent: Option<Time>,
+        sent: Time,
         tries: u32,
     },
     Established,
@@ -114,16 +114,17 @@ pub struct Sender {
     round_end: u32,
     /// Retransmissions of this episode that no DSACK has reported as spurious.
     unreported_retransmits: u32,
-    /// Everything below was sent before the last reduction that an undo may take back.
-    undo_until: Option<u32>,
+    /// Everything below was sent before the last reduction that an undo may take back; zero if none may.
+    undo_until: u32,
     /// The next segment to send at the last reduction: the first that may carry CWR.
     ecn_until: u32,
     /// Without SACK: duplicate ACKs up to here answer what the last recovery sent again ("recover" of RFC 6582).
     recover: u32,
     window_reduced: bool,
     next_send: Time,
-    last_active: Time,
-    counters: SenderCounters,
+    timeouts: u32,
+    recoveries: u32,
+    undone: u32,
 }
 
 /// The switches of a [`StackSpec`] that the sender reads while it runs.
@@ -135,6 +136,10 @@ struct Options {
     ecn: bool,
     pacing: bool,
     spurious: SpuriousResponse,
+    /// Neither the detector nor a rate sampler needs to see the ACKs of an undisturbed flow, and SACK tells what they are.
+    ordinary_acks: bool,
+    /// The detector has no deadline but that of the retransmission timer.
+    only_the_timer: bool,
     wire_bytes: u32,
 }
 
@@ -147,49 +152,62 @@ impl Sender {
         let wire_bytes = stack.mss + stack.header;
         let congestion =
             stack.congestion.build(FlowContext { initial_window: stack.initial_window, wire_bytes, random });
+        let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
+        let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
+        let options = Options {
+            sack: stack.sack,
+            f_rto: stack.f_rto,
+            limited_transmit: stack.limited_transmit,
+            ecn: stack.ecn,
+            pacing: stack.pacing,
+            spurious: stack.spurious,
+            ordinary_acks: stack.sack && rate.is_none() && !detector.learns_from_ordinary_acks(),
+            only_the_timer: detector.has_only_the_timer(),
+            wire_bytes,
+        };
         Sender {
             connection: if stack.handshake {
-                Connection::Opening { sent: None, tries: 0 }
+                Connection::Opening { sent: Time::NEVER, tries: 0 }
             } else {
                 Connection::Established
             },
             recovery: Recovery::Open,
             board: Scoreboard::default(),
             rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto),
-            rate: congestion.wants_rate_samples().then(Box::default),
+            rate,
             owns_recovery: congestion.owns_recovery(),
             congestion: Controlled::new(congestion),
-            detector: stack.detection.build(DetectorContext { sack: stack.sack, paths }),
+            detector,
             available: 0,
             receive_window: u32::try_from(stack.receive_window / u64::from(stack.mss)).unwrap_or(u32::MAX).max(1),
             window_limited: false,
             probe: false,
             retransmit_now: false,
             unanswered_timeout: false,
-            options: Options {
-                sack: stack.sack,
-                f_rto: stack.f_rto,
-                limited_transmit: stack.limited_transmit,
-                ecn: stack.ecn,
-                pacing: stack.pacing,
-                spurious: stack.spurious,
-                wire_bytes,
-            },
+            options,
             round_end: 0,
             unreported_retransmits: 0,
-            undo_until: None,
+            undo_until: 0,
             ecn_until: 0,
             recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
-            last_active: Time::ZERO,
-            counters: SenderCounters::default(),
+            timeouts: 0,
+            recoveries: 0,
+            undone: 0,
         }
     }
 
     /// What it has counted.
-    pub fn counters(&self) -> &SenderCounters {
-        &self.counters
+    pub fn counters(&self) -> SenderCounters {
+        let sent = self.board.next_transmission();
+        SenderCounters {
+            sent: u64::from(sent),
+            retransmits: u64::from(sent - self.board.next()),
+            timeouts: u64::from(self.timeouts),
+            recoveries: u64::from(self.recoveries),
+            undone: u64::from(self.undone),
+        }
     }
 
     /// Its record of outstanding segments.
@@ -218,8 +236,8 @@ impl Sender {
             && self.board.outstanding() == 0
             && self.board.next() == self.available
         {
-            let idle = now - self.last_active;
-            if self.counters.sent > 0 {
+            if self.board.next() > 0 {
+                let idle = now - self.board.timer_start(); // which started when the last ACK advanced
                 self.congestion.on_idle(idle, &self.rtt);
             }
         }
@@ -233,7 +251,9 @@ impl Sender {
 
     /// The SYN-ACK arrived.
     pub fn on_established(&mut self, now: Time) {
-        if let Connection::Opening { sent: Some(sent), tries } = self.connection {
+        if let Connection::Opening { sent, tries } = self.connection
+            && sent != Time::NEVER
+        {
             if tries == 1 {
                 self.rtt.sample(now - sent); // Karn: only if it answers the one SYN
             } else {
@@ -242,7 +262,6 @@ impl Sender {
                 self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
             }
             self.connection = Connection::Established;
-            self.last_active = now;
         }
     }
 
@@ -256,7 +275,55 @@ impl Sender {
     }
 
     /// Takes an ACK.
+    #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        if !self.take_ordinary_ack(now, ack) {
+            self.take_any_ack(now, ack);
+        }
+    }
+
+    /// The ACK of an undisturbed flow, shorter than [`Self::take_any_ack`] and to the same effect: it passes one segment, sent
+    /// once, and tells neither detector nor rate sampler anything. `false`, and nothing done, if it is another.
+    #[inline(always)]
+    fn take_ordinary_ack(&mut self, now: Time, ack: &Ack) -> bool {
+        let segment = self.board.una();
+        let is_ordinary = self.options.ordinary_acks
+            && self.recovery == Recovery::Open
+            && segment >= self.undo_until
+            && ack.sack.is_empty()
+            && !ack.ecn_echo;
+        if !is_ordinary {
+            return false;
+        }
+        let prior_in_flight = self.board.in_flight();
+        let Some(sent) = self.board.pass_one_original(ack.cumulative, now) else { return false };
+        self.rtt.sample(now - sent);
+        self.unanswered_timeout = false;
+        let round_start = segment >= self.round_end;
+        if round_start {
+            self.round_end = self.board.next();
+        }
+        let event = AckEvent {
+            now,
+            delivered: 1,
+            growth: u32::from(self.is_window_limited(prior_in_flight)),
+            advanced: true,
+            duplicate: false,
+            newly_lost: 0,
+            prior_in_flight,
+            in_flight: self.board.in_flight(),
+            rtt: Some(now - sent),
+            rate: None,
+            round_start,
+            in_recovery: false,
+            ecn_echo: false,
+        };
+        self.congestion.on_ack(&event, &self.rtt);
+        true
+    }
+
+    #[inline(never)]
+    fn take_any_ack(&mut self, now: Time, ack: &Ack) {
         let prior_in_flight = self.board.in_flight();
         let prior_una = self.board.una();
         let was_in_fast_recovery = matches!(self.recovery, Recovery::Fast { .. });
@@ -273,19 +340,18 @@ impl Sender {
             (delivered.count, delivered.cumulative, delivered.any_retransmitted);
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
         let rtt_is_clean = self.options.sack || !any_retransmitted;
-        let newest_rtt = if rtt_is_clean { delivered.newest_rtt } else { None };
-        let round_start = delivered.newest.is_some_and(|(_, segment)| segment >= self.round_end);
-        if rtt_is_clean && let Some(sample) = delivered.oldest_rtt {
+        let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
+        let round_start = delivered.newest().is_some_and(|(_, segment)| segment >= self.round_end);
+        if rtt_is_clean && let Some(sample) = delivered.oldest_rtt() {
             self.rtt.sample(sample);
         }
         if advanced {
             self.unanswered_timeout = false;
-            self.last_active = now;
         }
         if let Some((segment, _)) = ack.sack.duplicate() {
             self.on_duplicate_report(now, segment);
         }
-        if advanced && self.undo_until.is_some_and(|until| prior_una < until) {
+        if advanced && prior_una < self.undo_until {
             self.detect_spurious_by_echo(ack, any_retransmitted);
         }
         if self.recovery != Recovery::Open {
@@ -315,7 +381,7 @@ impl Sender {
         }
         let marked_before = self.board.marked_lost();
         let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
-        event.newly_lost = (self.board.marked_lost() - marked_before) as u32;
+        event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
         }
@@ -393,7 +459,7 @@ impl Sender {
     }
 
     fn enter_recovery(&mut self, now: Time, prior_in_flight: u32) {
-        self.counters.recoveries += 1;
+        self.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
         self.announce_reduction();
@@ -408,9 +474,9 @@ impl Sender {
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
         let repeated = std::mem::replace(&mut self.unanswered_timeout, true);
-        self.counters.timeouts += 1;
+        self.timeouts += 1;
         if self.recovery == Recovery::Open {
-            self.counters.recoveries += 1;
+            self.recoveries += 1;
         }
         let event = CongestionEvent { now, kind: CongestionKind::Timeout { repeated }, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
@@ -426,8 +492,8 @@ impl Sender {
     }
 
     fn allow_undo(&mut self) {
-        self.undo_until =
-            (self.options.spurious != SpuriousResponse::None || self.options.f_rto).then(|| self.board.next());
+        let may_undo = self.options.spurious != SpuriousResponse::None || self.options.f_rto;
+        self.undo_until = if may_undo { self.board.next() } else { 0 };
         self.unreported_retransmits = 0;
     }
 
@@ -453,6 +519,7 @@ impl Sender {
         self.recovery = Recovery::Open;
         self.recover = until;
         self.board.reset_duplicates();
+        self.board.shrink();
         self.congestion.on_recovered();
     }
 
@@ -460,7 +527,7 @@ impl Sender {
         let delivered = *self.board.last_delivered();
         // Without SACK, what a retransmission's ACK passes besides may have arrived before the timeout.
         let is_news = self.options.sack || !delivered.any_retransmitted;
-        let original_arrived = is_news && delivered.lowest_original.is_some_and(|segment| segment < until);
+        let original_arrived = is_news && delivered.lowest_original().is_some_and(|segment| segment < until);
         let forward = if original_arrived {
             return self.undo(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
         } else if forward == ForwardRto::ProbingNew {
@@ -483,7 +550,7 @@ impl Sender {
     fn on_duplicate_report(&mut self, now: Time, segment: u32) {
         self.detector.on_spurious(now, &self.board);
         if self.options.spurious != SpuriousResponse::None
-            && self.undo_until.is_some_and(|until| segment < until)
+            && segment < self.undo_until
             && self.unreported_retransmits > 0
         {
             self.unreported_retransmits -= 1;
@@ -497,7 +564,7 @@ impl Sender {
     fn detect_spurious_by_echo(&mut self, ack: &Ack, passed_retransmission: bool) {
         if self.options.spurious == SpuriousResponse::Eifel && passed_retransmission {
             if ack.echoes_retransmission {
-                self.undo_until = None; // the retransmission was needed
+                self.undo_until = 0; // the retransmission was needed
             } else {
                 self.undo();
             }
@@ -505,10 +572,10 @@ impl Sender {
     }
 
     fn undo(&mut self) {
-        self.counters.undone += 1;
+        self.undone += 1;
         self.congestion.undo();
         self.board.unmark_lost();
-        self.undo_until = None;
+        self.undo_until = 0;
         self.recovery = Recovery::Open;
     }
 
@@ -536,16 +603,26 @@ impl Sender {
         match self.connection {
             Connection::Opening { sent, tries } => {
                 // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
-                sent.map(|sent| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()))
+                (sent != Time::NEVER)
+                    .then(|| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()))
             }
             Connection::Established => {
-                let timer = self.detector.deadline(&self.board, &self.rtt);
+                let timer = self.detector_deadline();
                 let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
                 match (timer, paced) {
                     (Some(timer), Some(paced)) => Some(timer.min(paced)),
                     (timer, paced) => timer.or(paced),
                 }
             }
+        }
+    }
+
+    #[inline]
+    fn detector_deadline(&self) -> Option<Time> {
+        if self.options.only_the_timer {
+            timer::deadline(&self.board, &self.rtt)
+        } else {
+            self.detector.deadline(&self.board, &self.rtt)
         }
     }
 
@@ -583,19 +660,19 @@ impl Sender {
 
     /// The deadline came.
     pub fn on_deadline(&mut self, now: Time) {
-        if let Connection::Opening { sent: Some(sent), tries } = self.connection {
+        if let Connection::Opening { sent, tries } = self.connection {
             if self.deadline().is_some_and(|deadline| deadline <= now) {
-                self.counters.timeouts += 1;
-                self.connection = Connection::Opening { sent: None, tries };
+                self.timeouts += 1;
+                self.connection = Connection::Opening { sent: Time::NEVER, tries };
                 debug_assert!(sent <= now);
             }
             return;
         }
-        if self.detector.deadline(&self.board, &self.rtt).is_some_and(|deadline| deadline <= now) {
+        if self.detector_deadline().is_some_and(|deadline| deadline <= now) {
             let prior_in_flight = self.board.in_flight();
             let marked_before = self.board.marked_lost();
             let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
-            let newly_lost = (self.board.marked_lost() - marked_before) as u32;
+            let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.apply(now, verdict, prior_in_flight, newly_lost);
         }
     }
@@ -639,8 +716,8 @@ impl Sender {
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Transmission> {
-        let Connection::Opening { sent: None, tries } = self.connection else { return None };
-        self.connection = Connection::Opening { sent: Some(now), tries: tries + 1 };
+        let Connection::Opening { sent: Time::NEVER, tries } = self.connection else { return None };
+        self.connection = Connection::Opening { sent: now, tries: tries + 1 };
         Some(Transmission::Syn)
     }
 
@@ -675,7 +752,6 @@ impl Sender {
 
     fn send_again(&mut self, now: Time, segment: u32) -> Transmission {
         let number = self.board.retransmit(segment, now);
-        self.counters.retransmits += 1;
         self.unreported_retransmits += 1;
         self.after_sending(now, segment);
         Transmission::Data { segment, number, retransmission: true, window_reduced: false }
@@ -683,8 +759,6 @@ impl Sender {
 
     #[inline(always)]
     fn after_sending(&mut self, now: Time, segment: u32) {
-        self.counters.sent += 1;
-        self.last_active = now;
         if let Recovery::Fast { prr, .. } = &mut self.recovery {
             prr.on_sent();
         }

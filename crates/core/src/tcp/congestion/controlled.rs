@@ -5,6 +5,9 @@ use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate};
 
+/// The rate of what is not paced.
+pub const UNPACED: Rate = Rate(u64::MAX);
+
 /// What a congestion control has in force between two events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InForce {
@@ -14,8 +17,8 @@ pub struct InForce {
     pub window: u32,
     /// Slow-start threshold, segments.
     pub ssthresh: f64,
-    /// The rate to pace at, if any.
-    pub pacing_rate: Option<Rate>,
+    /// The rate to pace at, or [`UNPACED`].
+    pub pacing_rate: Rate,
 }
 
 /// A congestion control that is asked anew only after something has happened to it.
@@ -86,6 +89,6 @@ impl Controlled {
     /// See [`CongestionControl::pacing_rate`].
     #[inline(always)]
     pub fn pacing_rate(&self) -> Option<Rate> {
-        self.in_force.pacing_rate
+        (self.in_force.pacing_rate != UNPACED).then_some(self.in_force.pacing_rate)
     }
 }

@@ -7,7 +7,7 @@ use super::events::{AckEvent, CongestionEvent};
 use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
-use controlled::InForce;
+use controlled::{InForce, UNPACED};
 
 pub mod bbr;
 pub mod bbr3;
@@ -57,7 +57,12 @@ pub trait CongestionControl: Send + Sync {
     /// Window, threshold and rate in one call.
     fn in_force(&self) -> InForce {
         let cwnd = self.cwnd();
-        InForce { cwnd, window: (cwnd as u32).max(1), ssthresh: self.ssthresh(), pacing_rate: self.pacing_rate() }
+        InForce {
+            cwnd,
+            window: (cwnd as u32).max(1),
+            ssthresh: self.ssthresh(),
+            pacing_rate: self.pacing_rate().unwrap_or(UNPACED),
+        }
     }
 
     /// [`Self::on_ack`], and what is in force then, in one call; written in place, because it happens for every ACK.

@@ -101,6 +101,15 @@ impl LossDetector for DupAck {
         self.duplicates = 0;
         timer::expire(board)
     }
+
+    /// Without SACK it does: an ACK that advances ends a count of duplicates.
+    fn learns_from_ordinary_acks(&self) -> bool {
+        !self.sack
+    }
+
+    fn has_only_the_timer(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl FastRto {
     }
 
     fn measure(&mut self, delivered: &Delivered) {
-        let (Some(longest), Some(shortest)) = (delivered.oldest_rtt, delivered.newest_rtt) else { return };
+        let (Some(longest), Some(shortest)) = (delivered.oldest_rtt(), delivered.newest_rtt()) else { return };
         let sample = if delivered.any_retransmitted { shortest } else { longest };
         match &mut self.estimate {
             None => self.estimate = Some(Estimate::first(sample, shortest)),
@@ -162,7 +162,7 @@ impl FastRto {
     /// Measures a segment that was delivered after it expired, if that was its first transmission.
     fn measure_expired(&mut self, now: Time, board: &Scoreboard, rtt: &RttEstimate) {
         let delivered = board.last_delivered();
-        if let Some((again, segment)) = delivered.newest.filter(|_| delivered.newest_retransmitted)
+        if let Some((again, segment)) = delivered.newest().filter(|_| delivered.newest_retransmitted)
             && let Ok(index) = self.expired.binary_search_by_key(&segment, |(segment, _)| *segment)
         {
             self.candidate = Some(now - self.expired[index].1);

@@ -65,6 +65,17 @@ pub trait LossDetector: Send + Sync {
     /// The receiver reported a duplicate (DSACK): a retransmission was spurious. Called when its ACK is on the scoreboard, before
     /// [`Self::on_ack`] for the same ACK.
     fn on_spurious(&mut self, _now: Time, _board: &Scoreboard) {}
+
+    /// Whether it learns anything from the ACK of an undisturbed flow: one that passes a single segment, sent once, while nothing
+    /// is sacked or retransmitted and no recovery goes on. If not, the sender does not call [`Self::on_ack`] for it.
+    fn learns_from_ordinary_acks(&self) -> bool {
+        true
+    }
+
+    /// Whether its deadline is always that of the retransmission timer ([`timer::deadline`]), so that the sender need not ask.
+    fn has_only_the_timer(&self) -> bool {
+        false
+    }
 }
 
 /// What a detector may need to know of its flow when it starts.

@@ -147,14 +147,14 @@ impl RackTlp {
     /// Steps 1 to 3 of section 6.2. Of the segments that one ACK delivers, the one sent last speaks for all; if it is a
     /// retransmission that was answered too soon, its original was delivered, and the last one sent only once speaks.
     fn update(&mut self, now: Time, delivered: &Delivered) {
-        if let Some(rtt) = delivered.newest_rtt {
+        if let Some(rtt) = delivered.newest_rtt() {
             self.min_rtt.sample(now, rtt);
         }
         self.reordering_seen |= delivered.reordered;
         let too_soon = |sent: Time| self.min_rtt.get().is_some_and(|least| now - sent < least);
-        let newest = match delivered.newest {
+        let newest = match delivered.newest() {
             Some((sent, _)) if delivered.newest_retransmitted && too_soon(sent) => {
-                delivered.newest_rtt.zip(delivered.highest_original).map(|(rtt, segment)| (now - rtt, segment))
+                delivered.newest_rtt().zip(delivered.highest_original()).map(|(rtt, segment)| (now - rtt, segment))
             }
             newest => newest,
         };
@@ -446,8 +446,7 @@ mod tests {
     #[test]
     fn section_6_2_step_2_an_early_answer_to_a_retransmission_is_ignored() {
         let mut detector = detector();
-        let retransmitted =
-            |sent| Delivered { newest: Some((sent, 5)), newest_retransmitted: true, count: 1, ..Delivered::default() };
+        let retransmitted = |sent| Delivered::retransmission(5, sent);
         detector.min_rtt.sample(ms(0), millis(100));
         detector.update(ms(350), &retransmitted(ms(300)));
         assert_eq!((detector.newest, detector.rtt), (None, Duration::ZERO));

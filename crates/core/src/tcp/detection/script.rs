@@ -103,7 +103,7 @@ impl Driver {
             self.detector.on_spurious(self.now, &self.board);
         }
         let delivered = *self.board.last_delivered();
-        if let Some(rtt) = delivered.oldest_rtt {
+        if let Some(rtt) = delivered.oldest_rtt() {
             self.rtt.sample(rtt);
         }
         self.recovery_point = self.recovery_point.filter(|point| self.board.una() < *point);
@@ -120,7 +120,7 @@ impl Driver {
             newly_lost: 0,
             prior_in_flight,
             in_flight: self.board.in_flight(),
-            rtt: delivered.newest_rtt,
+            rtt: delivered.newest_rtt(),
             rate: None,
             round_start,
             in_recovery: self.recovery_point.is_some(),

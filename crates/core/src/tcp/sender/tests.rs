@@ -5,6 +5,7 @@ use super::super::ack::{AckSpec, ReceiverContext};
 use super::super::receiver::{DataSegment, Receiver};
 use super::*;
 use crate::rng::Purpose;
+use proptest::prelude::*;
 use serde_json::json;
 
 fn ms(milliseconds: u64) -> Time {
@@ -102,7 +103,7 @@ fn rfc6298_section_5_7_the_backoff_ends_with_a_new_rtt_sample_and_not_before() {
     // That of new data does, 100 ms: 100 + 4 * 50.
     pair.at(3200).deliver([1]);
     assert_eq!(pair.sender.deadline(), Some(ms(3200 + 300)));
-    assert_eq!(pair.sender.counters.timeouts, 2);
+    assert_eq!(pair.sender.counters().timeouts, 2);
 }
 
 #[test]
@@ -125,12 +126,12 @@ fn rfc6582_section_3_2_without_sack_a_partial_ack_resends_the_next_hole() {
     // 0 and 4 are lost. The third duplicate ACK (from 1, 2, 3) resends 0.
     assert_eq!(pair.at(100).deliver([1, 2]), []);
     assert_eq!(pair.deliver([3]), [(0, true)]);
-    assert_eq!(pair.sender.counters.recoveries, 1);
+    assert_eq!(pair.sender.counters().recoveries, 1);
     pair.deliver([5, 6, 7, 8, 9]);
     // The retransmission fills the hole up to 4: a partial ACK, answered by 4 again, in the same episode.
     let sent = pair.at(200).deliver_as([0], true);
     assert_eq!(sent[0], (4, true));
-    assert_eq!((pair.sender.counters.recoveries, pair.sender.counters.retransmits), (1, 2));
+    assert_eq!((pair.sender.counters().recoveries, pair.sender.counters().retransmits), (1, 2));
     assert!(matches!(pair.sender.recovery, Recovery::Fast { until: 10, .. }));
     pair.at(300).deliver_as([4], true);
     assert_eq!((pair.sender.recovery, pair.cwnd()), (Recovery::Open, pair.sender.congestion.ssthresh()));
@@ -144,7 +145,7 @@ fn rfc6675_section_5_with_sack_all_holes_go_out_in_one_episode() {
     assert_eq!(pair.deliver([3]), [(0, true)]);
     let sent = pair.deliver([5, 6, 7, 8, 9]);
     assert!(sent.contains(&(4, true)), "{sent:?}");
-    assert_eq!((pair.sender.counters.recoveries, pair.sender.counters.retransmits), (1, 2));
+    assert_eq!((pair.sender.counters().recoveries, pair.sender.counters().retransmits), (1, 2));
     assert_eq!(pair.cwnd(), 5.0);
 }
 
@@ -164,10 +165,10 @@ fn rfc5682_section_3_1_step_3_b_an_original_that_arrives_after_the_timeout_makes
     pair.now += Duration::from_millis(50);
     assert_eq!(pair.deliver([0]), [(10, false), (11, false)]);
     pair.deliver([1]);
-    assert_eq!((pair.sender.counters.undone, pair.sender.recovery), (1, Recovery::Open));
+    assert_eq!((pair.sender.counters().undone, pair.sender.recovery), (1, Recovery::Open));
     assert!(pair.cwnd() >= 10.0);
     assert_eq!(pair.sender.board.lost(), 0);
-    assert_eq!(pair.sender.counters.retransmits, 1);
+    assert_eq!(pair.sender.counters().retransmits, 1);
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn rfc5682_section_3_1_step_3_a_new_data_sacked_first_means_that_the_old_was_los
     assert_eq!(pair.deliver_as([0], true), [(10, false), (11, false)]);
     let sent = pair.deliver([10]);
     assert_eq!(sent[0], (1, true), "the conventional recovery goes on");
-    assert_eq!(pair.sender.counters.undone, 0);
+    assert_eq!(pair.sender.counters().undone, 0);
     assert!(matches!(pair.sender.recovery, Recovery::Timeout { forward: ForwardRto::Off, .. }));
 }
 
@@ -202,13 +203,13 @@ fn rfc5682_section_2_1_without_sack_what_had_arrived_before_the_timeout_proves_n
     // The retransmission's ACK passes 1 and 2 as well. They were not late: they had waited for 0.
     pair.now += Duration::from_millis(100);
     let sent = pair.deliver_as([0], true);
-    assert_eq!(pair.sender.counters.undone, 0);
+    assert_eq!(pair.sender.counters().undone, 0);
     assert!(sent.iter().all(|(_, again)| !again), "step 2.b: new data, {sent:?}");
     // It arrives beyond the hole: a duplicate ACK, step 3.a.
     pair.now += Duration::from_millis(100);
     let sent = pair.deliver([sent[0].0]);
     assert_eq!(sent[0], (3, true));
-    assert_eq!(pair.sender.counters.undone, 0);
+    assert_eq!(pair.sender.counters().undone, 0);
 }
 
 #[test]
@@ -218,7 +219,7 @@ fn rfc5682_section_2_1_without_sack_a_second_ack_that_advances_makes_the_timeout
     pair.now += Duration::from_millis(50);
     assert_eq!(pair.deliver([0]), [(10, false), (11, false)]);
     pair.deliver([1]);
-    assert_eq!((pair.sender.counters.undone, pair.sender.recovery), (1, Recovery::Open));
+    assert_eq!((pair.sender.counters().undone, pair.sender.recovery), (1, Recovery::Open));
 }
 
 #[test]
@@ -227,13 +228,13 @@ fn rfc3708_when_every_retransmission_is_reported_as_a_duplicate_the_reduction_is
     // 0 and 1 are only late.
     pair.at(100).deliver([2, 3, 4]);
     pair.deliver([5, 6, 7]);
-    assert_eq!((pair.sender.counters.recoveries, pair.sender.counters.retransmits), (1, 2));
+    assert_eq!((pair.sender.counters().recoveries, pair.sender.counters().retransmits), (1, 2));
     pair.at(120).deliver([0, 1, 8, 9]);
     assert_eq!(pair.cwnd(), 5.0);
     pair.at(200).deliver_as([0], true);
-    assert_eq!(pair.sender.counters.undone, 0, "one of two");
+    assert_eq!(pair.sender.counters().undone, 0, "one of two");
     pair.deliver_as([1], true);
-    assert_eq!(pair.sender.counters.undone, 1);
+    assert_eq!(pair.sender.counters().undone, 1);
     assert!(pair.cwnd() >= 10.0);
 }
 
@@ -244,7 +245,7 @@ fn rfc3708_a_retransmission_that_was_needed_forbids_the_undo() {
     pair.at(100).deliver([2, 3, 4, 5, 6, 7]);
     pair.at(120).deliver([0, 8, 9]);
     pair.at(200).deliver_as([0, 1], true);
-    assert_eq!(pair.sender.counters.undone, 0);
+    assert_eq!(pair.sender.counters().undone, 0);
     assert_eq!(pair.cwnd(), 5.0);
 }
 
@@ -254,7 +255,7 @@ fn rfc3522_an_echo_of_the_original_takes_the_reduction_back() {
     pair.at(100).deliver([1, 2, 3]);
     assert_eq!(pair.cwnd(), 5.0);
     pair.at(120).deliver([0]);
-    assert_eq!((pair.sender.counters.undone, pair.sender.recovery), (1, Recovery::Open));
+    assert_eq!((pair.sender.counters().undone, pair.sender.recovery), (1, Recovery::Open));
     assert!(pair.cwnd() >= 10.0);
 }
 
@@ -265,7 +266,7 @@ fn rfc3522_an_echo_of_the_retransmission_confirms_the_loss() {
     pair.at(200).deliver_as([0], true);
     // The late original changes nothing any more.
     pair.at(220).deliver([0]);
-    assert_eq!(pair.sender.counters.undone, 0);
+    assert_eq!(pair.sender.counters().undone, 0);
     assert_eq!(pair.cwnd(), 5.0);
 }
 
@@ -275,7 +276,7 @@ fn rfc3522_a_probe_after_the_episode_cannot_take_its_reduction_back() {
     // The last retransmission's ACK is the first that passes one and finds the episode answered by a timeout's undo or
     // not at all: here the episode ends by a needed retransmission that an ACK of the late first copy hides.
     pair.at(100).deliver(0..10);
-    pair.sender.undo_until = Some(5); // an episode that ended without an answer
+    pair.sender.undo_until = 5; // an episode that ended without an answer
     pair.sender.close();
     let highest = pair.sender.board.next() - 1;
     let before = pair.cwnd();
@@ -284,7 +285,7 @@ fn rfc3522_a_probe_after_the_episode_cannot_take_its_reduction_back() {
     assert_eq!(pair.time_out(), [(highest, true)], "a tail loss probe");
     pair.now += Duration::from_millis(5);
     pair.deliver([highest]); // its original was only late
-    assert_eq!(pair.sender.counters.undone, 0);
+    assert_eq!(pair.sender.counters().undone, 0);
     assert!(pair.cwnd() >= before);
 }
 
@@ -339,7 +340,7 @@ fn rfc3168_section_6_1_2_a_loss_and_a_mark_of_one_window_are_one_congestion() {
     assert!(ack.ecn_echo, "no CWR has arrived yet");
     pair.sender.on_ack(pair.now, &ack);
     assert_eq!(pair.cwnd(), 5.0);
-    assert_eq!(pair.sender.counters.recoveries, 1);
+    assert_eq!(pair.sender.counters().recoveries, 1);
     assert_eq!(carriers.len(), 1, "the first new segment after the reduction carries CWR: {carriers:?}");
 }
 
@@ -354,7 +355,7 @@ fn without_ecn_no_segment_carries_cwr() {
             assert!(!matches!(transmission, Transmission::Data { window_reduced: true, .. }));
         }
     }
-    assert_eq!(pair.sender.counters.recoveries, 1);
+    assert_eq!(pair.sender.counters().recoveries, 1);
 }
 
 #[test]
@@ -430,7 +431,7 @@ fn rfc6298_section_5_7_a_syn_sent_twice_gives_no_rtt_and_its_timeout_doubles() {
     assert_eq!(sender.poll_transmit(ms(1000)), Some(Transmission::Syn));
     assert_eq!(sender.deadline(), Some(ms(3000)));
     sender.on_established(ms(1040));
-    assert_eq!((sender.rtt.samples(), sender.counters.timeouts), (0, 1));
+    assert_eq!((sender.rtt.samples(), sender.counters().timeouts), (0, 1));
     assert!(matches!(sender.poll_transmit(ms(1040)), Some(Transmission::Data { segment: 0, .. })));
     assert_eq!(sender.poll_transmit(ms(1040)), None, "RFC 5681 section 3.1: one segment after a lost SYN");
     sender.on_established(ms(1050)); // the other SYN-ACK
@@ -449,4 +450,60 @@ fn the_last_ack_may_be_lost_and_the_flow_still_ends() {
     pair.deliver_as([9], true);
     assert!(pair.sender.is_done());
     assert_eq!(pair.sender.deadline(), None);
+}
+
+proptest! {
+    /// The short ways of the undisturbed flow do what the long ways do: two senders, one of which has only the long ones, hear
+    /// the same of a network that loses, reorders, duplicates, marks and delays.
+    #[test]
+    fn the_ordinary_ack_is_like_any(
+        steps in prop::collection::vec((0u8..16, 0usize..12, 0u64..30), 1..400),
+        sack: bool, ecn: bool, f_rto: bool, pacing: bool, delayed: bool,
+    ) {
+        let changes = json!({
+            "sack": sack, "ecn": ecn, "f_rto": f_rto, "pacing": pacing, "spurious": if f_rto { "eifel" } else { "none" },
+            "ack": {"name": if delayed { "delayed" } else { "immediate" }}
+        });
+        let stack = stack(changes);
+        let mut short = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
+        let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
+        long.options.ordinary_acks = false;
+        long.options.only_the_timer = false;
+        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext));
+        let mut now = Time::ZERO;
+        short.write(Time::ZERO, 300);
+        long.write(Time::ZERO, 300);
+        let (mut network, mut acks) = (std::collections::VecDeque::new(), std::collections::VecDeque::new());
+        for (action, position, pause) in steps {
+            now += Duration::from_millis(pause);
+            while let Some(sent) = short.poll_transmit(now) {
+                prop_assert_eq!(Some(sent), long.poll_transmit(now));
+                network.push_back(sent);
+            }
+            prop_assert_eq!(None, long.poll_transmit(now));
+            prop_assert_eq!(short.deadline(), long.deadline());
+            let place = if action < 10 { 0 } else { position };
+            if action == 15 {
+                network.remove(place);
+            } else if action == 14 {
+                acks.remove(place);
+            } else if let Some(Transmission::Data { segment, retransmission, window_reduced, .. }) = network.remove(place) {
+                let marked = action == 13 && ecn;
+                let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
+                acks.extend(receiver.on_segment(now, &data));
+            }
+            if position < 11 && let Some(ack) = acks.pop_front() {
+                short.on_ack(now, &ack);
+                long.on_ack(now, &ack);
+            }
+            if short.deadline().is_some_and(|deadline| deadline <= now) {
+                short.on_deadline(now);
+                long.on_deadline(now);
+            }
+            prop_assert_eq!(format!("{:?} {:?}", short.board, short.rtt), format!("{:?} {:?}", long.board, long.rtt));
+            prop_assert_eq!((short.recovery, short.round_end, short.undo_until), (long.recovery, long.round_end, long.undo_until));
+            prop_assert_eq!(short.unanswered_timeout, long.unanswered_timeout);
+            prop_assert_eq!(short.congestion.cwnd(), long.congestion.cwnd());
+        }
+    }
 }
