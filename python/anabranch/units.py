@@ -21,7 +21,7 @@ _LARGEST_EXPONENT = 40
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
-_DURATIONS = {
+DURATIONS = {
     "ps": Fraction(1, 10**12),
     "ns": Fraction(1, 10**9),
     "us": Fraction(1, 10**6),
@@ -32,7 +32,7 @@ _DURATIONS = {
     "min": Fraction(60),
     "h": Fraction(3600),
 }
-_RATES = {prefix + unit: Fraction(scale) for prefix, scale in _DECIMAL.items() for unit in ("bps", "bit/s", "b/s")} | {
+RATES = {prefix + unit: Fraction(scale) for prefix, scale in _DECIMAL.items() for unit in ("bps", "bit/s", "b/s")} | {
     prefix + "B/s": Fraction(8 * scale) for prefix, scale in (_DECIMAL | _BINARY).items()
 }
 _BYTES = {prefix + "B": Fraction(scale) for prefix, scale in (_DECIMAL | _BINARY).items()} | {
@@ -42,7 +42,8 @@ _BYTES = {prefix + "B": Fraction(scale) for prefix, scale in (_DECIMAL | _BINARY
 _PACKETS = {"packet": Fraction(1), "packets": Fraction(1)}
 _BDP = {"bdp": Fraction(1)}
 _SPEEDS = {"m/s": Fraction(1), "km/s": Fraction(1000)}
-_LENGTHS = {"m": Fraction(1), "km": Fraction(1000)}
+LENGTHS = {"m": Fraction(1), "km": Fraction(1000)}
+"""Units and what they are in seconds (DURATIONS), bit/s (RATES) and metres (LENGTHS)."""
 _FREQUENCIES = {"/s": Fraction(1), "/ms": Fraction(1000), "/min": Fraction(1, 60)}
 
 
@@ -60,13 +61,13 @@ class QueueLimit:
 
 def duration(text: str) -> int:
     """A duration such as ``"10ms"`` in whole picoseconds, at most 20 hours."""
-    value = _parse(text, _DURATIONS, "a duration", "10ms") * PICOSECONDS_PER_SECOND
+    value = _parse(text, DURATIONS, "a duration", "10ms") * PICOSECONDS_PER_SECOND
     return _whole(value, text, "a duration", LONGEST, "picoseconds", "20 hours")
 
 
 def rate(text: str) -> int:
     """A rate such as ``"1.5 Mbit/s"`` or ``"10Gbps"`` in whole bits per second."""
-    return _whole(_parse(text, _RATES, "a rate", "10Mbps"), text, "a rate", LARGEST, "bits per second", "9 Ebit/s")
+    return _whole(_parse(text, RATES, "a rate", "10Mbps"), text, "a rate", LARGEST, "bits per second", "9 Ebit/s")
 
 
 def size(text: str) -> int:
@@ -99,7 +100,7 @@ def speed(text: str) -> Fraction:
 
 def length(text: str) -> Fraction:
     """A length such as ``"1000km"`` in metres."""
-    return _parse(text, _LENGTHS, "a length", "1000km")
+    return _parse(text, LENGTHS, "a length", "1000km")
 
 
 def frequency(text: str) -> Fraction:
@@ -110,7 +111,7 @@ def frequency(text: str) -> Fraction:
 def format_duration(picoseconds: int) -> str:
     """The shortest unit string of a duration: 1,500,000,000 gives ``"1.5ms"``; :func:`duration` undoes it."""
     for unit in ("s", "ms", "us", "ns"):
-        scale = int(_DURATIONS[unit] * PICOSECONDS_PER_SECOND)
+        scale = int(DURATIONS[unit] * PICOSECONDS_PER_SECOND)
         if picoseconds % (scale // 1000) == 0 and (picoseconds >= scale or picoseconds == 0):
             whole, thousandths = divmod(picoseconds * 1000 // scale, 1000)
             return f"{whole}.{thousandths:03d}".rstrip("0").rstrip(".") + unit

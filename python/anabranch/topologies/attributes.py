@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.model import RANGES
+from anabranch.units import DURATIONS, LENGTHS, RATES
 
 ATTRIBUTES = {
     "capacity": "capacity_bps",
@@ -19,23 +20,7 @@ ATTRIBUTES = {
 }
 """The name in a file, and the field of :class:`~anabranch.topologies.model.Link`."""
 
-_SCALES = {
-    "capacity": {
-        prefix + unit: Fraction(scale)
-        for prefix, scale in {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}.items()
-        for unit in ("bps", "bit/s", "b/s")
-    },
-    "delay": {
-        "ps": Fraction(1, 10**12),
-        "ns": Fraction(1, 10**9),
-        "us": Fraction(1, 10**6),
-        "µs": Fraction(1, 10**6),
-        "μs": Fraction(1, 10**6),
-        "ms": Fraction(1, 10**3),
-        "s": Fraction(1),
-    },
-    "length": {"m": Fraction(1), "km": Fraction(1000)},
-}
+_SCALES = {"capacity": RATES, "delay": DURATIONS, "length": LENGTHS}
 _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-zµμ/]+)")
 
 
