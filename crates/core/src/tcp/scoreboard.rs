@@ -665,6 +665,17 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_was_cut_gives_back_its_room_and_forgets_nothing() {
+        let mut board = board_of(1000);
+        board.acknowledge(990, &[(995, 996)], ms(2000));
+        board.shrink();
+        assert!(board.segments.capacity() < 40);
+        assert_eq!((board.una(), board.next(), board.sent(999)), (990, 1000, ms(999)));
+        assert!(board.is_sacked(995));
+        board.check();
+    }
+
+    #[test]
     fn duplicate_acks_stand_for_no_more_than_is_in_flight_when_all_is_marked_one_by_one() {
         let mut board = board_of(4);
         (0..3).for_each(|_| board.count_duplicate());
