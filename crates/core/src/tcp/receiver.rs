@@ -132,6 +132,8 @@ pub struct Receiver {
     /// The segment of a duplicate to report, or [`NO_DUPLICATE`].
     duplicate: u32,
     sack: bool,
+    /// What the policy says of itself, so that no call is needed for every segment.
+    is_immediate: bool,
     echoes_retransmission: bool,
     ecn_echo: bool,
     /// Only while something is held.
@@ -150,6 +152,7 @@ impl Receiver {
             last_ack_sent: 0,
             duplicate: NO_DUPLICATE,
             sack,
+            is_immediate: policy.is_immediate(),
             echoes_retransmission: false,
             ecn_echo: false,
             beyond: None,
@@ -216,6 +219,9 @@ impl Receiver {
             self.count_reordering(data);
             self.hold(data.segment);
         }
+        if self.is_immediate {
+            return Some(self.answer());
+        }
         match self.policy.on_segment(&arrival) {
             When::Now => Some(self.acknowledge()),
             When::By(deadline) => {
@@ -234,6 +240,11 @@ impl Receiver {
     fn acknowledge(&mut self) -> Ack {
         self.policy.on_ack_sent();
         self.deadline = Time::NEVER;
+        self.answer()
+    }
+
+    #[inline(always)]
+    fn answer(&mut self) -> Ack {
         self.last_ack_sent = self.next;
         Ack {
             cumulative: self.next,

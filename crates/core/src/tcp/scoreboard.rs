@@ -437,7 +437,6 @@ impl Scoreboard {
         self.delivered.set_first(self.una, segment, now, false);
         self.una = cumulative;
         self.timer_start = now; // RFC 6298 (5.3)
-        self.pass_what_is_not_original();
         Some(segment.sent())
     }
 
@@ -533,18 +532,12 @@ impl Scoreboard {
 
     /// Moves the hints past what is no longer in flight, so that walks in sending order start at its oldest.
     fn forget_delivered(&mut self) {
-        if let Some(mut repair) = self.repair.take() {
-            while repair.retransmissions.front().is_some_and(|front| !self.is_live(front)) {
-                repair.retransmissions.pop_front();
-            }
-            let is_over = repair.retransmissions.is_empty() && self.sacked == 0;
-            self.repair = (!is_over).then_some(repair);
+        let Some(mut repair) = self.repair.take() else { return };
+        while repair.retransmissions.front().is_some_and(|front| !self.is_live(front)) {
+            repair.retransmissions.pop_front();
         }
-        self.pass_what_is_not_original();
-    }
-
-    #[inline(always)]
-    fn pass_what_is_not_original(&mut self) {
+        let is_over = repair.retransmissions.is_empty() && self.sacked == 0;
+        self.repair = (!is_over).then_some(repair);
         self.original_hint = self.original_hint.max(self.una);
         while self.original_hint < self.next() && !self.is_original(self.original_hint) {
             self.original_hint += 1;
@@ -669,6 +662,17 @@ mod tests {
         assert_eq!(board.retransmit(0, ms(50)), 4);
         board.check();
         assert_eq!(board.retransmission_sent(4), Some(ms(50)));
+    }
+
+    #[test]
+    fn a_window_that_was_cut_gives_back_its_room_and_forgets_nothing() {
+        let mut board = board_of(1000);
+        board.acknowledge(990, &[(995, 996)], ms(2000));
+        board.shrink();
+        assert!(board.segments.capacity() < 40);
+        assert_eq!((board.una(), board.next(), board.sent(999)), (990, 1000, ms(999)));
+        assert!(board.is_sacked(995));
+        board.check();
     }
 
     #[test]

@@ -235,11 +235,10 @@ impl Sender {
         if self.connection == Connection::Established
             && self.board.outstanding() == 0
             && self.board.next() == self.available
+            && self.board.next() > 0
         {
-            if self.board.next() > 0 {
-                let idle = now - self.board.timer_start(); // which started when the last ACK advanced
-                self.congestion.on_idle(idle, &self.rtt);
-            }
+            let idle = now - self.board.timer_start(); // which started when the last ACK advanced
+            self.congestion.on_idle(idle, &self.rtt);
         }
         self.available = self.available.saturating_add(segments);
     }

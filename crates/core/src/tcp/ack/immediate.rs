@@ -23,4 +23,8 @@ impl AckPolicy for Immediate {
     fn on_segment(&mut self, _arrival: &Arrival) -> When {
         When::Now
     }
+
+    fn is_immediate(&self) -> bool {
+        true
+    }
 }

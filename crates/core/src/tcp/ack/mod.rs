@@ -39,6 +39,11 @@ pub trait AckPolicy: Send + Sync {
 
     /// An ACK was sent, decided here, at a deadline or by the receiver.
     fn on_ack_sent(&mut self) {}
+
+    /// Whether it answers every segment at once and keeps nothing in mind, so that the receiver need not ask.
+    fn is_immediate(&self) -> bool {
+        false
+    }
 }
 
 /// What an ACK policy may need to know of its flow when it starts.
