@@ -340,6 +340,13 @@ pub struct TrafficSpec {
     pub application: ApplicationSpec,
 }
 
+impl TrafficSpec {
+    /// When its applications stop writing; [`Time::NEVER`] if only the run ends them.
+    pub fn stop(&self) -> Time {
+        self.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop)
+    }
+}
+
 /// What carries an application's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

@@ -224,7 +224,7 @@ impl Simulation {
         for (index, group) in spec.traffic.iter().enumerate() {
             let reverse_routing = spec.routings[group.routing].acks.unwrap_or(group.routing);
             let has_reverse = matches!(group.transport, TransportSpec::Tcp { .. });
-            let stop = group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+            let stop = group.stop();
             for planned in planned_flows(&spec, index, group)? {
                 if planned.start >= end.min(stop) {
                     continue;
@@ -244,16 +244,7 @@ impl Simulation {
                     packet_sizes(&spec, group, planned.bytes)
                         .map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?,
                 );
-                let identity = FlowIdentity {
-                    group: index as u32,
-                    src,
-                    dst,
-                    start: planned.start,
-                    stop,
-                    bytes: planned.bytes,
-                    forward,
-                    reverse,
-                };
+                let identity = FlowIdentity { group: index as u32, src, dst, start: planned.start, forward, reverse };
                 flows.push(Flow { identity, activity: Activity::Pending, end: None });
             }
         }

@@ -182,16 +182,7 @@ mod tests {
     const RECEIVER: (Ipv4Addr, u16) = (Ipv4Addr::new(10, 0, 1, 0), 40_003);
 
     fn identity(group: u32) -> FlowIdentity {
-        FlowIdentity {
-            group,
-            src: 0,
-            dst: 255,
-            start: Time::ZERO,
-            stop: Time::NEVER,
-            bytes: None,
-            forward: Way::Route(0),
-            reverse: Way::Route(0),
-        }
+        FlowIdentity { group, src: 0, dst: 255, start: Time::ZERO, forward: Way::Route(0), reverse: Way::Route(0) }
     }
 
     fn stack(ecn: bool) -> StackSpec {

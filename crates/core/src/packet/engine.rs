@@ -528,7 +528,7 @@ impl Simulation {
     fn on_application_timer(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows[flow as usize];
-        let stopped = now >= state.identity.stop;
+        let stopped = now >= self.spec.traffic[state.identity.group as usize].stop();
         match &mut state.activity {
             Activity::Pending | Activity::Finished(_) => return,
             Activity::Tcp(connection) => match &mut connection.writer {
@@ -568,7 +568,8 @@ impl Simulation {
             Activity::Udp(datagrams) => datagrams.writer.next(),
             Activity::Pending | Activity::Finished(_) => None,
         };
-        let next = writes.unwrap_or(Time::NEVER).min(state.identity.stop);
+        let stop = self.spec.traffic[state.identity.group as usize].stop();
+        let next = writes.unwrap_or(Time::NEVER).min(stop);
         if next < Time::NEVER {
             self.arm(flow, APPLICATION, next);
         }
@@ -590,8 +591,7 @@ impl Simulation {
                 let mut sender = Sender::new(stack, paths, random);
                 let writer = match group.application {
                     ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } => {
-                        let segments = identity.bytes.map(|bytes| bytes.div_ceil(u64::from(stack.mss)));
-                        sender.write(self.now, segments.map_or(u32::MAX, |segments| segments as u32));
+                        sender.write(self.now, self.sizes[flow as usize].segments());
                         None
                     }
                     _ => {

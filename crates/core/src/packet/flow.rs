@@ -18,10 +18,6 @@ pub struct FlowIdentity {
     pub dst: NodeId,
     /// When its application starts.
     pub start: Time,
-    /// When its application stops, if it has not ended.
-    pub stop: Time,
-    /// Payload bytes, if it has an end.
-    pub bytes: Option<u64>,
     /// How its data leaves.
     pub forward: Way,
     /// How its ACKs leave.

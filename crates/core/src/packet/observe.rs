@@ -11,13 +11,7 @@ use crate::units::Time;
 pub(super) fn payload_bytes(spec: &RunSpec, flow: &Flow, sizes: &PacketSizes, segments: u32) -> u64 {
     match spec.traffic[flow.identity.group as usize].transport {
         TransportSpec::Udp { packet } => u64::from(segments) * u64::from(packet),
-        TransportSpec::Tcp { .. } => {
-            let full = u64::from(sizes.full() - sizes.header());
-            match flow.identity.bytes {
-                Some(bytes) if segments > sizes.last_segment => bytes,
-                _ => u64::from(segments) * full,
-            }
-        }
+        TransportSpec::Tcp { .. } => sizes.payload(segments),
     }
 }
 

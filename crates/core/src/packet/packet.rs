@@ -130,6 +130,17 @@ impl PacketSizes {
         PacketSizes { by_kind: [full, last, header, header], ecn_capable, last_segment }
     }
 
+    /// Segments of the whole flow; `u32::MAX` if it does not end.
+    pub fn segments(&self) -> u32 {
+        self.last_segment.saturating_add(1)
+    }
+
+    /// Payload bytes of the first `segments` segments: all full but the flow's last.
+    pub fn payload(&self, segments: u32) -> u64 {
+        let full = u64::from(segments) * u64::from(self.full() - self.header());
+        if segments > self.last_segment { full - u64::from(self.full() - self.last()) } else { full }
+    }
+
     /// Whether routers may mark the packet: new data of a flow that asks for it, but no ACK, no SYN and no retransmission
     /// (RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5).
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
