@@ -101,7 +101,14 @@ def _measure(rounds: int, cpu: int) -> str:
         table.add_row(*row)
     console = Console()
     console.print(table)
-    further = [f"Start of a run (1 ms simulated): {start_s:.2f} CPU s.", *_memory(cpu), *_starts(cpu, rounds)]
+    whole = ours.hops_per_second()
+    further = [
+        f"Whole process against whole process, for a run of {SECONDS:g} s: {whole / installed.hops_per_second():.1f} times "
+        f"ns-2 as installed, {whole / tuned.hops_per_second():.1f} times ns-2 tuned.",
+        f"Start of a run (1 ms simulated): {start_s:.2f} CPU s.",
+        *_memory(cpu),
+        *_starts(cpu, rounds),
+    ]
     for line in further:
         console.print(line, highlight=False)
     lines = [f"| {' | '.join(cells)} |" for cells in (columns, ["---"] * len(columns), *rows)]

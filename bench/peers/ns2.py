@@ -15,14 +15,7 @@ def run_dumbbell(flows: int = 16, seconds: float = 20, *, tuned: bool = True, cp
     tuned: with the splay-tree scheduler and few packet headers; otherwise as installed.
     """
     run = _run_script("dumbbell.tcl", {"flows": flows, "seconds": seconds, "tuned": str(tuned).lower()}, cpu)
-    return PeerRun(
-        packet_hops=run.values["packet_hops"],
-        delivered_packets=tuple(run.values["delivered_packets"]),
-        goodput_bps=tuple(run.values["goodput_bps"]),
-        drops=run.values["drops"],
-        cpu_seconds=run.cpu_seconds,
-        peak_rss_bytes=run.peak_rss_bytes,
-    )
+    return PeerRun.of(run)
 
 
 def run_single_flow(

@@ -43,14 +43,7 @@ def build() -> Path:
 def run_dumbbell(flows: int = 16, seconds: float = 20, *, cpu: int | None = None) -> PeerRun:
     """Run the reference dumbbell with `flows` NewReno flows for `seconds` of simulated time."""
     run = run_child([str(build()), f"--flows={flows}", f"--seconds={seconds}"], cpu)
-    return PeerRun(
-        packet_hops=run.values["packet_hops"],
-        delivered_packets=tuple(run.values["delivered_packets"]),
-        goodput_bps=tuple(run.values["goodput_bps"]),
-        drops=run.values["drops"],
-        cpu_seconds=run.cpu_seconds,
-        peak_rss_bytes=run.peak_rss_bytes,
-    )
+    return PeerRun.of(run)
 
 
 def _fingerprint(compiler: str, libraries: list[str]) -> str:

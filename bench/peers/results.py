@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from bench.peers.child import ChildRun
+
 
 @dataclass(frozen=True)
 class PeerRun:
@@ -19,6 +21,18 @@ class PeerRun:
     """User and system time of the simulator's process."""
     peak_rss_bytes: int
     """Highest resident memory of the simulator's process."""
+
+    @classmethod
+    def of(cls, run: ChildRun) -> "PeerRun":
+        """What a dumbbell program printed, and what it cost."""
+        return cls(
+            packet_hops=run.values["packet_hops"],
+            delivered_packets=tuple(run.values["delivered_packets"]),
+            goodput_bps=tuple(run.values["goodput_bps"]),
+            drops=run.values["drops"],
+            cpu_seconds=run.cpu_seconds,
+            peak_rss_bytes=run.peak_rss_bytes,
+        )
 
     @property
     def packet_hops_per_cpu_second(self) -> float:
