@@ -5,13 +5,14 @@ mod build;
 pub mod capture;
 mod capturing;
 pub mod codel;
-mod engine;
 mod flow;
 mod forwarding;
+mod hosts;
 mod line;
 mod link;
 pub mod loss;
 mod observe;
+mod plain;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
 #[cfg(test)]
@@ -19,7 +20,16 @@ mod properties;
 pub mod red;
 mod results;
 mod scheduler;
+mod simulation;
 pub mod table;
+mod wheel;
+mod windows;
 
 pub use build::BuildError;
-pub use engine::Simulation;
+pub use simulation::Engine;
+
+/// A run in windows of time: the fast way.
+pub type Simulation = Engine<windows::Windows>;
+
+/// A run packet by packet: the oracle.
+pub type PlainSimulation = Engine<plain::Plain>;

@@ -1,6 +1,6 @@
 //! The result tables of a run, as of now.
 
-use super::engine::Simulation;
+use super::simulation::{Engine, EventLoop};
 use super::flow::Flow;
 use super::observe::payload_bytes;
 use super::table::{Column, Table};
@@ -11,7 +11,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-impl Simulation {
+impl<L: EventLoop> Engine<L> {
     /// One row a flow. Counts are those since the end of the warm-up; `srtt_s`, `min_rtt_s` and `cwnd_segments` are the
     /// last known. `traffic`, `src`, `dst`, `stack` and `routing` are indexes; a flow of datagrams has no stack
     /// (`u32::MAX`).

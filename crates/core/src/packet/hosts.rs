@@ -1,272 +1,22 @@
-//! The event loop: one event per packet and link, in the order of (time, kind, index).
-//!
-//! At one instant, what happens to the network (failures, samples, starts) comes first, then arrivals by link, then timers
-//! by flow. So before an ACK that arrives at t every timer due before t has fired. This loop is the oracle: a faster engine
-//! must equal it, bit for bit.
+//! The hosts: what arrives is handed to a flow's sender or receiver, and what these send goes on its way.
 
-use super::beside::{Beside, Pool};
-use super::capturing::Captures;
-use super::flow::{Activity, Connection, Datagrams, Flow, Writer};
+use super::beside::Beside;
+use super::flow::{Activity, Connection, Datagrams, Writer};
 use super::forwarding::{END, Forwarding, Way};
-use super::link::{Link, Offer};
-use super::observe::Observations;
-use super::packet::{ACK, BESIDE, LOST, MARK, Packet, PacketSizes, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
-use super::scheduler::{Timers, WinnerTree};
-use super::table::Table;
+use super::packet::{ACK, BESIDE, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
+use super::simulation::{APPLICATION, Engine, EventLoop, RECEIVER, SENDER};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{ApplicationSpec, LinkId, NodeId, RunSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkId, NodeId, TransportSpec};
 use crate::tcp::ack::ReceiverContext;
 use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
 use crate::tcp::sender::{Sender, Transmission};
 use crate::traffic::application::Application;
 use crate::units::Time;
-use std::collections::VecDeque;
 
-/// Something that happens to the network as a whole, a barrier for everything else.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Control {
-    Fail(Vec<LinkId>),
-    Repair(Vec<LinkId>),
-    Reroute(usize),
-    WarmedUp,
-    Sample,
-}
-
-/// The timers of a flow, by their place in its group of three.
-const SENDER: u32 = 0;
-const RECEIVER: u32 = 1;
-const APPLICATION: u32 = 2;
-const TIMERS_PER_FLOW: u32 = 3;
-
-/// A run of the packet engine.
-pub struct Simulation {
-    pub(super) spec: RunSpec,
-    pub(super) now: Time,
-    end: Time,
-    pub(super) links: Vec<Link>,
-    arrivals: WinnerTree,
-    timers: Timers,
-    forwarding: Forwarding,
-    pub(super) flows: Vec<Flow>,
-    pub(super) sizes: Vec<PacketSizes>,
-    /// Flows in the order of their start, and how many have started.
-    starts: Vec<u32>,
-    started: usize,
-    controls: VecDeque<(Time, Control)>,
-    pub(super) pool: Pool,
-    dropped: Vec<Packet>,
-    /// The earliest of the next control and the next start.
-    next_barrier: Time,
-    /// Arrivals before this instant come before any barrier or timer.
-    arrivals_before: Time,
-    packet_hops: u64,
-    without_route: u64,
-    /// Packets that hosts have sent, and those that have come to them.
-    #[cfg(test)]
-    pub(super) at_hosts: (u64, u64),
-    pub(super) observations: Observations,
-    pub(super) captures: Captures,
-}
-
-impl Simulation {
-    pub(super) fn assemble(
-        spec: RunSpec,
-        links: Vec<Link>,
-        forwarding: Forwarding,
-        flows: Vec<Flow>,
-        sizes: Vec<PacketSizes>,
-        controls: VecDeque<(Time, Control)>,
-    ) -> Simulation {
-        let mut starts: Vec<u32> = (0..flows.len() as u32).collect();
-        starts.sort_by_key(|flow| flows[*flow as usize].identity.start);
-        let mut timers = Timers::default();
-        timers.grow(flows.len() * TIMERS_PER_FLOW as usize);
-        let mut simulation = Simulation {
-            now: Time::ZERO,
-            end: Time::ZERO + spec.duration,
-            arrivals: WinnerTree::new(links.len()),
-            observations: Observations::new(&spec),
-            captures: Captures::new(&spec),
-            spec,
-            links,
-            timers,
-            forwarding,
-            flows,
-            sizes,
-            starts,
-            started: 0,
-            controls,
-            pool: Pool::default(),
-            dropped: Vec::new(),
-            next_barrier: Time::ZERO,
-            arrivals_before: Time::ZERO,
-            packet_hops: 0,
-            without_route: 0,
-            #[cfg(test)]
-            at_hosts: (0, 0),
-        };
-        simulation.find_next_barrier();
-        simulation.find_arrivals_before();
-        simulation
-    }
-
-    /// Virtual time reached.
-    pub fn now(&self) -> Time {
-        self.now
-    }
-
-    /// Packets that have crossed a link, lost ones included.
-    pub fn packet_hops(&self) -> u64 {
-        self.packet_hops
-    }
-
-    /// Packets that came to a node, or left their host, when no route led on: after links failed and routes followed.
-    pub fn packets_without_route(&self) -> u64 {
-        self.without_route
-    }
-
-    /// The flow samples since the last call.
-    pub fn take_flow_series(&mut self) -> Table {
-        self.observations.take_flow_series()
-    }
-
-    /// The link samples since the last call.
-    pub fn take_link_series(&mut self) -> Table {
-        self.observations.take_link_series()
-    }
-
-    /// Processes at most so many events; `false` once the run has ended.
-    pub fn advance(&mut self, events: u64) -> bool {
-        for _ in 0..events {
-            let (arrival, link) = self.arrivals.first();
-            if arrival < self.arrivals_before {
-                self.now = arrival;
-                self.on_link(link);
-            } else if !self.on_barrier_or_timer() {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// No link has an event before the next barrier or timer; `false` if these are not before the end either.
-    #[cold]
-    fn on_barrier_or_timer(&mut self) -> bool {
-        let next = self.timers.first().min(self.next_barrier);
-        let reach = self.arrivals.reach();
-        if next > self.end.min(reach) || next == Time::NEVER {
-            if reach >= self.end {
-                self.now = self.end;
-                return false;
-            }
-            self.arrivals.move_epoch(next, |link| {
-                let link = &self.links[link as usize];
-                (link.next_event(), link.second_arrival())
-            });
-        } else {
-            self.now = next;
-            if self.next_barrier == next {
-                self.on_barrier();
-            } else if let Some(timer) = self.timers.pop() {
-                self.on_timer(timer / TIMERS_PER_FLOW, timer % TIMERS_PER_FLOW);
-            }
-        }
-        self.find_arrivals_before();
-        true
-    }
-
-    /// Arrivals go after the barriers of their instant and before its timers.
-    fn find_arrivals_before(&mut self) {
-        let last = self.timers.first().min(self.end).min(self.arrivals.reach());
-        self.arrivals_before = self.next_barrier.min(Time(last.0 + 1));
-    }
-
-    #[inline]
-    fn arm(&mut self, flow: u32, timer: u32, deadline: Time) {
-        if self.timers.arm(flow * TIMERS_PER_FLOW + timer, deadline) {
-            self.arrivals_before = self.arrivals_before.min(Time(deadline.0 + 1));
-        }
-    }
-
-    fn find_next_barrier(&mut self) {
-        let start = self.starts.get(self.started).map(|flow| self.flows[*flow as usize].identity.start);
-        let control = self.controls.front().map(|(at, _)| *at);
-        self.next_barrier = start.unwrap_or(Time::NEVER).min(control.unwrap_or(Time::NEVER));
-    }
-
-    fn on_barrier(&mut self) {
-        if self.controls.front().is_some_and(|(at, _)| *at == self.now) {
-            let (_, control) = self.controls.pop_front().expect("it was just looked at");
-            self.on_control(control);
-        } else {
-            let flow = self.starts[self.started];
-            self.started += 1;
-            self.start_flow(flow);
-        }
-        self.find_next_barrier();
-    }
-
-    fn on_control(&mut self, control: Control) {
-        match control {
-            Control::Fail(links) => {
-                for link in links {
-                    let gone = self.links[link as usize].fail(self.now);
-                    gone.into_iter().for_each(|packet| self.discard(packet));
-                    self.arrivals.set(link, Time::NEVER);
-                    self.arrivals.set_follower(link, Time::NEVER);
-                    self.forwarding.set_up(link, false);
-                }
-            }
-            Control::Repair(links) => {
-                for link in links {
-                    self.links[link as usize].repair(self.now);
-                    self.forwarding.set_up(link, true);
-                }
-            }
-            Control::Reroute(routing) => self.forwarding.reroute(routing),
-            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links),
-            Control::Sample => {
-                self.observations.on_sample(&self.spec, self.now, &self.flows, &self.links, &self.sizes);
-                let interval = self.spec.sample.expect("samples are only scheduled with an interval");
-                let next = self.now + interval;
-                let position = self.controls.partition_point(|(at, _)| *at <= next);
-                self.controls.insert(position, (next, Control::Sample));
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn on_link(&mut self, link: LinkId) {
-        let state = &mut self.links[link as usize];
-        if !state.is_plain() {
-            return self.on_event_of_link(link);
-        }
-        self.arrivals.advance(link);
-        let (packet, size) = state.on_arrival(&self.sizes);
-        self.arrivals.set_follower(link, state.second_arrival());
-        let node = state.dst;
-        self.packet_hops += 1;
-        self.forward(packet, size, node);
-    }
-
-    #[inline(never)]
-    fn on_event_of_link(&mut self, link: LinkId) {
-        let state = &mut self.links[link as usize];
-        let event = state.on_event(self.now, &self.sizes, &mut self.dropped);
-        self.arrivals.set(link, state.next_event());
-        let Some((packet, size)) = event else { return self.discard_dropped() };
-        self.packet_hops += 1;
-        if packet.has(LOST) {
-            state.counters.losses += 1;
-            return self.discard(packet);
-        }
-        let node = state.dst;
-        self.forward(packet, size, node);
-    }
-
+impl<L: EventLoop> Engine<L> {
     /// A packet has arrived at a node: it goes on, or has reached its host.
     #[inline(always)]
-    fn forward(&mut self, mut packet: Packet, size: u32, node: NodeId) {
+    pub(super) fn forward(&mut self, mut packet: Packet, size: u32, node: NodeId) {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) {
             match self.next_hop(packet.words(), node) {
@@ -277,11 +27,11 @@ impl Simulation {
             packet.set_at(at + 1);
             self.forwarding.next_on_route(at)
         };
-        if next == END { self.deliver(packet) } else { self.offer(next, packet, size) }
+        if next == END { self.deliver(packet) } else { L::offer(self, next, packet, size) }
     }
 
     #[inline(never)]
-    fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<LinkId> {
+    pub(super) fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<LinkId> {
         let packet = Packet::from_words(words);
         let reverse = packet.has(ACK);
         let number = if packet.has(BESIDE) { self.pool.get(packet.number()).number } else { packet.number() };
@@ -289,54 +39,9 @@ impl Simulation {
         self.forwarding.next_hop(packet.at(), node, self.now, &key)
     }
 
-    #[inline(always)]
-    fn discard(&mut self, packet: Packet) {
-        if packet.has(BESIDE) {
-            self.pool.release(packet.number());
-        }
-    }
-
-    #[cold]
-    fn discard_dropped(&mut self) {
-        while let Some(packet) = self.dropped.pop() {
-            self.discard(packet);
-        }
-    }
-
-    #[cold]
-    fn discard_without_route(&mut self, packet: Packet) {
-        self.without_route += 1;
-        self.discard(packet);
-    }
-
-    #[inline(always)]
-    fn offer(&mut self, link: LinkId, packet: Packet, size: u32) {
-        let state = &mut self.links[link as usize];
-        if !state.is_plain() {
-            return self.offer_to_any(link, packet.words());
-        }
-        match state.offer(self.now, packet, size) {
-            Offer::Taken => {}
-            Offer::Due(at) => self.arrivals.set(link, at),
-            Offer::Second(at) => self.arrivals.set_follower(link, at),
-            Offer::Dropped => self.discard(packet),
-        }
-    }
-
-    #[inline(never)]
-    fn offer_to_any(&mut self, link: LinkId, words: [u64; 3]) {
-        let packet = Packet::from_words(words);
-        self.capture(link, packet);
-        match self.links[link as usize].offer_to_any(self.now, packet, &self.sizes) {
-            Offer::Taken | Offer::Second(_) => {}
-            Offer::Due(at) => self.arrivals.set(link, at),
-            Offer::Dropped => self.discard(packet),
-        }
-    }
-
     /// A packet of this size leaves its host, the flow's sender or its receiver, on this way.
     #[inline(always)]
-    fn send(&mut self, mut packet: Packet, number: u32, way: Way, size: u32) {
+    pub(super) fn send(&mut self, mut packet: Packet, number: u32, way: Way, size: u32) {
         #[cfg(test)]
         {
             self.at_hosts.0 += 1;
@@ -353,7 +58,7 @@ impl Simulation {
                 None => return self.discard_without_route(packet),
             }
         };
-        self.offer(next, packet, size);
+        L::offer(self, next, packet, size);
     }
 
     /// The first link of a packet whose route is not settled, and where it goes after that.
@@ -371,7 +76,7 @@ impl Simulation {
     }
 
     #[inline(always)]
-    fn deliver(&mut self, packet: Packet) {
+    pub(super) fn deliver(&mut self, packet: Packet) {
         #[cfg(test)]
         {
             self.at_hosts.1 += 1;
@@ -422,7 +127,7 @@ impl Simulation {
             let number = connection.number_ack();
             self.send_ack(flow, &ack, number, way, ack_size);
         } else if let Some(deadline) = connection.receiver.deadline() {
-            self.arm(flow, RECEIVER, deadline);
+            L::arm(self, flow, RECEIVER, deadline);
         }
     }
 
@@ -483,13 +188,13 @@ impl Simulation {
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
         if connection.sender.is_done() && state.end.is_some() {
-            state.activity = Activity::Finished(Box::new(state.activity.tally()));
+            self.retire_later(flow);
         } else if let Some(deadline) = connection.sender.deadline() {
-            self.arm(flow, SENDER, deadline.max(self.now));
+            L::arm(self, flow, SENDER, deadline.max(self.now));
         }
     }
 
-    fn on_timer(&mut self, flow: u32, timer: u32) {
+    pub(super) fn on_timer(&mut self, flow: u32, timer: u32) {
         match timer {
             SENDER => self.on_sender_timer(flow),
             RECEIVER => self.on_receiver_timer(flow),
@@ -504,7 +209,7 @@ impl Simulation {
                 connection.sender.on_deadline(self.now);
                 self.pump(flow);
             }
-            Some(deadline) => self.arm(flow, SENDER, deadline),
+            Some(deadline) => L::arm(self, flow, SENDER, deadline),
             None => {}
         }
     }
@@ -520,7 +225,7 @@ impl Simulation {
                 let size = u32::from(self.sizes[flow as usize].header());
                 self.send_ack(flow, &ack, number, way, size);
             }
-            Some(deadline) => self.arm(flow, RECEIVER, deadline),
+            Some(deadline) => L::arm(self, flow, RECEIVER, deadline),
             None => {}
         }
     }
@@ -571,11 +276,18 @@ impl Simulation {
         let stop = self.spec.traffic[state.identity.group as usize].stop();
         let next = writes.unwrap_or(Time::NEVER).min(stop);
         if next < Time::NEVER {
-            self.arm(flow, APPLICATION, next);
+            L::arm(self, flow, APPLICATION, next);
         }
     }
 
-    fn start_flow(&mut self, flow: u32) {
+    /// The next flow in the order of starts starts now.
+    pub(super) fn start_next_flow(&mut self) {
+        let flow = self.starts[self.started];
+        self.started += 1;
+        self.start_flow(flow);
+    }
+
+    pub(super) fn start_flow(&mut self, flow: u32) {
         let identity = self.flows[flow as usize].identity;
         let group = &self.spec.traffic[identity.group as usize];
         let draws = Stream::new(self.spec.seed, Purpose::Application, u64::from(flow));
