@@ -16,7 +16,7 @@ use crate::units::Time;
 impl<L: EventLoop> Engine<L> {
     /// A packet has arrived at a node: it goes on, or has reached its host.
     #[inline(always)]
-    pub(super) fn forward(&mut self, mut packet: Packet, size: u32, node: NodeId) {
+    pub(super) fn forward(&mut self, mut packet: Packet, node: NodeId) {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) {
             match self.next_hop(packet.words(), node) {
@@ -27,7 +27,7 @@ impl<L: EventLoop> Engine<L> {
             packet.set_at(at + 1);
             self.forwarding.next_on_route(at)
         };
-        if next == END { self.deliver(packet) } else { L::offer(self, next, packet, size) }
+        if next == END { self.deliver(packet) } else { L::offer(self, next, packet) }
     }
 
     #[inline(never)]
@@ -39,9 +39,9 @@ impl<L: EventLoop> Engine<L> {
         self.forwarding.next_hop(packet.at(), node, self.now, &key)
     }
 
-    /// A packet of this size leaves its host, the flow's sender or its receiver, on this way.
+    /// A packet leaves its host, the flow's sender or its receiver, on this way.
     #[inline(always)]
-    pub(super) fn send(&mut self, mut packet: Packet, number: u32, way: Way, size: u32) {
+    pub(super) fn send(&mut self, mut packet: Packet, number: u32, way: Way) {
         #[cfg(test)]
         {
             self.at_hosts.0 += 1;
@@ -58,7 +58,7 @@ impl<L: EventLoop> Engine<L> {
                 None => return self.discard_without_route(packet),
             }
         };
-        L::offer(self, next, packet, size);
+        L::offer(self, next, packet);
     }
 
     /// The first link of a packet whose route is not settled, and where it goes after that.
@@ -105,12 +105,11 @@ impl<L: EventLoop> Engine<L> {
         let flow = packet.flow();
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return self.deliver_without_tcp(packet.words()) };
-        let sizes = &self.sizes[flow as usize];
-        let (last_segment, ack_size) = (sizes.last_segment, u32::from(sizes.header()));
+        let last_segment = self.sizes[flow as usize].last_segment;
         let way = state.identity.reverse;
         if packet.has(SYN) {
             let number = connection.number_ack();
-            return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way, ack_size);
+            return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way);
         }
         let data = DataSegment {
             segment: packet.segment(),
@@ -125,21 +124,21 @@ impl<L: EventLoop> Engine<L> {
         }
         if let Some(ack) = ack {
             let number = connection.number_ack();
-            self.send_ack(flow, &ack, number, way, ack_size);
+            self.send_ack(flow, &ack, number, way);
         } else if let Some(deadline) = connection.receiver.deadline() {
             L::arm(self, flow, RECEIVER, deadline);
         }
     }
 
     #[inline(always)]
-    fn send_ack(&mut self, flow: u32, ack: &Ack, number: u32, way: Way, size: u32) {
+    fn send_ack(&mut self, flow: u32, ack: &Ack, number: u32, way: Way) {
         let mut flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
         let mut place = number;
         if !ack.sack.all().is_empty() {
             flags |= BESIDE;
             place = self.pool.put(Beside { sack: ack.sack, number });
         }
-        self.send(Packet::new(flow, ack.cumulative, place, flags), number, way, size);
+        self.send(Packet::new(flow, ack.cumulative, place, flags), number, way);
     }
 
     #[inline(always)]
@@ -182,8 +181,7 @@ impl<L: EventLoop> Engine<L> {
                     (Packet::new(flow, 0, number, SYN), number)
                 }
             };
-            let size = self.sizes[flow as usize].of(&packet);
-            self.send(packet, number, way, size);
+            self.send(packet, number, way);
         }
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
@@ -222,8 +220,7 @@ impl<L: EventLoop> Engine<L> {
                 let ack = connection.receiver.on_deadline();
                 let number = connection.number_ack();
                 let way = state.identity.reverse;
-                let size = u32::from(self.sizes[flow as usize].header());
-                self.send_ack(flow, &ack, number, way, size);
+                self.send_ack(flow, &ack, number, way);
             }
             Some(deadline) => L::arm(self, flow, RECEIVER, deadline),
             None => {}
@@ -262,8 +259,8 @@ impl<L: EventLoop> Engine<L> {
         let number = datagrams.sent;
         datagrams.sent = number.wrapping_add(1);
         let packet = Packet::new(flow, number, number, 0);
-        let (way, size) = (state.identity.forward, self.sizes[flow as usize].of(&packet));
-        self.send(packet, number, way, size);
+        let way = state.identity.forward;
+        self.send(packet, number, way);
     }
 
     fn arm_application(&mut self, flow: u32) {

@@ -85,8 +85,8 @@ pub struct Link {
     runs_ahead: bool,
     /// Where packets leave.
     pub dst: NodeId,
-    /// What it has counted.
-    pub counters: LinkCounters,
+    /// What it has counted; the bytes are those of all packets ever put in line.
+    counters: LinkCounters,
     limit: QueueLimit,
     rate: Rate,
     loss: LossProcess,
@@ -257,6 +257,7 @@ impl Link {
         self.busy_until = start + self.transmission(size);
         let arrival = self.busy_until + self.delay;
         packet.arrives(arrival);
+        self.counters.bytes += u64::from(size);
         self.line.push(packet);
         arrival
     }
@@ -361,6 +362,15 @@ impl Link {
         (waiting + u32::from(taken.is_some()), backlog.bytes + u64::from(taken.unwrap_or(0)))
     }
 
+    fn bytes_in_line(&self, sizes: &[PacketSizes]) -> u64 {
+        self.line.iter().map(|packet| u64::from(sizes[packet.flow() as usize].of(packet))).sum()
+    }
+
+    /// What it has counted.
+    pub fn counters(&self, sizes: &[PacketSizes]) -> LinkCounters {
+        LinkCounters { bytes: self.counters.bytes - self.bytes_in_line(sizes), ..self.counters }
+    }
+
     /// Packets that have not departed at `now`, the one in transmission included: for samples.
     pub fn queue_packets(&self, now: Time) -> u32 {
         let departed_by = now + self.delay;
@@ -372,29 +382,36 @@ impl Link {
         (on_the_line + waiting) as u32
     }
 
-    /// Whether [`Self::offer`] and [`Self::on_arrival`] are all that happens here.
+    /// Whether [`Self::offer`] and [`Self::lend_line`] are all that happens here.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// On a plain link: the first packet comes out at the far end. Returns it and its size.
+    /// Lends the line of a plain link, whose packets are to be taken out at the far end; nothing may happen to the link before
+    /// [`Self::give_back`].
     #[inline(always)]
-    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> (Packet, u32) {
+    pub fn lend_line(&mut self) -> Line {
+        debug_assert!(self.plain);
+        std::mem::take(&mut self.line)
+    }
+
+    /// The line comes back, shorter by so many packets, which have crossed.
+    #[inline(always)]
+    pub fn give_back(&mut self, line: Line, crossed: u32) {
+        self.line = line;
+        self.counters.packets += u64::from(crossed);
+    }
+
+    /// On any link: the first packet comes out at the far end. Returns it, flagged if the wire has lost it.
+    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> Packet {
         let packet = self.line.pop();
         let size = sizes[packet.flow() as usize].of(&packet);
         self.counters.packets += 1;
-        self.counters.bytes += u64::from(size);
-        (packet, size)
-    }
-
-    /// On any link: the first packet comes out at the far end. Returns it, flagged if the wire has lost it, and its size.
-    pub fn on_any_arrival(&mut self, sizes: &[PacketSizes]) -> (Packet, u32) {
-        let (packet, size) = self.on_arrival(sizes);
         self.taken_last = (packet.arrival(), size);
         self.leave_backlog(size);
         self.counters.losses += u64::from(packet.has(LOST));
-        (packet, size)
+        packet
     }
 
     fn leave_backlog(&mut self, size: u32) {
@@ -445,10 +462,11 @@ impl Link {
     }
 
     /// The link goes down: returns all that was waiting or on the wire.
-    pub fn fail(&mut self, now: Time) -> Vec<Packet> {
+    pub fn fail(&mut self, now: Time, sizes: &[PacketSizes]) -> Vec<Packet> {
         self.up = false;
         self.plain = false;
         self.busy_until = now;
+        self.counters.bytes -= self.bytes_in_line(sizes);
         let mut gone = self.line.drain();
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
             gone.extend(waiting.drain(..).map(|(_, packet)| packet));

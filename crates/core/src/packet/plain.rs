@@ -44,7 +44,7 @@ impl EventLoop for Plain {
     }
 
     #[inline]
-    fn offer(engine: &mut Engine<Plain>, link: LinkId, packet: Packet, _size: u32) {
+    fn offer(engine: &mut Engine<Plain>, link: LinkId, packet: Packet) {
         engine.capture(link, packet);
         match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes) {
             Offer::Taken => {}
@@ -109,10 +109,10 @@ impl Engine<Plain> {
             self.order.arrivals.set(link, state.next_event());
             return self.discard_dropped();
         }
-        let (packet, size) = state.on_any_arrival(&self.sizes);
+        let packet = state.on_arrival(&self.sizes);
         let node = state.dst;
         self.order.arrivals.set(link, state.next_event());
         self.packet_hops += 1;
-        if packet.has(LOST) { self.discard(packet) } else { self.forward(packet, size, node) }
+        if packet.has(LOST) { self.discard(packet) } else { self.forward(packet, node) }
     }
 }

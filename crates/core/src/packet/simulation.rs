@@ -44,8 +44,8 @@ pub trait EventLoop: Sized {
     /// Processes at least so many events, if there are; `false` once the run has ended.
     fn advance(engine: &mut Engine<Self>, events: u64) -> bool;
 
-    /// A packet of this size comes to a link now.
-    fn offer(engine: &mut Engine<Self>, link: LinkId, packet: Packet, size: u32);
+    /// A packet comes to a link now.
+    fn offer(engine: &mut Engine<Self>, link: LinkId, packet: Packet);
 
     /// A timer of a flow is due then, or later than it already was.
     fn arm(engine: &mut Engine<Self>, flow: u32, timer: u32, deadline: Time);
@@ -170,7 +170,7 @@ impl<L: EventLoop> Engine<L> {
         match control {
             Control::Fail(links) => {
                 for link in links {
-                    let gone = self.links[link as usize].fail(self.now);
+                    let gone = self.links[link as usize].fail(self.now, &self.sizes);
                     gone.into_iter().for_each(|packet| self.discard(packet));
                     self.order.on_failed(link);
                     self.forwarding.set_up(link, false);
@@ -186,7 +186,7 @@ impl<L: EventLoop> Engine<L> {
                 self.forwarding.reroute(routing);
                 self.order.on_rerouted(&self.forwarding);
             }
-            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links),
+            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links, &self.sizes),
             Control::Sample => {
                 self.observations.on_sample(&self.spec, self.now, &self.flows, &self.links, &self.sizes);
                 let interval = self.spec.sample.expect("samples are only scheduled with an interval");

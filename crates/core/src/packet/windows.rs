@@ -13,7 +13,7 @@
 
 use super::forwarding::{END, Forwarding};
 use super::link::{Link, Offer};
-use super::packet::{LOST, Packet, PacketSizes};
+use super::packet::{BESIDE, LOST, Packet, PacketSizes};
 use super::scheduler::Timers;
 use super::simulation::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
 use super::wheel::Wheel;
@@ -178,9 +178,9 @@ impl EventLoop for Windows {
     }
 
     #[inline(always)]
-    fn offer(engine: &mut Engine<Windows>, link: LinkId, packet: Packet, size: u32) {
+    fn offer(engine: &mut Engine<Windows>, link: LinkId, packet: Packet) {
         match engine.order.feeds[link as usize] {
-            Feed::Direct => engine.take_offer(link, packet, size),
+            Feed::Direct => engine.take_offer(link, packet),
             Feed::Merged => engine.order.put_for_link(engine.now, link, packet),
         }
     }
@@ -313,9 +313,9 @@ impl Engine<Windows> {
             let is_alone = state.inputs == 1 && !state.has_local;
             self.order.rank = Rank::arrival(link);
             if self.links[link as usize].is_plain() {
-                self.hand_over_of::<true>(link, node, is_alone);
+                self.hand_over_of_plain(link, node, is_alone);
             } else {
-                self.hand_over_of::<false>(link, node, is_alone);
+                self.hand_over_of_any(link, node, is_alone);
             }
             if is_alone {
                 self.fire_timers(self.order.until, Rank(0));
@@ -327,38 +327,48 @@ impl Engine<Windows> {
         }
     }
 
-    #[inline(always)]
-    fn hand_over_of<const PLAIN: bool>(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+    fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
         let until = self.order.until;
-        loop {
-            let state = &mut self.links[link as usize];
-            if state.next_arrival() >= until {
-                break;
-            }
-            let (packet, size) =
-                if PLAIN { state.on_arrival(&self.sizes) } else { state.on_any_arrival(&self.sizes) };
+        let mut line = self.links[link as usize].lend_line();
+        let before = line.len();
+        while let Some(packet) = line.pop_before(until) {
+            self.hand_on(link, packet, node, is_alone);
+        }
+        let crossed = before - line.len();
+        self.packet_hops += u64::from(crossed);
+        self.links[link as usize].give_back(line, crossed);
+    }
+
+    #[inline(never)]
+    fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+        while self.links[link as usize].next_arrival() < self.order.until {
+            let packet = self.links[link as usize].on_arrival(&self.sizes);
             self.packet_hops += 1;
-            if !PLAIN && packet.has(LOST) {
+            if packet.has(LOST) {
                 self.discard(packet);
-                continue;
-            }
-            let at = packet.at();
-            let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
-            if next != END {
-                self.now = packet.arrival();
-                let mut packet = packet;
-                packet.set_at(at + 1);
-                Windows::offer(self, next, packet, size);
-            } else if is_alone {
-                if !self.order.soon.is_empty() {
-                    self.fire_timers(packet.arrival(), Rank::arrival(link));
-                    self.order.rank = Rank::arrival(link);
-                }
-                self.now = packet.arrival();
-                self.forward(packet, size, node);
             } else {
-                self.order.put_for_node(node, packet.arrival(), Rank::arrival(link), packet);
+                self.hand_on(link, packet, node, is_alone);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, is_alone: bool) {
+        let at = packet.at();
+        let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
+        if next != END {
+            self.now = packet.arrival();
+            packet.set_at(at + 1);
+            Windows::offer(self, next, packet);
+        } else if is_alone {
+            if !self.order.soon.is_empty() {
+                self.fire_timers(packet.arrival(), Rank::arrival(link));
+                self.order.rank = Rank::arrival(link);
+            }
+            self.now = packet.arrival();
+            self.forward(packet, node);
+        } else {
+            self.order.put_for_node(node, packet.arrival(), Rank::arrival(link), packet);
         }
     }
 
@@ -372,10 +382,7 @@ impl Engine<Windows> {
                 self.order.rank = item.rank;
                 match item.rank.event() {
                     Event::Start(position) => self.start_flow(self.starts[position]),
-                    Event::Arrival => {
-                        let size = self.sizes[item.packet.flow() as usize].of(&item.packet);
-                        self.forward(item.packet, size, node);
-                    }
+                    Event::Arrival => self.forward(item.packet, node),
                     Event::Timer(timer) => self.fire_timer(item.at, timer),
                 }
             }
@@ -408,15 +415,30 @@ impl Engine<Windows> {
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
             let items = self.order.inboxes[link as usize].take_in_order();
-            for item in &items {
-                self.serve(link, item.at, item.rank);
-                self.now = item.at;
-                let size = self.sizes[item.packet.flow() as usize].of(&item.packet);
-                self.take_offer(link, item.packet, size);
+            if self.links[link as usize].is_plain() {
+                self.take_offers(link, &items);
+            } else {
+                for item in &items {
+                    self.serve(link, item.at, item.rank);
+                    self.now = item.at;
+                    self.take_any_offer(link, item.packet.words());
+                }
+                self.serve(link, self.order.until, Rank(0));
             }
-            self.serve(link, self.order.until, Rank(0));
             self.order.inboxes[link as usize].give_back(items);
         }
+    }
+
+    /// What was offered to a plain link.
+    fn take_offers(&mut self, link: LinkId, items: &[Item]) {
+        let state = &mut self.links[link as usize];
+        for item in items {
+            let size = self.sizes[item.packet.flow() as usize].of(&item.packet);
+            if state.offer(item.at, item.packet, size) == Offer::Dropped && item.packet.has(BESIDE) {
+                self.pool.release(item.packet.number());
+            }
+        }
+        self.order.wheel.insert(link, state.next_arrival());
     }
 
     /// A queue that decides at its service is served as often as it is due before this event.
@@ -433,11 +455,12 @@ impl Engine<Windows> {
     }
 
     #[inline(always)]
-    fn take_offer(&mut self, link: LinkId, packet: Packet, size: u32) {
+    fn take_offer(&mut self, link: LinkId, packet: Packet) {
         let state = &mut self.links[link as usize];
         if !state.is_plain() {
             return self.take_any_offer(link, packet.words());
         }
+        let size = self.sizes[packet.flow() as usize].of(&packet);
         match state.offer(self.now, packet, size) {
             Offer::Taken => {}
             Offer::Due(at) => self.order.wheel.insert(link, at),
