@@ -165,10 +165,32 @@ impl<L: EventLoop> Engine<L> {
     /// Sends all that the sender may send now, and sets its timer.
     #[inline]
     fn pump(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        let way = state.identity.forward;
+        let Activity::Tcp(connection) = &mut state.activity else { return };
+        if let Some(burst) = connection.sender.poll_burst(self.now) {
+            for index in 0..burst.count {
+                let number = burst.number + index;
+                self.send(Packet::new(flow, burst.segment + index, number, 0), number, way);
+            }
+        } else {
+            self.pump_one_by_one(flow, way);
+        }
+        let state = &mut self.flows[flow as usize];
+        let Activity::Tcp(connection) = &mut state.activity else { return };
+        if connection.sender.is_done() && state.end.is_some() {
+            self.retire_later(flow);
+        } else if !connection.sender.rests_until(self.order.armed(flow, SENDER))
+            && let Some(deadline) = connection.sender.deadline()
+        {
+            L::arm(self, flow, SENDER, deadline.max(self.now));
+        }
+    }
+
+    #[inline(never)]
+    fn pump_one_by_one(&mut self, flow: u32, way: Way) {
         loop {
-            let state = &mut self.flows[flow as usize];
-            let way = state.identity.forward;
-            let Activity::Tcp(connection) = &mut state.activity else { return };
+            let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
             let Some(transmission) = connection.sender.poll_transmit(self.now) else { break };
             let (packet, number) = match transmission {
                 Transmission::Data { segment, number, retransmission, window_reduced } => {
@@ -182,13 +204,6 @@ impl<L: EventLoop> Engine<L> {
                 }
             };
             self.send(packet, number, way);
-        }
-        let state = &mut self.flows[flow as usize];
-        let Activity::Tcp(connection) = &mut state.activity else { return };
-        if connection.sender.is_done() && state.end.is_some() {
-            self.retire_later(flow);
-        } else if let Some(deadline) = connection.sender.deadline() {
-            L::arm(self, flow, SENDER, deadline.max(self.now));
         }
     }
 

@@ -253,7 +253,9 @@ impl Link {
     #[inline(always)]
     fn transmit(&mut self, now: Time, mut packet: Packet, size: u32) -> Time {
         let start = self.busy_until.max(now);
-        self.count_wait(start - now);
+        if start > now {
+            self.count_wait(start - now);
+        }
         self.busy_until = start + self.transmission(size);
         let arrival = self.busy_until + self.delay;
         packet.arrives(arrival);

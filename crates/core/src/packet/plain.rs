@@ -61,6 +61,11 @@ impl EventLoop for Plain {
         }
     }
 
+    #[inline]
+    fn armed(&self, flow: u32, timer: u32) -> Time {
+        self.timers.armed(flow * TIMERS_PER_FLOW + timer)
+    }
+
     fn on_scheduled(&mut self, at: Time) {
         self.next_barrier = self.next_barrier.min(at);
         self.arrivals_before = self.arrivals_before.min(at);

@@ -73,6 +73,12 @@ impl Timers {
         is_earlier
     }
 
+    /// The time of a timer's entry; [`Time::NEVER`] if it has none.
+    #[inline]
+    pub fn armed(&self, timer: u32) -> Time {
+        self.scheduled[timer as usize]
+    }
+
     /// The time of the first entry.
     #[inline]
     pub fn first(&self) -> Time {

@@ -50,6 +50,9 @@ pub trait EventLoop: Sized {
     /// A timer of a flow is due then, or later than it already was.
     fn arm(engine: &mut Engine<Self>, flow: u32, timer: u32, deadline: Time);
 
+    /// A timer comes up then, or never; when it does, its owner says when it is really due.
+    fn armed(&self, flow: u32, timer: u32) -> Time;
+
     /// Something is to happen to the network then.
     fn on_scheduled(&mut self, at: Time);
 

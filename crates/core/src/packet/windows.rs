@@ -12,6 +12,7 @@
 //! 3. Links that are fed from several places go through what was offered to them, in order.
 
 use super::forwarding::{END, Forwarding};
+use super::line::Line;
 use super::link::{Link, Offer};
 use super::packet::{BESIDE, LOST, Packet, PacketSizes};
 use super::scheduler::Timers;
@@ -61,9 +62,15 @@ enum Event {
 /// Something for a node or a link to go through: a packet, except for starts and timers.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    at: Time,
     rank: Rank,
+    /// Its arrival is when it comes.
     packet: Packet,
+}
+
+impl Item {
+    fn key(&self) -> (Time, Rank) {
+        (self.packet.arrival(), self.rank)
+    }
 }
 
 /// What has come to a node or a link in this window.
@@ -75,17 +82,28 @@ struct Inbox {
 
 impl Inbox {
     #[inline]
-    fn put(&mut self, at: Time, rank: Rank, packet: Packet) {
-        if let Some(last) = self.items.last() {
-            self.is_unsorted |= (at, rank) < (last.at, last.rank);
+    fn put(&mut self, item: Item) {
+        self.is_unsorted |= self.items.last().is_some_and(|last| item.key() < last.key());
+        self.items.push(item);
+    }
+
+    /// Puts in what one link brings before an instant.
+    #[inline]
+    fn put_all_of(&mut self, line: &mut Line, before: Time, rank: Rank) {
+        let first_of_run = self.items.len();
+        while let Some(mut packet) = line.pop_before(before) {
+            packet.set_at(packet.at() + 1);
+            self.items.push(Item { rank, packet });
         }
-        self.items.push(Item { at, rank, packet });
+        if let [.., last, first] = self.items[..first_of_run.saturating_add(1).min(self.items.len())] {
+            self.is_unsorted |= first_of_run < self.items.len() && first.key() < last.key();
+        }
     }
 
     /// All items by (time, rank), and in the order they came in among equals: what one event sent.
     fn take_in_order(&mut self) -> Vec<Item> {
         if std::mem::take(&mut self.is_unsorted) {
-            self.items.sort_by_key(|item| (item.at, item.rank));
+            self.items.sort_by_key(Item::key);
         }
         std::mem::take(&mut self.items)
     }
@@ -104,6 +122,19 @@ enum Feed {
     Direct,
     /// From several: what is offered waits for phase 3.
     Merged,
+}
+
+/// Where a link leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    /// No route has been seen to use it.
+    Nowhere,
+    /// All packets have reached their host.
+    Host,
+    /// All packets go on over this link.
+    Link(LinkId),
+    /// Every packet must be looked at.
+    Various,
 }
 
 /// A node in the current window.
@@ -129,6 +160,7 @@ pub struct Windows {
     /// The rank of the event at hand.
     rank: Rank,
     feeds: Vec<Feed>,
+    exits: Vec<Exit>,
     inboxes: Vec<Inbox>,
     nodes: Vec<Node>,
     due: Vec<LinkId>,
@@ -158,6 +190,7 @@ impl EventLoop for Windows {
             soon: BinaryHeap::new(),
             rank: Rank(0),
             feeds: vec![Feed::Merged; links.len()],
+            exits: vec![Exit::Various; links.len()],
             inboxes: std::iter::repeat_with(Inbox::default).take(links.len()).collect(),
             nodes: std::iter::repeat_with(Node::default).take(spec.nodes.len()).collect(),
             due: Vec::new(),
@@ -178,10 +211,14 @@ impl EventLoop for Windows {
     }
 
     #[inline(always)]
-    fn offer(engine: &mut Engine<Windows>, link: LinkId, packet: Packet) {
+    fn offer(engine: &mut Engine<Windows>, link: LinkId, mut packet: Packet) {
         match engine.order.feeds[link as usize] {
             Feed::Direct => engine.take_offer(link, packet),
-            Feed::Merged => engine.order.put_for_link(engine.now, link, packet),
+            Feed::Merged => {
+                packet.arrives(engine.now);
+                let rank = engine.order.rank;
+                engine.order.inbox_of_link(link).put(Item { rank, packet });
+            }
         }
     }
 
@@ -196,6 +233,11 @@ impl EventLoop for Windows {
         }
     }
 
+    #[inline]
+    fn armed(&self, flow: u32, timer: u32) -> Time {
+        self.timers.armed(flow * TIMERS_PER_FLOW + timer)
+    }
+
     fn on_scheduled(&mut self, _at: Time) {}
 
     fn on_failed(&mut self, _link: LinkId) {}
@@ -203,48 +245,62 @@ impl EventLoop for Windows {
     /// A link is fed from one place if one link alone leads to it, or nothing but its own node: what goes hop by hop and
     /// what hosts send comes from the node.
     fn on_rerouted(&mut self, forwarding: &Forwarding) {
-        const NODE: u32 = u32::MAX;
-        let mut feeder: Vec<Option<u32>> = vec![None; self.feeds.len()];
-        self.feeds.fill(Feed::Direct);
-        let mut feed = |feeds: &mut Vec<Feed>, link: LinkId, from: u32| {
-            if *feeder[link as usize].get_or_insert(from) != from {
-                feeds[link as usize] = Feed::Merged;
-            }
-        };
-        if forwarding.goes_hop_by_hop() {
-            (0..self.feeds.len() as u32).for_each(|link| feed(&mut self.feeds, link, NODE));
-        }
-        let mut from = NODE;
-        for link in forwarding.hops() {
-            if *link != END {
-                feed(&mut self.feeds, *link, from);
-            }
-            from = *link; // END is NODE: the next route begins at a host
-        }
+        let by_hop = forwarding.goes_hop_by_hop();
+        self.exits.fill(if by_hop { Exit::Various } else { Exit::Nowhere });
+        let mut feeders: Vec<Option<Feeder>> = vec![by_hop.then_some(Feeder::Node); self.feeds.len()];
         for (feed, serves) in self.feeds.iter_mut().zip(&self.serves) {
-            if *serves {
-                *feed = Feed::Merged;
+            *feed = if *serves { Feed::Merged } else { Feed::Direct };
+        }
+        let mut feeder = Feeder::Node;
+        for &link in forwarding.hops() {
+            if let Feeder::Link(before) = feeder {
+                let exit = if link == END { Exit::Host } else { Exit::Link(link) };
+                let known = &mut self.exits[before as usize];
+                *known = if *known == Exit::Nowhere || *known == exit { exit } else { Exit::Various };
             }
+            if link == END {
+                feeder = Feeder::Node; // the next route begins at a host
+                continue;
+            }
+            if *feeders[link as usize].get_or_insert(feeder) != feeder {
+                self.feeds[link as usize] = Feed::Merged;
+            }
+            feeder = Feeder::Link(link);
         }
     }
 }
 
+/// What offers packets to a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Feeder {
+    Node,
+    Link(LinkId),
+}
+
 impl Windows {
     #[inline]
-    fn put_for_link(&mut self, now: Time, link: LinkId, packet: Packet) {
+    fn inbox_of_link(&mut self, link: LinkId) -> &mut Inbox {
         let inbox = &mut self.inboxes[link as usize];
         if inbox.items.is_empty() {
             self.busy_links.push(link);
         }
-        inbox.put(now, self.rank, packet);
+        inbox
     }
 
-    fn put_for_node(&mut self, node: NodeId, at: Time, rank: Rank, packet: Packet) {
+    fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
         let inbox = &mut self.nodes[node as usize].inbox;
         if inbox.items.is_empty() {
             self.busy_nodes.push(node);
         }
-        inbox.put(at, rank, packet);
+        inbox.put(Item { rank, packet });
+    }
+
+    /// A flow starts or a timer is due at a node.
+    fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
+        let mut nothing = Packet::new(0, 0, 0, 0);
+        nothing.arrives(at);
+        self.put_for_node(node, rank, nothing);
+        self.nodes[node as usize].has_local = true;
     }
 }
 
@@ -288,18 +344,15 @@ impl Engine<Windows> {
                 self.order.busy_links.push(link);
             }
         }
-        let nothing = Packet::new(0, 0, 0, 0);
         while self.order.timers.first() < until {
             let Some((at, timer)) = self.order.timers.take() else { break };
             let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
             let node = if timer % TIMERS_PER_FLOW == RECEIVER { identity.dst } else { identity.src };
-            self.order.put_for_node(node, at, Rank::timer(timer), nothing);
-            self.order.nodes[node as usize].has_local = true;
+            self.order.put_local(node, at, Rank::timer(timer));
         }
         while self.next_start() < until {
             let identity = &self.flows[self.starts[self.started] as usize].identity;
-            self.order.put_for_node(identity.src, identity.start, Rank::start(self.started), nothing);
-            self.order.nodes[identity.src as usize].has_local = true;
+            self.order.put_local(identity.src, identity.start, Rank::start(self.started));
             self.started += 1;
         }
     }
@@ -331,12 +384,35 @@ impl Engine<Windows> {
         let until = self.order.until;
         let mut line = self.links[link as usize].lend_line();
         let before = line.len();
-        while let Some(packet) = line.pop_before(until) {
-            self.hand_on(link, packet, node, is_alone);
+        match self.order.exits[link as usize] {
+            Exit::Link(next) if self.order.feeds[next as usize] == Feed::Merged => {
+                self.order.inbox_of_link(next).put_all_of(&mut line, until, Rank::arrival(link));
+            }
+            Exit::Host if is_alone => {
+                while let Some(packet) = line.pop_before(until) {
+                    self.come_to_host(link, packet);
+                }
+            }
+            _ => {
+                while let Some(packet) = line.pop_before(until) {
+                    self.hand_on(link, packet, node, is_alone);
+                }
+            }
         }
         let crossed = before - line.len();
         self.packet_hops += u64::from(crossed);
         self.links[link as usize].give_back(line, crossed);
+    }
+
+    /// A packet has come to a node to which nothing else happens.
+    #[inline(always)]
+    fn come_to_host(&mut self, link: LinkId, packet: Packet) {
+        if !self.order.soon.is_empty() {
+            self.fire_timers(packet.arrival(), Rank::arrival(link));
+            self.order.rank = Rank::arrival(link);
+        }
+        self.now = packet.arrival();
+        self.deliver(packet);
     }
 
     #[inline(never)]
@@ -368,7 +444,7 @@ impl Engine<Windows> {
             self.now = packet.arrival();
             self.forward(packet, node);
         } else {
-            self.order.put_for_node(node, packet.arrival(), Rank::arrival(link), packet);
+            self.order.put_for_node(node, Rank::arrival(link), packet);
         }
     }
 
@@ -377,13 +453,14 @@ impl Engine<Windows> {
         while let Some(node) = self.order.busy_nodes.pop() {
             let items = self.order.nodes[node as usize].inbox.take_in_order();
             for item in &items {
-                self.fire_timers(item.at, item.rank);
-                self.now = item.at;
-                self.order.rank = item.rank;
-                match item.rank.event() {
+                let (at, rank) = item.key();
+                self.fire_timers(at, rank);
+                self.now = at;
+                self.order.rank = rank;
+                match rank.event() {
                     Event::Start(position) => self.start_flow(self.starts[position]),
                     Event::Arrival => self.forward(item.packet, node),
-                    Event::Timer(timer) => self.fire_timer(item.at, timer),
+                    Event::Timer(timer) => self.fire_timer(at, timer),
                 }
             }
             self.fire_timers(self.order.until, Rank(0));
@@ -419,8 +496,9 @@ impl Engine<Windows> {
                 self.take_offers(link, &items);
             } else {
                 for item in &items {
-                    self.serve(link, item.at, item.rank);
-                    self.now = item.at;
+                    let (at, rank) = item.key();
+                    self.serve(link, at, rank);
+                    self.now = at;
                     self.take_any_offer(link, item.packet.words());
                 }
                 self.serve(link, self.order.until, Rank(0));
@@ -434,7 +512,7 @@ impl Engine<Windows> {
         let state = &mut self.links[link as usize];
         for item in items {
             let size = self.sizes[item.packet.flow() as usize].of(&item.packet);
-            if state.offer(item.at, item.packet, size) == Offer::Dropped && item.packet.has(BESIDE) {
+            if state.offer(item.packet.arrival(), item.packet, size) == Offer::Dropped && item.packet.has(BESIDE) {
                 self.pool.release(item.packet.number());
             }
         }
