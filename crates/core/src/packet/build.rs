@@ -1,10 +1,10 @@
 //! From a compiled run to a simulation: checks, routes, flows.
 
-use super::simulation::{Control, Engine, EventLoop};
 use super::flow::{Activity, Flow, FlowIdentity};
 use super::forwarding::Forwarding;
 use super::link::Link;
 use super::packet::PacketSizes;
+use super::simulation::{Control, Engine, EventLoop};
 use crate::packet::loss;
 use crate::rng::{Purpose, Stream};
 use crate::routing::{Graph, RoutingError};

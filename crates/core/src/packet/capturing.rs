@@ -9,9 +9,9 @@
 //! Sequence numbers begin with 0 on both sides.
 
 use super::capture::{Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale};
-use super::simulation::{Engine, EventLoop};
 use super::flow::FlowIdentity;
 use super::packet::{ACK, BESIDE, MARK, Packet, PacketSizes, SYN, WINDOW_REDUCED};
+use super::simulation::{Engine, EventLoop};
 use crate::spec::{LinkId, NodeId, RunSpec, StackSpec, TransportSpec};
 use crate::tcp::scoreboard::Range;
 use crate::units::Time;

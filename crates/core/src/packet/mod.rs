@@ -12,9 +12,9 @@ mod line;
 mod link;
 pub mod loss;
 mod observe;
-mod plain;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
+mod plain;
 #[cfg(test)]
 mod properties;
 pub mod red;

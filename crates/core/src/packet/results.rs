@@ -1,8 +1,8 @@
 //! The result tables of a run, as of now.
 
-use super::simulation::{Engine, EventLoop};
 use super::flow::Flow;
 use super::observe::payload_bytes;
+use super::simulation::{Engine, EventLoop};
 use super::table::{Column, Table};
 use crate::spec::TransportSpec;
 use crate::units::Time;

@@ -25,13 +25,7 @@ pub struct Wheel {
 impl Wheel {
     /// A wheel for so many links, with windows of 2^`shift` picoseconds.
     pub fn new(links: usize, shift: u32) -> Wheel {
-        Wheel {
-            shift,
-            buckets: vec![Vec::new(); BUCKETS],
-            occupied: [0; WORDS],
-            window_of: vec![NONE; links],
-            from: 0,
-        }
+        Wheel { shift, buckets: vec![Vec::new(); BUCKETS], occupied: [0; WORDS], window_of: vec![NONE; links], from: 0 }
     }
 
     /// The window that an instant lies in.
