@@ -43,6 +43,7 @@ pub struct Driver {
     sack: bool,
     recovery_point: Option<u32>,
     round_end: u32,
+    withheld: u32,
 }
 
 impl Driver {
@@ -58,6 +59,7 @@ impl Driver {
             sack,
             recovery_point: None,
             round_end: 0,
+            withheld: 0,
         }
     }
 
@@ -85,11 +87,11 @@ impl Driver {
 
     /// Takes an ACK; without SACK the blocks count only as a duplicate ACK.
     pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range]) {
-        self.take_ack(cumulative, blocks, false);
+        self.take_ack(cumulative, blocks, None);
     }
 
     /// Takes an ACK, which may report that the receiver got a segment twice.
-    fn take_ack(&mut self, cumulative: u32, blocks: &[Range], dsack: bool) {
+    fn take_ack(&mut self, cumulative: u32, blocks: &[Range], duplicate_of: Option<u32>) {
         let prior_in_flight = self.board.in_flight();
         self.board.acknowledge(cumulative, if self.sack { blocks } else { &[] }, self.now);
         let passed = self.board.last_delivered().cumulative;
@@ -99,8 +101,8 @@ impl Driver {
         } else if !self.sack {
             self.board.eat_duplicates(passed);
         }
-        if dsack {
-            self.detector.on_spurious(self.now, &self.board);
+        if let Some(segment) = duplicate_of {
+            self.detector.on_spurious(self.now, segment, &self.board);
         }
         let delivered = *self.board.last_delivered();
         if let Some(rtt) = delivered.oldest_rtt() {
@@ -150,6 +152,12 @@ impl Driver {
         assert!(next.is_none_or(|next| next > self.now), "deadline {next:?} is due again at {}", self.now);
     }
 
+    /// Segments that count against the window, as the sender counts them.
+    pub fn counted_in_flight(&self) -> u32 {
+        let undecided = self.recovery_point.is_none() && self.board.lost() == 0 && self.board.in_flight() > 0;
+        self.board.in_flight() + if undecided { self.withheld } else { 0 }
+    }
+
     fn lost(&self) -> BTreeSet<u32> {
         (self.board.una()..self.board.next()).filter(|segment| self.board.is_lost(*segment)).collect()
     }
@@ -164,9 +172,10 @@ impl Driver {
             "data is in flight and nothing would find its loss"
         );
         let lost: Vec<u32> = self.lost().difference(&lost_before).copied().collect();
-        if !lost.is_empty() || verdict != Verdict::default() {
+        if !lost.is_empty() || verdict.signal != Signal::None || verdict.probe {
             self.decisions.push(Decision { at: self.now, lost, verdict });
         }
+        self.withheld = verdict.withheld;
         match verdict.signal {
             Signal::None => {}
             Signal::Loss => self.recovery_point = self.recovery_point.or(Some(self.board.next())),
@@ -214,7 +223,7 @@ pub fn transfer(
             probed = asked;
             driver.probe(driver.board.next() < total);
         }
-        while driver.board.in_flight() < window {
+        while driver.counted_in_flight() < window {
             if !driver.retransmit() {
                 if driver.board.next() == total {
                     break;
@@ -238,7 +247,7 @@ pub fn transfer(
                 let first_hole = (0..).find(|segment| !received.contains(segment)).expect("received is finite");
                 let blocks: Vec<Range> = received.range(first_hole..).map(|segment| (*segment, segment + 1)).collect();
                 driver.now = key.0;
-                driver.take_ack(first_hole, &blocks, twice && driver.sack);
+                driver.take_ack(first_hole, &blocks, (twice && driver.sack).then_some(segment));
             }
             _ => match deadline {
                 Some(deadline) => driver.serve(deadline),
