@@ -10,7 +10,8 @@ const RTT: Duration = Duration::from_millis(100);
 
 fn sender() -> Sender {
     let stack: StackSpec = serde_json::from_value(serde_json::json!({
-        "name": "newreno", "congestion": { "name": "newreno" }, "detection": { "name": "dup-ack" },
+        "name": "newreno", "congestion": { "name": "newreno" }, "slow_start": { "name": "classic" },
+        "detection": { "name": "dup-ack" },
         "ack": { "name": "immediate" }, "sack": false, "spurious": "none", "f_rto": false, "limited_transmit": true,
         "ecn": false, "pacing": false, "handshake": false, "mss": 1000, "header": 40, "initial_window": 20,
         "receive_window": 1_000_000_000, "min_rto": 200_000_000_000_u64, "max_rto": 60_000_000_000_000_u64,

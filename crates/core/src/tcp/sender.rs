@@ -152,8 +152,12 @@ impl Sender {
     /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
     pub fn new(stack: &StackSpec, paths: u32, random: Stream) -> Sender {
         let wire_bytes = stack.mss + stack.header;
-        let congestion =
-            stack.congestion.build(FlowContext { initial_window: stack.initial_window, wire_bytes, random });
+        let congestion = stack.congestion.build(FlowContext {
+            initial_window: stack.initial_window,
+            slow_start: stack.slow_start,
+            wire_bytes,
+            random,
+        });
         let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let options = Options {

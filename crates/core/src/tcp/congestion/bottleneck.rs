@@ -1,6 +1,7 @@
 //! A path for tests of congestion controls: one bottleneck of fixed rate with a drop-tail queue, a propagation delay, and
 //! a sender that always has data, knows at once which segments were dropped, and gives the events of a real one.
 
+use super::slow_start::{SlowStartSpec, classic};
 use super::{CongestionControl, FlowContext};
 use crate::rng::{Purpose, Stream};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
@@ -12,9 +13,16 @@ use std::collections::VecDeque;
 /// Bytes of a segment on the wire in these tests.
 pub const WIRE_BYTES: u32 = 1250;
 
+const CLASSIC: SlowStartSpec = SlowStartSpec::Classic(classic::Parameters {});
+
 /// A flow that starts with ten segments.
 pub fn flow(seed: u64) -> FlowContext {
-    FlowContext { initial_window: 10, wire_bytes: WIRE_BYTES, random: Stream::new(seed, Purpose::Congestion, 0) }
+    FlowContext {
+        initial_window: 10,
+        slow_start: CLASSIC,
+        wire_bytes: WIRE_BYTES,
+        random: Stream::new(seed, Purpose::Congestion, 0),
+    }
 }
 
 /// An RTT estimate without samples.

@@ -1,10 +1,11 @@
 //! CUBIC's window, RFC 9438: a cubic function of the time since the last congestion, and never below what Reno would have.
 //!
-//! Slow start is RFC 5681's, with the byte counting that it shares with [`super::newreno`]. The reduction takes
+//! Slow start is the stack's choice ([`super::slow_start`]; RFC 9438 section 4.10). The reduction takes
 //! flight_size for what was in flight, at most cwnd (section 4.6). An ACK for several segments counts as that many ACKs,
 //! so that delayed ACKs do not slow the curve. Growth is capped at the target.
 
-use super::newreno::{MIN_SSTHRESH, restart_window, slow_start};
+use super::newreno::{MIN_SSTHRESH, restart_window};
+use super::slow_start::SlowStart;
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
@@ -86,6 +87,7 @@ struct Window {
 pub struct Cubic {
     parameters: Parameters,
     initial_window: f64,
+    slow_start: SlowStart,
     window: Window,
     before_reduction: Window,
     /// Until when the stage's time is accounted for.
@@ -98,7 +100,14 @@ impl Cubic {
         let cwnd = f64::from(flow.initial_window);
         let window =
             Window { cwnd, cwnd_prior: 0.0, ssthresh: f64::INFINITY, w_max: 0.0, epoch: None, after_timeout: false };
-        Cubic { parameters, initial_window: cwnd, window, before_reduction: window, accounted: Time::ZERO }
+        Cubic {
+            parameters,
+            initial_window: cwnd,
+            slow_start: SlowStart::new(flow.slow_start),
+            window,
+            before_reduction: window,
+            accounted: Time::ZERO,
+        }
     }
 
     /// Begins a stage at the present window. Without a saturation point above it the curve starts at its plateau, as
@@ -152,7 +161,8 @@ impl CongestionControl for Cubic {
         self.accounted = ack.now;
         let mut growth = ack.growth;
         if self.window.cwnd < self.window.ssthresh {
-            (self.window.cwnd, growth) = slow_start(self.window.cwnd, self.window.ssthresh, growth);
+            let Window { cwnd, ssthresh, .. } = &mut self.window;
+            growth = self.slow_start.on_ack(cwnd, ssthresh, ack);
         }
         if growth > 0 {
             self.congestion_avoidance(ack.now, f64::from(growth), rtt.smoothed().unwrap_or(Duration::ZERO));

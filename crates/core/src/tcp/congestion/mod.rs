@@ -8,6 +8,7 @@ use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
 use controlled::{InForce, UNPACED};
+use slow_start::SlowStartSpec;
 
 pub mod bbr;
 pub mod bbr3;
@@ -17,6 +18,7 @@ mod bottleneck;
 pub mod controlled;
 pub mod cubic;
 pub mod newreno;
+pub mod slow_start;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
 ///
@@ -87,6 +89,8 @@ pub trait CongestionControl: Send + Sync {
 pub struct FlowContext {
     /// Initial window, segments.
     pub initial_window: u32,
+    /// How the window grows below ssthresh.
+    pub slow_start: SlowStartSpec,
     /// Bytes on the wire of a full segment: a pacing rate of `r` sends r / (8 * wire_bytes) segments per second.
     pub wire_bytes: u32,
     /// Random draws of this flow.

@@ -1,6 +1,7 @@
 //! NewReno's window: slow start, additive increase, multiplicative decrease (RFC 5681; recovery itself, RFC 6582, is the
 //! sender's).
 
+use super::slow_start::SlowStart;
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
@@ -19,16 +20,6 @@ crate::parameters! {
 /// The least slow-start threshold, segments (RFC 5681 equation 4).
 pub const MIN_SSTHRESH: f64 = 2.0;
 
-/// Appropriate byte counting in slow start: an ACK counts for at most two segments (RFC 3465 section 2.2, L = 2).
-const SLOW_START_LIMIT: u32 = 2;
-
-/// Window after `growth` segments were acknowledged in slow start; stops at `ssthresh`. Returns the segments left over
-/// for congestion avoidance as well.
-pub fn slow_start(cwnd: f64, ssthresh: f64, growth: u32) -> (f64, u32) {
-    let grown = cwnd + f64::from(growth.min(SLOW_START_LIMIT));
-    if grown <= ssthresh { (grown, 0) } else { (ssthresh.max(cwnd), (grown - ssthresh.max(cwnd)) as u32) }
-}
-
 /// Window after `growth` segments were acknowledged in congestion avoidance (RFC 5681 equation 3).
 pub fn congestion_avoidance(cwnd: f64, alpha: f64, growth: u32) -> f64 {
     cwnd + alpha * f64::from(growth) / cwnd
@@ -46,6 +37,7 @@ pub struct NewReno {
     initial_window: f64,
     cwnd: f64,
     ssthresh: f64,
+    slow_start: SlowStart,
     before_reduction: (f64, f64),
 }
 
@@ -58,6 +50,7 @@ impl NewReno {
             initial_window,
             cwnd: initial_window,
             ssthresh: f64::INFINITY,
+            slow_start: SlowStart::new(flow.slow_start),
             before_reduction: (initial_window, f64::INFINITY),
         }
     }
@@ -68,7 +61,7 @@ impl CongestionControl for NewReno {
     fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
         let mut growth = ack.growth;
         if self.cwnd < self.ssthresh {
-            (self.cwnd, growth) = slow_start(self.cwnd, self.ssthresh, growth);
+            growth = self.slow_start.on_ack(&mut self.cwnd, &mut self.ssthresh, ack);
         }
         if growth > 0 {
             self.cwnd = congestion_avoidance(self.cwnd, self.parameters.alpha, growth);
@@ -110,21 +103,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rfc5681_section_3_1_slow_start_doubles_per_round_trip() {
-        let cwnd = (0..10).fold(10.0, |cwnd, _| slow_start(cwnd, f64::INFINITY, 1).0);
-        assert_eq!(cwnd, 20.0);
-    }
-
-    #[test]
     fn rfc5681_equation_3_adds_one_segment_per_round_trip() {
         let cwnd = (0..100).fold(100.0, |cwnd, _| congestion_avoidance(cwnd, 1.0, 1));
         assert!((cwnd - 101.0).abs() < 0.01, "{cwnd}");
-    }
-
-    #[test]
-    fn slow_start_stops_at_ssthresh_and_hands_the_rest_on() {
-        assert_eq!(slow_start(9.0, 10.0, 2), (10.0, 1));
-        assert_eq!(slow_start(8.0, 10.0, 2), (10.0, 0));
     }
 
     #[test]
