@@ -12,6 +12,11 @@ pub mod dup_ack;
 pub mod fast_rto;
 pub mod path_count;
 pub mod rack_tlp;
+pub mod reordering;
+pub mod rr_tcp;
+pub mod tcp_ba;
+pub mod tcp_ncr;
+pub mod tcp_pr;
 pub mod timer;
 
 #[cfg(test)]
@@ -99,6 +104,14 @@ crate::algorithm_registry! {
         DupAck = "dup-ack": dup_ack::DupAck,
         /// Duplicate ACKs by the number of paths N that the routing offers: 3(1 + floor(log2 N)) (Lee, Park and Choi 2002).
         PathCount = "path-count": path_count::PathCount,
+        /// Duplicate ACKs by a percentile of the reordering seen, adapted by cost (RR-TCP, Zhang, Karp, Floyd and Peterson 2003).
+        RrTcp = "rr-tcp": rr_tcp::RrTcp,
+        /// Duplicate ACKs, more of them after each spurious retransmission, or a delay (Blanton and Allman 2002).
+        TcpBa = "tcp-ba": tcp_ba::TcpBa,
+        /// Duplicate ACKs of about a round trip, with extended limited transmit (TCP-NCR, RFC 4653).
+        TcpNcr = "tcp-ncr": tcp_ncr::TcpNcr,
+        /// A segment's age beyond three times the greatest recent RTT, no duplicate ACKs (TCP-PR, Bohacek et al. 2003).
+        TcpPr = "tcp-pr": tcp_pr::TcpPr,
         /// Recent acknowledgement and tail loss probe (RFC 8985) and the retransmission timer (RFC 6298); made for SACK.
         RackTlp = "rack-tlp": rack_tlp::RackTlp,
         /// MPRC's fast retransmission timeout: a segment is lost when its own age passes FastRTO, whatever overtakes it (Chang 2024).

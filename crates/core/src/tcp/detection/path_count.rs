@@ -33,7 +33,7 @@ impl PathCount {
 #[cfg(test)]
 mod tests {
     use super::super::DetectionSpec;
-    use super::super::script::{Driver, ms, transfer};
+    use super::super::script::{Driver, ms, stream};
     use super::*;
     use crate::units::Duration;
 
@@ -61,9 +61,8 @@ mod tests {
     fn what_two_paths_reorder_is_no_loss_for_the_threshold_of_two_paths() {
         let decisions = |spec: &DetectionSpec| {
             let mut driver = Driver::of(spec, true);
-            let fate =
-                |segment, _| Some(Duration::from_millis(50 + segment % 16 + if segment % 16 == 3 { 6 } else { 0 }));
-            transfer(&mut driver, 480, 16, fate, 5_000);
+            let fate = |segment: u32, _| Some(Duration::from_micros(50_000 + if segment % 8 == 3 { 5_500 } else { 0 }));
+            stream(&mut driver, 480, Duration::from_millis(1), fate);
             driver.decisions.len()
         };
         assert_eq!(decisions(&DetectionSpec::PathCount(Parameters::default())), 0);
