@@ -64,6 +64,66 @@ def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
     return max(friendly, cubic_window(p, rtt, c, beta)) / rtt
 
 
+def highspeed_window(p: float) -> float:
+    """Mean window of HighSpeed TCP under periodic loss (RFC 3649 section 5): through (0.001, 38) and (1e-7, 83000)."""
+    return 38 * (p / 1e-3) ** (log(83_000 / 38) / log(1e-7 / 1e-3))
+
+
+def scalable_window(p: float, a: float = 0.01, b: float = 0.125) -> float:
+    """Mean window of Scalable TCP under periodic loss.
+
+    Kelly 2003 balances a segment's growth ``a`` with a loss's decrease ``b`` W: W = a / (b p). Periodic losses meet the
+    greatest window, from which the mean over an exponential differs by b / -log(1 - b).
+    """
+    return a / (p * -log(1 - b))
+
+
+def htcp_window(p: float, rtt: float, beta: float = 0.8) -> float:
+    """Mean window of H-TCP under periodic loss without queue, where it keeps ``beta`` of the window.
+
+    A segment counts 2 (1 - beta) g(t) / RTT of growth in time, with g = 1 up to 1 s, then 1 + 10 (t - 1) + (t - 1)^2 / 4,
+    scaled by RTT / 100 ms within 0.1 and 2, and at least 1. A period is as long as it takes to send 1/p segments.
+    """
+
+    def growth(t: float) -> float:
+        beyond = max(0.0, t - 1)
+        scale = min(max(rtt / 0.1, 0.1), 2.0)
+        return 2 * (1 - beta) * max(1.0, scale * (1 + 10 * beyond + beyond * beyond / 4)) / rtt
+
+    step = rtt / 50
+    grown = area = time = 0.0
+    while True:  # segments of a period that ends here: the least window follows from what was grown
+        grown, area, time = grown + growth(time + step / 2) * step, area + grown * step, time + step
+        sent = (beta / (1 - beta) * grown * time + area) / rtt
+        if sent >= 1 / p:
+            return sent * rtt / time
+
+
+def bic_window(p: float, beta: float = 819 / 1024) -> float:
+    """Mean window of BIC under periodic loss, with Linux's increments, above its window of Reno.
+
+    As in section V of Xu et al. 2004 a period begins at ``beta`` W and ends at W, and in it 1/p segments are sent; W is
+    sought by bisection.
+    """
+
+    def period(greatest: float) -> tuple[float, float]:
+        window, rounds, sent = beta * greatest, 0.0, 0.0
+        while window < greatest - 1e-9:
+            step = (greatest - window) / 4
+            growth = min(16.0, step) if step >= 2 else 0.2
+            part = min(1.0, (greatest - window) / growth) / 20
+            rounds, sent = rounds + part, sent + part * (window + growth * part / 2)
+            window += max(growth * part, 1e-6)
+        return rounds, sent
+
+    low, high = 15.0, 1e6
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if period(middle)[1] < 1 / p else (low, middle)
+    rounds, sent = period(high)
+    return sent / rounds
+
+
 def whole_segments(every: int, alpha: float = 1.0, beta: float = 0.5, cycles: int = 200) -> float:
     """Mean segments per round trip of an AIMD under periodic loss, counted round by round.
 
