@@ -122,9 +122,7 @@ def _goodput_bps(stack: str, rtt: float, loss: float, counted: int) -> float:
     return goodput_bps(STACKS[stack], RATE, rtt, every, every / MODELS[stack](1 / every, rtt), counted)
 
 
-def goodput_bps(
-    stack: Mapping[str, Any], rate: str, rtt: float, every: int, per_loss_s: float, counted: int
-) -> float:
+def goodput_bps(stack: Mapping[str, Any], rate: str, rtt: float, every: int, per_loss_s: float, counted: int) -> float:
     """Goodput over ``counted`` losses of one packet in ``every``, which are expected ``per_loss_s`` apart."""
     warm_up_s = WARM_UP_LOSSES * per_loss_s
     document = one_link(

@@ -17,26 +17,56 @@ RATE = "10Gbps"
 
 @dataclass(frozen=True)
 class Law:
-    """A response function: the mean window under periodic loss of ratio p and a round-trip time, without queue."""
+    """How a congestion control without queue behaves under periodic loss, by its source."""
 
     congestion: dict[str, Any]
-    window: Callable[[float, float], float]
     source: str
+    growth: Callable[[float], formulas.Growth]
+    """By the round-trip time."""
+    remains: Callable[[float], float]
+    published: Callable[[float], float] | None = None
+    """The mean window by the loss ratio, where its source gives it in one formula."""
+
+    def window(self, p: float, rtt: float, recovery: float = 0.0) -> float:
+        """The mean window, with so many round trips of recovery in a period."""
+        if self.published and not recovery:
+            return self.published(p)
+        return formulas.fluid_window(p, self.growth(rtt), self.remains, recovery)
 
 
 LAWS = {
-    "highspeed": Law({"name": "highspeed"}, lambda p, _: formulas.highspeed_window(p), "RFC 3649 section 5"),
-    "scalable": Law({"name": "scalable"}, lambda p, _: formulas.scalable_window(p), "Kelly 2003, averaged over a period"),
+    "highspeed": Law(
+        {"name": "highspeed"},
+        "RFC 3649 section 5",
+        lambda rtt: lambda window, lost_at, rounds: formulas.highspeed_growth(window),
+        lambda window: 1 - formulas.highspeed_decrease(window),
+        formulas.highspeed_window,
+    ),
+    "scalable": Law(
+        {"name": "scalable"},
+        "Kelly 2003, averaged over a period",
+        lambda rtt: lambda window, lost_at, rounds: 0.01 * window,
+        lambda window: 7 / 8,
+        formulas.scalable_window,
+    ),
     "illinois": Law(
         {"name": "illinois"},
-        lambda p, _: formulas.aimd_window(10, 7 / 8, p),
-        "Liu et al. 2008: AIMD of 10 and 1/8 without queue",
+        "Liu et al. 2008, AIMD of 10 and 1/8 without queue",
+        lambda rtt: lambda window, lost_at, rounds: 10.0,
+        lambda window: 7 / 8,
+        lambda p: formulas.aimd_window(10, 7 / 8, p),
     ),
-    "htcp": Law({"name": "htcp"}, formulas.htcp_window, "draft-leith-tcp-htcp-06, its growth integrated"),
+    "htcp": Law(
+        {"name": "htcp"},
+        "draft-leith-tcp-htcp-06, its growth integrated",
+        lambda rtt: lambda window, lost_at, rounds: formulas.htcp_growth(rounds * rtt, rtt),
+        lambda window: 0.8,
+    ),
     "bic": Law(
         {"name": "bic", "fast_convergence": False},
-        lambda p, _: formulas.bic_window(p),
-        "Xu et al. 2004 with Linux's steps, integrated",
+        "Xu et al. 2004 with the increments of Linux, integrated",
+        lambda rtt: lambda window, lost_at, rounds: formulas.bic_growth(window, lost_at),
+        lambda window: 819 / 1024,
     ),
 }
 
@@ -48,15 +78,18 @@ def run(quick: bool) -> Section:
     counted = 150 if quick else 300
     cells = list(product(LAWS, round_trips, losses))
     jobs = [partial(_goodput_bps, name, rtt, round(1 / loss), counted) for name, rtt, loss in cells]
-    rows, worst = [], 0.0
+    rows, worst, worst_with_recovery = [], 0.0, 0.0
     for (name, rtt, loss), goodput in zip(cells, in_parallel("Response functions", jobs), strict=True):
-        every = round(1 / loss)
-        window = LAWS[name].window(1 / every, rtt)
+        every, law = round(1 / loss), LAWS[name]
+        window = law.window(1 / every, rtt)
         model = window / rtt * MSS_BITS
+        with_recovery = law.window(1 / every, rtt, recovery=1) / rtt * MSS_BITS
         judged = window >= LARGE_WINDOW
         if judged:
-            worst = max(worst, abs(goodput / model - 1))
-        deviation = percent(goodput / model)
+            worst_with_recovery = max(worst_with_recovery, abs(goodput / with_recovery - 1))
+            if name == "highspeed":
+                worst = max(worst, abs(goodput / model - 1))
+        deviation = percent(goodput / with_recovery)
         rows.append(
             [
                 name,
@@ -65,6 +98,7 @@ def run(quick: bool) -> Section:
                 f"{window:.1f}",
                 megabits(model),
                 megabits(goodput),
+                percent(goodput / model),
                 deviation if judged else f"({deviation})",
             ]
         )
@@ -77,18 +111,34 @@ def run(quick: bool) -> Section:
             f"every one acknowledged; {counted} losses counted after {WARM_UP_LOSSES}. BIC runs without fast convergence, "
             "as CUBIC does above. Models: " + "; ".join(f"{name}, {law.source}" for name, law in LAWS.items()) + "."
         ),
-        columns=("stack", "RTT", "loss", "model, segments", "model, Mbit/s", "goodput, Mbit/s", "deviation"),
+        columns=(
+            "stack",
+            "RTT",
+            "loss",
+            "model, segments",
+            "model, Mbit/s",
+            "goodput, Mbit/s",
+            "deviation",
+            "with recovery",
+        ),
         rows=rows,
-        passed=worst <= TOLERANCE,
+        passed=max(worst, worst_with_recovery) <= TOLERANCE,
         verdict=(
-            f"from {LARGE_WINDOW} segments of mean window on the greatest deviation is {worst * 100:.1f} % "
-            f"(at most {TOLERANCE * 100:.0f} %)"
+            f"from {LARGE_WINDOW} segments of mean window on the greatest deviation of highspeed from the RFC is "
+            f"{worst * 100:.1f} %, and of any stack from its law with recovery {worst_with_recovery * 100:.1f} % "
+            f"(at most {TOLERANCE * 100:.0f} % each)"
         ),
         notes=_NOTES,
     )
 
 
-_NOTES: tuple[str, ...] = ()
+_NOTES = (
+    "The laws are for a fluid that grows all the time, but the window does not grow in the round trip of recovery. Where a period "
+    "is few round trips however large the window is (some 14 of scalable, and of illinois the fewer the more losses), that costs a "
+    "share of the window which does not shrink with it. The last column compares with the same increase and decrease, and one "
+    "round trip of recovery in every period; deviations in brackets are for mean windows that are not judged.",
+    "The RFC made the increase of highspeed from its response function, so that law is judged itself.",
+)
 
 
 def _goodput_bps(name: str, rtt: float, every: int, counted: int) -> float:

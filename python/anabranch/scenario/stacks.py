@@ -87,9 +87,7 @@ class Preset:
 
 
 PRESETS = {
-    **{
-        algorithm["name"]: Preset(algorithm["name"], "dup-ack", "immediate") for algorithm in REGISTRIES["congestion"]
-    },
+    **{algorithm["name"]: Preset(algorithm["name"], "dup-ack", "immediate") for algorithm in REGISTRIES["congestion"]},
     "mprc": Preset("newreno", "fast-rto", "immediate"),
 }
 """The stacks that have a name of their own: every congestion control, and the papers' systems. All acknowledge every segment at once, so that a comparison of two of them
