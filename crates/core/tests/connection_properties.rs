@@ -3,7 +3,7 @@
 //! once, in order and in time, and the sender's own books are right at every step.
 
 use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::{SpuriousResponse, StackSpec};
+use anabranch_core::spec::{RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
 use anabranch_core::tcp::congestion::CongestionSpec;
 use anabranch_core::tcp::detection::DetectionSpec;
@@ -59,15 +59,35 @@ struct Switches {
     handshake: bool,
     initial_window: u32,
     receive_window: u32,
+    window_growth: WindowGrowth,
+    window_use: WindowUse,
+    rate_reduction: RateReduction,
+    restart_after_idle: bool,
 }
 
 fn switches() -> impl Strategy<Value = Switches> {
     let spurious =
         prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
-    let flags = prop::array::uniform6(any::<bool>());
+    let flags = prop::array::uniform10(any::<bool>());
     (flags, spurious, 1u32..12, prop_oneof![1u32..6, 6u32..200]).prop_map(
-        |([sack, f_rto, limited_transmit, pacing, ecn, handshake], spurious, initial_window, receive_window)| {
-            Switches { sack, spurious, f_rto, limited_transmit, pacing, ecn, handshake, initial_window, receive_window }
+        |(flags, spurious, initial_window, receive_window)| {
+            let [sack, f_rto, limited_transmit, pacing, ecn, handshake, delivered, round_trip, rfc9937, restart] =
+                flags;
+            Switches {
+                sack,
+                spurious,
+                f_rto,
+                limited_transmit,
+                pacing,
+                ecn,
+                handshake,
+                initial_window,
+                receive_window,
+                window_growth: if delivered { WindowGrowth::Delivered } else { WindowGrowth::Acknowledged },
+                window_use: if round_trip { WindowUse::RoundTrip } else { WindowUse::Now },
+                rate_reduction: if rfc9937 { RateReduction::Rfc9937 } else { RateReduction::Rfc6937 },
+                restart_after_idle: restart,
+            }
         },
     )
 }
@@ -112,6 +132,11 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         min_rto: Duration::from_millis(200),
         max_rto: MAX_RTO,
         initial_rto: Duration::from_secs(1),
+        rto_granularity: Duration::from_millis(10),
+        window_growth: switches.window_growth,
+        window_use: switches.window_use,
+        rate_reduction: switches.rate_reduction,
+        restart_after_idle: switches.restart_after_idle,
     }
 }
 

@@ -16,6 +16,9 @@ mod bbr_model;
 mod bottleneck;
 pub mod controlled;
 pub mod cubic;
+pub mod linux_cubic;
+pub mod linux_reno;
+pub mod linux_window;
 pub mod newreno;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
@@ -100,6 +103,10 @@ crate::algorithm_registry! {
         NewReno = "newreno": newreno::NewReno,
         /// CUBIC: a cubic function of the time since the last loss (RFC 9438).
         Cubic = "cubic": cubic::Cubic,
+        /// Reno as Linux has it, in whole segments.
+        LinuxReno = "linux-reno": linux_reno::LinuxReno,
+        /// CUBIC as Linux has it, with HyStart, in whole segments.
+        LinuxCubic = "linux-cubic": linux_cubic::LinuxCubic,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
         Bbr = "bbr": bbr::Bbr,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
