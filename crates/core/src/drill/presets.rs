@@ -35,12 +35,13 @@ pub fn rfc() -> StackSpec {
     }
 }
 
-/// What Linux does by default: CUBIC, RACK-TLP, F-RTO, undo by DSACK and timestamps, a timeout of at least SRTT + 200 ms.
+/// What Linux does by default: CUBIC, RACK-TLP, quick ACKs, F-RTO, undo by DSACK and timestamps, a timeout of at least SRTT + 200 ms.
 pub fn linux() -> StackSpec {
     StackSpec {
         name: "linux".to_string(),
         congestion: CongestionSpec::LinuxCubic(congestion::linux_cubic::Parameters::default()),
         detection: DetectionSpec::RackTlp(detection::rack_tlp::Parameters::default()),
+        ack: AckSpec::QuickAck(ack::quick_ack::Parameters::default()),
         spurious: SpuriousResponse::Eifel,
         f_rto: true,
         min_rto: Duration::from_millis(200),

@@ -599,7 +599,8 @@ impl Simulation {
                         Some(Box::new(Writer::new(application, self.now)))
                     }
                 };
-                let receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext));
+                let receiver =
+                    Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }));
                 Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };

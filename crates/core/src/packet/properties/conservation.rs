@@ -56,7 +56,7 @@ fn run_spec() -> impl Strategy<Value = Value> {
     let stack = (
         prop::sample::select(vec!["newreno", "cubic", "bbr", "bbr3"]),
         prop::sample::select(vec!["dup-ack", "rack-tlp", "fast-rto"]),
-        prop::sample::select(vec!["immediate", "delayed", "modified-delayed"]),
+        prop::sample::select(vec!["immediate", "delayed", "modified-delayed", "quick-ack", "stretch"]),
         prop::array::uniform5(any::<bool>()),
     );
     let traffic = prop::collection::vec((application, stack, 1u32..3, 0u64..300, prop::option::of(300u64..900)), 1..4);
