@@ -40,7 +40,10 @@ pub fn linux() -> StackSpec {
     StackSpec {
         name: "linux".to_string(),
         congestion: CongestionSpec::LinuxCubic(congestion::linux_cubic::Parameters::default()),
-        detection: DetectionSpec::RackTlp(detection::rack_tlp::Parameters::default()),
+        detection: DetectionSpec::RackTlp(detection::rack_tlp::Parameters {
+            rtt_by_sequence: true,
+            ..detection::rack_tlp::Parameters::default()
+        }),
         ack: AckSpec::QuickAck(ack::quick_ack::Parameters::default()),
         spurious: SpuriousResponse::Eifel,
         f_rto: true,

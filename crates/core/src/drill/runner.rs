@@ -37,6 +37,8 @@ pub struct Runner<'a> {
     accepted: bool,
     /// The application has shut reading down.
     reads_nothing: bool,
+    /// Nagle's rule and corking, for a connection that is to come.
+    coalescing: (bool, bool),
     blocked: Option<Blocked<'a>>,
     report: Report,
 }
@@ -77,6 +79,7 @@ impl<'a> Runner<'a> {
             listener: None,
             accepted: false,
             reads_nothing: false,
+            coalescing: (true, false),
             blocked: None,
             report: Report { rows: Vec::new(), failure: None },
         })
@@ -157,6 +160,13 @@ impl<'a> Runner<'a> {
         }
     }
 
+    fn new_connection(&self) -> Connection {
+        let mut connection = Connection::new(&self.settings, outline(self.script));
+        let (nagle, cork) = self.coalescing;
+        connection.set_coalescing(self.now, Some(nagle), Some(cork));
+        connection
+    }
+
     fn connection(&mut self, line: u32) -> Result<&mut Connection, Stop> {
         self.connection.as_mut().ok_or_else(|| failed(line, "there is no connection yet".to_string()))
     }
@@ -169,7 +179,7 @@ impl<'a> Runner<'a> {
                     "nobody listens and nobody has called connect(): what is it to answer?".to_string(),
                 ));
             }
-            self.connection = Some(Connection::new(&self.settings, outline(self.script)));
+            self.connection = Some(self.new_connection());
         }
         let now = self.now;
         self.connection(line)?.on_segment(now, segment);
@@ -281,7 +291,7 @@ impl<'a> Runner<'a> {
         match action {
             CallAction::Connect if self.connection.is_some() => {}
             CallAction::Connect => {
-                let mut connection = Connection::new(&self.settings, outline(self.script));
+                let mut connection = self.new_connection();
                 connection.open(now);
                 self.connection = Some(connection);
             }
@@ -327,6 +337,7 @@ impl<'a> Runner<'a> {
     }
 
     fn set_coalescing(&mut self, nagle: Option<bool>, cork: Option<bool>) {
+        self.coalescing = (nagle.unwrap_or(self.coalescing.0), cork.unwrap_or(self.coalescing.1));
         if let Some(connection) = &mut self.connection {
             connection.set_coalescing(self.now, nagle, cork);
         }

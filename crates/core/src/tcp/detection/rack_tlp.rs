@@ -19,6 +19,8 @@ crate::parameters! {
         pub threshold: u32 = 3, in 1..=1_000_000;
         /// The longest delay of an ACK that the probe of a lone segment allows for (TLP.max_ack_delay, section 7.2).
         pub max_ack_delay: Duration = Duration::from_millis(200);
+        /// Whether RACK.rtt is that of the highest segment that an ACK delivers, as in Linux, and not of the last one sent.
+        pub rtt_by_sequence: bool = false;
         /// Whether to probe for lost tails (TLP, section 7).
         pub probe: bool = true;
         /// How long a minimum RTT counts (section 6.2 step 1 leaves the window open; Linux: 300 s).
@@ -160,8 +162,9 @@ impl RackTlp {
             }
             newest => newest,
         };
-        if let Some((sent, _)) = newest {
-            self.rtt = now - sent;
+        if let Some((sent, segment)) = newest {
+            let by_sequence = self.parameters.rtt_by_sequence && delivered.highest_original() > Some(segment);
+            self.rtt = delivered.newest_rtt().filter(|_| by_sequence).unwrap_or(now - sent);
             self.newest = self.newest.max(newest);
         }
     }
