@@ -1,7 +1,7 @@
 //! The Python face of `anabranch-core`: as thin as it can be.
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
-use anabranch_core::drill::{self, settings::Preset};
+use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::{self, table};
 use anabranch_core::tcp::{ack::AckSpec, congestion::CongestionSpec, detection::DetectionSpec};
 use numpy::PyArray1;
@@ -25,7 +25,7 @@ fn algorithms() -> String {
 fn drill(py: Python<'_>, script: &str, stack: &str) -> PyResult<String> {
     py.detach(|| {
         let preset = Preset::of(stack)?;
-        Ok(match drill::run(script, preset) {
+        Ok(match run_script(script, preset) {
             Ok(report) => serde_json::json!({ "failure": report.failure, "rows": report.rows }),
             Err(problem) => serde_json::json!({
                 "problem": { "line": problem.line, "text": problem.text, "refused": problem.refused }
@@ -104,5 +104,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
-    module.add_function(wrap_pyfunction!(self::drill, module)?)
+    module.add_function(wrap_pyfunction!(drill, module)?)
 }
