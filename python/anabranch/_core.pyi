@@ -8,7 +8,7 @@ import numpy.typing as npt
 __version__: str
 
 def algorithms() -> str:
-    """The registries ``congestion``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
+    """The registries ``congestion``, ``slow_start``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
 
 def drill(script: str, stack: str) -> str:
     """Run a script in packetdrill's language; its report, or the problem that keeps it from running, as a JSON text.

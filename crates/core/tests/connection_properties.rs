@@ -6,6 +6,7 @@ use anabranch_core::rng::{Purpose, Stream};
 use anabranch_core::spec::{RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
 use anabranch_core::tcp::congestion::CongestionSpec;
+use anabranch_core::tcp::congestion::slow_start::SlowStartSpec;
 use anabranch_core::tcp::detection::DetectionSpec;
 use anabranch_core::tcp::receiver::{Ack, DataSegment, Receiver};
 use anabranch_core::tcp::sender::{Sender, Transmission};
@@ -57,6 +58,7 @@ struct Switches {
     pacing: bool,
     ecn: bool,
     handshake: bool,
+    slow_start: SlowStartSpec,
     initial_window: u32,
     receive_window: u32,
     window_growth: WindowGrowth,
@@ -68,9 +70,12 @@ struct Switches {
 fn switches() -> impl Strategy<Value = Switches> {
     let spurious =
         prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
+    let slow_start =
+        prop::sample::select(every::<SlowStartSpec>(SlowStartSpec::describe().iter().map(|info| info.name)));
     let flags = prop::array::uniform10(any::<bool>());
-    (flags, spurious, 1u32..12, prop_oneof![1u32..6, 6u32..200]).prop_map(
-        |(flags, spurious, initial_window, receive_window)| {
+    let windows = (1u32..12, prop_oneof![1u32..6, 6u32..200]);
+    (flags, spurious, slow_start, windows).prop_map(
+        |(flags, spurious, slow_start, (initial_window, receive_window))| {
             let [sack, f_rto, limited_transmit, pacing, ecn, handshake, delivered, round_trip, rfc9937, restart] =
                 flags;
             Switches {
@@ -81,6 +86,7 @@ fn switches() -> impl Strategy<Value = Switches> {
                 pacing,
                 ecn,
                 handshake,
+                slow_start,
                 initial_window,
                 receive_window,
                 window_growth: if delivered { WindowGrowth::Delivered } else { WindowGrowth::Acknowledged },
@@ -116,6 +122,7 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
     StackSpec {
         name: String::new(),
         congestion,
+        slow_start: switches.slow_start,
         detection,
         ack,
         sack: switches.sack,

@@ -3,17 +3,19 @@
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::{self, table};
-use anabranch_core::tcp::{ack::AckSpec, congestion::CongestionSpec, detection::DetectionSpec};
+use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
+use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// The registries of congestion controls, detectors and ACK policies as a JSON text.
+/// The registries of congestion controls, slow starts, detectors and ACK policies as a JSON text.
 #[pyfunction]
 fn algorithms() -> String {
     serde_json::json!({
         "congestion": CongestionSpec::describe(),
+        "slow_start": SlowStartSpec::describe(),
         "detection": DetectionSpec::describe(),
         "ack": AckSpec::describe(),
     })

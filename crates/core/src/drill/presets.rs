@@ -2,6 +2,7 @@
 
 use crate::spec::{RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::tcp::ack::{self, AckSpec};
+use crate::tcp::congestion::slow_start::SlowStartSpec;
 use crate::tcp::congestion::{self, CongestionSpec};
 use crate::tcp::detection::{self, DetectionSpec};
 use crate::units::Duration;
@@ -20,6 +21,7 @@ pub fn rfc() -> StackSpec {
         ecn: false,
         pacing: false,
         handshake: true,
+        slow_start: SlowStartSpec::Classic(Default::default()),
         mss: 1460,
         header: 40,
         initial_window: 10,

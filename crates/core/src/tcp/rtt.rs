@@ -85,22 +85,21 @@ impl RttEstimate {
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.max_rto)
     }
 
-    /// Without samples' values, and with a timeout that never comes.
+    /// The same with a timeout that never comes, and no smoothed RTT.
     pub fn without_timeout(self) -> RttEstimate {
         let never = Duration(u64::MAX);
-        RttEstimate {
-            smoothed: Duration::ZERO,
-            variation: Duration::ZERO,
-            min_rto: never,
-            max_rto: never,
-            backoff: 0,
-            ..self
-        }
+        let samples = self.samples.max(1);
+        RttEstimate { smoothed: Duration::ZERO, samples, min_rto: never, max_rto: never, backoff: 0, ..self }
     }
 
     /// How often the timeout was doubled since the last sample.
     pub fn backoff(&self) -> u32 {
         self.backoff
+    }
+
+    /// No timeout is shorter, once there is a sample.
+    pub fn least_rto(&self) -> Duration {
+        self.min_rto.min(self.max_rto)
     }
 
     /// The bound of the timeout and its backoff (section 2.5).

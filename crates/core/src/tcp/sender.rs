@@ -34,6 +34,17 @@ pub enum Transmission {
     },
 }
 
+/// New segments to send one after another: first transmissions with consecutive numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// The first segment of the flow.
+    pub segment: u32,
+    /// The number of its transmission.
+    pub number: u32,
+    /// How many there are; maybe none.
+    pub count: u32,
+}
+
 /// What a sender counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderCounters {
@@ -171,6 +182,7 @@ struct Options {
     limited_transmit: bool,
     ecn: bool,
     pacing: bool,
+    ends_recovery_at_partial_ack: bool,
     spurious: SpuriousResponse,
     window_growth: WindowGrowth,
     window_use: WindowUse,
@@ -180,6 +192,8 @@ struct Options {
     ordinary_acks: bool,
     /// The detector has no deadline but that of the retransmission timer.
     only_the_timer: bool,
+    /// Neither a rate sampler nor a congestion mark's answer needs to see every segment sent.
+    bursts: bool,
     wire_bytes: u32,
 }
 
@@ -190,8 +204,12 @@ impl Sender {
     /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
     pub fn new(stack: &StackSpec, paths: u32, random: Stream) -> Sender {
         let wire_bytes = stack.mss + stack.header;
-        let congestion =
-            stack.congestion.build(FlowContext { initial_window: stack.initial_window, wire_bytes, random });
+        let congestion = stack.congestion.build(FlowContext {
+            initial_window: stack.initial_window,
+            slow_start: stack.slow_start,
+            wire_bytes,
+            random,
+        });
         let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let options = Options {
@@ -200,6 +218,7 @@ impl Sender {
             limited_transmit: stack.limited_transmit,
             ecn: stack.ecn,
             pacing: stack.pacing,
+            ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
             spurious: stack.spurious,
             window_growth: stack.window_growth,
             window_use: stack.window_use,
@@ -207,6 +226,7 @@ impl Sender {
             restart_after_idle: stack.restart_after_idle,
             ordinary_acks: stack.sack && rate.is_none() && !detector.learns_from_ordinary_acks(),
             only_the_timer: detector.has_only_the_timer(),
+            bursts: rate.is_none() && !stack.ecn,
             wire_bytes,
         };
         Sender {
@@ -493,7 +513,9 @@ impl Sender {
             self.board.eat_duplicates(passed);
             match &mut self.recovery {
                 Recovery::Open => self.board.reset_duplicates(),
-                Recovery::Fast { until, partial, .. } if self.board.una() < *until => {
+                Recovery::Fast { until, partial, .. }
+                    if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
+                {
                     self.retransmit_now = true; // the next hole, whatever PRR allows
                     if std::mem::replace(partial, true) {
                         self.board.restart_timer(prior_timer_start);
@@ -601,6 +623,8 @@ impl Sender {
             Recovery::Fast { until, .. } => {
                 if self.board.una() >= until {
                     self.end_recovery(until);
+                } else if advanced && self.options.ends_recovery_at_partial_ack {
+                    self.end_recovery(0); // duplicates that follow tell of the window's next loss
                 }
             }
             Recovery::Timeout { until, forward } => {
@@ -777,6 +801,54 @@ impl Sender {
             let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.apply(now, verdict, prior_in_flight, newly_lost);
         }
+    }
+
+    /// Whether no deadline can come before this instant: what an undisturbed flow can tell at less cost than
+    /// [`Self::deadline`], which tells the very instant.
+    #[inline]
+    pub fn rests_until(&self, instant: Time) -> bool {
+        self.options.only_the_timer
+            && self.is_unpaced()
+            && self.connection == Connection::Established
+            && self.rtt.samples() > 0
+            && self.board.timer_start() + self.rtt.least_rto() >= instant
+    }
+
+    #[inline]
+    fn is_unpaced(&self) -> bool {
+        !self.options.pacing && self.congestion.pacing_rate().is_none()
+    }
+
+    /// All that an undisturbed flow may send now, at once and to the same effect as [`Self::poll_transmit`] until it gives
+    /// none; `None`, and nothing done, for another flow.
+    #[inline]
+    pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
+        let is_undisturbed = self.options.bursts
+            && self.connection == Connection::Established
+            && self.recovery == Recovery::Open
+            && self.board.lost() == 0
+            && !self.probe
+            && !self.retransmit_now
+            && self.next_send <= now
+            && self.is_unpaced();
+        if !is_undisturbed {
+            return None;
+        }
+        let segment = self.board.next();
+        let number = self.board.next_transmission();
+        let by_window = self.window().saturating_sub(self.counted_in_flight());
+        let by_receiver = self.receive_window.saturating_sub(self.board.outstanding());
+        let by_data = by_receiver.min(self.available.saturating_sub(segment));
+        let count = by_window.min(by_data);
+        for _ in 0..count {
+            self.board.send_new(now);
+        }
+        if by_window <= by_data {
+            self.limit = Limit::Window;
+        } else {
+            self.stop_unfilled();
+        }
+        Some(Burst { segment, number, count })
     }
 
     /// The next segment to send now, if there is one.
