@@ -25,7 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("directory", type=Path, help="where the scripts are, in folders")
     parser.add_argument("--stack", choices=("linux", "rfc"), default="linux")
     parser.add_argument("--page", action="store_true", help=f"write the table into {PAGE.name}")
-    parser.add_argument("--source", default="", help="what the page is to call the checkout (default its folder and commit)")
+    parser.add_argument(
+        "--source", default="", help="what the page is to call the checkout (default its folder and commit)"
+    )
     options = parser.parse_args(arguments)
     scripts = sorted(options.directory.rglob("*.pkt"))
     if not scripts:
@@ -56,12 +58,17 @@ def _page(outcomes: dict[Path, drill.Outcome], source: str, stack: str) -> Itera
         verdicts = Counter(outcome.verdict for script, outcome in outcomes.items() if script.parent == folder)
         refused = verdicts["refused"] + verdicts["invalid"]
         yield f"| {folder} | {verdicts['passed']} | {verdicts['failed']} | {refused} |"
-    for verdict, head in (("failed", "Failed"), ("refused", "Refused"), ("invalid", "Not of the language")):
-        rows = [(script, outcome) for script, outcome in outcomes.items() if outcome.verdict == verdict]
-        if rows:
-            yield f"\n| {head} | line | why |"
-            yield "| --- | --- | --- |"
-            yield from (f"| {script} | {outcome.line} | {_reason(outcome.text)} |" for script, outcome in rows)
+    failed = [(script, outcome) for script, outcome in outcomes.items() if outcome.verdict == "failed"]
+    if failed:
+        yield "\n| failed | line | why |"
+        yield "| --- | --- | --- |"
+        yield from (f"| {script} | {outcome.line} | {_reason(outcome.text)} |" for script, outcome in failed)
+    for verdict, head in (("refused", "refused"), ("invalid", "not of the language")):
+        reasons = Counter(_reason(outcome.text) for outcome in outcomes.values() if outcome.verdict == verdict)
+        if reasons:
+            yield f"\n| {head} for | scripts |"
+            yield "| --- | --- |"
+            yield from (f"| {reason} | {count} |" for reason, count in reasons.most_common())
 
 
 def _reason(text: str) -> str:

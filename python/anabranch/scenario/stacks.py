@@ -137,10 +137,12 @@ class Stack(Table):
         description="What an ACK grows the window by: what it passes (RFC 5681), or of that what it newly reports (Linux).",
     )
     window_use: Literal["now", "round-trip"] = Field(
-        "now", description="When the window must have been the limit so that it grows: the last time, or in a round trip (Linux)."
+        "now",
+        description="When the window must have been the limit so that it grows: the last time, or in a round trip (Linux).",
     )
     rate_reduction: Literal["rfc6937", "rfc9937"] = Field(
-        "rfc6937", description="Proportional rate reduction in recovery; rfc9937 is more careful after further losses (Linux)."
+        "rfc6937",
+        description="Proportional rate reduction in recovery; rfc9937 is more careful after further losses (Linux).",
     )
     restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 

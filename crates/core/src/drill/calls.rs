@@ -18,8 +18,15 @@ pub enum Action {
     Read(i64, u64),
     /// `close`.
     Close(i64),
-    /// `shutdown` of sending; whether reading goes on.
-    Finish(i64, bool),
+    /// `shutdown`.
+    Shutdown {
+        /// Of sending.
+        sending: bool,
+        /// Of reading.
+        reading: bool,
+    },
+    /// `setsockopt` of `TCP_MAXSEG`: the size of segments, bytes.
+    SegmentSize(u32),
     /// Whether short segments wait for acknowledgements.
     Nagle(bool),
     /// Whether short segments wait for more data.
@@ -76,6 +83,9 @@ pub fn understand(call: &Call, line: u32) -> Result<Action, Problem> {
             .filter(|bytes| *bytes < 1 << 31)
             .ok_or_else(|| Problem::syntax(line, format!("{}() of {bytes} bytes: 0 to 2147483647", call.name)))
     };
+    if names(call, 1).contains(&"NULL") {
+        return Err(refused(format!("NULL in {}(): there is no memory to address", call.name)));
+    }
     match call.name.as_str() {
         "socket" => match names(call, 1).first() {
             Some(&"SOCK_STREAM") => Ok(Action::Nothing),
@@ -100,11 +110,10 @@ pub fn understand(call: &Call, line: u32) -> Result<Action, Problem> {
         }
         "close" => Ok(Action::Close(needs(0, "a descriptor")?)),
         "shutdown" => match names(call, 1).first() {
-            Some(name @ &("SHUT_WR" | "SHUT_RDWR")) => {
-                Ok(Action::Finish(needs(0, "a descriptor")?, *name == "SHUT_WR"))
-            }
-            Some(&"SHUT_RD") => Err(refused("SHUT_RD of shutdown()".to_string())),
-            _ => Err(Problem::syntax(line, "shutdown() needs SHUT_WR or SHUT_RDWR".to_string())),
+            Some(&"SHUT_RD") => Ok(Action::Shutdown { sending: false, reading: true }),
+            Some(&"SHUT_WR") => Ok(Action::Shutdown { sending: true, reading: false }),
+            Some(&"SHUT_RDWR") => Ok(Action::Shutdown { sending: true, reading: true }),
+            _ => Err(Problem::syntax(line, "shutdown() needs SHUT_RD, SHUT_WR or SHUT_RDWR".to_string())),
         },
         "fcntl" => Ok(match names(call, 1).first() {
             Some(&"F_SETFL") => Action::NonBlocking(needs(0, "a descriptor")?, names(call, 2).contains(&"O_NONBLOCK")),
@@ -128,6 +137,13 @@ fn set_option(call: &Call, line: u32) -> Result<Action, Problem> {
     };
     match name {
         "TCP_NODELAY" => Ok(Action::Nagle(!is_on()?)),
+        "TCP_MAXSEG" => number(call, 3)
+            .and_then(|size| u32::try_from(size).ok())
+            .filter(|size| (1..=65_495).contains(size))
+            .map(Action::SegmentSize)
+            .ok_or_else(|| {
+                Problem::syntax(line, "TCP_MAXSEG needs a size from 1 to 65495, such as [1000]".to_string())
+            }),
         "TCP_CORK" => Ok(Action::Cork(is_on()?)),
         name if WITHOUT_EFFECT.contains(&name) => Ok(Action::Nothing),
         name => Err(Problem::refused(line, format!("the socket option {name}"))),

@@ -243,7 +243,11 @@ impl Connection {
     pub fn set_coalescing(&mut self, now: Time, nagle: Option<bool>, cork: Option<bool>) {
         self.nagle = nagle.unwrap_or(self.nagle);
         self.cork = cork.unwrap_or(self.cork);
+        // Switching Nagle's rule off sends what waits, corked or not.
+        let cork = self.cork;
+        self.cork &= nagle != Some(false);
         self.pump(now);
+        self.cork = cork;
     }
 
     /// When to wake it, if nothing happens before.
@@ -386,6 +390,10 @@ impl Connection {
             self.acknowledge(now, &ack); // RFC 9293 section 3.10.7.4: an ACK answers a SYN that comes late
             return;
         }
+        if segment.ack.is_some_and(|ack| self.acknowledged_byte(ack).is_some_and(|byte| byte > self.outgoing.cut_end()))
+        {
+            return; // an acknowledgement of what was never sent: nothing in the segment is to be believed
+        }
         if let Some(TcpOption::Timestamp { value, .. }) = timestamp_of(segment)
             && self.timestamps
             && self.is_recent(segment, *value)
@@ -411,12 +419,13 @@ impl Connection {
         is_newer && segment.seq.wrapping_sub(self.last_ack_sent) as i32 <= 0
     }
 
+    /// The byte of data that an acknowledgement number stands before; `None` for one before our SYN.
+    fn acknowledged_byte(&self, ack: u32) -> Option<u64> {
+        ack.wrapping_sub(self.isn).checked_sub(1).map(u64::from)
+    }
+
     fn take_ack(&mut self, now: Time, segment: &Segment, ack: u32) {
-        // Before the first byte of data lies the SYN's number.
-        let Some(byte) = ack.wrapping_sub(self.isn).checked_sub(1).map(u64::from) else { return };
-        if byte > self.outgoing.cut_end() {
-            return; // of what was never sent
-        }
+        let Some(byte) = self.acknowledged_byte(ack) else { return };
         let window = self.window_of(segment);
         let cumulative = self.outgoing.segment_at(byte);
         let una = self.sender.scoreboard().una();

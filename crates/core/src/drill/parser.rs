@@ -215,12 +215,12 @@ impl Parser {
                 format!("{seq}:{end}({length}): the end is not the start and the length together"),
             ));
         }
-        let ack = if self.takes_word("ack") { Some(self.number("an acknowledgement number")?) } else { None };
-        if flags.ack != ack.is_some() {
-            return Err(Problem::syntax(
-                self.line(),
-                "a packet has \".\" among its flags if and only if it has \"ack\"".to_string(),
-            ));
+        let mut ack = flags.ack.then_some(0); // without a number it is zero
+        if self.takes_word("ack") {
+            if !flags.ack {
+                return Err(Problem::syntax(self.line(), "\"ack\" needs \".\" among the flags".to_string()));
+            }
+            ack = Some(self.number("an acknowledgement number")?);
         }
         let window = if self.takes_word("win") { Some(self.number("a window")?) } else { None };
         if self.takes_word("urg") {

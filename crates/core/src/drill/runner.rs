@@ -317,9 +317,18 @@ impl<'a> Runner<'a> {
                     _ => {}
                 }
             }
-            CallAction::Finish(_, reads) => {
-                self.reads_nothing |= !reads;
-                self.connection(line)?.finish(now);
+            CallAction::Shutdown { sending, reading } => {
+                self.reads_nothing |= reading;
+                if *sending {
+                    self.connection(line)?.finish(now);
+                }
+            }
+            CallAction::SegmentSize(size) => {
+                if self.connection.is_some() {
+                    let text = "TCP_MAXSEG of a connection that has begun".to_string();
+                    return Err(Problem::refused(line, text).into());
+                }
+                self.settings.mss = *size;
             }
             CallAction::Nagle(on) => self.set_coalescing(Some(*on), None),
             CallAction::Cork(on) => self.set_coalescing(None, Some(*on)),
