@@ -310,7 +310,7 @@ impl<L: EventLoop> Engine<L> {
             }
             TransportSpec::Tcp { stack } => {
                 let stack = &self.spec.stacks[stack];
-                let paths = self.forwarding.alternatives(identity.forward, identity.src);
+                let paths = self.forwarding.paths_of_flow(identity.forward, identity.src);
                 let random = Stream::new(self.spec.seed, Purpose::Congestion, u64::from(flow));
                 let mut sender = Sender::new(stack, paths, random);
                 let writer = match group.application {
