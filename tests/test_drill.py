@@ -87,6 +87,19 @@ def test_json_has_every_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert [row["expected_s"] for row in document["rows"]] == [0.0, 0.1]
 
 
+def test_the_script_of_the_documentation_passes_and_its_failure_looks_as_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "drill.md").read_text(encoding="utf-8")
+    good, shown = (block.removeprefix("\n") for block in page.split("```")[3:6:2])
+    path = Path("my.pkt")
+    path.write_text(good)
+    assert drill.run(path).verdict == "passed"
+    path.write_text(good.replace("10000) = 10000", "12000) = 12000").replace("1001:4001", "1001:3001"))
+    assert "\n".join(drill.describe(drill.run(path))) + "\n" == shown
+
+
 def test_a_directory_of_scripts_is_tabulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "first").mkdir()
     script(tmp_path / "first", "   +0 > . 1:2001(2000) ack 1\n", "good.pkt")
