@@ -129,6 +129,22 @@ class Stack(Table):
     )
     max_rto: PositiveDuration = Field("60s", description="Greatest retransmission timeout (RFC 6298: at least 60 s).")
     initial_rto: PositiveDuration = Field("1s", description="Timeout before the first RTT sample (RFC 6298: 1 s).")
+    rto_granularity: PositiveDuration = Field(
+        "10ms", description="The least that the timeout exceeds SRTT by (G of RFC 6298; Linux: 200 ms)."
+    )
+    window_growth: Literal["acknowledged", "delivered"] = Field(
+        "acknowledged",
+        description="What an ACK grows the window by: what it passes (RFC 5681), or of that what it newly reports (Linux).",
+    )
+    window_use: Literal["now", "round-trip"] = Field(
+        "now",
+        description="When the window must have been the limit so that it grows: the last time, or in a round trip (Linux).",
+    )
+    rate_reduction: Literal["rfc6937", "rfc9937"] = Field(
+        "rfc6937",
+        description="Proportional rate reduction in recovery; rfc9937 is more careful after further losses (Linux).",
+    )
+    restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 
     @model_validator(mode="after")
     def _complete(self) -> "Stack":
