@@ -56,6 +56,8 @@ class SingleFlowRun:
     """Packets dropped by the bottleneck queue."""
     random_losses: int
     """Packets lost at random after the bottleneck."""
+    flood_seconds: float
+    """How long, from the start of the run, the senders sent faster than packet conservation allows."""
     cpu_seconds: float
     """User and system time of the simulator's process."""
     peak_rss_bytes: int

@@ -51,7 +51,7 @@ class Sample:
         return self.error / self.mean if self.mean else 0.0
 
 
-class _Samples:
+class Samples:
     """Keeps the flow series of a run."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class _Samples:
 
 def measure(document: Mapping[str, Any], seed: int) -> Measured:
     """Run a scenario of one variant with one seed."""
-    samples = _Samples()
+    samples = Samples()
     outcome = packet.simulate(compile_run(Scenario(document).cases[0], seed), samples, Event())
     counts = {
         name: int(outcome.flows[column][0])
