@@ -340,7 +340,7 @@ def test_setting_values_keeps_the_rest_of_the_text() -> None:
 def test_the_json_schema_knows_every_algorithm_and_the_matrix() -> None:
     schema = Scenario.json_schema()
     text = json.dumps(schema)
-    for kind in ("congestion", "detection", "ack"):
+    for kind in REGISTRIES:
         for algorithm in REGISTRIES[kind]:
             assert algorithm["summary"] in text
     stack = schema["$defs"]["Traffic"]["properties"]["stack"]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 __version__: str
 
 def algorithms() -> str:
-    """The registries ``congestion``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
+    """The registries ``congestion``, ``slow_start``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
 
 class Simulation:
     """One run of the packet engine, from a compiled run (JSON of ``RunSpec``)."""

@@ -179,6 +179,7 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
     return {
         "name": name,
         "congestion": congestion,
+        "slow_start": stack.slow_start.compiled(),
         "detection": detection,
         "ack": ack,
         "sack": stack.sack,

@@ -54,7 +54,8 @@ fn dumbbell(flows: usize, seconds: u64, congestion: &str) -> RunSpec {
         "nodes": (0..2 * flows + 2).map(|node| node.to_string()).collect::<Vec<_>>(),
         "links": links,
         "stacks": [{
-            "name": congestion, "congestion": {"name": congestion}, "detection": {"name": "dup-ack"},
+            "name": congestion, "congestion": {"name": congestion}, "slow_start": {"name": "classic"},
+            "detection": {"name": "dup-ack"},
             "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false, "limited_transmit": true,
             "ecn": false, "pacing": false, "handshake": true, "mss": 960, "header": 40, "initial_window": 10,
             "receive_window": 1_000_000_000, "min_rto": 200 * MILLISECOND, "max_rto": 60_000 * MILLISECOND,

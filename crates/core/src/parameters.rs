@@ -10,12 +10,14 @@ use serde::Serialize;
 pub struct ParameterInfo {
     /// The key in a scenario, in snake case.
     pub name: &'static str,
-    /// `number`, `integer`, `boolean` or `duration` (picoseconds here, unit strings in scenarios).
+    /// `number`, `integer`, `boolean`, `duration` (picoseconds here, unit strings in scenarios) or `choice`.
     pub kind: &'static str,
     /// The default, in the parameter's kind.
     pub default: serde_json::Value,
     /// The least and greatest value allowed, for numbers and integers.
     pub range: Option<(f64, f64)>,
+    /// The names that a choice may have.
+    pub choices: &'static [&'static str],
     /// One or two sentences: meaning, unit, source.
     pub doc: String,
 }
@@ -35,6 +37,8 @@ pub struct AlgorithmInfo {
 pub trait ParameterType: Serialize {
     /// The name of the kind, as in [`ParameterInfo::kind`].
     const KIND: &'static str;
+    /// The names that a choice may have.
+    const CHOICES: &'static [&'static str] = &[];
     /// The value for a check of its range, where it has one.
     fn number(&self) -> Option<f64>;
 }
@@ -67,13 +71,34 @@ impl ParameterType for Duration {
     }
 }
 
-/// Builds a registry: the tagged choice of a scenario, with constructor, check and description.
+/// Builds a registry: the tagged choice of a scenario, with check and description and, if it `builds` boxed state machines
+/// of a trait from a context, their constructor.
 #[macro_export]
 macro_rules! algorithm_registry {
     (
         $(#[$outer:meta])*
         pub enum $spec:ident builds dyn $behaviour:ident from $context:ident {
             $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident :: $state:ident ),* $(,)?
+        }
+    ) => {
+        $crate::algorithm_registry! {
+            $(#[$outer])*
+            pub enum $spec { $( $(#[doc = $summary])+ $variant = $name : $module ),* }
+        }
+
+        impl $spec {
+            /// A fresh state machine for one flow.
+            pub fn build(&self, context: $context) -> Box<dyn $behaviour> {
+                match self {
+                    $( $spec::$variant(parameters) => Box::new($module::$state::new(*parameters, context)), )*
+                }
+            }
+        }
+    };
+    (
+        $(#[$outer:meta])*
+        pub enum $spec:ident {
+            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident ),* $(,)?
         }
     ) => {
         $(#[$outer])*
@@ -84,13 +109,6 @@ macro_rules! algorithm_registry {
         }
 
         impl $spec {
-            /// A fresh state machine for one flow.
-            pub fn build(&self, context: $context) -> Box<dyn $behaviour> {
-                match self {
-                    $( $spec::$variant(parameters) => Box::new($module::$state::new(*parameters, context)), )*
-                }
-            }
-
             /// The name in a scenario.
             pub fn name(&self) -> &'static str {
                 match self {
@@ -115,6 +133,53 @@ macro_rules! algorithm_registry {
                     summary: concat!($($summary),+).trim_ascii(),
                     parameters: $module::Parameters::describe(),
                 } ),* ]
+            }
+        }
+    };
+}
+
+/// Declares a parameter's choice: an enum whose values have names in scenarios.
+///
+/// ```
+/// anabranch_core::choice! {
+///     /// What to do in the dark.
+///     pub enum Night {
+///         /// Nothing.
+///         Sleep = "sleep",
+///         /// Go on.
+///         Wake = "stay-awake",
+///     }
+/// }
+/// anabranch_core::parameters! {
+///     /// A day.
+///     pub struct Parameters {
+///         /// The night.
+///         pub night: Night = Night::Sleep;
+///     }
+/// }
+/// let described = &Parameters::describe()[0];
+/// assert_eq!((described.kind, described.choices), ("choice", ["sleep", "stay-awake"].as_slice()));
+/// assert_eq!(described.default, "sleep");
+/// ```
+#[macro_export]
+macro_rules! choice {
+    (
+        $(#[$outer:meta])*
+        pub enum $choice:ident {
+            $( $(#[doc = $doc:literal])+ $variant:ident = $name:literal ),* $(,)?
+        }
+    ) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $choice {
+            $( $(#[doc = $doc])+ #[serde(rename = $name)] $variant, )*
+        }
+
+        impl $crate::parameters::ParameterType for $choice {
+            const KIND: &'static str = "choice";
+            const CHOICES: &'static [&'static str] = &[$($name),*];
+            fn number(&self) -> Option<f64> {
+                None
             }
         }
     };
@@ -174,6 +239,7 @@ macro_rules! parameters {
                         kind: <$kind as $crate::parameters::ParameterType>::KIND,
                         default: serde_json::json!(defaults.$field),
                         range,
+                        choices: <$kind as $crate::parameters::ParameterType>::CHOICES,
                         doc: [$($doc),*].map(str::trim).join(" "),
                     }
                 } ),* ]

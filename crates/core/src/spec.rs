@@ -3,7 +3,8 @@
 //! The scenario schema (Python, `anabranch.scenario`) is the one a user sees and gets errors from; this is what an engine
 //! takes. Times are whole picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
-use crate::tcp::{ack::AckSpec, congestion::CongestionSpec, detection::DetectionSpec};
+use crate::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
+use crate::tcp::{ack::AckSpec, detection::DetectionSpec};
 use crate::units::{Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +157,8 @@ pub struct StackSpec {
     pub name: String,
     /// How much to have in flight.
     pub congestion: CongestionSpec,
+    /// How a window-based congestion control grows below ssthresh.
+    pub slow_start: SlowStartSpec,
     /// What counts as lost, and when.
     pub detection: DetectionSpec,
     /// When the receiver acknowledges.

@@ -6,6 +6,7 @@ use anabranch_core::rng::{Purpose, Stream};
 use anabranch_core::spec::{SpuriousResponse, StackSpec};
 use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
 use anabranch_core::tcp::congestion::CongestionSpec;
+use anabranch_core::tcp::congestion::slow_start::SlowStartSpec;
 use anabranch_core::tcp::detection::DetectionSpec;
 use anabranch_core::tcp::receiver::{Ack, DataSegment, Receiver};
 use anabranch_core::tcp::sender::{Sender, Transmission};
@@ -57,6 +58,7 @@ struct Switches {
     pacing: bool,
     ecn: bool,
     handshake: bool,
+    slow_start: SlowStartSpec,
     initial_window: u32,
     receive_window: u32,
 }
@@ -64,10 +66,25 @@ struct Switches {
 fn switches() -> impl Strategy<Value = Switches> {
     let spurious =
         prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
+    let slow_start =
+        prop::sample::select(every::<SlowStartSpec>(SlowStartSpec::describe().iter().map(|info| info.name)));
     let flags = prop::array::uniform6(any::<bool>());
-    (flags, spurious, 1u32..12, prop_oneof![1u32..6, 6u32..200]).prop_map(
-        |([sack, f_rto, limited_transmit, pacing, ecn, handshake], spurious, initial_window, receive_window)| {
-            Switches { sack, spurious, f_rto, limited_transmit, pacing, ecn, handshake, initial_window, receive_window }
+    let windows = (1u32..12, prop_oneof![1u32..6, 6u32..200]);
+    (flags, spurious, slow_start, windows).prop_map(
+        |(flags, spurious, slow_start, (initial_window, receive_window))| {
+            let [sack, f_rto, limited_transmit, pacing, ecn, handshake] = flags;
+            Switches {
+                sack,
+                spurious,
+                f_rto,
+                limited_transmit,
+                pacing,
+                ecn,
+                handshake,
+                slow_start,
+                initial_window,
+                receive_window,
+            }
         },
     )
 }
@@ -96,6 +113,7 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
     StackSpec {
         name: String::new(),
         congestion,
+        slow_start: switches.slow_start,
         detection,
         ack,
         sack: switches.sack,

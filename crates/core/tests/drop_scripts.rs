@@ -62,7 +62,8 @@ impl Script {
         let queue = json!({"discipline": "drop-tail", "limit": {"packets": 1000}});
         let link = |src: u32, dst: u32, rate: u64, loss: Value| json!({"src": src, "dst": dst, "rate": rate, "delay": 50 * MS, "cost": 1.0, "queue": queue, "loss": loss});
         let mut stack = json!({
-            "name": "", "congestion": {"name": "newreno"}, "detection": {"name": "dup-ack"},
+            "name": "", "congestion": {"name": "newreno"}, "slow_start": {"name": "classic"},
+            "detection": {"name": "dup-ack"},
             "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false, "limited_transmit": true,
             "ecn": false, "pacing": false, "handshake": false, "mss": SEGMENT, "header": 40, "initial_window": 10,
             "receive_window": 1_000_000, "min_rto": 200 * MS, "max_rto": 60_000 * MS, "initial_rto": 1000 * MS});

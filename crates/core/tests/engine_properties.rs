@@ -14,7 +14,8 @@ fn link(src: usize, dst: usize, mbps: u64, delay_ms: u64) -> Value {
 }
 
 fn stack() -> Value {
-    json!({"name": "", "congestion": {"name": "newreno"}, "detection": {"name": "dup-ack"},
+    json!({"name": "", "congestion": {"name": "newreno"}, "slow_start": {"name": "classic"},
+        "detection": {"name": "dup-ack"},
         "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false, "limited_transmit": true,
         "ecn": false, "pacing": false, "handshake": true, "mss": 960, "header": 40, "initial_window": 10,
         "receive_window": 1_000_000, "min_rto": 200 * MS, "max_rto": 60_000 * MS, "initial_rto": 1000 * MS})

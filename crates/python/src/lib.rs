@@ -2,17 +2,19 @@
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
 use anabranch_core::packet::{self, table};
-use anabranch_core::tcp::{ack::AckSpec, congestion::CongestionSpec, detection::DetectionSpec};
+use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
+use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// The registries of congestion controls, detectors and ACK policies as a JSON text.
+/// The registries of congestion controls, slow starts, detectors and ACK policies as a JSON text.
 #[pyfunction]
 fn algorithms() -> String {
     serde_json::json!({
         "congestion": CongestionSpec::describe(),
+        "slow_start": SlowStartSpec::describe(),
         "detection": DetectionSpec::describe(),
         "ack": AckSpec::describe(),
     })

@@ -14,7 +14,7 @@ from anabranch import _core, units
 from anabranch.scenario.table import Duration, NameOrTable, Packets, PositiveDuration, Size, Table, union
 
 REGISTRIES: dict[str, list[dict[str, Any]]] = json.loads(_core.algorithms())
-"""The algorithms of the core by kind (``congestion``, ``detection``, ``ack``)."""
+"""The algorithms of the core by kind (``congestion``, ``slow_start``, ``detection``, ``ack``)."""
 
 
 class Algorithm(Table):
@@ -43,11 +43,13 @@ def _model(kind: str, algorithm: dict[str, Any]) -> type[Algorithm]:
         elif parameter["range"] is not None:
             least, most = parameter["range"]
             limits = {"ge": least, "le": most}
+        choices = tuple(parameter["choices"])
         fields[parameter["name"]] = (
-            _KINDS[parameter["kind"]],
+            Literal[choices] if choices else _KINDS[parameter["kind"]],
             Field(default, description=parameter["doc"], **limits),
         )
-    title = "".join(word.capitalize() for word in algorithm["name"].split("-"))
+    words = algorithm["name"].replace("+", " plus ").replace("-", " ").split()
+    title = "".join(word.capitalize() for word in words)
     model = create_model(title, __base__=Algorithm, __doc__=algorithm["summary"], **fields)
     model.durations = frozenset(p["name"] for p in algorithm["parameters"] if p["kind"] == "duration")
     _MODELS[kind, algorithm["name"]] = model
@@ -65,10 +67,12 @@ def _choice(kind: str, what: str) -> Any:
 
 if TYPE_CHECKING:
     Congestion: TypeAlias = Algorithm
+    SlowStart: TypeAlias = Algorithm
     Detection: TypeAlias = Algorithm
     Ack: TypeAlias = Algorithm
 else:
     Congestion = _choice("congestion", "a congestion control")
+    SlowStart = _choice("slow_start", "a slow start")
     Detection = _choice("detection", "a loss detection")
     Ack = _choice("ack", "an ACK policy")
 
@@ -100,6 +104,11 @@ class Stack(Table):
         None, description="All three policies at once."
     )
     congestion: Congestion | None = Field(None, description="How much to have in flight.")
+    slow_start: SlowStart = Field(
+        "classic",
+        validate_default=True,
+        description="How the window of a window-based congestion control grows before the first loss.",
+    )
     detection: Detection | None = Field(None, description="What counts as lost, and when (default dup-ack).")
     ack: Ack | None = Field(None, description="When the receiver acknowledges (default immediate).")
     sack: bool = Field(True, description="Selective acknowledgements, RFC 2018.")

@@ -76,6 +76,7 @@ fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
     for stack in &spec.stacks {
         let place = |part: &str| format!("stack '{}', {part}", stack.name);
         stack.congestion.check().map_err(|problem| refuse(place("congestion"), problem))?;
+        stack.slow_start.check().map_err(|problem| refuse(place("slow_start"), problem))?;
         stack.detection.check().map_err(|problem| refuse(place("detection"), problem))?;
         stack.ack.check().map_err(|problem| refuse(place("ack"), problem))?;
         if stack.mss == 0 || stack.header == 0 || stack.mss + stack.header > 65_535 {

@@ -187,7 +187,8 @@ mod tests {
 
     fn stack(ecn: bool) -> StackSpec {
         serde_json::from_value(json!({
-            "name": "newreno", "congestion": {"name": "newreno"}, "detection": {"name": "dup-ack"},
+            "name": "newreno", "congestion": {"name": "newreno"}, "slow_start": {"name": "classic"},
+            "detection": {"name": "dup-ack"},
             "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false, "limited_transmit": true,
             "ecn": ecn, "pacing": false, "handshake": true, "mss": 1000, "header": 40, "initial_window": 10,
             "receive_window": 1 << 20, "min_rto": 1, "max_rto": 1, "initial_rto": 1}))

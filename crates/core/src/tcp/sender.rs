@@ -135,6 +135,7 @@ struct Options {
     limited_transmit: bool,
     ecn: bool,
     pacing: bool,
+    ends_recovery_at_partial_ack: bool,
     spurious: SpuriousResponse,
     /// Neither the detector nor a rate sampler needs to see the ACKs of an undisturbed flow, and SACK tells what they are.
     ordinary_acks: bool,
@@ -150,8 +151,12 @@ impl Sender {
     /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
     pub fn new(stack: &StackSpec, paths: u32, random: Stream) -> Sender {
         let wire_bytes = stack.mss + stack.header;
-        let congestion =
-            stack.congestion.build(FlowContext { initial_window: stack.initial_window, wire_bytes, random });
+        let congestion = stack.congestion.build(FlowContext {
+            initial_window: stack.initial_window,
+            slow_start: stack.slow_start,
+            wire_bytes,
+            random,
+        });
         let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let options = Options {
@@ -160,6 +165,7 @@ impl Sender {
             limited_transmit: stack.limited_transmit,
             ecn: stack.ecn,
             pacing: stack.pacing,
+            ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
             spurious: stack.spurious,
             ordinary_acks: stack.sack && rate.is_none() && !detector.learns_from_ordinary_acks(),
             only_the_timer: detector.has_only_the_timer(),
@@ -423,7 +429,9 @@ impl Sender {
             self.board.eat_duplicates(passed);
             match &mut self.recovery {
                 Recovery::Open => self.board.reset_duplicates(),
-                Recovery::Fast { until, partial, .. } if self.board.una() < *until => {
+                Recovery::Fast { until, partial, .. }
+                    if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
+                {
                     self.retransmit_now = true; // the next hole, whatever PRR allows
                     if std::mem::replace(partial, true) {
                         self.board.restart_timer(prior_timer_start);
@@ -502,6 +510,8 @@ impl Sender {
             Recovery::Fast { until, .. } => {
                 if self.board.una() >= until {
                     self.end_recovery(until);
+                } else if advanced && self.options.ends_recovery_at_partial_ack {
+                    self.end_recovery(0); // duplicates that follow tell of the window's next loss
                 }
             }
             Recovery::Timeout { until, forward } => {

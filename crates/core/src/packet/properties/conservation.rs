@@ -81,7 +81,8 @@ fn run_spec() -> impl Strategy<Value = Value> {
             let stacks: Vec<Value> = traffic
                 .iter()
                 .map(|(_, (congestion, detection, ack, [sack, ecn, pacing, handshake, f_rto]), ..)| {
-                    json!({"name": "", "congestion": {"name": congestion}, "detection": {"name": detection},
+                    json!({"name": "", "congestion": {"name": congestion}, "slow_start": {"name": "classic"},
+                        "detection": {"name": detection},
                         "ack": {"name": ack}, "sack": sack, "spurious": "eifel", "f_rto": f_rto,
                         "limited_transmit": true, "ecn": ecn, "pacing": pacing, "handshake": handshake, "mss": 960,
                         "header": 40, "initial_window": 10, "receive_window": 300_000, "min_rto": 200 * MS,

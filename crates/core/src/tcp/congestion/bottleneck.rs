@@ -1,6 +1,7 @@
 //! A path for tests of congestion controls: one bottleneck of fixed rate with a drop-tail queue, a propagation delay, and
 //! a sender that always has data, knows at once which segments were dropped, and gives the events of a real one.
 
+use super::slow_start::{SlowStartSpec, classic};
 use super::{CongestionControl, FlowContext};
 use crate::rng::{Purpose, Stream};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
@@ -12,9 +13,16 @@ use std::collections::VecDeque;
 /// Bytes of a segment on the wire in these tests.
 pub const WIRE_BYTES: u32 = 1250;
 
+const CLASSIC: SlowStartSpec = SlowStartSpec::Classic(classic::Parameters {});
+
 /// A flow that starts with ten segments.
 pub fn flow(seed: u64) -> FlowContext {
-    FlowContext { initial_window: 10, wire_bytes: WIRE_BYTES, random: Stream::new(seed, Purpose::Congestion, 0) }
+    FlowContext {
+        initial_window: 10,
+        slow_start: CLASSIC,
+        wire_bytes: WIRE_BYTES,
+        random: Stream::new(seed, Purpose::Congestion, 0),
+    }
 }
 
 /// An RTT estimate without samples.
@@ -284,6 +292,11 @@ pub fn calls() -> impl Strategy<Value = Vec<Call>> {
 
 /// Makes the calls and checks after each that the window is finite and at least 1, and the pacing rate positive.
 pub fn check_calls(mut control: impl CongestionControl, calls: &[Call]) -> Result<(), TestCaseError> {
+    check_calls_of(&mut control, calls)
+}
+
+/// [`check_calls`] of any congestion control.
+pub fn check_calls_of(control: &mut dyn CongestionControl, calls: &[Call]) -> Result<(), TestCaseError> {
     let (mut now, mut total, mut rtt_estimate) = (Time::ZERO, 0u64, rtt_estimate());
     for call in calls {
         match *call {

@@ -14,7 +14,8 @@ fn ms(milliseconds: u64) -> Time {
 
 fn stack(changes: serde_json::Value) -> StackSpec {
     let mut stack = json!({
-        "name": "", "congestion": {"name": "newreno"}, "detection": {"name": "dup-ack"}, "ack": {"name": "immediate"},
+        "name": "", "congestion": {"name": "newreno"}, "slow_start": {"name": "classic"},
+        "detection": {"name": "dup-ack"}, "ack": {"name": "immediate"},
         "sack": true, "spurious": "none", "f_rto": false, "limited_transmit": true, "ecn": false, "pacing": false,
         "handshake": false, "mss": 1000, "header": 40, "initial_window": 10, "receive_window": 1_000_000_000,
         "min_rto": Duration::from_millis(200), "max_rto": Duration::from_secs(60),
