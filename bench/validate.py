@@ -13,13 +13,14 @@ from rich.console import Console
 
 from anabranch import version
 from bench.peers import PeerError
-from bench.validation import against_ns2, bernoulli, periodic, spraying, utilisation
+from bench.validation import against_ns2, bernoulli, periodic, responses, spraying, utilisation
 from bench.validation.page import write_part
 from bench.validation.section import Comparison, Section
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation.md"
 COMPARISONS = (
     Comparison("periodic", periodic.run),
+    Comparison("responses", responses.run),
     Comparison("bernoulli", bernoulli.run),
     Comparison("ns2", against_ns2.run),
     Comparison("spraying", spraying.run),

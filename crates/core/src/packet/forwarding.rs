@@ -245,6 +245,16 @@ impl Forwarding {
         }
     }
 
+    /// Whether any packets look for their next link at every node.
+    pub fn goes_hop_by_hop(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// All compiled routes, one after another, each ended by [`END`].
+    pub fn hops(&self) -> &[LinkId] {
+        &self.hops
+    }
+
     /// Whether the word needs a look at the packet's [`Key`] to find its next link.
     #[inline]
     pub fn is_hop_by_hop(at: u32) -> bool {

@@ -34,6 +34,17 @@ pub enum Transmission {
     },
 }
 
+/// New segments to send one after another: first transmissions with consecutive numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// The first segment of the flow.
+    pub segment: u32,
+    /// The number of its transmission.
+    pub number: u32,
+    /// How many there are; maybe none.
+    pub count: u32,
+}
+
 /// What a sender counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderCounters {
@@ -141,6 +152,8 @@ struct Options {
     ordinary_acks: bool,
     /// The detector has no deadline but that of the retransmission timer.
     only_the_timer: bool,
+    /// Neither a rate sampler nor a congestion mark's answer needs to see every segment sent.
+    bursts: bool,
     wire_bytes: u32,
 }
 
@@ -169,6 +182,7 @@ impl Sender {
             spurious: stack.spurious,
             ordinary_acks: stack.sack && rate.is_none() && !detector.learns_from_ordinary_acks(),
             only_the_timer: detector.has_only_the_timer(),
+            bursts: rate.is_none() && !stack.ecn,
             wire_bytes,
         };
         Sender {
@@ -684,6 +698,50 @@ impl Sender {
             let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.apply(now, verdict, prior_in_flight, newly_lost);
         }
+    }
+
+    /// Whether no deadline can come before this instant: what an undisturbed flow can tell at less cost than
+    /// [`Self::deadline`], which tells the very instant.
+    #[inline]
+    pub fn rests_until(&self, instant: Time) -> bool {
+        self.options.only_the_timer
+            && self.is_unpaced()
+            && self.connection == Connection::Established
+            && self.rtt.samples() > 0
+            && self.board.timer_start() + self.rtt.least_rto() >= instant
+    }
+
+    #[inline]
+    fn is_unpaced(&self) -> bool {
+        !self.options.pacing && self.congestion.pacing_rate().is_none()
+    }
+
+    /// All that an undisturbed flow may send now, at once and to the same effect as [`Self::poll_transmit`] until it gives
+    /// none; `None`, and nothing done, for another flow.
+    #[inline]
+    pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
+        let is_undisturbed = self.options.bursts
+            && self.connection == Connection::Established
+            && self.recovery == Recovery::Open
+            && self.board.lost() == 0
+            && !self.probe
+            && !self.retransmit_now
+            && self.next_send <= now
+            && self.is_unpaced();
+        if !is_undisturbed {
+            return None;
+        }
+        let segment = self.board.next();
+        let number = self.board.next_transmission();
+        let by_window = self.window().saturating_sub(self.counted_in_flight());
+        let by_receiver = self.receive_window.saturating_sub(self.board.outstanding());
+        let by_data = by_receiver.min(self.available.saturating_sub(segment));
+        self.window_limited = by_window <= by_data;
+        let count = by_window.min(by_data);
+        for _ in 0..count {
+            self.board.send_new(now);
+        }
+        Some(Burst { segment, number, count })
     }
 
     /// The next segment to send now, if there is one.
