@@ -85,6 +85,7 @@ def run_single_flow(
         queue_drops=run.values["queue_drops"],
         random_losses=run.values["random_losses"],
         flood_seconds=run.values["flood_seconds"],
+        below_threshold=run.values["below_threshold"],
         cpu_seconds=run.cpu_seconds,
         peak_rss_bytes=run.peak_rss_bytes,
     )

@@ -16,8 +16,10 @@
 # What is lost after the bottleneck: each packet with probability `loss`, or, with `losses`, the packets whose numbers
 # that file holds, in ascending order, counted from 1 over all that leave the bottleneck (another simulator may take the same).
 #
-# flood_seconds: how long the senders together sent more than 2.5 times what the bottleneck can carry, in intervals of
-# 0.1 s. Slow start sends twice what is acknowledged, so that no TCP that conserves packets can, but for its initial window.
+# Looked at every 0.1 s:
+# flood_seconds: how long the senders together sent more than 2.5 times what the bottleneck can carry. Slow start sends
+# twice what is acknowledged, so that no TCP that conserves packets can, but for its initial window.
+# below_threshold: share of the flows' time in which cwnd was less than nine tenths of ssthresh, after the first reduction.
 
 source [file join [file dirname [info script]] network.tcl]
 tune
@@ -161,25 +163,30 @@ proc counters {} {
     return $values
 }
 
+set watch_interval 0.1
 set flood_seconds 0
-set flood_interval 0.1
+set below_threshold 0
 set sent_before 0
 
-proc watch_flood {} {
-    global senders simulator option flood_seconds flood_interval sent_before
+proc watch {} {
+    global senders simulator option watch_interval flood_seconds below_threshold sent_before
     set sent 0
     foreach sender $senders {
         incr sent [$sender set ndatapack_]
+        set threshold [$sender set ssthresh_]
+        if {$threshold < $option(window) && [$sender set cwnd_] < 0.9 * $threshold} {
+            set below_threshold [expr {$below_threshold + $watch_interval / $option(flows) / $option(seconds)}]
+        }
     }
-    if {($sent - $sent_before) * $option(wire_bytes) * 8.0 > 2.5 * $option(bottleneck_bps) * $flood_interval} {
-        set flood_seconds [expr {$flood_seconds + $flood_interval}]
+    if {($sent - $sent_before) * $option(wire_bytes) * 8.0 > 2.5 * $option(bottleneck_bps) * $watch_interval} {
+        set flood_seconds [expr {$flood_seconds + $watch_interval}]
     }
     set sent_before $sent
-    $simulator at [expr {[$simulator now] + $flood_interval}] watch_flood
+    $simulator at [expr {[$simulator now] + $watch_interval}] watch
 }
 
 proc report {} {
-    global option header_bytes at_warm_up flood_seconds
+    global option header_bytes at_warm_up flood_seconds below_threshold
     set interval [expr {double($option(seconds)) - $option(warm_up_seconds)}]
     set payload_bits [expr {($option(wire_bytes) - $header_bytes) * 8.0}]
     set differences {}
@@ -193,11 +200,11 @@ proc report {} {
     foreach {sent retransmits timeouts queue_drops random_losses} [lrange $differences $option(flows) end] break
     puts "{\"goodput_bps\": [json_list $goodput], \"sent\": $sent, \"retransmits\": $retransmits,\
         \"timeouts\": $timeouts, \"queue_drops\": $queue_drops, \"random_losses\": $random_losses,\
-        \"flood_seconds\": $flood_seconds}"
+        \"flood_seconds\": $flood_seconds, \"below_threshold\": $below_threshold}"
     exit 0
 }
 
-$simulator at $flood_interval watch_flood
+$simulator at $watch_interval watch
 $simulator at $option(warm_up_seconds) {set at_warm_up [counters]}
 $simulator at $option(seconds) report
 $simulator run

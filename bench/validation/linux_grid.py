@@ -23,7 +23,7 @@ LEAST_S = 0.000001
 """The delay of links that have none in ns-2's network."""
 
 STACKS: Mapping[str, Mapping[str, Any]] = {
-    "reno": {"congestion": "newreno"},
+    "reno": {"congestion": "reno"},
     "cubic": {"congestion": {"name": "cubic", "beta": 819 / 1024}},
     "bic": {"congestion": {"name": "bic", "ack_compensation": 31 / 16}},
     "highspeed": {"congestion": {"name": "highspeed", "whole_steps": True}},
@@ -61,22 +61,15 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a cell is looked at."""
-
-    early_loss: bool = False
-    """Whether one more packet is lost, when a bandwidth-delay product was sent: slow start ends before the queue is full."""
-    counted_from_s: float = 0.0
-
-
-@dataclass(frozen=True)
 class Run:
-    """What one run of either simulator tells; rates in payload bit/s, all flows together, over the counted time."""
+    """What one run of either simulator tells; rates in payload bit/s, all flows together."""
 
     goodput_bps: float
     retransmits: int
     timeouts: int
     flood_seconds: float = 0.0
+    below_threshold: float = 0.0
+    """Both of ns-2 only; see bench/peers/single_flow.tcl."""
 
 
 def grid(quick: bool) -> list[Cell]:
@@ -87,11 +80,14 @@ def grid(quick: bool) -> list[Cell]:
     return [Cell(*one) for one in product(STACKS, flows, rates_bps, one_way_s, losses)]
 
 
-def lost_packets(cell: Cell, seed: int, look: Look) -> list[int]:
-    """Numbers of the packets lost behind the bottleneck."""
-    most = round(cell.bottleneck_bps * DURATION_S / (8 * 40))  # were they all ACK-sized
+def lost_packets(cell: Cell, seed: int, early_loss: bool) -> list[int]:
+    """Numbers of the packets lost behind the bottleneck.
+
+    early_loss: whether one more is lost, when a bandwidth-delay product was sent: slow start ends before the queue is full.
+    """
+    most = round(cell.bottleneck_bps * DURATION_S / (8 * WIRE_BYTES)) + 1000  # and some that are smaller, as SYNs are
     lost = set(bernoulli(cell.loss, most, seed))
-    if look.early_loss:
+    if early_loss:
         lost.add(cell.bandwidth_delay_packets)
     return sorted(lost)
 
@@ -101,11 +97,11 @@ def start_interval_s(seed: int) -> float:
     return 0.010 + 0.001 * seed
 
 
-def run_ns2(cell: Cell, seed: int, look: Look) -> Run:
+def run_ns2(cell: Cell, seed: int, early_loss: bool) -> Run:
     """One run of ns-2."""
     with tempfile.TemporaryDirectory() as directory:
         losses = Path(directory) / "losses"
-        losses.write_text("\n".join(map(str, lost_packets(cell, seed, look))), encoding="ascii")
+        losses.write_text("\n".join(map(str, lost_packets(cell, seed, early_loss))), encoding="ascii")
         run = ns2.run_single_flow(
             f"linux-{cell.algorithm}",
             flows=cell.flows,
@@ -114,27 +110,25 @@ def run_ns2(cell: Cell, seed: int, look: Look) -> Run:
             access_seconds=ACCESS_S,
             losses=losses,
             seconds=DURATION_S,
-            warm_up_seconds=look.counted_from_s,
+            warm_up_seconds=0,
             wire_bytes=WIRE_BYTES,
             start_interval_seconds=start_interval_s(seed),
         )
-    return Run(sum(run.goodput_bps), run.retransmits, run.timeouts, run.flood_seconds)
+    return Run(sum(run.goodput_bps), run.retransmits, run.timeouts, run.flood_seconds, run.below_threshold)
 
 
-def run_here(cell: Cell, seed: int, look: Look) -> Run:
+def run_here(cell: Cell, seed: int, early_loss: bool) -> Run:
     """One run of this engine on the same network."""
-    case = Scenario(document(cell, seed, look)).cases[0]
+    case = Scenario(document(cell, seed, early_loss)).cases[0]
     flows = packet.simulate(compile_run(case, seed), Samples(), Event()).flows
-    counted_s = DURATION_S - look.counted_from_s
-    shares = [(DURATION_S - max(float(start), look.counted_from_s)) / counted_s for start in flows["start_s"]]
     return Run(
-        sum(float(rate) * share for rate, share in zip(flows["goodput_bps"], shares, strict=True)),
+        float(flows["delivered_bytes"].sum()) * 8 / DURATION_S,
         int(flows["retransmits"].sum()),
         int(flows["timeouts"].sum()),
     )
 
 
-def document(cell: Cell, seed: int, look: Look) -> dict[str, Any]:
+def document(cell: Cell, seed: int, early_loss: bool) -> dict[str, Any]:
     """The scenario. Unlike ns-2's, the queue limit counts the packet in transmission.
 
     Packets are lost on a link of its own behind the bottleneck, so that only what has left the queue is counted.
@@ -147,7 +141,8 @@ def document(cell: Cell, seed: int, look: Look) -> dict[str, Any]:
     path += [(f"source {flow}", "router 1", fast, ACCESS_S) for flow in range(cell.flows)]
     path += [("exit", f"sink {flow}", fast, LEAST_S) for flow in range(cell.flows)]
     bottleneck_limit = {"discipline": "drop-tail", "limit": f"{cell.bandwidth_delay_packets + 1} packets"}
-    lost = lost_packets(cell, seed, look)
+    lost = lost_packets(cell, seed, early_loss)
+    loss = {"link": ["router 2", "exit"], "one_way": True, "loss": {"model": "list", "packets": lost}}
     return {
         "topology": {
             "links": [
@@ -157,11 +152,7 @@ def document(cell: Cell, seed: int, look: Look) -> dict[str, Any]:
             "queue": {"discipline": "drop-tail", "limit": "1000000 packets"},
             "override": [{"link": ["router 1", "router 2"], "one_way": True, "queue": bottleneck_limit}],
         },
-        "impairments": [
-            {"link": ["router 2", "exit"], "one_way": True, "loss": {"model": "list", "packets": lost}},
-        ]
-        if lost
-        else [],
+        "impairments": [loss] if lost else [],
         "stacks": {"stack": {"detection": "rack-tlp", "receive_window": "1400 MB", **STACKS[cell.algorithm]}},
         "traffic": [
             {
@@ -173,5 +164,5 @@ def document(cell: Cell, seed: int, look: Look) -> dict[str, Any]:
                 "stack": "stack",
             }
         ],
-        "run": {"duration": seconds(DURATION_S), "warm_up": seconds(look.counted_from_s)},
+        "run": {"duration": seconds(DURATION_S)},
     }
