@@ -70,20 +70,23 @@ Growth = Callable[[float, float, float], float]
 recovery."""
 
 
-def fluid_window(p: float, growth: Growth, remains: Callable[[float], float], recovery: float = 0.0) -> float:
+def fluid_window(
+    p: float, growth: Growth, remains: Callable[[float], float], recovery: float = 0.0, unsent: float = 0.0
+) -> float:
     """Mean window of a fluid under periodic loss, of ``growth`` and a share that ``remains`` of the window after a loss.
 
     A period begins with ``recovery`` round trips without growth and ends when 1/p segments are sent; periods follow each other
-    until they are alike.
+    until they are alike. In flight is ``unsent`` less than the window, on average half a segment where only whole ones are sent.
     """
     lost_at, before, rounds = sqrt(1.5 / p), 0.0, 1.0
     while abs(lost_at - before) > 1e-6 * lost_at:
-        before, window = lost_at, lost_at * remains(lost_at)
-        rounds, sent = recovery, recovery * window
+        before, window = lost_at, (lost_at - unsent) * remains(lost_at)
+        rounds, sent = recovery, recovery * (window - unsent)
         while sent < 1 / p:
-            part = min(1 / 20, (1 / p - sent) / window)
-            grown = growth(window, lost_at, rounds - recovery) * part
-            sent += (window + grown / 2) * part
+            in_flight = window - unsent
+            part = min(1 / 20, (1 / p - sent) / in_flight)
+            grown = growth(window, lost_at, rounds - recovery) * part * in_flight / window
+            sent += (in_flight + grown / 2) * part
             window += grown
             rounds += max(part, 1e-9)
         lost_at = window

@@ -199,7 +199,7 @@ impl Sender {
             congestion: Controlled::new(congestion),
             detector,
             available: 0,
-            receive_window: u32::try_from(stack.receive_window / u64::from(stack.mss)).unwrap_or(u32::MAX).max(1),
+            receive_window: stack.window_segments(),
             window_limited: false,
             probe: false,
             retransmit_now: false,
