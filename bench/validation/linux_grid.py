@@ -28,8 +28,18 @@ STACKS: Mapping[str, Mapping[str, Any]] = {
     "bic": {"congestion": {"name": "bic", "ack_compensation": 31 / 16}},
     "highspeed": {"congestion": {"name": "highspeed", "whole_steps": True}},
     "scalable": {"congestion": {"name": "scalable", "increase": 1 / 51, "legacy_window": 0, "at_least_reno": True}},
-    "westwood": {"congestion": {"name": "westwood", "weight": 1 / 16}},
-    "vegas": {"congestion": "vegas"},
+    "westwood": {"congestion": {"name": "westwood", "weight": 1 / 16, "least_share": 1 / 2}},
+    "vegas": {
+        "congestion": {
+            "name": "vegas",
+            "alpha": 2,
+            "beta": 4,
+            "gamma": 1,
+            "doubling_rounds": 1,
+            "step_rounds": 2,
+            "drain": True,
+        },
+    },
     "compound": {"congestion": "compound"},
     "htcp": {"congestion": "htcp"},
     "illinois": {
@@ -37,6 +47,13 @@ STACKS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 """Ours under the name that ns-2 has for it, with the parameters of Linux 2.6.22; bench.validation.against_linux explains them."""
+
+COMMON = {
+    "detection": "rack-tlp",
+    "initial_window": "2 packets",
+    "receive_window": "1400 MB",
+}
+"""Agent/TCP/Linux begins with one segment and the SYN's acknowledgement, whatever windowInit_ says, and finds lost retransmissions."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +170,7 @@ def document(cell: Cell, seed: int, early_loss: bool) -> dict[str, Any]:
             "override": [{"link": ["router 1", "router 2"], "one_way": True, "queue": bottleneck_limit}],
         },
         "impairments": [loss] if lost else [],
-        "stacks": {"stack": {"detection": "rack-tlp", "receive_window": "1400 MB", **STACKS[cell.algorithm]}},
+        "stacks": {"stack": {**COMMON, **STACKS[cell.algorithm]}},
         "traffic": [
             {
                 "from": [f"source {flow}" for flow in range(cell.flows)],
