@@ -13,7 +13,16 @@ from rich.console import Console
 
 from anabranch import version
 from bench.peers import PeerError
-from bench.validation import against_ns2, against_ns3, bernoulli, periodic, responses, spraying, utilisation
+from bench.validation import (
+    against_linux,
+    against_ns2,
+    against_ns3,
+    bernoulli,
+    periodic,
+    responses,
+    spraying,
+    utilisation,
+)
 from bench.validation.page import write_part
 from bench.validation.section import Comparison, Section
 
@@ -23,6 +32,7 @@ COMPARISONS = (
     Comparison("responses", responses.run),
     Comparison("bernoulli", bernoulli.run),
     Comparison("ns2", against_ns2.run),
+    Comparison("linux", against_linux.run),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),
     Comparison("ns3", against_ns3.run),
@@ -58,6 +68,8 @@ def _write(section: Section) -> None:
     today = datetime.now(UTC).date().isoformat()
     source = f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`"
     write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
+    if section.annex:
+        write_part(PAGE.with_name(f"validation-{section.key}.md"), section.annex.key, f"{section.annex.markdown()}\n{source}")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Sample:
         return self.error / self.mean if self.mean else 0.0
 
 
-class _Samples:
+class Samples:
     """Keeps the series of the first flow, and of the links into its destination."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -84,7 +84,7 @@ class _Samples:
 def measure(document: Mapping[str, Any], seed: int) -> Measured:
     """Run a scenario of one variant with one seed."""
     spec = compile_run(Scenario(document).cases[0], seed)
-    samples = _Samples(spec)
+    samples = Samples(spec)
     outcome = packet.simulate(spec, samples, Event())
     counts = {
         name: int(outcome.flows[column][0])
