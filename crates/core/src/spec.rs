@@ -173,6 +173,9 @@ pub struct StackSpec {
     pub limited_transmit: bool,
     /// Explicit congestion notification, RFC 3168.
     pub ecn: bool,
+    /// How the receiver echoes congestion marks.
+    #[serde(default)]
+    pub ecn_echo: EcnEcho,
     /// Spreads sending over the round trip even if the congestion control gives no pacing rate.
     pub pacing: bool,
     /// A round trip of SYN and SYN-ACK before data.
@@ -191,6 +194,17 @@ pub struct StackSpec {
     pub max_rto: Duration,
     /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
     pub initial_rto: Duration,
+}
+
+/// How a receiver echoes congestion marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnEcho {
+    /// From a mark on until the sender has answered it (RFC 3168 section 6.1.3).
+    #[default]
+    Classic,
+    /// An ACK echoes the mark of exactly the segments that it acknowledges (RFC 8257 section 3.2).
+    Exact,
 }
 
 /// How a sender recognises that a retransmission was spurious.

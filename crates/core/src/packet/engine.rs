@@ -418,10 +418,12 @@ impl Simulation {
         if connection.receiver.delivered() > last_segment && state.end.is_none() {
             state.end = Some(self.now);
         }
+        let deadline = connection.receiver.deadline();
         if let Some(ack) = ack {
             let number = connection.number_ack();
             self.send_ack(flow, &ack, number, way, ack_size);
-        } else if let Some(deadline) = connection.receiver.deadline() {
+        }
+        if let Some(deadline) = deadline {
             self.arm(flow, RECEIVER, deadline);
         }
     }
@@ -599,7 +601,7 @@ impl Simulation {
                         Some(Box::new(Writer::new(application, self.now)))
                     }
                 };
-                let receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext));
+                let receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext)).with_echo(stack.ecn_echo);
                 Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };

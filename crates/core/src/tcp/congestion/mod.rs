@@ -8,17 +8,24 @@ use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
 use controlled::{InForce, UNPACED};
+use occupancy::StateTime;
 use slow_start::SlowStartSpec;
 
+pub mod backlog;
 pub mod bbr;
 pub mod bbr3;
 mod bbr_model;
 #[cfg(test)]
 mod bottleneck;
+pub mod compound;
 pub mod controlled;
 pub mod cubic;
+pub mod dctcp;
+pub mod kikolo;
 pub mod newreno;
+pub mod occupancy;
 pub mod slow_start;
+pub mod vegas;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
 ///
@@ -78,6 +85,11 @@ pub trait CongestionControl: Send + Sync {
         false
     }
 
+    /// How long it has been in each of its named states, up to the last event, for results; nothing if it has none to report.
+    fn state_times(&self) -> &[StateTime] {
+        &[]
+    }
+
     /// Whether ACK events are to carry a [`super::events::RateSample`].
     fn wants_rate_samples(&self) -> bool {
         false
@@ -108,5 +120,13 @@ crate::algorithm_registry! {
         Bbr = "bbr": bbr::Bbr,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
         Bbr3 = "bbr3": bbr3::Bbr3,
+        /// DCTCP: shrinks by the share of marked segments; needs ecn and ecn_echo = "exact" (RFC 8257).
+        Dctcp = "dctcp": dctcp::Dctcp,
+        /// Vegas: keeps a few segments in the queue (Brakmo and Peterson 1995).
+        Vegas = "vegas": vegas::Vegas,
+        /// Compound: Reno's window and one that follows the delay (Tan, Song, Zhang and Sridharan 2006).
+        Compound = "compound": compound::Compound,
+        /// Kikolo: gentle reductions and a steeper growth after them, over four states (Kiryowa, Granelli and Kliazovich).
+        Kikolo = "kikolo": kikolo::Kikolo,
     }
 }

@@ -54,6 +54,17 @@ impl NewReno {
             before_reduction: (initial_window, f64::INFINITY),
         }
     }
+
+    /// Another window and threshold, for a control that decides these itself.
+    pub(super) fn set(&mut self, cwnd: f64, ssthresh: f64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+    }
+
+    /// A reduction to another window than a loss would leave.
+    pub(super) fn reduce_to(&mut self, window: f64) {
+        self.before_reduction = (self.cwnd, self.ssthresh);
+        (self.cwnd, self.ssthresh) = (window, window);
+    }
 }
 
 impl CongestionControl for NewReno {
