@@ -167,7 +167,8 @@ impl<'a> World<'a> {
         World {
             script,
             sender: Sender::new(stack, 1, Stream::new(1, Purpose::Congestion, 0)),
-            receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext)).with_echo(stack.ecn_echo),
+            receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }))
+                .with_echo(stack.ecn_echo),
             now: Time::ZERO,
             total: script.writes.iter().map(|(_, segments)| segments).sum(),
             written: 0,

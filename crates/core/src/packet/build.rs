@@ -1,10 +1,10 @@
 //! From a compiled run to a simulation: checks, routes, flows.
 
-use super::engine::{Control, Simulation};
 use super::flow::{Activity, Flow, FlowIdentity};
 use super::forwarding::Forwarding;
 use super::link::Link;
 use super::packet::PacketSizes;
+use super::simulation::{Control, Engine, EventLoop};
 use crate::packet::loss;
 use crate::rng::{Purpose, Stream};
 use crate::routing::{Graph, RoutingError};
@@ -208,12 +208,12 @@ fn controls(spec: &RunSpec) -> VecDeque<(Time, Control)> {
     controls.into()
 }
 
-impl Simulation {
+impl<L: EventLoop> Engine<L> {
     /// Builds a run.
     ///
     /// # Errors
     /// Names the first thing that the engine cannot work with. The scenario schema finds most of these before.
-    pub fn new(spec: RunSpec) -> Result<Simulation, BuildError> {
+    pub fn new(spec: RunSpec) -> Result<Engine<L>, BuildError> {
         check_run(&spec)?;
         let graph = Graph::new(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
         let dynamic = !spec.events.is_empty();
@@ -254,7 +254,7 @@ impl Simulation {
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
         spec.captures.iter().for_each(|link| links[*link as usize].watch());
         let controls = controls(&spec);
-        Ok(Simulation::assemble(spec, links, forwarding, flows, sizes, controls))
+        Ok(Engine::assemble(spec, links, forwarding, flows, sizes, controls))
     }
 }
 

@@ -9,9 +9,9 @@
 //! Sequence numbers begin with 0 on both sides.
 
 use super::capture::{Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale};
-use super::engine::Simulation;
 use super::flow::FlowIdentity;
 use super::packet::{ACK, BESIDE, MARK, Packet, PacketSizes, SYN, WINDOW_REDUCED};
+use super::simulation::{Engine, EventLoop};
 use crate::spec::{LinkId, NodeId, RunSpec, StackSpec, TransportSpec};
 use crate::tcp::scoreboard::Range;
 use crate::units::Time;
@@ -42,7 +42,7 @@ impl Captures {
     }
 }
 
-impl Simulation {
+impl<L: EventLoop> Engine<L> {
     /// The packets captured on a link since the last call, as a piece of a pcapng file; all pieces together give the file.
     /// Empty if the run does not capture this link.
     pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {

@@ -6,19 +6,13 @@ use crate::units::Time;
 const LEAST_SLOTS: usize = 4;
 
 /// A first-in-first-out line of packets.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Line {
-    /// As many as a power of two; what is outside the line is of no meaning.
+    /// None, or as many as a power of two; what is outside the line is of no meaning.
     slots: Vec<Packet>,
     /// Packets ever taken out and put in, modulo 2^32.
     head: u32,
     tail: u32,
-}
-
-impl Default for Line {
-    fn default() -> Line {
-        Line { slots: vec![Packet::new(0, 0, 0, 0); LEAST_SLOTS], head: 0, tail: 0 }
-    }
 }
 
 impl Line {
@@ -36,7 +30,7 @@ impl Line {
 
     #[inline(always)]
     fn slot(&self, number: u32) -> usize {
-        number as usize & (self.slots.len() - 1)
+        number as usize & self.slots.len().wrapping_sub(1)
     }
 
     /// The packet behind `index` others; there must be so many.
@@ -49,15 +43,21 @@ impl Line {
     /// When the first one arrives; [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub fn first_arrival(&self) -> Time {
-        let arrival = self.slots[self.slot(self.head)].arrival();
-        if self.is_empty() { Time::NEVER } else { arrival }
+        if self.is_empty() { Time::NEVER } else { self.slots[self.slot(self.head)].arrival() }
     }
 
-    /// When the second one arrives; [`Time::NEVER`] if there is none.
+    /// Takes the first packet out if it arrives before an instant.
     #[inline(always)]
-    pub fn second_arrival(&self) -> Time {
-        let arrival = self.slots[self.slot(self.head.wrapping_add(1))].arrival();
-        if self.len() < 2 { Time::NEVER } else { arrival }
+    pub fn pop_before(&mut self, instant: Time) -> Option<Packet> {
+        if self.is_empty() {
+            return None;
+        }
+        let packet = self.slots[self.slot(self.head)];
+        if packet.arrival() >= instant {
+            return None;
+        }
+        self.head = self.head.wrapping_add(1);
+        Some(packet)
     }
 
     /// Puts a packet behind all others.
@@ -85,7 +85,7 @@ impl Line {
         let mut slots: Vec<Packet> = self.iter().copied().collect();
         self.head = 0;
         self.tail = slots.len() as u32;
-        slots.resize(2 * self.slots.len(), Packet::new(0, 0, 0, 0));
+        slots.resize((2 * self.slots.len()).max(LEAST_SLOTS), Packet::new(0, 0, 0, 0));
         self.slots = slots;
     }
 
@@ -124,7 +124,6 @@ mod tests {
                     prop_assert_eq!(line.pop(), packet);
                 }
                 prop_assert!(line.iter().eq(queue.iter()));
-                prop_assert_eq!(line.second_arrival(), queue.get(1).map_or(Time::NEVER, Packet::arrival));
                 prop_assert_eq!(line.first_arrival(), queue.front().map_or(Time::NEVER, Packet::arrival));
             }
         }

@@ -61,8 +61,6 @@ pub enum Offer {
     Taken,
     /// It waits or is on the wire, and something happens at the link at this time, which it was not due at before.
     Due(Time),
-    /// It is the second in line of a plain link, and arrives then.
-    Second(Time),
     /// It is gone.
     Dropped,
 }
@@ -83,13 +81,17 @@ pub struct Link {
     up: bool,
     lossless: bool,
     watched: bool,
+    /// Packets may be taken out at the far end before an earlier packet is offered.
+    runs_ahead: bool,
     /// Where packets leave.
     pub dst: NodeId,
-    /// What it has counted.
-    pub counters: LinkCounters,
+    /// What it has counted; the bytes are those of all packets ever put in line.
+    counters: LinkCounters,
     limit: QueueLimit,
     rate: Rate,
     loss: LossProcess,
+    /// The arrival and the size of the packet that was last taken out of a link that is not plain.
+    taken_last: (Time, u32),
     backlog: Option<Box<Backlog>>,
     discipline: Discipline,
 }
@@ -135,6 +137,8 @@ impl Link {
             up: true,
             plain: false,
             watched: false,
+            runs_ahead: false,
+            taken_last: (Time::ZERO, 0),
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
             discipline,
@@ -151,8 +155,15 @@ impl Link {
         self.plain = false;
     }
 
+    /// Packets will be taken out at the far end up to so long before others are offered.
+    pub fn look_ahead(&mut self, by: Duration) {
+        self.runs_ahead = by > self.delay;
+        self.plain = self.makes_plain();
+    }
+
     fn makes_plain(&self) -> bool {
         self.up
+            && !self.runs_ahead
             && self.lossless
             && !self.watched
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)))
@@ -170,20 +181,26 @@ impl Link {
     /// When something happens here next; [`Time::NEVER`] if nothing does.
     #[inline(always)]
     pub fn next_event(&self) -> Time {
-        let arrival = self.line.first_arrival();
-        if self.plain { arrival } else { self.next_event_with_codel(arrival) }
+        let arrival = self.next_arrival();
+        if self.plain { arrival } else { arrival.min(self.next_service()) }
     }
 
-    /// The arrival after the next one; [`Time::NEVER`] if there is none.
+    /// When the first packet arrives at the far end; [`Time::NEVER`] if there is none.
     #[inline(always)]
-    pub fn second_arrival(&self) -> Time {
-        self.line.second_arrival()
+    pub fn next_arrival(&self) -> Time {
+        self.line.first_arrival()
     }
 
-    fn next_event_with_codel(&self, arrival: Time) -> Time {
+    /// Whether the queue decides when it takes a packet out, and not when one comes.
+    pub fn decides_at_service(&self) -> bool {
+        matches!(self.discipline, Discipline::Codel { .. })
+    }
+
+    /// When a packet is to be taken from a queue that decides then (CoDel); [`Time::NEVER`] for another, or an empty one.
+    pub fn next_service(&self) -> Time {
         match &self.discipline {
-            Discipline::Codel { waiting, .. } if !waiting.is_empty() => arrival.min(self.busy_until),
-            _ => arrival,
+            Discipline::Codel { waiting, .. } if !waiting.is_empty() => self.busy_until,
+            _ => Time::NEVER,
         }
     }
 
@@ -195,13 +212,9 @@ impl Link {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
-        let before_it = self.line.len();
+        let was_empty = self.line.is_empty();
         let arrival = self.transmit(now, packet, size);
-        match before_it {
-            0 => Offer::Due(arrival),
-            1 => Offer::Second(arrival),
-            _ => Offer::Taken,
-        }
+        if was_empty { Offer::Due(arrival) } else { Offer::Taken }
     }
 
     /// A packet arrives at the queue of any link.
@@ -240,10 +253,13 @@ impl Link {
     #[inline(always)]
     fn transmit(&mut self, now: Time, mut packet: Packet, size: u32) -> Time {
         let start = self.busy_until.max(now);
-        self.count_wait(start - now);
+        if start > now {
+            self.count_wait(start - now);
+        }
         self.busy_until = start + self.transmission(size);
         let arrival = self.busy_until + self.delay;
         packet.arrives(arrival);
+        self.counters.bytes += u64::from(size);
         self.line.push(packet);
         arrival
     }
@@ -262,12 +278,30 @@ impl Link {
         length < self.limit_packets || self.line.get(length - self.limit_packets).arrival() <= now + self.delay
     }
 
+    /// The size of the packet that was last taken out at the far end, if it has not departed at `now`. There is one at most: a
+    /// window of an event loop is no longer than the delay and the shortest transmission.
+    fn taken_before_departure(&self, now: Time) -> Option<u32> {
+        let (arrival, size) = self.taken_last;
+        (arrival > now + self.delay).then_some(size)
+    }
+
+    /// [`Self::has_room`], with one more packet before the line.
+    fn has_room_behind_another(&self, now: Time) -> bool {
+        let length = self.line.len() + 1;
+        length < self.limit_packets
+            || length > self.limit_packets
+                && self.line.get(length - self.limit_packets - 1).arrival() <= now + self.delay
+    }
+
     /// Whether the queue takes the packet; it may mark it.
     fn admit(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
-        if let (Discipline::DropTail, QueueLimit::Packets(_)) = (&self.discipline, self.limit) {
-            return self.has_room(now);
+        match (&self.discipline, self.limit) {
+            (Discipline::DropTail, QueueLimit::Packets(_)) => match self.taken_before_departure(now) {
+                None => self.has_room(now),
+                Some(_) => self.has_room_behind_another(now),
+            },
+            _ => self.admit_by_backlog(now, packet, sizes),
         }
-        self.admit_by_backlog(now, packet, sizes)
     }
 
     fn admit_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
@@ -316,6 +350,7 @@ impl Link {
             );
         }
         let departed_by = now + self.delay;
+        let taken = self.taken_before_departure(now);
         let backlog = self.backlog.as_mut().expect("a discipline that looks at its backlog keeps it");
         while backlog.departed < self.line.len() {
             let packet = self.line.get(backlog.departed);
@@ -325,7 +360,17 @@ impl Link {
             backlog.bytes -= u64::from(sizes[packet.flow() as usize].of(packet));
             backlog.departed += 1;
         }
-        (self.line.len() - backlog.departed, backlog.bytes)
+        let waiting = self.line.len() - backlog.departed;
+        (waiting + u32::from(taken.is_some()), backlog.bytes + u64::from(taken.unwrap_or(0)))
+    }
+
+    fn bytes_in_line(&self, sizes: &[PacketSizes]) -> u64 {
+        self.line.iter().map(|packet| u64::from(sizes[packet.flow() as usize].of(packet))).sum()
+    }
+
+    /// What it has counted.
+    pub fn counters(&self, sizes: &[PacketSizes]) -> LinkCounters {
+        LinkCounters { bytes: self.counters.bytes - self.bytes_in_line(sizes), ..self.counters }
     }
 
     /// Packets that have not departed at `now`, the one in transmission included: for samples.
@@ -339,31 +384,36 @@ impl Link {
         (on_the_line + waiting) as u32
     }
 
-    /// Whether [`Self::on_arrival`] is all that happens here.
+    /// Whether [`Self::offer`] and [`Self::lend_line`] are all that happens here.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// On a plain link: the first packet comes out at the far end. Returns it and its size.
+    /// Lends the line of a plain link, whose packets are to be taken out at the far end; nothing may happen to the link before
+    /// [`Self::give_back`].
     #[inline(always)]
-    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> (Packet, u32) {
+    pub fn lend_line(&mut self) -> Line {
+        debug_assert!(self.plain);
+        std::mem::take(&mut self.line)
+    }
+
+    /// The line comes back, shorter by so many packets, which have crossed.
+    #[inline(always)]
+    pub fn give_back(&mut self, line: Line, crossed: u32) {
+        self.line = line;
+        self.counters.packets += u64::from(crossed);
+    }
+
+    /// On any link: the first packet comes out at the far end. Returns it, flagged if the wire has lost it.
+    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> Packet {
         let packet = self.line.pop();
         let size = sizes[packet.flow() as usize].of(&packet);
         self.counters.packets += 1;
-        self.counters.bytes += u64::from(size);
-        (packet, size)
-    }
-
-    /// The first packet comes out at the far end, if that is what happens here now; if CoDel takes the next one from its
-    /// queue, `None`. Packets that CoDel drops go to `dropped`.
-    pub fn on_event(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> Option<(Packet, u32)> {
-        if self.serve_codel(now, sizes, dropped) {
-            return None;
-        }
-        let (packet, size) = self.on_arrival(sizes);
+        self.taken_last = (packet.arrival(), size);
         self.leave_backlog(size);
-        Some((packet, size))
+        self.counters.losses += u64::from(packet.has(LOST));
+        packet
     }
 
     fn leave_backlog(&mut self, size: u32) {
@@ -376,12 +426,9 @@ impl Link {
         }
     }
 
-    /// CoDel takes the next packet from its queue, if it is time; `false` if not.
-    fn serve_codel(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) -> bool {
-        let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return false };
-        if waiting.is_empty() || self.busy_until > now {
-            return false;
-        }
+    /// CoDel takes the next packet from its queue, at [`Self::next_service`]. Packets that it drops go to `dropped`.
+    pub fn serve(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) {
+        let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return };
         while let Some((since, mut packet)) = waiting.pop_front() {
             let sizes_of_flow = &sizes[packet.flow() as usize];
             *waiting_bytes -= u64::from(sizes_of_flow.of(&packet));
@@ -402,9 +449,8 @@ impl Link {
             let size = sizes_of_flow.of(&packet);
             self.transmit(now, packet, size);
             self.count_wait(now - since);
-            return true;
+            return;
         }
-        true
     }
 
     /// Packets that wait or are on the wire.
@@ -418,10 +464,11 @@ impl Link {
     }
 
     /// The link goes down: returns all that was waiting or on the wire.
-    pub fn fail(&mut self, now: Time) -> Vec<Packet> {
+    pub fn fail(&mut self, now: Time, sizes: &[PacketSizes]) -> Vec<Packet> {
         self.up = false;
         self.plain = false;
         self.busy_until = now;
+        self.counters.bytes -= self.bytes_in_line(sizes);
         let mut gone = self.line.drain();
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
             gone.extend(waiting.drain(..).map(|(_, packet)| packet));

@@ -5,21 +5,31 @@ mod build;
 pub mod capture;
 mod capturing;
 pub mod codel;
-mod engine;
 mod flow;
 mod forwarding;
+mod hosts;
 mod line;
 mod link;
 pub mod loss;
 mod observe;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
+mod plain;
 #[cfg(test)]
 mod properties;
 pub mod red;
 mod results;
 mod scheduler;
+mod simulation;
 pub mod table;
+mod wheel;
+mod windows;
 
 pub use build::BuildError;
-pub use engine::Simulation;
+pub use simulation::Engine;
+
+/// A run in windows of time: the fast way.
+pub type Simulation = Engine<windows::Windows>;
+
+/// A run packet by packet: the oracle.
+pub type PlainSimulation = Engine<plain::Plain>;

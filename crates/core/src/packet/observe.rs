@@ -65,9 +65,9 @@ impl Observations {
         }
     }
 
-    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link]) {
+    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link], sizes: &[PacketSizes]) {
         self.warm_flows = flows.iter().map(|flow| flow.activity.tally()).collect();
-        self.warm_links = links.iter().map(|link| link.counters).collect();
+        self.warm_links = links.iter().map(|link| link.counters(sizes)).collect();
     }
 
     /// What a flow had done when the warm-up ended.
@@ -124,16 +124,17 @@ impl Observations {
         }
         for (index, link) in links.iter().enumerate() {
             let (bytes, drops) = self.sampled_links[index];
-            let dropped = link.counters.queue_drops + link.counters.losses;
+            let counters = link.counters(sizes);
+            let dropped = counters.queue_drops + counters.losses;
             let rate = spec.links[index].rate.as_bps();
             self.link_series.push(&[
                 seconds,
                 index as f64,
                 f64::from(link.queue_packets(now)),
-                (link.counters.bytes - bytes) as f64 * 8.0 / (rate * interval),
+                (counters.bytes - bytes) as f64 * 8.0 / (rate * interval),
                 (dropped - drops) as f64,
             ]);
-            self.sampled_links[index] = (link.counters.bytes, dropped);
+            self.sampled_links[index] = (counters.bytes, dropped);
         }
         self.sampled_at = now;
     }

@@ -157,6 +157,11 @@ impl PacketSizes {
         self.by_kind[1]
     }
 
+    /// The smallest packet, bytes.
+    pub fn least(&self) -> u16 {
+        self.by_kind.into_iter().min().unwrap_or(1)
+    }
+
     /// A packet without data, bytes.
     pub fn header(&self) -> u16 {
         self.by_kind[2]

@@ -1,8 +1,8 @@
 //! The result tables of a run, as of now.
 
-use super::engine::Simulation;
 use super::flow::Flow;
 use super::observe::payload_bytes;
+use super::simulation::{Engine, EventLoop};
 use super::table::{Column, Table};
 use crate::spec::TransportSpec;
 use crate::units::{Duration, Time};
@@ -22,7 +22,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-impl Simulation {
+impl<L: EventLoop> Engine<L> {
     /// One row a flow. Counts are those since the end of the warm-up; `srtt_s`, `min_rtt_s` and `cwnd_segments` are the
     /// last known. `traffic`, `src`, `dst`, `stack` and `routing` are indexes; a flow of datagrams has no stack
     /// (`u32::MAX`).
@@ -148,7 +148,7 @@ impl Simulation {
         let counted = (self.now - (Time::ZERO + self.spec.warm_up)).as_secs();
         for (index, link) in self.links.iter().enumerate() {
             let spec = &self.spec.links[index];
-            let (total, warm) = (&link.counters, self.observations.warm_link(index));
+            let (total, warm) = (link.counters(&self.sizes), self.observations.warm_link(index));
             let packets = total.packets - warm.packets;
             let bytes = total.bytes - warm.bytes;
             let offered = total.offered - warm.offered;

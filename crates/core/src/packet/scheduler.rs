@@ -6,119 +6,31 @@ use std::collections::BinaryHeap;
 
 /// A winner tree over sources that each have one next event. Ties go to the source with the lower index.
 ///
-/// Only the head of a link's queue stands here; a link whose head changes replays the matches on its way to the root. A
-/// source competes by a key: the time since an epoch in the upper bits, its index in the lower ones. So a match is one
-/// minimum of integers, without branches, and knows its ties. What is too far from the epoch for the key's bits stands in
-/// the tree as far away, until the epoch moves there.
+/// Only the head of a link's queue stands here; a link whose head changes replays the matches on its way to the root.
 #[derive(Debug, Clone)]
 pub struct WinnerTree {
-    /// Node 1 is the root, source s stands at node `nodes.len() / 2 + s`, the winner of nodes 4n to 4n + 3 at node n; if that
-    /// does not come out even, that of nodes 2 and 3 at node 1.
-    nodes: Vec<u64>,
-    /// For sources that know more than one event: the key of the event after the next one.
-    followers: Vec<u64>,
-    /// The time since the epoch that stands for all that is farther.
-    far: u64,
-    source_bits: u32,
-    source_mask: u64,
-    epoch: Time,
-    sources: u32,
-}
-
-/// Puts a key in its leaf and replays its matches up to the root, two levels at a time: the least of the three siblings of
-/// a quad does not wait for the matches below, so that only one minimum in two levels is in the chain of dependences.
-#[inline(always)]
-fn replay(nodes: &mut [u64], leaf: usize, key: u64) {
-    let mut node = leaf & (nodes.len() - 1);
-    let mut best = key;
-    let levels = nodes.len().ilog2() - 1;
-    for _ in 0..levels / 2 {
-        nodes[node] = best;
-        best = best.min(nodes[node ^ 1].min(nodes[node ^ 2]).min(nodes[node ^ 3]));
-        node /= 4;
-    }
-    if levels % 2 == 1 {
-        nodes[node] = best;
-        best = best.min(nodes[node ^ 1]);
-    }
-    nodes[1] = best;
+    /// Node 1 is the root, the winner of nodes 2n and 2n + 1 stands at node n, source s at node `nodes.len() / 2 + s`.
+    nodes: Vec<(Time, u32)>,
 }
 
 impl WinnerTree {
     /// A tree over `sources` sources that have no event yet.
     pub fn new(sources: usize) -> WinnerTree {
-        WinnerTree::with_source_bits(sources, (usize::BITS - sources.leading_zeros()).max(1))
+        WinnerTree { nodes: vec![(Time::NEVER, u32::MAX); 2 * sources.next_power_of_two().max(2)] }
     }
 
-    fn with_source_bits(sources: usize, source_bits: u32) -> WinnerTree {
-        WinnerTree {
-            nodes: vec![u64::MAX; 2 * sources.next_power_of_two().max(2)],
-            followers: vec![u64::MAX; sources],
-            far: (u64::MAX >> source_bits) - 1,
-            source_bits,
-            source_mask: (1 << source_bits) - 1,
-            epoch: Time::ZERO,
-            sources: sources as u32,
-        }
-    }
-
-    /// The earliest event and its source, if it is not later than [`Self::reach`]; else some time later than that.
-    #[inline(always)]
+    /// The earliest event and its source; at [`Time::NEVER`] if there is none.
     pub fn first(&self) -> (Time, u32) {
-        let key = self.nodes[1];
-        (Time(self.epoch.0 + (key >> self.source_bits)), (key & self.source_mask) as u32)
+        self.nodes[1]
     }
 
-    /// Events up to here stand in the right order.
-    pub fn reach(&self) -> Time {
-        Time((self.epoch.0 + self.far - 1).min(Time::NEVER.0 - 1))
-    }
-
-    #[inline(always)]
-    fn key(&self, source: u32, time: Time) -> u64 {
-        debug_assert!(time >= self.epoch, "an event at {time} before the epoch {}", self.epoch);
-        (time.0 - self.epoch.0).min(self.far) << self.source_bits | u64::from(source)
-    }
-
-    /// Sets the next event of a source: not before the epoch, [`Time::NEVER`] for none.
-    #[inline]
+    /// Sets the next event of a source; [`Time::NEVER`] for none.
     pub fn set(&mut self, source: u32, time: Time) {
-        self.set_key(source, self.key(source, time));
-    }
-
-    /// Sets the event of a source after its next one, as [`Self::set`] does the next one.
-    #[inline(always)]
-    pub fn set_follower(&mut self, source: u32, time: Time) {
-        self.followers[source as usize] = self.key(source, time);
-    }
-
-    /// The next event of a source has happened: its follower takes its place, without a look at the source itself.
-    #[inline(always)]
-    pub fn advance(&mut self, source: u32) {
-        self.set_key(source, self.followers[source as usize]);
-    }
-
-    #[inline(always)]
-    fn set_key(&mut self, source: u32, key: u64) {
-        let leaf = self.nodes.len() / 2 + source as usize;
-        // With a size that it knows, the compiler unrolls the levels and drops the checks of bounds.
-        if let Ok(nodes) = <&mut [u64; 64]>::try_from(&mut self.nodes[..]) {
-            replay(nodes, leaf, key);
-        } else if let Ok(nodes) = <&mut [u64; 256]>::try_from(&mut self.nodes[..]) {
-            replay(nodes, leaf, key);
-        } else {
-            replay(&mut self.nodes, leaf, key);
-        }
-    }
-
-    /// Moves the epoch to the earliest event, at most to `latest`, so that the tree reaches farther. No event may be set
-    /// before that any more. `times_of` gives the next event of each source and its follower.
-    pub fn move_epoch(&mut self, latest: Time, times_of: impl Fn(u32) -> (Time, Time)) {
-        self.epoch = (0..self.sources).fold(latest, |earliest, source| earliest.min(times_of(source).0));
-        for source in 0..self.sources {
-            let (next, follower) = times_of(source);
-            self.set(source, next);
-            self.set_follower(source, follower);
+        let mut node = self.nodes.len() / 2 + source as usize;
+        self.nodes[node] = (time, source);
+        while node > 1 {
+            self.nodes[node / 2] = self.nodes[node].min(self.nodes[node ^ 1]);
+            node /= 2;
         }
     }
 }
@@ -127,7 +39,7 @@ impl WinnerTree {
 ///
 /// When an entry comes up, its owner says when the timer is really due; a timer that has moved later is put back. Ties go to
 /// the lower identity.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Timers {
     heap: BinaryHeap<Reverse<(Time, u32)>>,
     /// The earliest entry of each timer.
@@ -135,22 +47,36 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// Makes room for timers up to `count`.
-    pub fn grow(&mut self, count: usize) {
-        if self.scheduled.len() < count {
-            self.scheduled.resize(count, Time::NEVER);
-        }
+    /// So many timers, none of them armed.
+    pub fn new(count: usize) -> Timers {
+        Timers { heap: BinaryHeap::new(), scheduled: vec![Time::NEVER; count] }
     }
 
     /// The timer is due at `deadline`, or later than an entry that stands already: then `false`.
     #[inline]
     pub fn arm(&mut self, timer: u32, deadline: Time) -> bool {
-        let is_earlier = deadline < self.scheduled[timer as usize];
+        let is_earlier = self.schedule(timer, deadline);
         if is_earlier {
-            self.scheduled[timer as usize] = deadline;
             self.heap.push(Reverse((deadline, timer)));
         }
         is_earlier
+    }
+
+    /// [`Self::arm`] for an entry that the caller keeps: what is returned as earlier must come to [`Self::is_due`].
+    #[inline]
+    pub fn schedule(&mut self, timer: u32, deadline: Time) -> bool {
+        let scheduled = &mut self.scheduled[timer as usize];
+        let is_earlier = deadline < *scheduled;
+        if is_earlier {
+            *scheduled = deadline;
+        }
+        is_earlier
+    }
+
+    /// The time of a timer's entry; [`Time::NEVER`] if it has none.
+    #[inline]
+    pub fn armed(&self, timer: u32) -> Time {
+        self.scheduled[timer as usize]
     }
 
     /// The time of the first entry.
@@ -159,30 +85,26 @@ impl Timers {
         self.heap.peek().map_or(Time::NEVER, |entry| entry.0.0)
     }
 
-    /// Takes the first entry; `None` if an earlier one has replaced it.
-    pub fn pop(&mut self) -> Option<u32> {
-        let Reverse((time, timer)) = self.heap.pop()?;
-        if self.scheduled[timer as usize] != time {
-            return None;
+    /// Takes the first entry; it is to come to [`Self::is_due`].
+    pub fn take(&mut self) -> Option<(Time, u32)> {
+        self.heap.pop().map(|entry| entry.0)
+    }
+
+    /// Whether an entry counts: `false` if an earlier one has replaced it. The timer then has no entry any more.
+    pub fn is_due(&mut self, time: Time, timer: u32) -> bool {
+        let scheduled = &mut self.scheduled[timer as usize];
+        let counts = *scheduled == time;
+        if counts {
+            *scheduled = Time::NEVER;
         }
-        self.scheduled[timer as usize] = Time::NEVER;
-        Some(timer)
+        counts
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Duration;
     use proptest::prelude::*;
-
-    fn earliest(tree: &WinnerTree) -> Option<(Time, u32)> {
-        Some(tree.first()).filter(|(time, _)| *time <= tree.reach())
-    }
-
-    fn least(times: &[Time]) -> Option<(Time, u32)> {
-        times.iter().copied().zip(0..).min().filter(|(time, _)| *time < Time::NEVER)
-    }
 
     proptest! {
         /// The root is the minimum over (time, source), whatever was set.
@@ -197,47 +119,23 @@ mod tests {
                 let source = source % sources;
                 times[source] = time.map_or(Time::NEVER, Time);
                 tree.set(source as u32, times[source]);
-                prop_assert_eq!(earliest(&tree), least(&times));
-            }
-        }
-
-        /// Keys with few bits for the time give the same events in the same order, for the epoch moves along.
-        #[test]
-        fn the_epoch_moves_along(
-            waits in prop::collection::vec((0usize..9, 0u64..2000), 1..100),
-        ) {
-            let mut tree = WinnerTree::with_source_bits(9, 56);
-            let mut times = [Time::NEVER; 9];
-            let mut now = Time::ZERO;
-            for (source, wait) in waits {
-                times[source] = now + Duration(wait);
-                tree.set(source as u32, times[source]);
-                let (next, winner) = least(&times).expect("one was just set");
-                if next > tree.reach() {
-                    prop_assert!(tree.first().0 > tree.reach());
-                    tree.move_epoch(Time::NEVER, |source| (times[source as usize], Time::NEVER));
-                }
-                prop_assert_eq!(earliest(&tree), Some((next, winner)));
-                now = next;
-                times[winner as usize] = Time::NEVER;
-                tree.set(winner, Time::NEVER);
+                let least = times.iter().copied().zip(0..).min().filter(|(time, _)| *time < Time::NEVER);
+                prop_assert_eq!(Some(tree.first()).filter(|(time, _)| *time < Time::NEVER), least);
             }
         }
 
         /// A timer comes up once at its deadline, however often it moved.
         #[test]
         fn timers_come_up_at_their_deadlines(moves in prop::collection::vec((0u32..5, 1u64..50), 1..60)) {
-            let mut timers = Timers::default();
-            timers.grow(5);
+            let mut timers = Timers::new(5);
             let mut deadlines = [Time::NEVER; 5];
             for (timer, deadline) in moves {
                 deadlines[timer as usize] = Time(deadline);
                 timers.arm(timer, Time(deadline));
             }
             let mut fired = Vec::new();
-            while timers.first() < Time::NEVER {
-                let now = timers.first();
-                if let Some(timer) = timers.pop() {
+            while let Some((now, timer)) = timers.take() {
+                if timers.is_due(now, timer) {
                     if deadlines[timer as usize] > now {
                         timers.arm(timer, deadlines[timer as usize]);
                     } else {

@@ -415,7 +415,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn receiver() -> Receiver {
-        Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext))
+        Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext { window: 100 }))
     }
 
     fn take(receiver: &mut Receiver, segment: u32) -> Ack {
@@ -484,7 +484,7 @@ mod tests {
 
     #[test]
     fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowledged_first() {
-        let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext);
+        let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100 });
         let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact);
         let told = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
         // Two without marks are one ACK; the third waits, and the fourth, marked, sends it on its way with its own echo.

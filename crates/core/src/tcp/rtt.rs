@@ -78,6 +78,11 @@ impl RttEstimate {
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.max_rto)
     }
 
+    /// No timeout is shorter, once there is a sample.
+    pub fn least_rto(&self) -> Duration {
+        self.min_rto.min(self.max_rto)
+    }
+
     /// The bound of the timeout and its backoff (section 2.5).
     pub fn max_rto(&self) -> Duration {
         self.max_rto

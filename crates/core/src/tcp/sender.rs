@@ -34,6 +34,17 @@ pub enum Transmission {
     },
 }
 
+/// New segments to send one after another: first transmissions with consecutive numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// The first segment of the flow.
+    pub segment: u32,
+    /// The number of its transmission.
+    pub number: u32,
+    /// How many there are; maybe none.
+    pub count: u32,
+}
+
 /// What a sender counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderCounters {
@@ -107,6 +118,8 @@ pub struct Sender {
     /// that it was not spurious (RFC 5682 section 3.1) and, without SACK, a partial ACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
     owns_recovery: bool,
+    /// Of the last verdict ([`Verdict::withheld`]).
+    withheld: u32,
     /// The retransmission timer expired, and no cumulative acknowledgement has moved since.
     unanswered_timeout: bool,
     options: Options,
@@ -135,11 +148,14 @@ struct Options {
     limited_transmit: bool,
     ecn: bool,
     pacing: bool,
+    ends_recovery_at_partial_ack: bool,
     spurious: SpuriousResponse,
     /// Neither the detector nor a rate sampler needs to see the ACKs of an undisturbed flow, and SACK tells what they are.
     ordinary_acks: bool,
     /// The detector has no deadline but that of the retransmission timer.
     only_the_timer: bool,
+    /// Neither a rate sampler nor a congestion mark's answer needs to see every segment sent.
+    bursts: bool,
     wire_bytes: u32,
 }
 
@@ -164,9 +180,11 @@ impl Sender {
             limited_transmit: stack.limited_transmit,
             ecn: stack.ecn,
             pacing: stack.pacing,
+            ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
             spurious: stack.spurious,
             ordinary_acks: stack.sack && rate.is_none() && !detector.learns_from_ordinary_acks(),
             only_the_timer: detector.has_only_the_timer(),
+            bursts: rate.is_none() && !stack.ecn,
             wire_bytes,
         };
         Sender {
@@ -183,10 +201,11 @@ impl Sender {
             congestion: Controlled::new(congestion),
             detector,
             available: 0,
-            receive_window: u32::try_from(stack.receive_window / u64::from(stack.mss)).unwrap_or(u32::MAX).max(1),
+            receive_window: stack.window_segments(),
             window_limited: false,
             probe: false,
             retransmit_now: false,
+            withheld: 0,
             unanswered_timeout: false,
             options,
             round_end: 0,
@@ -327,7 +346,7 @@ impl Sender {
 
     #[inline(never)]
     fn take_any_ack(&mut self, now: Time, ack: &Ack) {
-        let prior_in_flight = self.board.in_flight();
+        let prior_in_flight = self.board.in_flight() + self.withheld;
         let prior_una = self.board.una();
         let was_in_fast_recovery = matches!(self.recovery, Recovery::Fast { .. });
         let prior_timer_start = self.board.timer_start();
@@ -388,6 +407,7 @@ impl Sender {
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
         }
+        self.withhold(verdict.withheld);
         if ack.ecn_echo {
             self.on_ecn_echo(now, prior_in_flight);
         }
@@ -427,7 +447,9 @@ impl Sender {
             self.board.eat_duplicates(passed);
             match &mut self.recovery {
                 Recovery::Open => self.board.reset_duplicates(),
-                Recovery::Fast { until, partial, .. } if self.board.una() < *until => {
+                Recovery::Fast { until, partial, .. }
+                    if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
+                {
                     self.retransmit_now = true; // the next hole, whatever PRR allows
                     if std::mem::replace(partial, true) {
                         self.board.restart_timer(prior_timer_start);
@@ -506,6 +528,8 @@ impl Sender {
             Recovery::Fast { until, .. } => {
                 if self.board.una() >= until {
                     self.end_recovery(until);
+                } else if advanced && self.options.ends_recovery_at_partial_ack {
+                    self.end_recovery(0); // duplicates that follow tell of the window's next loss
                 }
             }
             Recovery::Timeout { until, forward } => {
@@ -551,7 +575,7 @@ impl Sender {
     }
 
     fn on_duplicate_report(&mut self, now: Time, segment: u32) {
-        self.detector.on_spurious(now, &self.board);
+        self.detector.on_spurious(now, segment, &self.board);
         if self.options.spurious != SpuriousResponse::None
             && segment < self.undo_until
             && self.unreported_retransmits > 0
@@ -649,16 +673,22 @@ impl Sender {
         next < self.available && next - self.board.una() < self.receive_window
     }
 
-    /// Segments that count against the window: without limited transmit, those that have left the network count until
-    /// recovery begins. That holds new data back, never a retransmission: a detector that marks without a signal would wait
-    /// for it for ever.
+    /// Segments that count against the window: those in flight and those that the detector withholds; without limited
+    /// transmit, those that have left the network count until recovery begins. That holds new data back, never a
+    /// retransmission: a detector that marks without a signal would wait for it for ever.
     #[inline]
     fn counted_in_flight(&self) -> u32 {
         if !self.options.limited_transmit && self.recovery == Recovery::Open && self.board.lost() == 0 {
             self.board.outstanding()
         } else {
-            self.board.in_flight()
+            self.board.in_flight() + self.withheld
         }
+    }
+
+    /// Takes what the detector withholds: never a retransmission, and never the only segment.
+    fn withhold(&mut self, segments: u32) {
+        let may = self.recovery == Recovery::Open && self.board.lost() == 0 && self.board.in_flight() > 0;
+        self.withheld = if may { segments } else { 0 };
     }
 
     /// The deadline came.
@@ -672,12 +702,57 @@ impl Sender {
             return;
         }
         if self.detector_deadline().is_some_and(|deadline| deadline <= now) {
-            let prior_in_flight = self.board.in_flight();
+            let prior_in_flight = self.board.in_flight() + self.withheld;
             let marked_before = self.board.marked_lost();
             let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
             let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.apply(now, verdict, prior_in_flight, newly_lost);
+            self.withhold(verdict.withheld);
         }
+    }
+
+    /// Whether no deadline can come before this instant: what an undisturbed flow can tell at less cost than
+    /// [`Self::deadline`], which tells the very instant.
+    #[inline]
+    pub fn rests_until(&self, instant: Time) -> bool {
+        self.options.only_the_timer
+            && self.is_unpaced()
+            && self.connection == Connection::Established
+            && self.rtt.samples() > 0
+            && self.board.timer_start() + self.rtt.least_rto() >= instant
+    }
+
+    #[inline]
+    fn is_unpaced(&self) -> bool {
+        !self.options.pacing && self.congestion.pacing_rate().is_none()
+    }
+
+    /// All that an undisturbed flow may send now, at once and to the same effect as [`Self::poll_transmit`] until it gives
+    /// none; `None`, and nothing done, for another flow.
+    #[inline]
+    pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
+        let is_undisturbed = self.options.bursts
+            && self.connection == Connection::Established
+            && self.recovery == Recovery::Open
+            && self.board.lost() == 0
+            && !self.probe
+            && !self.retransmit_now
+            && self.next_send <= now
+            && self.is_unpaced();
+        if !is_undisturbed {
+            return None;
+        }
+        let segment = self.board.next();
+        let number = self.board.next_transmission();
+        let by_window = self.window().saturating_sub(self.counted_in_flight());
+        let by_receiver = self.receive_window.saturating_sub(self.board.outstanding());
+        let by_data = by_receiver.min(self.available.saturating_sub(segment));
+        self.window_limited = by_window <= by_data;
+        let count = by_window.min(by_data);
+        for _ in 0..count {
+            self.board.send_new(now);
+        }
+        Some(Burst { segment, number, count })
     }
 
     /// The next segment to send now, if there is one.

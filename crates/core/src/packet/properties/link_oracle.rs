@@ -34,9 +34,10 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
     let mut run_until = |link: &mut Link, time: Time| {
         while link.next_event() <= time && link.next_event() < Time::NEVER {
             let now = link.next_event();
-            let event =
-                if link.is_plain() { Some(link.on_arrival(&sizes)) } else { link.on_event(now, &sizes, &mut dropped) };
-            if let Some((packet, _)) = event {
+            if link.next_service() <= now {
+                link.serve(now, &sizes, &mut dropped);
+            } else {
+                let packet = link.on_arrival(&sizes);
                 assert!(packet.flow() >= left, "first in, first out");
                 left = packet.flow();
                 fates[packet.flow() as usize] = Some((now, packet.has(MARK)));
@@ -55,12 +56,11 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         };
         match offer {
             Offer::Due(at) => assert!(link.next_event() == at && was_due != at),
-            Offer::Second(at) => assert!(link.second_arrival() == at && link.next_event() == was_due),
             Offer::Taken | Offer::Dropped => assert_eq!(link.next_event(), was_due),
         }
     }
     run_until(&mut link, Time::NEVER);
-    let counters = link.counters;
+    let counters = link.counters(&sizes);
     assert_eq!(counters.offered, coming.len() as u64);
     assert_eq!(counters.packets + counters.queue_drops, counters.offered);
     assert_eq!(counters.marks, fates.iter().flatten().filter(|(_, marked)| *marked).count() as u64);

@@ -1,14 +1,12 @@
 //! DCTCP: a window that shrinks by the share of its segments that were marked (RFC 8257; Alizadeh et al., "Data Center
-//! TCP", 2010). What is no mark is answered as [`super::newreno`] does.
+//! TCP", 2010). What is no mark halves it.
 //!
 //! It reads the marks of each ACK's own segments, so the stack needs `ecn` and the exact echo; queues that mark from a
 //! backlog on (`ecn-threshold`) belong to it.
 
-use super::newreno::{self, MIN_SSTHRESH, NewReno};
-use super::{CongestionControl, FlowContext};
+use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
-use crate::units::Duration;
 
 crate::parameters! {
     /// DCTCP's constants.
@@ -25,7 +23,7 @@ pub fn estimate(alpha: f64, gain: f64, marked: f64) -> f64 {
     alpha * (1.0 - gain) + gain * marked
 }
 
-/// The window after a round trip with marks (RFC 8257 section 3.3, step 9).
+/// The window after a round trip with marks (RFC 8257 section 3.3, step 9); an estimate of 1 is a loss's half.
 pub fn reduced(cwnd: f64, alpha: f64) -> f64 {
     cwnd * (1.0 - alpha / 2.0)
 }
@@ -45,78 +43,58 @@ pub fn queue_swing(flows: f64, product: f64, threshold: f64) -> f64 {
 }
 
 /// DCTCP's state.
+pub type Dctcp = LossBased<MarkedShare>;
+
+/// A reduction by the estimated share of marked segments.
 #[derive(Debug, Clone)]
-pub struct Dctcp {
-    parameters: Parameters,
-    reno: NewReno,
+pub struct MarkedShare {
+    gain: f64,
     alpha: f64,
     acknowledged: u32,
     marked: u32,
 }
 
-impl Dctcp {
-    /// A flow that has not sent yet.
-    pub fn new(parameters: Parameters, flow: FlowContext) -> Dctcp {
-        Dctcp {
-            parameters,
-            reno: NewReno::new(newreno::Parameters::default(), flow),
-            alpha: parameters.initial_alpha,
-            acknowledged: 0,
-            marked: 0,
-        }
-    }
-
-    /// The estimate of the marked share.
+impl MarkedShare {
+    /// The estimate.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 }
 
-impl CongestionControl for Dctcp {
-    fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
+impl IncreaseDecrease for MarkedShare {
+    type Parameters = Parameters;
+
+    fn new(parameters: Parameters) -> MarkedShare {
+        MarkedShare { gain: parameters.gain, alpha: parameters.initial_alpha, acknowledged: 0, marked: 0 }
+    }
+
+    fn observe(&mut self, _cwnd: f64, ack: &AckEvent, _rtt: &RttEstimate) {
         self.acknowledged += ack.delivered;
         if ack.ecn_echo {
             self.marked += ack.delivered;
         }
         if ack.round_start && self.acknowledged > 0 {
             let share = f64::from(self.marked) / f64::from(self.acknowledged);
-            self.alpha = estimate(self.alpha, self.parameters.gain, share);
+            self.alpha = estimate(self.alpha, self.gain, share);
             (self.acknowledged, self.marked) = (0, 0);
         }
-        self.reno.on_ack(ack, rtt);
     }
 
-    fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate) {
-        if event.kind == CongestionKind::EcnEcho {
-            self.reno.reduce_to(reduced(self.reno.cwnd(), self.alpha).max(MIN_SSTHRESH));
-        } else {
-            self.reno.on_congestion(event, rtt);
-        }
+    fn increase(&mut self, _cwnd: f64, _ack: &AckEvent) -> f64 {
+        1.0
     }
 
-    fn undo(&mut self) {
-        self.reno.undo();
-    }
-
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
-        self.reno.on_idle(idle, rtt);
-    }
-
-    fn cwnd(&self) -> f64 {
-        self.reno.cwnd()
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.reno.ssthresh()
+    fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64 {
+        reduced(window, if event.kind == CongestionKind::EcnEcho { self.alpha } else { 1.0 })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::bottleneck::{Bench, Path, calls, check_calls, flow};
+    use super::super::CongestionControl;
+    use super::super::bottleneck::{Bench, Path, flow};
     use super::*;
-    use proptest::prelude::*;
-
+    use crate::units::Duration;
     fn near(actual: f64, expected: f64, share: f64) {
         assert!((actual - expected).abs() <= share * expected, "{actual} is not {expected}");
     }
@@ -161,7 +139,7 @@ mod tests {
         let (mut alphas, mut least, mut most) = (0.0, f64::INFINITY, 0.0_f64);
         for _ in 0..10_000 {
             assert_eq!(bench.run(0.01).loss_ratio, 0.0);
-            alphas += bench.control.alpha() / 10_000.0;
+            alphas += bench.control.algorithm().alpha() / 10_000.0;
             least = least.min(bench.control.cwnd());
             most = most.max(bench.control.cwnd());
         }
@@ -169,12 +147,5 @@ mod tests {
         near(alphas, steady_alpha(window), 0.1);
         near(most, window + 1.0, 0.01); // equation 10: Q_max = K + N
         near(most - least, queue_swing(1.0, product, threshold), 0.1);
-    }
-
-    proptest! {
-        #[test]
-        fn the_window_stays_finite_and_at_least_one(calls in calls()) {
-            check_calls(Dctcp::new(Parameters::default(), flow(1)), &calls)?;
-        }
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! The second duplicate ACK in a row is the paper's signal: a duplicate-ACK threshold of 2, as in the preset.
 
-use super::newreno::{MIN_SSTHRESH, restart_window};
+use super::loss_based::{MIN_SSTHRESH, restart_window};
 use super::occupancy::{Occupancy, StateTime};
 use super::slow_start::SlowStart;
 use super::{CongestionControl, FlowContext};

@@ -1,8 +1,7 @@
-use super::super::bottleneck::{Bench, Path, calls, check_calls, flow, rtt_estimate};
+use super::super::bottleneck::{Bench, Path, flow, rtt_estimate};
 use super::super::newreno::{self, NewReno};
 use super::*;
 use crate::rng::{Purpose, Sequence, Stream};
-use proptest::prelude::*;
 
 fn near(actual: f64, expected: f64, tolerance: f64) {
     assert!((actual - expected).abs() <= tolerance, "{actual} is not {expected}");
@@ -184,11 +183,4 @@ fn section_iv_random_loss_costs_it_less_than_a_flow_that_halves() {
     let kikolo = goodput_under_random_loss(Kikolo::new(Parameters::default(), flow(1)));
     let newreno = goodput_under_random_loss(NewReno::new(newreno::Parameters::default(), flow(1)));
     assert!(kikolo > 1.2 * newreno, "{kikolo} against {newreno}");
-}
-
-proptest! {
-    #[test]
-    fn the_window_stays_finite_and_at_least_one(calls in calls()) {
-        check_calls(Kikolo::new(Parameters::default(), flow(1)), &calls)?;
-    }
 }

@@ -1,0 +1,337 @@
+//! The hosts: what arrives is handed to a flow's sender or receiver, and what these send goes on its way.
+
+use super::beside::Beside;
+use super::flow::{Activity, Connection, Datagrams, Writer};
+use super::forwarding::{END, Forwarding, Way};
+use super::packet::{ACK, BESIDE, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
+use super::simulation::{APPLICATION, Engine, EventLoop, RECEIVER, SENDER};
+use crate::rng::{Purpose, Stream};
+use crate::spec::{ApplicationSpec, LinkId, NodeId, TransportSpec};
+use crate::tcp::ack::ReceiverContext;
+use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
+use crate::tcp::sender::{Sender, Transmission};
+use crate::traffic::application::Application;
+use crate::units::Time;
+
+impl<L: EventLoop> Engine<L> {
+    /// A packet has arrived at a node: it goes on, or has reached its host.
+    #[inline(always)]
+    pub(super) fn forward(&mut self, mut packet: Packet, node: NodeId) {
+        let at = packet.at();
+        let next = if Forwarding::is_hop_by_hop(at) {
+            match self.next_hop(packet.words(), node) {
+                Some(next) => next,
+                None => return self.discard_without_route(packet),
+            }
+        } else {
+            packet.set_at(at + 1);
+            self.forwarding.next_on_route(at)
+        };
+        if next == END { self.deliver(packet) } else { L::offer(self, next, packet) }
+    }
+
+    #[inline(never)]
+    pub(super) fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<LinkId> {
+        let packet = Packet::from_words(words);
+        let reverse = packet.has(ACK);
+        let number = if packet.has(BESIDE) { self.pool.get(packet.number()).number } else { packet.number() };
+        let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), reverse, number);
+        self.forwarding.next_hop(packet.at(), node, self.now, &key)
+    }
+
+    /// A packet leaves its host, the flow's sender or its receiver, on this way.
+    #[inline(always)]
+    pub(super) fn send(&mut self, mut packet: Packet, number: u32, way: Way) {
+        #[cfg(test)]
+        {
+            self.at_hosts.0 += 1;
+        }
+        let next = if let Way::Route(position) = way {
+            packet.set_at(position + 1);
+            self.forwarding.next_on_route(position)
+        } else {
+            match self.choose_way(packet.words(), way, number) {
+                Some((next, at)) => {
+                    packet.set_at(at);
+                    next
+                }
+                None => return self.discard_without_route(packet),
+            }
+        };
+        L::offer(self, next, packet);
+    }
+
+    /// The first link of a packet whose route is not settled, and where it goes after that.
+    #[inline(never)]
+    fn choose_way(&mut self, words: [u64; 3], way: Way, number: u32) -> Option<(LinkId, u32)> {
+        let packet = Packet::from_words(words);
+        let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), packet.has(ACK), number);
+        let at = self.forwarding.start(way, self.now, &key)?;
+        if Forwarding::is_hop_by_hop(at) {
+            let next = self.forwarding.next_hop(at, key.src, self.now, &key)?;
+            Some((next, at))
+        } else {
+            Some((self.forwarding.next_on_route(at), at + 1))
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, packet: Packet) {
+        #[cfg(test)]
+        {
+            self.at_hosts.1 += 1;
+        }
+        if packet.has(ACK) { self.deliver_ack(packet) } else { self.deliver_data(packet) }
+    }
+
+    #[inline(never)]
+    fn deliver_without_tcp(&mut self, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
+        match &mut self.flows[packet.flow() as usize].activity {
+            Activity::Udp(datagrams) => datagrams.arrived += 1,
+            Activity::Finished(tally) => {
+                if !packet.has(ACK | SYN) {
+                    tally.receiver.arrivals += 1;
+                    tally.receiver.duplicates += 1;
+                }
+                self.discard(packet);
+            }
+            Activity::Pending | Activity::Tcp(_) => self.discard(packet),
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_data(&mut self, packet: Packet) {
+        let flow = packet.flow();
+        let state = &mut self.flows[flow as usize];
+        let Activity::Tcp(connection) = &mut state.activity else { return self.deliver_without_tcp(packet.words()) };
+        let last_segment = self.sizes[flow as usize].last_segment;
+        let way = state.identity.reverse;
+        if packet.has(SYN) {
+            let number = connection.number_ack();
+            return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way);
+        }
+        let data = DataSegment {
+            segment: packet.segment(),
+            retransmission: packet.has(RETRANSMISSION),
+            marked: packet.has(MARK),
+            window_reduced: packet.has(WINDOW_REDUCED),
+            last: packet.segment() == last_segment,
+        };
+        let ack = connection.receiver.on_segment(self.now, &data);
+        if connection.receiver.delivered() > last_segment && state.end.is_none() {
+            state.end = Some(self.now);
+        }
+        let deadline = connection.receiver.deadline(); // an exact echo may owe another ACK
+        if let Some(ack) = ack {
+            let number = connection.number_ack();
+            self.send_ack(flow, &ack, number, way);
+        }
+        if let Some(deadline) = deadline {
+            L::arm(self, flow, RECEIVER, deadline);
+        }
+    }
+
+    #[inline(always)]
+    fn send_ack(&mut self, flow: u32, ack: &Ack, number: u32, way: Way) {
+        let mut flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
+        let mut place = number;
+        if !ack.sack.all().is_empty() {
+            flags |= BESIDE;
+            place = self.pool.put(Beside { sack: ack.sack, number });
+        }
+        self.send(Packet::new(flow, ack.cumulative, place, flags), number, way);
+    }
+
+    #[inline(always)]
+    fn deliver_ack(&mut self, packet: Packet) {
+        let flow = packet.flow();
+        let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else {
+            return self.deliver_without_tcp(packet.words());
+        };
+        if packet.has(SYN) {
+            connection.sender.on_established(self.now);
+        } else {
+            let sack = if packet.has(BESIDE) { self.pool.take(packet.number()).sack } else { SackBlocks::default() };
+            let ack = Ack {
+                cumulative: packet.segment(),
+                sack,
+                echoes_retransmission: packet.has(RETRANSMISSION),
+                ecn_echo: packet.has(MARK),
+            };
+            connection.sender.on_ack(self.now, &ack);
+        }
+        self.pump(flow);
+    }
+
+    /// Sends all that the sender may send now, and sets its timer.
+    #[inline]
+    fn pump(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        let way = state.identity.forward;
+        let Activity::Tcp(connection) = &mut state.activity else { return };
+        if let Some(burst) = connection.sender.poll_burst(self.now) {
+            for index in 0..burst.count {
+                let number = burst.number + index;
+                self.send(Packet::new(flow, burst.segment + index, number, 0), number, way);
+            }
+        } else {
+            self.pump_one_by_one(flow, way);
+        }
+        let state = &mut self.flows[flow as usize];
+        let Activity::Tcp(connection) = &mut state.activity else { return };
+        if connection.sender.is_done() && state.end.is_some() {
+            self.retire_later(flow);
+        } else if !connection.sender.rests_until(self.order.armed(flow, SENDER))
+            && let Some(deadline) = connection.sender.deadline()
+        {
+            L::arm(self, flow, SENDER, deadline.max(self.now));
+        }
+    }
+
+    #[inline(never)]
+    fn pump_one_by_one(&mut self, flow: u32, way: Way) {
+        loop {
+            let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
+            let Some(transmission) = connection.sender.poll_transmit(self.now) else { break };
+            let (packet, number) = match transmission {
+                Transmission::Data { segment, number, retransmission, window_reduced } => {
+                    let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
+                    (Packet::new(flow, segment, number, flags), number)
+                }
+                Transmission::Syn => {
+                    // Each try has a number of its own, or all would be sprayed over one path.
+                    let number = connection.sender.counters().timeouts as u32;
+                    (Packet::new(flow, 0, number, SYN), number)
+                }
+            };
+            self.send(packet, number, way);
+        }
+    }
+
+    pub(super) fn on_timer(&mut self, flow: u32, timer: u32) {
+        match timer {
+            SENDER => self.on_sender_timer(flow),
+            RECEIVER => self.on_receiver_timer(flow),
+            _ => self.on_application_timer(flow),
+        }
+    }
+
+    fn on_sender_timer(&mut self, flow: u32) {
+        let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
+        match connection.sender.deadline() {
+            Some(deadline) if deadline <= self.now => {
+                connection.sender.on_deadline(self.now);
+                self.pump(flow);
+            }
+            Some(deadline) => L::arm(self, flow, SENDER, deadline),
+            None => {}
+        }
+    }
+
+    fn on_receiver_timer(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        let Activity::Tcp(connection) = &mut state.activity else { return };
+        match connection.receiver.deadline() {
+            Some(deadline) if deadline <= self.now => {
+                let ack = connection.receiver.on_deadline();
+                let number = connection.number_ack();
+                let way = state.identity.reverse;
+                self.send_ack(flow, &ack, number, way);
+            }
+            Some(deadline) => L::arm(self, flow, RECEIVER, deadline),
+            None => {}
+        }
+    }
+
+    fn on_application_timer(&mut self, flow: u32) {
+        let now = self.now;
+        let state = &mut self.flows[flow as usize];
+        let stopped = now >= self.spec.traffic[state.identity.group as usize].stop();
+        match &mut state.activity {
+            Activity::Pending | Activity::Finished(_) => return,
+            Activity::Tcp(connection) => match &mut connection.writer {
+                Some(writer) if !stopped => {
+                    let segments = writer.write();
+                    connection.sender.write(now, segments);
+                }
+                _ => connection.sender.close(),
+            },
+            Activity::Udp(datagrams) if !stopped => {
+                for _ in 0..datagrams.writer.write() {
+                    self.send_datagram(flow);
+                }
+            }
+            Activity::Udp(_) => {}
+        }
+        if !stopped {
+            self.arm_application(flow);
+        }
+        self.pump(flow);
+    }
+
+    fn send_datagram(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        let Activity::Udp(datagrams) = &mut state.activity else { return };
+        let number = datagrams.sent;
+        datagrams.sent = number.wrapping_add(1);
+        let packet = Packet::new(flow, number, number, 0);
+        let way = state.identity.forward;
+        self.send(packet, number, way);
+    }
+
+    fn arm_application(&mut self, flow: u32) {
+        let state = &self.flows[flow as usize];
+        let writes = match &state.activity {
+            Activity::Tcp(connection) => connection.writer.as_ref().and_then(|writer| writer.next()),
+            Activity::Udp(datagrams) => datagrams.writer.next(),
+            Activity::Pending | Activity::Finished(_) => None,
+        };
+        let stop = self.spec.traffic[state.identity.group as usize].stop();
+        let next = writes.unwrap_or(Time::NEVER).min(stop);
+        if next < Time::NEVER {
+            L::arm(self, flow, APPLICATION, next);
+        }
+    }
+
+    /// The next flow in the order of starts starts now.
+    pub(super) fn start_next_flow(&mut self) {
+        let flow = self.starts[self.started];
+        self.started += 1;
+        self.start_flow(flow);
+    }
+
+    pub(super) fn start_flow(&mut self, flow: u32) {
+        let identity = self.flows[flow as usize].identity;
+        let group = &self.spec.traffic[identity.group as usize];
+        let draws = Stream::new(self.spec.seed, Purpose::Application, u64::from(flow));
+        self.flows[flow as usize].activity = match group.transport {
+            TransportSpec::Udp { packet } => {
+                let application = Application::new(&group.application, packet, draws);
+                Activity::Udp(Box::new(Datagrams { writer: Writer::new(application, self.now), sent: 0, arrived: 0 }))
+            }
+            TransportSpec::Tcp { stack } => {
+                let stack = &self.spec.stacks[stack];
+                let paths = self.forwarding.paths_of_flow(identity.forward, identity.src);
+                let random = Stream::new(self.spec.seed, Purpose::Congestion, u64::from(flow));
+                let mut sender = Sender::new(stack, paths, random);
+                let writer = match group.application {
+                    ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } => {
+                        sender.write(self.now, self.sizes[flow as usize].segments());
+                        None
+                    }
+                    _ => {
+                        let application = Application::new(&group.application, stack.mss, draws);
+                        Some(Box::new(Writer::new(application, self.now)))
+                    }
+                };
+                let receiver =
+                    Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }))
+                        .with_echo(stack.ecn_echo);
+                Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
+            }
+        };
+        self.arm_application(flow);
+        self.pump(flow);
+    }
+}

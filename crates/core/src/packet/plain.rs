@@ -1,0 +1,123 @@
+//! The plain event loop: one event per packet and link, in the order of (time, kind, index).
+//!
+//! It is the oracle: [`super::windows`], which is faster, must equal it, bit for bit.
+
+use super::forwarding::Forwarding;
+use super::link::{Link, Offer};
+use super::packet::{LOST, Packet, PacketSizes};
+use super::scheduler::{Timers, WinnerTree};
+use super::simulation::{Engine, EventLoop, TIMERS_PER_FLOW};
+use crate::spec::{LinkId, RunSpec};
+use crate::units::Time;
+
+/// What comes next, of the whole network.
+pub struct Plain {
+    arrivals: WinnerTree,
+    timers: Timers,
+    /// The earliest of the next control and the next start.
+    next_barrier: Time,
+    /// Arrivals before this instant come before any barrier or timer.
+    arrivals_before: Time,
+}
+
+impl EventLoop for Plain {
+    fn new(_spec: &RunSpec, links: &mut [Link], flows: usize, _sizes: &[PacketSizes]) -> Plain {
+        Plain {
+            arrivals: WinnerTree::new(links.len()),
+            timers: Timers::new(flows * TIMERS_PER_FLOW as usize),
+            next_barrier: Time::ZERO,
+            arrivals_before: Time::ZERO,
+        }
+    }
+
+    fn advance(engine: &mut Engine<Plain>, events: u64) -> bool {
+        for _ in 0..events {
+            let (arrival, link) = engine.order.arrivals.first();
+            if arrival < engine.order.arrivals_before {
+                engine.now = arrival;
+                engine.on_link(link);
+            } else if !engine.on_barrier_or_timer() {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn offer(engine: &mut Engine<Plain>, link: LinkId, packet: Packet) {
+        engine.capture(link, packet);
+        match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes) {
+            Offer::Taken => {}
+            Offer::Due(at) => engine.order.arrivals.set(link, at),
+            Offer::Dropped => engine.discard(packet),
+        }
+    }
+
+    #[inline]
+    fn arm(engine: &mut Engine<Plain>, flow: u32, timer: u32, deadline: Time) {
+        let order = &mut engine.order;
+        if order.timers.arm(flow * TIMERS_PER_FLOW + timer, deadline) {
+            order.arrivals_before = order.arrivals_before.min(Time(deadline.0 + 1));
+        }
+    }
+
+    #[inline]
+    fn armed(&self, flow: u32, timer: u32) -> Time {
+        self.timers.armed(flow * TIMERS_PER_FLOW + timer)
+    }
+
+    fn on_scheduled(&mut self, at: Time) {
+        self.next_barrier = self.next_barrier.min(at);
+        self.arrivals_before = self.arrivals_before.min(at);
+    }
+
+    fn on_failed(&mut self, link: LinkId) {
+        self.arrivals.set(link, Time::NEVER);
+    }
+
+    fn on_rerouted(&mut self, _forwarding: &Forwarding) {}
+}
+
+impl Engine<Plain> {
+    /// No link has an event before the next barrier or timer; `false` if these are not before the end either.
+    fn on_barrier_or_timer(&mut self) -> bool {
+        let next = self.order.timers.first().min(self.order.next_barrier);
+        if next > self.end {
+            self.now = self.end;
+            return false;
+        }
+        self.now = next;
+        if self.next_control() == next {
+            self.on_control();
+        } else if self.next_start() == next {
+            self.start_next_flow();
+        } else if let Some((time, timer)) = self.order.timers.take()
+            && self.order.timers.is_due(time, timer)
+        {
+            self.on_timer(timer / TIMERS_PER_FLOW, timer % TIMERS_PER_FLOW);
+        }
+        self.find_arrivals_before();
+        true
+    }
+
+    /// Arrivals go after the barriers of their instant and before its timers.
+    fn find_arrivals_before(&mut self) {
+        self.order.next_barrier = self.next_start().min(self.next_control());
+        let last = self.order.timers.first().min(self.end);
+        self.order.arrivals_before = self.order.next_barrier.min(Time(last.0 + 1));
+    }
+
+    fn on_link(&mut self, link: LinkId) {
+        let state = &mut self.links[link as usize];
+        if state.next_service() <= self.now {
+            state.serve(self.now, &self.sizes, &mut self.dropped);
+            self.order.arrivals.set(link, state.next_event());
+            return self.discard_dropped();
+        }
+        let packet = state.on_arrival(&self.sizes);
+        let node = state.dst;
+        self.order.arrivals.set(link, state.next_event());
+        self.packet_hops += 1;
+        if packet.has(LOST) { self.discard(packet) } else { self.forward(packet, node) }
+    }
+}

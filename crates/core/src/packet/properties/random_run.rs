@@ -1,0 +1,250 @@
+//! Random runs.
+
+use super::super::simulation::{Engine, EventLoop};
+use super::super::table::{Column, Table};
+use crate::parameters::AlgorithmInfo;
+use crate::spec::RunSpec;
+use crate::tcp::ack::AckSpec;
+use crate::tcp::congestion::CongestionSpec;
+use crate::tcp::detection::DetectionSpec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+pub const MS: u64 = 1_000_000_000;
+
+/// Any queue discipline, small.
+fn queue() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (1u32..40).prop_map(|limit| json!({"discipline": "drop-tail", "limit": {"packets": limit}})),
+        (1500u64..30_000).prop_map(|limit| json!({"discipline": "drop-tail", "limit": {"bytes": limit}})),
+        (5u32..40, any::<bool>()).prop_map(|(limit, ecn)| json!({"discipline": "red", "limit": {"packets": limit},
+        "minimum": 2.0, "maximum": 6.0, "probability": 0.1, "weight": 0.1, "ecn": ecn})),
+        (5u32..60, any::<bool>()).prop_map(|(limit, ecn)| json!({"discipline": "codel", "limit": {"packets": limit},
+        "target": 2 * MS, "interval": 20 * MS, "ecn": ecn})),
+        (1u32..40, 0u32..20).prop_map(
+            |(limit, mark)| json!({"discipline": "ecn-threshold", "limit": {"packets": limit}, "mark": mark})
+        ),
+    ]
+}
+
+/// Any loss process.
+fn loss() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!({"model": "none"})),
+        (0.0f64..0.1).prop_map(|ratio| json!({"model": "bernoulli", "ratio": ratio})),
+        (2u64..200).prop_map(|every| json!({"model": "periodic", "every": every})),
+        Just(json!({"model": "list", "packets": [1, 3, 4, 17]})),
+        Just(json!({"model": "gilbert-elliott", "good_to_bad": 0.01, "bad_to_good": 0.3, "loss_good": 0.0,
+                "loss_bad": 0.5})),
+    ]
+}
+
+/// Any set of next hops.
+fn hops() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!({"kind": "shortest", "metric": "delay"})),
+        Just(json!({"kind": "equal-cost", "metric": "hop-count"})),
+        Just(json!({"kind": "disjoint", "metric": "delay", "paths": 3})),
+        Just(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 3})),
+    ]
+}
+
+/// Any granularity.
+fn per() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!({"unit": "packet"})),
+        Just(json!({"unit": "flow"})),
+        (0u64..30).prop_map(|gap| json!({"unit": "flowlet", "gap": gap * MS})),
+    ]
+}
+
+/// Any application.
+fn application() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!({"kind": "bulk", "bytes": null})),
+        (1u64..300_000).prop_map(|bytes| json!({"kind": "bulk", "bytes": bytes})),
+        Just(json!({"kind": "poisson", "rate": 2_000_000})),
+        Just(json!({"kind": "pareto-on-off", "peak": 8_000_000, "on": 40 * MS, "off": 60 * MS, "shape": 1.5})),
+        Just(json!({"kind": "short-flows", "arrivals": 20.0, "sizes": [[100.0, 0.5], [60_000.0, 1.0]]})),
+    ]
+}
+
+/// Mbit/s that divide a packet's bits in whole picoseconds, halved or not.
+fn rate() -> impl Strategy<Value = u64> {
+    prop::sample::select(vec![1u64, 2, 4, 5, 8, 10, 16])
+}
+
+/// Any algorithm of a registry, with its defaults.
+fn named(registry: Vec<AlgorithmInfo>) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(registry.into_iter().map(|algorithm| algorithm.name).collect::<Vec<_>>())
+}
+
+/// Groups of traffic with the stack of each: application, stack, flows a pair, start and stop in ms, a number that chooses
+/// the pair.
+fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, usize)>> {
+    let policies = (
+        named(CongestionSpec::describe()),
+        prop::sample::select(vec!["classic", "hystart++"]),
+        named(DetectionSpec::describe()),
+        named(AckSpec::describe()),
+        prop::array::uniform5(any::<bool>()),
+    );
+    let stack = policies.prop_map(|(congestion, slow_start, detection, ack, [sack, ecn, pacing, handshake, f_rto])| {
+        json!({"name": "", "congestion": {"name": congestion}, "slow_start": {"name": slow_start},
+            "detection": {"name": detection}, "ack": {"name": ack},
+            "sack": sack, "spurious": "eifel", "f_rto": f_rto, "limited_transmit": true, "ecn": ecn, "pacing": pacing,
+            "handshake": handshake, "mss": 960, "header": 40, "initial_window": 10, "receive_window": 300_000,
+            "min_rto": 200 * MS, "max_rto": 4000 * MS, "initial_rto": 1000 * MS})
+    });
+    let stop = prop::option::of(300u64..900);
+    prop::collection::vec((application(), stack, 1u32..3, 0u64..300, stop, any::<usize>()), 1..4)
+}
+
+/// Everything of a run but its network: seed, warm-up in 10 ms, whether it is sampled, next hops and how they are chosen,
+/// traffic, events at a time in ms.
+#[derive(Debug, Clone)]
+struct Plan {
+    seed: u64,
+    warm_up: u64,
+    sampled: bool,
+    routing: Value,
+    traffic: Vec<(Value, Value, u32, u64, Option<u64>, usize)>,
+    events: Vec<(u64, u8, usize)>,
+    captures: Vec<usize>,
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let select = prop::sample::select(vec!["hash", "round-robin", "random", "weighted"]);
+    let routing = (hops(), select, per()).prop_map(|(hops, select, per)| {
+        json!({"name": "", "hops": hops, "select": select, "per": per,
+            "hash": ["source", "destination", "source-port"], "acks": null, "reconverge": 30 * MS})
+    });
+    let events = prop_oneof![Just(Vec::new()), prop::collection::vec((1u64..900, 0u8..3, any::<usize>()), 1..5)];
+    let captures = prop::collection::vec(any::<usize>(), 0..3);
+    (any::<u64>(), 0u64..40, any::<bool>(), routing, traffic(), events, captures).prop_map(
+        |(seed, warm_up, sampled, routing, traffic, events, captures)| Plan {
+            seed,
+            warm_up,
+            sampled,
+            routing,
+            traffic,
+            events,
+            captures,
+        },
+    )
+}
+
+impl Plan {
+    /// The run over these links between so many nodes, with flows between these pairs.
+    fn over(&self, nodes: usize, links: &[Value], pairs: &[(usize, usize)]) -> Value {
+        let stacks: Vec<&Value> = self.traffic.iter().map(|(_, stack, ..)| stack).collect();
+        let groups: Vec<Value> = self
+            .traffic
+            .iter()
+            .enumerate()
+            .map(|(index, (application, _, flows, start, stop, pair))| {
+                let kind = &application["kind"];
+                let udp = index == 2 && (kind == "poisson" || kind == "pareto-on-off");
+                json!({"name": "", "pairs": [pairs[pair % pairs.len()]], "flows_per_pair": flows,
+                    "transport": if udp { json!({"udp": {"packet": 700}}) } else { json!({"tcp": {"stack": index}}) },
+                    "routing": 0, "start": start * MS, "stagger": 200 * MS, "stop": stop.map(|stop| stop * MS),
+                    "application": application})
+            })
+            .collect();
+        let events: Vec<Value> = self
+            .events
+            .iter()
+            .map(|(at, action, link)| {
+                json!({"at": at * MS, "action": (["fail", "repair", "reroute"][usize::from(*action)]),
+                       "links": [link % links.len()]})
+            })
+            .collect();
+        json!({
+            "seed": self.seed, "duration": 1000 * MS, "warm_up": self.warm_up * 10 * MS,
+            "sample": self.sampled.then_some(70 * MS),
+            "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": stacks,
+            "routings": [self.routing], "traffic": groups, "events": events,
+            "captures": self.captures.iter().map(|link| link % links.len()).collect::<Vec<_>>()
+        })
+    }
+}
+
+fn link(src: usize, dst: usize, mbps: u64, delay: u64, queue: &Value, loss: &Value) -> Value {
+    json!({"src": src, "dst": dst, "rate": mbps * 1_000_000, "delay": delay, "cost": 1.0, "queue": queue, "loss": loss})
+}
+
+/// Two hosts and up to three relays between them, each reached by links of its own; data goes only there, ACKs only back.
+pub fn run_spec() -> impl Strategy<Value = Value> {
+    let links = prop::collection::vec((queue(), loss(), rate(), 1u64..30), 6);
+    (1usize..4, links, plan()).prop_map(|(relays, links, plan)| {
+        let mut directed = Vec::new();
+        let last = relays + 1;
+        let lossless = json!({"model": "none"});
+        for relay in 1..=relays {
+            let (queue, loss, rate, delay) = &links[relay - 1];
+            let (back_queue, back_loss, ..) = &links[relay + 2];
+            directed.push(link(0, relay, *rate, delay * MS, queue, loss));
+            directed.push(link(relay, last, *rate, delay * MS, queue, &lossless));
+            directed.push(link(last, relay, *rate, delay * MS, back_queue, back_loss));
+            directed.push(link(relay, 0, *rate, delay * MS, back_queue, &lossless));
+        }
+        plan.over(relays + 2, &directed, &[(0, last)])
+    })
+}
+
+/// A ring of hosts that are routers too, with chords, links both ways and flows in all directions. Many delays are alike, so
+/// that packets meet at the same instant, and some are nought.
+pub fn mesh_spec() -> impl Strategy<Value = Value> {
+    let delay = prop_oneof![4 => Just(5 * MS), 2 => 1u64..20 * MS, 1 => Just(0), 1 => 1u64..MS / 1000];
+    let loss = prop_oneof![3 => Just(json!({"model": "none"})), 1 => loss()];
+    let queue = prop_oneof![
+        2 => (1u32..60).prop_map(|limit| json!({"discipline": "drop-tail", "limit": {"packets": limit}})),
+        1 => queue(),
+    ];
+    let links = prop::collection::vec((queue, loss, rate(), delay), 18);
+    let chords = prop::collection::vec((any::<usize>(), any::<usize>()), 0..3);
+    let alike = any::<bool>();
+    (3usize..7, links, chords, alike, plan()).prop_map(|(nodes, links, chords, alike, plan)| {
+        let ring = (0..nodes).map(|node| (node, (node + 1) % nodes));
+        let chords = chords.into_iter().map(|(a, b)| (a % nodes, b % nodes)).filter(|(a, b)| a != b);
+        let mut directed = Vec::new();
+        for (index, (a, b)) in ring.chain(chords).enumerate() {
+            for (src, dst, parts) in [(a, b, &links[2 * index]), (b, a, &links[2 * index + 1])] {
+                let (queue, loss, rate, delay) = parts;
+                let rate = if alike { 8 } else { *rate };
+                directed.push(link(src, dst, rate, *delay, queue, loss));
+            }
+        }
+        let pairs: Vec<(usize, usize)> =
+            (0..nodes).flat_map(|src| (0..nodes).map(move |dst| (src, dst))).filter(|(src, dst)| src != dst).collect();
+        plan.over(nodes, &directed, &pairs)
+    })
+}
+
+/// A run of this spec.
+pub fn build<L: EventLoop>(spec: &Value) -> Engine<L> {
+    let spec: RunSpec = serde_json::from_value(spec.clone()).expect("the generator makes runs");
+    Engine::new(spec).expect("the generator makes runs that can be")
+}
+
+/// Every value of a table, bit for bit.
+fn bits(table: &Table) -> Vec<u64> {
+    let column = |column: &Column| -> Vec<u64> {
+        match column {
+            Column::U32(values) => values.iter().map(|value| u64::from(*value)).collect(),
+            Column::U64(values) => values.clone(),
+            Column::F64(values) => values.iter().map(|value| value.to_bits()).collect(),
+        }
+    };
+    table.columns.iter().flat_map(|(_, values)| column(values)).collect()
+}
+
+/// All results of a run, bit for bit.
+pub fn results<L: EventLoop>(simulation: &mut Engine<L>) -> [Vec<u64>; 4] {
+    [
+        bits(&simulation.flow_table()),
+        bits(&simulation.link_table()),
+        bits(&simulation.take_flow_series()),
+        bits(&simulation.take_link_series()),
+    ]
+}

@@ -1,0 +1,252 @@
+//! A run of the packet engine: its state, and what happens to the network as a whole.
+//!
+//! What the hosts do is in [`super::hosts`]. In which order packets are moved is the business of an [`EventLoop`]: one by
+//! one ([`super::plain`]), or in windows of time ([`super::windows`]), to the same results, bit for bit.
+
+use super::beside::Pool;
+use super::capturing::Captures;
+use super::flow::{Activity, Flow};
+use super::forwarding::Forwarding;
+use super::link::Link;
+use super::observe::Observations;
+use super::packet::{BESIDE, Packet, PacketSizes};
+use super::table::Table;
+use crate::spec::{LinkId, RunSpec};
+use crate::units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Something that happens to the network as a whole, a barrier for everything else.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Control {
+    Fail(Vec<LinkId>),
+    Repair(Vec<LinkId>),
+    Reroute(usize),
+    WarmedUp,
+    Sample,
+    Retire,
+}
+
+/// The timers of a flow, by their place in its group of three.
+pub(super) const SENDER: u32 = 0;
+pub(super) const RECEIVER: u32 = 1;
+pub(super) const APPLICATION: u32 = 2;
+pub(super) const TIMERS_PER_FLOW: u32 = 3;
+
+/// The receiver of a flow that is done answers duplicates for one to two times this long; then only its tally is kept.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// Moves packets over links, and fires timers, in an order that gives every node its events by (time, kind, index): at one
+/// instant what happens to the network comes first, then the starts of flows, then arrivals by link, then timers by flow.
+pub trait EventLoop: Sized {
+    /// For a run that has not begun.
+    fn new(spec: &RunSpec, links: &mut [Link], flows: usize, sizes: &[PacketSizes]) -> Self;
+
+    /// Processes at least so many events, if there are; `false` once the run has ended.
+    fn advance(engine: &mut Engine<Self>, events: u64) -> bool;
+
+    /// A packet comes to a link now.
+    fn offer(engine: &mut Engine<Self>, link: LinkId, packet: Packet);
+
+    /// A timer of a flow is due then, or later than it already was.
+    fn arm(engine: &mut Engine<Self>, flow: u32, timer: u32, deadline: Time);
+
+    /// A timer comes up then, or never; when it does, its owner says when it is really due.
+    fn armed(&self, flow: u32, timer: u32) -> Time;
+
+    /// Something is to happen to the network then.
+    fn on_scheduled(&mut self, at: Time);
+
+    /// A link has lost all that it held.
+    fn on_failed(&mut self, link: LinkId);
+
+    /// The routes have changed.
+    fn on_rerouted(&mut self, forwarding: &Forwarding);
+}
+
+/// A run.
+pub struct Engine<L> {
+    pub(super) spec: RunSpec,
+    pub(super) now: Time,
+    pub(super) end: Time,
+    pub(super) links: Vec<Link>,
+    pub(super) order: L,
+    pub(super) forwarding: Forwarding,
+    pub(super) flows: Vec<Flow>,
+    pub(super) sizes: Vec<PacketSizes>,
+    /// Flows in the order of their start, and how many have started.
+    pub(super) starts: Vec<u32>,
+    pub(super) started: usize,
+    controls: VecDeque<(Time, Control)>,
+    /// Flows that are done, and when only their tally is to be kept.
+    done: Vec<(Time, u32)>,
+    pub(super) pool: Pool,
+    pub(super) dropped: Vec<Packet>,
+    pub(super) packet_hops: u64,
+    without_route: u64,
+    /// Packets that hosts have sent, and those that have come to them.
+    #[cfg(test)]
+    pub(super) at_hosts: (u64, u64),
+    pub(super) observations: Observations,
+    pub(super) captures: Captures,
+}
+
+impl<L: EventLoop> Engine<L> {
+    pub(super) fn assemble(
+        spec: RunSpec,
+        mut links: Vec<Link>,
+        forwarding: Forwarding,
+        flows: Vec<Flow>,
+        sizes: Vec<PacketSizes>,
+        controls: VecDeque<(Time, Control)>,
+    ) -> Engine<L> {
+        let mut starts: Vec<u32> = (0..flows.len() as u32).collect();
+        starts.sort_by_key(|flow| flows[*flow as usize].identity.start);
+        let mut order = L::new(&spec, &mut links, flows.len(), &sizes);
+        order.on_rerouted(&forwarding);
+        Engine {
+            now: Time::ZERO,
+            end: Time::ZERO + spec.duration,
+            order,
+            observations: Observations::new(&spec),
+            captures: Captures::new(&spec),
+            spec,
+            links,
+            forwarding,
+            flows,
+            sizes,
+            starts,
+            started: 0,
+            controls,
+            done: Vec::new(),
+            pool: Pool::default(),
+            dropped: Vec::new(),
+            packet_hops: 0,
+            without_route: 0,
+            #[cfg(test)]
+            at_hosts: (0, 0),
+        }
+    }
+
+    /// Processes about so many events; `false` once the run has ended.
+    pub fn advance(&mut self, events: u64) -> bool {
+        L::advance(self, events)
+    }
+
+    /// Virtual time reached.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Packets that have crossed a link, lost ones included.
+    pub fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+
+    /// Packets that came to a node, or left their host, when no route led on: after links failed and routes followed.
+    pub fn packets_without_route(&self) -> u64 {
+        self.without_route
+    }
+
+    /// The flow samples since the last call.
+    pub fn take_flow_series(&mut self) -> Table {
+        self.observations.take_flow_series()
+    }
+
+    /// The link samples since the last call.
+    pub fn take_link_series(&mut self) -> Table {
+        self.observations.take_link_series()
+    }
+
+    /// When the next flow starts; [`Time::NEVER`] if none is left.
+    pub(super) fn next_start(&self) -> Time {
+        self.starts.get(self.started).map_or(Time::NEVER, |flow| self.flows[*flow as usize].identity.start)
+    }
+
+    /// When something happens to the network as a whole; [`Time::NEVER`] if nothing will.
+    pub(super) fn next_control(&self) -> Time {
+        self.controls.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// What happens to the network first, happens now.
+    pub(super) fn on_control(&mut self) {
+        let Some((_, control)) = self.controls.pop_front() else { return };
+        match control {
+            Control::Fail(links) => {
+                for link in links {
+                    let gone = self.links[link as usize].fail(self.now, &self.sizes);
+                    gone.into_iter().for_each(|packet| self.discard(packet));
+                    self.order.on_failed(link);
+                    self.forwarding.set_up(link, false);
+                }
+            }
+            Control::Repair(links) => {
+                for link in links {
+                    self.links[link as usize].repair(self.now);
+                    self.forwarding.set_up(link, true);
+                }
+            }
+            Control::Reroute(routing) => {
+                self.forwarding.reroute(routing);
+                self.order.on_rerouted(&self.forwarding);
+            }
+            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links, &self.sizes),
+            Control::Sample => {
+                self.observations.on_sample(&self.spec, self.now, &self.flows, &self.links, &self.sizes);
+                let interval = self.spec.sample.expect("samples are only scheduled with an interval");
+                self.schedule(self.now + interval, Control::Sample);
+            }
+            Control::Retire => self.retire(),
+        }
+    }
+
+    fn schedule(&mut self, at: Time, control: Control) {
+        let position = self.controls.partition_point(|(earlier, _)| *earlier <= at);
+        self.controls.insert(position, (at, control));
+        self.order.on_scheduled(at);
+    }
+
+    /// All of a flow is delivered and acknowledged. Its connection stays for a while, longer than any window of an event
+    /// loop, so that it does not matter which of its ends is looked at first.
+    pub(super) fn retire_later(&mut self, flow: u32) {
+        let at = Time((self.now.0 / LINGER.0 + 2) * LINGER.0);
+        if self.done.is_empty() {
+            self.schedule(at, Control::Retire);
+        }
+        self.done.push((at, flow));
+    }
+
+    fn retire(&mut self) {
+        let now = self.now;
+        let flows = &mut self.flows;
+        self.done.retain(|(at, flow)| {
+            let state = &mut flows[*flow as usize];
+            if *at <= now && matches!(state.activity, Activity::Tcp(_)) {
+                state.activity = Activity::Finished(Box::new(state.activity.tally()));
+            }
+            *at > now
+        });
+        if !self.done.is_empty() {
+            self.schedule(now + LINGER, Control::Retire);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn discard(&mut self, packet: Packet) {
+        if packet.has(BESIDE) {
+            self.pool.release(packet.number());
+        }
+    }
+
+    #[cold]
+    pub(super) fn discard_dropped(&mut self) {
+        while let Some(packet) = self.dropped.pop() {
+            self.discard(packet);
+        }
+    }
+
+    #[cold]
+    pub(super) fn discard_without_route(&mut self, packet: Packet) {
+        self.without_route += 1;
+        self.discard(packet);
+    }
+}

@@ -1,0 +1,88 @@
+//! Which links have something to do in which window of time: a timing wheel.
+
+use crate::spec::LinkId;
+use crate::units::Time;
+
+/// Buckets of the wheel; what is due later than all of them shares a bucket with what is due a lap before.
+const BUCKETS: usize = 1024;
+const MASK: u64 = BUCKETS as u64 - 1;
+const WORDS: usize = BUCKETS / 64;
+/// The window of a link that has nothing to do.
+const NONE: u64 = u64::MAX;
+
+/// A timing wheel over links. Time is cut into windows of a power of two picoseconds.
+pub struct Wheel {
+    shift: u32,
+    buckets: Vec<Vec<LinkId>>,
+    /// A bit for each bucket that is not empty.
+    occupied: [u64; WORDS],
+    /// For each link, the window in which it is due first. Entries in other buckets are void.
+    window_of: Vec<u64>,
+    /// No link is due before this window.
+    from: u64,
+}
+
+impl Wheel {
+    /// A wheel for so many links, with windows of 2^`shift` picoseconds.
+    pub fn new(links: usize, shift: u32) -> Wheel {
+        Wheel { shift, buckets: vec![Vec::new(); BUCKETS], occupied: [0; WORDS], window_of: vec![NONE; links], from: 0 }
+    }
+
+    /// The window that an instant lies in.
+    #[inline(always)]
+    pub fn window(&self, time: Time) -> u64 {
+        time.0 >> self.shift
+    }
+
+    /// When a window begins.
+    pub fn begin(&self, window: u64) -> Time {
+        Time(window << self.shift)
+    }
+
+    /// A link is due then, or was due in an earlier window already; nothing if it is never due.
+    #[inline]
+    pub fn insert(&mut self, link: LinkId, at: Time) {
+        let window = if at == Time::NEVER { NONE } else { self.window(at) };
+        if window < self.window_of[link as usize] {
+            self.window_of[link as usize] = window;
+            let bucket = (window & MASK) as usize;
+            self.buckets[bucket].push(link);
+            self.occupied[bucket / 64] |= 1 << (bucket % 64);
+            self.from = self.from.min(window);
+        }
+    }
+
+    /// The first window in which a link is due; `u64::MAX` if none is.
+    pub fn first(&mut self) -> u64 {
+        for window in self.from..self.from.saturating_add(BUCKETS as u64) {
+            let bucket = (window & MASK) as usize;
+            if self.occupied[bucket / 64] >> (bucket % 64) & 1 != 0
+                && self.buckets[bucket].iter().any(|link| self.window_of[*link as usize] == window)
+            {
+                self.from = window;
+                return window;
+            }
+        }
+        let later = self.buckets.iter().flatten().map(|link| self.window_of[*link as usize]).min();
+        self.from = later.unwrap_or(NONE);
+        self.from
+    }
+
+    /// Takes the links out that are due in this window, in no order.
+    pub fn take(&mut self, window: u64, due: &mut Vec<LinkId>) {
+        due.clear();
+        let bucket = (window & MASK) as usize;
+        let window_of = &mut self.window_of;
+        self.buckets[bucket].retain(|link| {
+            let of_link = &mut window_of[*link as usize];
+            if *of_link == window {
+                *of_link = NONE;
+                due.push(*link);
+            }
+            *of_link != NONE && *of_link & MASK == window & MASK
+        });
+        if self.buckets[bucket].is_empty() {
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        }
+    }
+}

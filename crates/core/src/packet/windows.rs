@@ -1,0 +1,559 @@
+//! The event loop in windows of time: what meets at one place is put in order there, and nowhere else.
+//!
+//! A window is no longer than any packet needs from the queue of a link to its far end. So nothing that happens in a window
+//! at one node comes to another in the same window, and nodes and links can be gone through one after another, each with all
+//! its events of the window at once. What order there must be is that of [`super::plain`]: by (time, kind, index) at every
+//! node and at every link.
+//!
+//! A window has three phases:
+//! 1. Every link in which a packet arrives hands its packets over. Packets on a compiled route go to their next link, packets
+//!    to this node's hosts or without a compiled route to the node. A node that nothing else happens to takes them at once.
+//! 2. The other nodes go through what has come to them, with the starts and timers of their flows, in order.
+//! 3. Links that are fed from several places go through what was offered to them, in order.
+
+use super::forwarding::{END, Forwarding};
+use super::line::Line;
+use super::link::{Link, Offer};
+use super::packet::{BESIDE, LOST, Packet, PacketSizes};
+use super::scheduler::Timers;
+use super::simulation::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
+use super::wheel::Wheel;
+use crate::spec::{LinkId, NodeId, RunSpec};
+use crate::units::{Duration, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A window of 2^29 ps, half a millisecond, is the longest: longer ones gain nothing, and their packets fill the caches.
+const LONGEST_WINDOW: u32 = 29;
+
+/// The rank of an event among those of its instant: kind above, index below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank(u64);
+
+impl Rank {
+    fn start(position: usize) -> Rank {
+        Rank(position as u64)
+    }
+    #[inline(always)]
+    fn arrival(link: LinkId) -> Rank {
+        Rank(1 << 32 | u64::from(link))
+    }
+    fn timer(timer: u32) -> Rank {
+        Rank(2 << 32 | u64::from(timer))
+    }
+    /// What the event is.
+    fn event(self) -> Event {
+        match self.0 >> 32 {
+            0 => Event::Start(self.0 as usize),
+            1 => Event::Arrival,
+            _ => Event::Timer(self.0 as u32),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    /// Of the flow with this position in the order of starts.
+    Start(usize),
+    Arrival,
+    Timer(u32),
+}
+
+/// Something for a node or a link to go through: a packet, except for starts and timers.
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    rank: Rank,
+    /// Its arrival is when it comes.
+    packet: Packet,
+}
+
+impl Item {
+    fn key(&self) -> (Time, Rank) {
+        (self.packet.arrival(), self.rank)
+    }
+}
+
+/// What has come to a node or a link in this window.
+#[derive(Default)]
+struct Inbox {
+    items: Vec<Item>,
+    is_unsorted: bool,
+}
+
+impl Inbox {
+    #[inline]
+    fn put(&mut self, item: Item) {
+        self.is_unsorted |= self.items.last().is_some_and(|last| item.key() < last.key());
+        self.items.push(item);
+    }
+
+    /// Puts in what one link brings before an instant.
+    #[inline]
+    fn put_all_of(&mut self, line: &mut Line, before: Time, rank: Rank) {
+        let first_of_run = self.items.len();
+        while let Some(mut packet) = line.pop_before(before) {
+            packet.set_at(packet.at() + 1);
+            self.items.push(Item { rank, packet });
+        }
+        if let [.., last, first] = self.items[..first_of_run.saturating_add(1).min(self.items.len())] {
+            self.is_unsorted |= first_of_run < self.items.len() && first.key() < last.key();
+        }
+    }
+
+    /// All items by (time, rank), and in the order they came in among equals: what one event sent.
+    fn take_in_order(&mut self) -> Vec<Item> {
+        if std::mem::take(&mut self.is_unsorted) {
+            self.items.sort_by_key(Item::key);
+        }
+        std::mem::take(&mut self.items)
+    }
+
+    /// The items' room is used again.
+    fn give_back(&mut self, mut items: Vec<Item>) {
+        items.clear();
+        self.items = items;
+    }
+}
+
+/// How a link is fed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Feed {
+    /// From one place, in order: what is offered is taken at once.
+    Direct,
+    /// From several: what is offered waits for phase 3.
+    Merged,
+}
+
+/// Where a link leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    /// No route has been seen to use it.
+    Nowhere,
+    /// All packets have reached their host.
+    Host,
+    /// All packets go on over this link.
+    Link(LinkId),
+    /// Every packet must be looked at.
+    Various,
+}
+
+/// A node in the current window.
+#[derive(Default)]
+struct Node {
+    /// Links in which packets arrive.
+    inputs: u32,
+    /// A flow starts, or a timer is due.
+    has_local: bool,
+    inbox: Inbox,
+}
+
+/// The state of the loop.
+pub struct Windows {
+    wheel: Wheel,
+    /// Everything before is done.
+    done: Time,
+    /// The end of the current window.
+    until: Time,
+    timers: Timers,
+    /// Timers of the node at hand that were armed in this window for this window.
+    soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The rank of the event at hand.
+    rank: Rank,
+    feeds: Vec<Feed>,
+    exits: Vec<Exit>,
+    inboxes: Vec<Inbox>,
+    nodes: Vec<Node>,
+    due: Vec<LinkId>,
+    busy_nodes: Vec<NodeId>,
+    busy_links: Vec<LinkId>,
+    /// Links that decide at their service (CoDel).
+    serves: Vec<bool>,
+}
+
+/// The longest window in which nothing comes from one node to another: as a power of two of picoseconds.
+fn window_shift(spec: &RunSpec, sizes: &[PacketSizes]) -> u32 {
+    let smallest = sizes.iter().map(PacketSizes::least).min().unwrap_or(1);
+    let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
+    let shortest = spec.links.iter().map(crossing).min().unwrap_or(Duration(1));
+    shortest.0.max(1).ilog2().min(LONGEST_WINDOW)
+}
+
+impl EventLoop for Windows {
+    fn new(spec: &RunSpec, links: &mut [Link], flows: usize, sizes: &[PacketSizes]) -> Windows {
+        let shift = window_shift(spec, sizes);
+        links.iter_mut().for_each(|link| link.look_ahead(Duration(1 << shift)));
+        Windows {
+            wheel: Wheel::new(links.len(), shift),
+            done: Time::ZERO,
+            until: Time::ZERO,
+            timers: Timers::new(flows * TIMERS_PER_FLOW as usize),
+            soon: BinaryHeap::new(),
+            rank: Rank(0),
+            feeds: vec![Feed::Merged; links.len()],
+            exits: vec![Exit::Various; links.len()],
+            inboxes: std::iter::repeat_with(Inbox::default).take(links.len()).collect(),
+            nodes: std::iter::repeat_with(Node::default).take(spec.nodes.len()).collect(),
+            due: Vec::new(),
+            busy_nodes: Vec::new(),
+            busy_links: Vec::new(),
+            serves: links.iter().map(Link::decides_at_service).collect(),
+        }
+    }
+
+    fn advance(engine: &mut Engine<Windows>, events: u64) -> bool {
+        let enough = engine.packet_hops + events;
+        while engine.packet_hops < enough {
+            if !engine.next_window() {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn offer(engine: &mut Engine<Windows>, link: LinkId, mut packet: Packet) {
+        match engine.order.feeds[link as usize] {
+            Feed::Direct => engine.take_offer(link, packet),
+            Feed::Merged => {
+                packet.arrives(engine.now);
+                let rank = engine.order.rank;
+                engine.order.inbox_of_link(link).put(Item { rank, packet });
+            }
+        }
+    }
+
+    #[inline]
+    fn arm(engine: &mut Engine<Windows>, flow: u32, timer: u32, deadline: Time) {
+        let order = &mut engine.order;
+        let timer = flow * TIMERS_PER_FLOW + timer;
+        if deadline >= order.until {
+            order.timers.arm(timer, deadline);
+        } else if order.timers.schedule(timer, deadline) {
+            order.soon.push(Reverse((deadline, timer)));
+        }
+    }
+
+    #[inline]
+    fn armed(&self, flow: u32, timer: u32) -> Time {
+        self.timers.armed(flow * TIMERS_PER_FLOW + timer)
+    }
+
+    fn on_scheduled(&mut self, _at: Time) {}
+
+    fn on_failed(&mut self, _link: LinkId) {}
+
+    /// A link is fed from one place if one link alone leads to it, or nothing but its own node: what goes hop by hop and
+    /// what hosts send comes from the node.
+    fn on_rerouted(&mut self, forwarding: &Forwarding) {
+        let by_hop = forwarding.goes_hop_by_hop();
+        self.exits.fill(if by_hop { Exit::Various } else { Exit::Nowhere });
+        let mut feeders: Vec<Option<Feeder>> = vec![by_hop.then_some(Feeder::Node); self.feeds.len()];
+        for (feed, serves) in self.feeds.iter_mut().zip(&self.serves) {
+            *feed = if *serves { Feed::Merged } else { Feed::Direct };
+        }
+        let mut feeder = Feeder::Node;
+        for &link in forwarding.hops() {
+            if let Feeder::Link(before) = feeder {
+                let exit = if link == END { Exit::Host } else { Exit::Link(link) };
+                let known = &mut self.exits[before as usize];
+                *known = if *known == Exit::Nowhere || *known == exit { exit } else { Exit::Various };
+            }
+            if link == END {
+                feeder = Feeder::Node; // the next route begins at a host
+                continue;
+            }
+            if *feeders[link as usize].get_or_insert(feeder) != feeder {
+                self.feeds[link as usize] = Feed::Merged;
+            }
+            feeder = Feeder::Link(link);
+        }
+    }
+}
+
+/// What offers packets to a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Feeder {
+    Node,
+    Link(LinkId),
+}
+
+impl Windows {
+    #[inline]
+    fn inbox_of_link(&mut self, link: LinkId) -> &mut Inbox {
+        let inbox = &mut self.inboxes[link as usize];
+        if inbox.items.is_empty() {
+            self.busy_links.push(link);
+        }
+        inbox
+    }
+
+    fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
+        let inbox = &mut self.nodes[node as usize].inbox;
+        if inbox.items.is_empty() {
+            self.busy_nodes.push(node);
+        }
+        inbox.put(Item { rank, packet });
+    }
+
+    /// A flow starts or a timer is due at a node.
+    fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
+        let mut nothing = Packet::new(0, 0, 0, 0);
+        nothing.arrives(at);
+        self.put_for_node(node, rank, nothing);
+        self.nodes[node as usize].has_local = true;
+    }
+}
+
+impl Engine<Windows> {
+    /// Goes through the next window in which something happens, or what happens next to the network as a whole; `false` at
+    /// the end of the run.
+    fn next_window(&mut self) -> bool {
+        let local = self.order.timers.first().min(self.next_start());
+        let order = &mut self.order;
+        let window = order.wheel.first().min(order.wheel.window(local));
+        let begin = order.wheel.begin(window).max(order.done);
+        let control = self.next_control();
+        if control <= begin.min(self.end) {
+            self.now = control;
+            self.order.done = control;
+            self.on_control();
+            return true;
+        }
+        if begin > self.end {
+            self.now = self.end;
+            return false;
+        }
+        self.order.until = self.order.wheel.begin(window + 1).min(control).min(Time(self.end.0 + 1));
+        self.gather(window);
+        self.hand_over();
+        self.go_through_nodes();
+        self.go_through_links();
+        self.order.done = self.order.until;
+        true
+    }
+
+    /// Finds the links in which packets arrive, and the starts and timers of the window.
+    fn gather(&mut self, window: u64) {
+        let until = self.order.until;
+        self.order.wheel.take(window, &mut self.order.due);
+        for index in 0..self.order.due.len() {
+            let link = self.order.due[index];
+            let state = &self.links[link as usize];
+            self.order.nodes[state.dst as usize].inputs += 1;
+            if state.next_service() < until {
+                self.order.busy_links.push(link);
+            }
+        }
+        while self.order.timers.first() < until {
+            let Some((at, timer)) = self.order.timers.take() else { break };
+            let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
+            let node = if timer % TIMERS_PER_FLOW == RECEIVER { identity.dst } else { identity.src };
+            self.order.put_local(node, at, Rank::timer(timer));
+        }
+        while self.next_start() < until {
+            let identity = &self.flows[self.starts[self.started] as usize].identity;
+            self.order.put_local(identity.src, identity.start, Rank::start(self.started));
+            self.started += 1;
+        }
+    }
+
+    /// Phase 1: packets that arrive go on, or come to the node.
+    fn hand_over(&mut self) {
+        for index in 0..self.order.due.len() {
+            let link = self.order.due[index];
+            let node = self.links[link as usize].dst;
+            let state = &self.order.nodes[node as usize];
+            let is_alone = state.inputs == 1 && !state.has_local;
+            self.order.rank = Rank::arrival(link);
+            if self.links[link as usize].is_plain() {
+                self.hand_over_of_plain(link, node, is_alone);
+            } else {
+                self.hand_over_of_any(link, node, is_alone);
+            }
+            if is_alone {
+                self.fire_timers(self.order.until, Rank(0));
+            }
+            self.order.wheel.insert(link, self.links[link as usize].next_event());
+        }
+        for link in &self.order.due {
+            self.order.nodes[self.links[*link as usize].dst as usize].inputs = 0;
+        }
+    }
+
+    fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+        let until = self.order.until;
+        let mut line = self.links[link as usize].lend_line();
+        let before = line.len();
+        match self.order.exits[link as usize] {
+            Exit::Link(next) if self.order.feeds[next as usize] == Feed::Merged => {
+                self.order.inbox_of_link(next).put_all_of(&mut line, until, Rank::arrival(link));
+            }
+            Exit::Host if is_alone => {
+                while let Some(packet) = line.pop_before(until) {
+                    self.come_to_host(link, packet);
+                }
+            }
+            _ => {
+                while let Some(packet) = line.pop_before(until) {
+                    self.hand_on(link, packet, node, is_alone);
+                }
+            }
+        }
+        let crossed = before - line.len();
+        self.packet_hops += u64::from(crossed);
+        self.links[link as usize].give_back(line, crossed);
+    }
+
+    /// A packet has come to a node to which nothing else happens.
+    #[inline(always)]
+    fn come_to_host(&mut self, link: LinkId, packet: Packet) {
+        if !self.order.soon.is_empty() {
+            self.fire_timers(packet.arrival(), Rank::arrival(link));
+            self.order.rank = Rank::arrival(link);
+        }
+        self.now = packet.arrival();
+        self.deliver(packet);
+    }
+
+    #[inline(never)]
+    fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+        while self.links[link as usize].next_arrival() < self.order.until {
+            let packet = self.links[link as usize].on_arrival(&self.sizes);
+            self.packet_hops += 1;
+            if packet.has(LOST) {
+                self.discard(packet);
+            } else {
+                self.hand_on(link, packet, node, is_alone);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, is_alone: bool) {
+        let at = packet.at();
+        let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
+        if next != END {
+            self.now = packet.arrival();
+            packet.set_at(at + 1);
+            Windows::offer(self, next, packet);
+        } else if is_alone {
+            if !self.order.soon.is_empty() {
+                self.fire_timers(packet.arrival(), Rank::arrival(link));
+                self.order.rank = Rank::arrival(link);
+            }
+            self.now = packet.arrival();
+            self.forward(packet, node);
+        } else {
+            self.order.put_for_node(node, Rank::arrival(link), packet);
+        }
+    }
+
+    /// Phase 2: nodes to which more than one thing happens go through them in order.
+    fn go_through_nodes(&mut self) {
+        while let Some(node) = self.order.busy_nodes.pop() {
+            let items = self.order.nodes[node as usize].inbox.take_in_order();
+            for item in &items {
+                let (at, rank) = item.key();
+                self.fire_timers(at, rank);
+                self.now = at;
+                self.order.rank = rank;
+                match rank.event() {
+                    Event::Start(position) => self.start_flow(self.starts[position]),
+                    Event::Arrival => self.forward(item.packet, node),
+                    Event::Timer(timer) => self.fire_timer(at, timer),
+                }
+            }
+            self.fire_timers(self.order.until, Rank(0));
+            let state = &mut self.order.nodes[node as usize];
+            state.inbox.give_back(items);
+            state.has_local = false;
+        }
+    }
+
+    /// Fires the timers of the node at hand that were armed in this window and are due before this event.
+    fn fire_timers(&mut self, before: Time, rank: Rank) {
+        while let Some(Reverse((at, timer))) = self.order.soon.peek().copied()
+            && (at, Rank::timer(timer)) < (before, rank)
+        {
+            self.order.soon.pop();
+            self.now = at;
+            self.order.rank = Rank::timer(timer);
+            self.fire_timer(at, timer);
+        }
+    }
+
+    fn fire_timer(&mut self, at: Time, timer: u32) {
+        if self.order.timers.is_due(at, timer) {
+            self.on_timer(timer / TIMERS_PER_FLOW, timer % TIMERS_PER_FLOW);
+        }
+    }
+
+    /// Phase 3: links that are fed from several places go through what was offered to them in order.
+    fn go_through_links(&mut self) {
+        while let Some(link) = self.order.busy_links.pop() {
+            let items = self.order.inboxes[link as usize].take_in_order();
+            if self.links[link as usize].is_plain() {
+                self.take_offers(link, &items);
+            } else {
+                for item in &items {
+                    let (at, rank) = item.key();
+                    self.serve(link, at, rank);
+                    self.now = at;
+                    self.take_any_offer(link, item.packet.words());
+                }
+                self.serve(link, self.order.until, Rank(0));
+            }
+            self.order.inboxes[link as usize].give_back(items);
+        }
+    }
+
+    /// What was offered to a plain link.
+    fn take_offers(&mut self, link: LinkId, items: &[Item]) {
+        let state = &mut self.links[link as usize];
+        for item in items {
+            let size = self.sizes[item.packet.flow() as usize].of(&item.packet);
+            if state.offer(item.packet.arrival(), item.packet, size) == Offer::Dropped && item.packet.has(BESIDE) {
+                self.pool.release(item.packet.number());
+            }
+        }
+        self.order.wheel.insert(link, state.next_arrival());
+    }
+
+    /// A queue that decides at its service is served as often as it is due before this event.
+    fn serve(&mut self, link: LinkId, before: Time, rank: Rank) {
+        if !self.order.serves[link as usize] {
+            return;
+        }
+        let state = &mut self.links[link as usize];
+        while (state.next_service(), Rank::arrival(link)) < (before, rank) {
+            state.serve(state.next_service(), &self.sizes, &mut self.dropped);
+        }
+        self.order.wheel.insert(link, state.next_event());
+        self.discard_dropped();
+    }
+
+    #[inline(always)]
+    fn take_offer(&mut self, link: LinkId, packet: Packet) {
+        let state = &mut self.links[link as usize];
+        if !state.is_plain() {
+            return self.take_any_offer(link, packet.words());
+        }
+        let size = self.sizes[packet.flow() as usize].of(&packet);
+        match state.offer(self.now, packet, size) {
+            Offer::Taken => {}
+            Offer::Due(at) => self.order.wheel.insert(link, at),
+            Offer::Dropped => self.discard(packet),
+        }
+    }
+
+    #[inline(never)]
+    fn take_any_offer(&mut self, link: LinkId, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
+        self.capture(link, packet);
+        match self.links[link as usize].offer_to_any(self.now, packet, &self.sizes) {
+            Offer::Taken => {}
+            Offer::Due(at) => self.order.wheel.insert(link, at),
+            Offer::Dropped => self.discard(packet),
+        }
+    }
+}
