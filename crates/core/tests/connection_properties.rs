@@ -37,6 +37,17 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
+/// Single fates, outages long enough for the timer, and packets sprayed over two paths of different delay.
+fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    let sprayed = |(pairs, longer)| [Fate::Late(0), Fate::Late(longer)].repeat(pairs);
+    let stretch = prop_oneof![
+        30 => fate().prop_map(|fate| vec![fate]),
+        1 => (5usize..30).prop_map(|packets| vec![Fate::Lost; packets]),
+        1 => (5usize..15, 5u64..120).prop_map(sprayed),
+    ];
+    prop::collection::vec(stretch, 0..70).prop_map(|stretches| stretches.concat())
+}
+
 /// What does not depend on the algorithms.
 #[derive(Debug, Clone)]
 struct Script {
@@ -46,6 +57,8 @@ struct Script {
     writes: Vec<(u64, u32)>,
     /// Milliseconds that the data channel needs for one segment: a bottleneck with an endless queue.
     serialization: u64,
+    /// Paths that the routing offers, as the sender is told.
+    paths: u32,
     stack: Switches,
 }
 
@@ -100,13 +113,21 @@ fn switches() -> impl Strategy<Value = Switches> {
 
 fn script() -> impl Strategy<Value = Script> {
     (
-        prop::collection::vec(fate(), 0..70),
-        prop::collection::vec(fate(), 0..70),
-        prop::collection::vec((0u64..700, 1u32..40), 1..4),
+        fates(),
+        fates(),
+        prop::collection::vec((prop_oneof![3 => 0u64..700, 1 => 1000u64..8000], 1u32..40), 1..4),
         0u64..3,
+        1u32..9,
         switches(),
     )
-        .prop_map(|(data, acks, writes, serialization, stack)| Script { data, acks, writes, serialization, stack })
+        .prop_map(|(data, acks, writes, serialization, paths, stack)| Script {
+            data,
+            acks,
+            writes,
+            serialization,
+            paths,
+            stack,
+        })
 }
 
 fn every<T: serde::de::DeserializeOwned>(names: impl IntoIterator<Item = &'static str>) -> Vec<T> {
@@ -176,7 +197,7 @@ impl<'a> World<'a> {
     fn new(script: &'a Script, stack: &StackSpec) -> World<'a> {
         World {
             script,
-            sender: Sender::new(stack, 1, Stream::new(1, Purpose::Congestion, 0)),
+            sender: Sender::new(stack, script.paths, Stream::new(1, Purpose::Congestion, 0)),
             receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })),
             now: Time::ZERO,
             total: script.writes.iter().map(|(_, segments)| segments).sum(),
@@ -323,6 +344,9 @@ impl<'a> World<'a> {
             if next >= Time::NEVER {
                 break;
             }
+            // After an outage the RTT of a segment sent once is as long, and pacing spreads a window over it.
+            let patience = if self.sender.pacing_rate().is_some() { u64::from(self.total) } else { 1 };
+            let limit = Time::ZERO + (limit - Time::ZERO) * patience;
             assert!(next <= limit, "not done at {limit}: {} of {}", self.receiver.delivered(), self.total);
             served_in_this_instant = if next > self.now { 0 } else { served_in_this_instant };
             self.now = next;

@@ -87,22 +87,22 @@ class Preset:
 
 
 PRESETS = {
-    "newreno": Preset("newreno", "dup-ack", "immediate"),
-    "cubic": Preset("cubic", "dup-ack", "immediate"),
-    "bbr": Preset("bbr", "dup-ack", "immediate"),
-    "bbr3": Preset("bbr3", "dup-ack", "immediate"),
+    **{algorithm["name"]: Preset(algorithm["name"], "dup-ack", "immediate") for algorithm in REGISTRIES["congestion"]},
     "mprc": Preset("newreno", "fast-rto", "immediate"),
 }
-"""The stacks that have a name of their own. All acknowledge every segment at once, so that a comparison of two of them
+"""The stacks that have a name of their own: every congestion control, and the papers' systems. All acknowledge every segment at once, so that a comparison of two of them
 compares senders; give ``ack = "delayed"`` for the receiver of RFC 5681."""
+
+if TYPE_CHECKING:
+    PresetName: TypeAlias = str
+else:
+    PresetName = Literal[tuple(PRESETS)]
 
 
 class Stack(Table):
     """A transport stack. A preset names the three policies; what is given beside it takes precedence."""
 
-    preset: Literal["newreno", "cubic", "bbr", "bbr3", "mprc"] | None = Field(
-        None, description="All three policies at once."
-    )
+    preset: PresetName | None = Field(None, description="All three policies at once.")
     congestion: Congestion | None = Field(None, description="How much to have in flight.")
     slow_start: SlowStart = Field(
         "classic",

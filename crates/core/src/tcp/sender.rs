@@ -714,7 +714,8 @@ impl Sender {
             self.congestion.on_congestion(&event, &self.rtt);
             self.announce_reduction();
             if self.options.rate_reduction == RateReduction::Rfc9937 && self.board.outstanding() > 0 {
-                let prr = ProportionalRateReduction::new(prior_in_flight);
+                let mut prr = ProportionalRateReduction::new(prior_in_flight);
+                prr.on_ack(self.board.in_flight(), self.congestion.window(), 0, false);
                 self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false, marked: true };
             }
         }
