@@ -23,6 +23,7 @@ COMPARISONS = (
     Comparison("responses", responses.run),
     Comparison("bernoulli", bernoulli.run),
     Comparison("ns2", against_ns2.run),
+    Comparison("ns2-reno", against_ns2.run_reno),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),
     Comparison("utilisation", utilisation.run),
