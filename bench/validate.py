@@ -33,6 +33,7 @@ COMPARISONS = (
     Comparison("bernoulli", bernoulli.run),
     Comparison("ns2", against_ns2.run),
     Comparison("linux", against_linux.run),
+    Comparison("ns2-reno", against_ns2.run_reno),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),
     Comparison("ns3", against_ns3.run),
