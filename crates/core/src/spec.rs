@@ -193,6 +193,13 @@ pub struct StackSpec {
     pub initial_rto: Duration,
 }
 
+impl StackSpec {
+    /// The window that the receiver advertises, whole segments; at least one.
+    pub fn window_segments(&self) -> u32 {
+        u32::try_from(self.receive_window / u64::from(self.mss)).unwrap_or(u32::MAX).max(1)
+    }
+}
+
 /// How a sender recognises that a retransmission was spurious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -184,7 +184,7 @@ impl<'a> World<'a> {
         World {
             script,
             sender: Sender::new(stack, script.paths, Stream::new(1, Purpose::Congestion, 0)),
-            receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext)),
+            receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })),
             now: Time::ZERO,
             total: script.writes.iter().map(|(_, segments)| segments).sum(),
             written: 0,

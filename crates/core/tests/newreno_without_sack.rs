@@ -1,4 +1,4 @@
-//! Loss recovery without SACK after a timeout, and with many losses in one window (RFC 6582).
+//! Loss recovery without SACK after a timeout, and with many losses in one window: NewReno's (RFC 6582) and Reno's (RFC 5681).
 
 use anabranch_core::rng::{Purpose, Stream};
 use anabranch_core::spec::StackSpec;
@@ -9,8 +9,12 @@ use anabranch_core::units::{Duration, Time};
 const RTT: Duration = Duration::from_millis(100);
 
 fn sender() -> Sender {
+    sender_of("newreno")
+}
+
+fn sender_of(congestion: &str) -> Sender {
     let stack: StackSpec = serde_json::from_value(serde_json::json!({
-        "name": "newreno", "congestion": { "name": "newreno" }, "slow_start": { "name": "classic" },
+        "name": congestion, "congestion": { "name": congestion }, "slow_start": { "name": "classic" },
         "detection": { "name": "dup-ack" },
         "ack": { "name": "immediate" }, "sack": false, "spurious": "none", "f_rto": false, "limited_transmit": true,
         "ecn": false, "pacing": false, "handshake": false, "mss": 1000, "header": 40, "initial_window": 20,
@@ -83,4 +87,38 @@ fn rfc6582_section_3_2_only_the_first_partial_ack_restarts_the_retransmission_ti
     let again = acknowledge(&mut sender, now, 3);
     assert_eq!(again.first(), Some(&3), "a partial ACK sends the next hole");
     assert!(sender.deadline().expect("data is outstanding") <= deadline, "the second partial ACK does not");
+}
+
+/// A window of 20 of which segments 0 and 5 are lost, up to the ACK of the first repair: what it lets out, and the sender.
+fn first_partial_ack(congestion: &str) -> (Sender, Time, Vec<u32>) {
+    let mut sender = sender_of(congestion);
+    send_all(&mut sender, Time::ZERO);
+    let mut now = Time::ZERO + RTT;
+    for _ in 0..18 {
+        acknowledge(&mut sender, now, 0);
+    }
+    assert_eq!((sender.counters().recoveries, sender.congestion().cwnd()), (1, 10.0));
+    now += RTT;
+    let sent = acknowledge(&mut sender, now, 5);
+    (sender, now, sent)
+}
+
+#[test]
+fn rfc6582_section_3_2_newreno_repairs_the_second_loss_at_the_partial_ack_and_halves_once() {
+    let (sender, _, sent) = first_partial_ack("newreno");
+    assert_eq!(sent.first(), Some(&5));
+    assert_eq!((sender.counters().recoveries, sender.congestion().cwnd()), (1, 10.0));
+}
+
+#[test]
+fn rfc5681_section_3_2_reno_leaves_recovery_at_the_partial_ack_and_halves_again_at_three_more_duplicates() {
+    let (mut sender, now, sent) = first_partial_ack("reno");
+    assert!(!sent.contains(&5), "{sent:?}");
+    assert_eq!((sender.counters().recoveries, sender.congestion().cwnd()), (1, 10.0));
+    acknowledge(&mut sender, now, 5);
+    acknowledge(&mut sender, now, 5);
+    assert_eq!(sender.counters().recoveries, 1);
+    let again = acknowledge(&mut sender, now, 5);
+    assert_eq!(again.first(), Some(&5));
+    assert_eq!((sender.counters().recoveries, sender.congestion().cwnd()), (2, 5.0));
 }

@@ -323,7 +323,8 @@ impl<L: EventLoop> Engine<L> {
                         Some(Box::new(Writer::new(application, self.now)))
                     }
                 };
-                let receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext));
+                let receiver =
+                    Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }));
                 Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };

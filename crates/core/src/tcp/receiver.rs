@@ -378,7 +378,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn receiver() -> Receiver {
-        Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext))
+        Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext { window: 100 }))
     }
 
     fn take(receiver: &mut Receiver, segment: u32) -> Ack {

@@ -148,6 +148,7 @@ struct Options {
     limited_transmit: bool,
     ecn: bool,
     pacing: bool,
+    ends_recovery_at_partial_ack: bool,
     spurious: SpuriousResponse,
     /// Neither the detector nor a rate sampler needs to see the ACKs of an undisturbed flow, and SACK tells what they are.
     ordinary_acks: bool,
@@ -179,6 +180,7 @@ impl Sender {
             limited_transmit: stack.limited_transmit,
             ecn: stack.ecn,
             pacing: stack.pacing,
+            ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
             spurious: stack.spurious,
             ordinary_acks: stack.sack && rate.is_none() && !detector.learns_from_ordinary_acks(),
             only_the_timer: detector.has_only_the_timer(),
@@ -199,7 +201,7 @@ impl Sender {
             congestion: Controlled::new(congestion),
             detector,
             available: 0,
-            receive_window: u32::try_from(stack.receive_window / u64::from(stack.mss)).unwrap_or(u32::MAX).max(1),
+            receive_window: stack.window_segments(),
             window_limited: false,
             probe: false,
             retransmit_now: false,
@@ -445,7 +447,9 @@ impl Sender {
             self.board.eat_duplicates(passed);
             match &mut self.recovery {
                 Recovery::Open => self.board.reset_duplicates(),
-                Recovery::Fast { until, partial, .. } if self.board.una() < *until => {
+                Recovery::Fast { until, partial, .. }
+                    if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
+                {
                     self.retransmit_now = true; // the next hole, whatever PRR allows
                     if std::mem::replace(partial, true) {
                         self.board.restart_timer(prior_timer_start);
@@ -524,6 +528,8 @@ impl Sender {
             Recovery::Fast { until, .. } => {
                 if self.board.una() >= until {
                     self.end_recovery(until);
+                } else if advanced && self.options.ends_recovery_at_partial_ack {
+                    self.end_recovery(0); // duplicates that follow tell of the window's next loss
                 }
             }
             Recovery::Timeout { until, forward } => {

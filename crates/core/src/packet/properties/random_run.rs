@@ -2,7 +2,10 @@
 
 use super::super::simulation::{Engine, EventLoop};
 use super::super::table::{Column, Table};
+use crate::parameters::AlgorithmInfo;
 use crate::spec::RunSpec;
+use crate::tcp::ack::AckSpec;
+use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::detection::DetectionSpec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -71,18 +74,25 @@ fn rate() -> impl Strategy<Value = u64> {
     prop::sample::select(vec![1u64, 2, 4, 5, 8, 10, 16])
 }
 
+/// Any algorithm of a registry, with its defaults.
+fn named(registry: Vec<AlgorithmInfo>) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(registry.into_iter().map(|algorithm| algorithm.name).collect::<Vec<_>>())
+}
+
 /// Groups of traffic with the stack of each: application, stack, flows a pair, start and stop in ms, a number that chooses
 /// the pair.
 fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, usize)>> {
     let policies = (
-        prop::sample::select(vec!["newreno", "cubic", "bbr", "bbr3"]),
-        prop::sample::select(DetectionSpec::describe()).prop_map(|info| info.name),
-        prop::sample::select(vec!["immediate", "delayed", "modified-delayed"]),
+        named(CongestionSpec::describe()),
+        prop::sample::select(vec!["classic", "hystart++"]),
+        named(DetectionSpec::describe()),
+        named(AckSpec::describe()),
         prop::array::uniform5(any::<bool>()),
     );
-    let stack = policies.prop_map(|(congestion, detection, ack, [sack, ecn, pacing, handshake, f_rto])| {
-        json!({"name": "", "congestion": {"name": congestion}, "slow_start": {"name": "classic"},
-            "detection": {"name": detection}, "ack": {"name": ack}, "sack": sack, "spurious": "eifel", "f_rto": f_rto, "limited_transmit": true, "ecn": ecn, "pacing": pacing,
+    let stack = policies.prop_map(|(congestion, slow_start, detection, ack, [sack, ecn, pacing, handshake, f_rto])| {
+        json!({"name": "", "congestion": {"name": congestion}, "slow_start": {"name": slow_start},
+            "detection": {"name": detection}, "ack": {"name": ack},
+            "sack": sack, "spurious": "eifel", "f_rto": f_rto, "limited_transmit": true, "ecn": ecn, "pacing": pacing,
             "handshake": handshake, "mss": 960, "header": 40, "initial_window": 10, "receive_window": 300_000,
             "min_rto": 200 * MS, "max_rto": 4000 * MS, "initial_rto": 1000 * MS})
     });

@@ -7,6 +7,8 @@ use crate::units::Time;
 pub mod delayed;
 pub mod immediate;
 pub mod modified_delayed;
+pub mod quick_ack;
+pub mod stretch;
 
 /// A data segment, as the receiver's policy sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +50,10 @@ pub trait AckPolicy: Send + Sync {
 
 /// What an ACK policy may need to know of its flow when it starts.
 #[derive(Debug, Clone, Copy)]
-pub struct ReceiverContext;
+pub struct ReceiverContext {
+    /// The window that the receiver advertises, segments.
+    pub window: u32,
+}
 
 crate::algorithm_registry! {
     /// An ACK policy by name, with its parameters.
@@ -59,5 +64,9 @@ crate::algorithm_registry! {
         Delayed = "delayed": delayed::Delayed,
         /// For every second segment or after a timer, whatever the order of arrival (Lee, Park and Choi).
         ModifiedDelayed = "modified-delayed": modified_delayed::ModifiedDelayed,
+        /// Linux's: every one of the first segments, then every second one or after a timer that follows their distance.
+        QuickAck = "quick-ack": quick_ack::QuickAck,
+        /// Few ACKs: for a number of segments, but not sooner after the last one than an interval (TACK; Li et al. 2020).
+        Stretch = "stretch": stretch::Stretch,
     }
 }

@@ -292,6 +292,11 @@ pub fn calls() -> impl Strategy<Value = Vec<Call>> {
 
 /// Makes the calls and checks after each that the window is finite and at least 1, and the pacing rate positive.
 pub fn check_calls(mut control: impl CongestionControl, calls: &[Call]) -> Result<(), TestCaseError> {
+    check_calls_of(&mut control, calls)
+}
+
+/// [`check_calls`] of any congestion control.
+pub fn check_calls_of(control: &mut dyn CongestionControl, calls: &[Call]) -> Result<(), TestCaseError> {
     let (mut now, mut total, mut rtt_estimate) = (Time::ZERO, 0u64, rtt_estimate());
     for call in calls {
         match *call {

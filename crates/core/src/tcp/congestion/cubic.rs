@@ -4,7 +4,7 @@
 //! flight_size for what was in flight, at most cwnd (section 4.6). An ACK for several segments counts as that many ACKs,
 //! so that delayed ACKs do not slow the curve. Growth is capped at the target.
 
-use super::newreno::{MIN_SSTHRESH, restart_window};
+use super::loss_based::{MIN_SSTHRESH, restart_window};
 use super::slow_start::SlowStart;
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -214,13 +214,10 @@ impl CongestionControl for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bottleneck::{Bench, Path, calls, check_calls, flow, rtt_estimate};
+    use super::super::bottleneck::{Bench, Path, calls, check_calls, flow};
+    use super::super::ideal::{Ideal, RTT, near};
     use super::*;
     use proptest::prelude::*;
-
-    fn near(actual: f64, expected: f64, tolerance: f64) {
-        assert!((actual - expected).abs() <= tolerance, "{actual} is not {expected}");
-    }
 
     #[test]
     fn rfc9438_equation_2_from_1000_segments_takes_9_086_seconds() {
@@ -263,87 +260,20 @@ mod tests {
         }
     }
 
-    /// An ideal path: every window is acknowledged over one RTT, no queue.
-    struct Ideal {
-        cubic: Cubic,
-        rtt: RttEstimate,
-        now: Time,
-    }
-
-    const RTT: Duration = Duration::from_millis(100);
-
-    impl Ideal {
-        fn new(parameters: Parameters) -> Ideal {
-            let mut rtt = rtt_estimate();
-            rtt.sample(RTT);
-            Ideal { cubic: Cubic::new(parameters, flow(1)), rtt, now: Time::ZERO }
-        }
-
-        fn ack(&mut self, growth: u32) {
-            let in_flight = self.cubic.cwnd() as u32;
-            let ack = AckEvent {
-                now: self.now,
-                delivered: 1,
-                growth,
-                advanced: true,
-                duplicate: false,
-                newly_lost: 0,
-                prior_in_flight: in_flight,
-                in_flight: in_flight - 1,
-                rtt: Some(RTT),
-                rate: None,
-                round_start: false,
-                in_recovery: false,
-                ecn_echo: false,
-            };
-            self.cubic.on_ack(&ack, &self.rtt);
-            self.now += RTT.scale(1.0 / self.cubic.cwnd());
-        }
-
-        fn congestion(&mut self, kind: CongestionKind) {
-            let prior_in_flight = self.cubic.cwnd() as u32;
-            self.cubic.on_congestion(&CongestionEvent { now: self.now, kind, prior_in_flight }, &self.rtt);
-        }
-
-        fn grow_to(&mut self, cwnd: f64) {
-            while self.cubic.cwnd() < cwnd {
-                self.ack(1);
-            }
-        }
-
-        fn acks_for(&mut self, seconds: f64) {
-            let end = self.now + Duration::from_secs_f64(seconds);
-            while self.now < end {
-                self.ack(1);
-            }
-        }
-
-        /// Mean window over the second half of `periods`, each of 1/p packets and a loss, from a first loss at `start`.
-        fn average(&mut self, p: f64, start: f64, periods: u32) -> f64 {
-            self.grow_to(start);
-            let mut measured = (0.0, Time::ZERO);
-            for period in 0..periods {
-                if period == periods / 2 {
-                    measured = (0.0, self.now);
-                }
-                self.congestion(CongestionKind::Loss);
-                (0..(1.0 / p) as u32).for_each(|_| self.ack(1));
-                measured.0 += 1.0 / p;
-            }
-            measured.0 / (self.now.since(measured.1).as_secs() / RTT.as_secs())
-        }
+    fn ideal(parameters: Parameters) -> Ideal<Cubic> {
+        Ideal::new(Cubic::new(parameters, flow(1)))
     }
 
     #[test]
     fn the_window_is_back_at_its_maximum_after_k() {
-        let mut path = Ideal::new(Parameters::default());
+        let mut path = ideal(Parameters::default());
         path.grow_to(1000.0);
         path.congestion(CongestionKind::Loss);
-        near(path.cubic.cwnd(), 700.0, 0.001);
+        near(path.control.cwnd(), 700.0, 0.001);
         path.acks_for(9.086);
-        near(path.cubic.cwnd(), 1000.0, 1.0);
+        near(path.control.cwnd(), 1000.0, 1.0);
         path.acks_for(3.0);
-        near(path.cubic.cwnd(), 1000.0 + 0.4 * 27.0, 2.0); // convex: C t^3 beyond, at most one RTT ahead
+        near(path.control.cwnd(), 1000.0 + 0.4 * 27.0, 2.0); // convex: C t^3 beyond, at most one RTT ahead
     }
 
     const LONELY: Parameters = Parameters { c: 0.4, beta: 0.7, fast_convergence: false, reno_friendly: true };
@@ -355,7 +285,7 @@ mod tests {
         for p in [1e-4, 3e-5, 1e-5] {
             let expected = average_window(0.4, 0.7, RTT.as_secs(), p);
             let w_max = expected * 4.0 / 3.7;
-            near(Ideal::new(LONELY).average(p, w_max, 40), expected, 0.05 * expected);
+            near(ideal(LONELY).average(p, w_max, 40), expected, 0.05 * expected);
         }
     }
 
@@ -364,55 +294,55 @@ mod tests {
         let expected = average_window(0.4, 0.7, RTT.as_secs(), 1e-4);
         let w_max = expected * 4.0 / 3.7;
         let unfriendly = Parameters { reno_friendly: false, ..LONELY };
-        near(Ideal::new(unfriendly).average(1e-4, 2.0 * w_max, 800), expected, 0.05 * expected);
-        near(Ideal::new(unfriendly).average(1e-4, 0.5 * w_max, 800), expected, 0.05 * expected);
+        near(ideal(unfriendly).average(1e-4, 2.0 * w_max, 800), expected, 0.05 * expected);
+        near(ideal(unfriendly).average(1e-4, 0.5 * w_max, 800), expected, 0.05 * expected);
     }
 
     #[test]
     fn rfc9438_equation_3_reno_friendly_average_window_within_5_percent() {
         // At p = 1e-3 and 0.1 s Reno's 38 exceed the cubic function's 33 (table 1).
         let expected = libm::sqrt(3.0 / 2.0 / 1e-3);
-        near(Ideal::new(LONELY).average(1e-3, expected, 400), expected, 0.05 * expected);
+        near(ideal(LONELY).average(1e-3, expected, 400), expected, 0.05 * expected);
     }
 
     #[test]
     fn rfc9438_section_4_3_alpha_becomes_1_once_w_est_reaches_cwnd_prior() {
-        let mut path = Ideal::new(Parameters { c: 0.0001, ..Parameters::default() });
+        let mut path = ideal(Parameters { c: 0.0001, ..Parameters::default() });
         path.grow_to(100.0);
         path.congestion(CongestionKind::Loss);
         path.acks_for(1.0);
-        let slow = path.cubic.cwnd();
+        let slow = path.control.cwnd();
         path.acks_for(1.0);
-        near(path.cubic.cwnd() - slow, 5.29, 0.4); // ten round trips of 0.529
+        near(path.control.cwnd() - slow, 5.29, 0.4); // ten round trips of 0.529
         path.grow_to(101.0);
         path.acks_for(1.0);
-        near(path.cubic.cwnd() - 101.0, 10.0, 0.6); // ten round trips of 1
+        near(path.control.cwnd() - 101.0, 10.0, 0.6); // ten round trips of 1
     }
 
     #[test]
     fn rfc9438_section_4_8_after_a_timeout_the_curve_starts_at_its_plateau() {
-        let mut path = Ideal::new(Parameters { reno_friendly: false, ..Parameters::default() });
+        let mut path = ideal(Parameters { reno_friendly: false, ..Parameters::default() });
         path.grow_to(1000.0);
         path.congestion(CongestionKind::Timeout { repeated: false });
-        assert_eq!(path.cubic.cwnd(), 1.0);
-        near(path.cubic.ssthresh(), 700.0, 0.001);
+        assert_eq!(path.control.cwnd(), 1.0);
+        near(path.control.ssthresh(), 700.0, 0.001);
         path.congestion(CongestionKind::Timeout { repeated: true });
-        near(path.cubic.ssthresh(), 700.0, 0.001);
+        near(path.control.ssthresh(), 700.0, 0.001);
         path.grow_to(700.0);
         path.acks_for(5.0);
-        near(path.cubic.cwnd(), 700.0 + 0.4 * 125.0, 4.0);
+        near(path.control.cwnd(), 700.0 + 0.4 * 125.0, 4.0);
     }
 
     #[test]
     fn rfc9438_section_4_2_idle_and_application_limited_times_do_not_count() {
-        let grown_after = |pause: fn(&mut Ideal)| {
-            let mut path = Ideal::new(Parameters { reno_friendly: false, ..Parameters::default() });
+        let grown_after = |pause: fn(&mut Ideal<Cubic>)| {
+            let mut path = ideal(Parameters { reno_friendly: false, ..Parameters::default() });
             path.grow_to(1000.0);
             path.congestion(CongestionKind::Loss);
             path.acks_for(2.0);
             pause(&mut path);
             path.acks_for(2.0);
-            path.cubic.cwnd()
+            path.control.cwnd()
         };
         let without = grown_after(|_| ());
         let application_limited = grown_after(|path| {
@@ -423,7 +353,7 @@ mod tests {
         });
         let idle = grown_after(|path| {
             path.now += RTT; // less than an RTO: the window stays
-            path.cubic.on_idle(RTT, &path.rtt);
+            path.control.on_idle(RTT, &path.rtt);
         });
         near(application_limited, without, 1.0);
         near(idle, without, 1.0);
@@ -431,28 +361,28 @@ mod tests {
 
     #[test]
     fn rfc9438_section_4_6_ecn_may_reduce_to_one_segment_and_loss_to_two() {
-        let mut path = Ideal::new(Parameters::default());
+        let mut path = ideal(Parameters::default());
         (0..20).for_each(|_| path.congestion(CongestionKind::EcnEcho));
-        assert_eq!((path.cubic.cwnd(), path.cubic.ssthresh()), (1.0, 2.0));
+        assert_eq!((path.control.cwnd(), path.control.ssthresh()), (1.0, 2.0));
         path.congestion(CongestionKind::Loss);
-        assert_eq!((path.cubic.cwnd(), path.cubic.ssthresh()), (2.0, 2.0));
+        assert_eq!((path.control.cwnd(), path.control.ssthresh()), (2.0, 2.0));
     }
 
     #[test]
     fn rfc9438_section_4_9_undo_continues_the_curve_unless_it_was_passed() {
-        let mut path = Ideal::new(Parameters::default());
+        let mut path = ideal(Parameters::default());
         path.grow_to(1000.0);
         path.congestion(CongestionKind::Loss);
         path.acks_for(5.0);
-        let before = path.cubic.window;
+        let before = path.control.window;
         path.congestion(CongestionKind::Loss);
-        path.cubic.undo();
-        assert_eq!(format!("{:?}", path.cubic.window), format!("{before:?}"));
+        path.control.undo();
+        assert_eq!(format!("{:?}", path.control.window), format!("{before:?}"));
         path.congestion(CongestionKind::Loss);
         path.grow_to(1010.0);
-        let grown = path.cubic.cwnd();
-        path.cubic.undo();
-        assert_eq!(path.cubic.cwnd(), grown);
+        let grown = path.control.cwnd();
+        path.control.undo();
+        assert_eq!(path.control.cwnd(), grown);
     }
 
     #[test]

@@ -13,12 +13,22 @@ use slow_start::SlowStartSpec;
 pub mod bbr;
 pub mod bbr3;
 mod bbr_model;
+pub mod bic;
 #[cfg(test)]
 mod bottleneck;
 pub mod controlled;
 pub mod cubic;
+pub mod highspeed;
+pub mod htcp;
+#[cfg(test)]
+mod ideal;
+pub mod illinois;
+pub mod loss_based;
 pub mod newreno;
+pub mod reno;
+pub mod scalable;
 pub mod slow_start;
+pub mod westwood;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
 ///
@@ -78,6 +88,12 @@ pub trait CongestionControl: Send + Sync {
         false
     }
 
+    /// Whether fast recovery without SACK ends at the first partial acknowledgement (RFC 5681 section 3.2 step 6), and not when
+    /// everything sent before it is acknowledged (RFC 6582). The rest of a window's losses is then found anew.
+    fn ends_recovery_at_partial_ack(&self) -> bool {
+        false
+    }
+
     /// Whether ACK events are to carry a [`super::events::RateSample`].
     fn wants_rate_samples(&self) -> bool {
         false
@@ -100,13 +116,44 @@ pub struct FlowContext {
 crate::algorithm_registry! {
     /// A congestion control by name, with its parameters.
     pub enum CongestionSpec builds dyn CongestionControl from FlowContext {
+        /// Reno: NewReno's window; without SACK, fast recovery ends at the first partial ACK (RFC 5681).
+        Reno = "reno": reno::Reno,
         /// NewReno: slow start, additive increase, halving (RFC 5681, RFC 6582).
         NewReno = "newreno": newreno::NewReno,
         /// CUBIC: a cubic function of the time since the last loss (RFC 9438).
         Cubic = "cubic": cubic::Cubic,
+        /// BIC: a binary search for the window of the last loss (Xu, Harfoush, Rhee 2004; Linux).
+        Bic = "bic": bic::Bic,
+        /// HighSpeed TCP: faster growth and smaller decrease at large windows (RFC 3649).
+        HighSpeed = "highspeed": highspeed::HighSpeed,
+        /// Scalable TCP: a fixed growth for every segment acknowledged (Kelly 2003).
+        Scalable = "scalable": scalable::Scalable,
+        /// H-TCP: growth by the time since the last congestion (draft-leith-tcp-htcp-06).
+        Htcp = "htcp": htcp::Htcp,
+        /// Westwood+: a loss takes what the measured bandwidth does not need (Grieco and Mascolo 2004).
+        Westwood = "westwood": westwood::Westwood,
+        /// TCP-Illinois: growth and decrease by queueing delay (Liu, Basar, Srikant 2008).
+        Illinois = "illinois": illinois::Illinois,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
         Bbr = "bbr": bbr::Bbr,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
         Bbr3 = "bbr3": bbr3::Bbr3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bottleneck::{calls, check_calls_of, flow};
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_window_stays_finite_and_at_least_one(calls in calls()) {
+            for info in CongestionSpec::describe() {
+                let spec: CongestionSpec = serde_json::from_value(serde_json::json!({ "name": info.name })).expect("defaults suffice");
+                check_calls_of(&mut *spec.build(flow(1)), &calls).map_err(|error| TestCaseError::fail(format!("{}: {error}", info.name)))?;
+            }
+        }
     }
 }

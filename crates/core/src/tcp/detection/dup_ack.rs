@@ -140,6 +140,9 @@ impl<T: Threshold> DuplicateAcks<T> {
     fn without_sack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Signal {
         if ack.advanced {
             self.duplicates = 0;
+            if !ack.in_recovery && board.una() < self.recover {
+                self.recover = 0; // the sender's recovery ended before all of it was acknowledged
+            }
             if ack.in_recovery && board.outstanding() > 0 && !board.was_retransmitted(board.una()) {
                 board.mark_lost(board.una()); // a partial ACK: the next hole
                 return Signal::Loss;

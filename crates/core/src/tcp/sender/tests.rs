@@ -40,8 +40,11 @@ impl Pair {
         let ack: AckSpec = stack.ack;
         let mut sender = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         sender.write(Time::ZERO, 100);
-        let mut pair =
-            Pair { sender, receiver: Receiver::new(stack.sack, ack.build(ReceiverContext)), now: Time::ZERO };
+        let mut pair = Pair {
+            sender,
+            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext { window: stack.window_segments() })),
+            now: Time::ZERO,
+        };
         pair.send();
         pair
     }
@@ -526,7 +529,7 @@ proptest! {
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         long.options.ordinary_acks = false;
         long.options.only_the_timer = false;
-        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext));
+        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }));
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
         long.write(Time::ZERO, 300);

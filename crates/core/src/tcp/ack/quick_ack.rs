@@ -1,0 +1,201 @@
+//! Linux's delayed ACK (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`): a number of quick ACKs first, so that slow
+//! start is not held back, then one for every second segment or when a timer ends that follows the distance of segments (ATO).
+//!
+//! What a receiver that never sends data leaves out: it is never in interactive ("ping-pong") mode, which would end the quick
+//! ACKs, and has no RTT of its own to bound the timer by. Its retransmission timeout, which is what Linux takes for
+//! a long pause, is a parameter. Compression of duplicate ACKs (since Linux 4.18) is not modelled: every segment out of order is
+//! answered at once.
+
+use super::{AckPolicy, Arrival, ReceiverContext, When};
+use crate::units::{Duration, Time};
+
+crate::parameters! {
+    /// How many quick ACKs, and how long an ACK may wait afterwards.
+    pub struct Parameters {
+        /// The greatest number of quick ACKs (`TCP_MAX_QUICKACKS`); at most half the window's segments, and two at least.
+        pub quick: u32 = 16, in 2..=1_000_000;
+        /// The shortest wait of a segment for its ACK (`TCP_ATO_MIN`).
+        pub min_timer: Duration = Duration::from_millis(40);
+        /// The longest wait of a segment for its ACK (`TCP_DELACK_MAX`).
+        pub max_timer: Duration = Duration::from_millis(200);
+        /// After a pause of more than this, quick ACKs again (the receiver's retransmission timeout).
+        pub pause: Duration = Duration::from_secs(1);
+    }
+}
+
+/// How many segments get a quick ACK (`tcp_incr_quickack`): half the window's, two at least, `most` at most.
+pub fn quick_acks(window: u32, most: u32) -> u32 {
+    (window / 2).max(2).min(most)
+}
+
+/// The ATO after a segment that came `distance` after the one before (`tcp_event_data_recv`), for distances up to the ATO.
+pub fn follow(ato: Duration, distance: Duration, min_timer: Duration) -> Duration {
+    ato / 2 + distance.max(min_timer / 2)
+}
+
+/// The policy's state.
+#[derive(Debug, Clone)]
+pub struct QuickAck {
+    parameters: Parameters,
+    window: u32,
+    /// Quick ACKs left.
+    quick: u32,
+    /// The timer for the next delayed ACK (ATO), unbounded; `None` before the first segment.
+    ato: Option<Duration>,
+    last_arrival: Time,
+    /// A segment waits for its ACK.
+    timer_runs: bool,
+}
+
+impl QuickAck {
+    /// A flow that has not received yet.
+    pub fn new(parameters: Parameters, flow: ReceiverContext) -> QuickAck {
+        QuickAck { parameters, window: flow.window, quick: 0, ato: None, last_arrival: Time::ZERO, timer_runs: false }
+    }
+
+    fn be_quick(&mut self) {
+        self.quick = self.quick.max(quick_acks(self.window, self.parameters.quick));
+    }
+
+    fn observe(&mut self, now: Time) {
+        let Parameters { min_timer, pause, .. } = self.parameters;
+        match self.ato {
+            None => {
+                self.be_quick();
+                self.ato = Some(min_timer);
+            }
+            Some(ato) => {
+                let distance = now - self.last_arrival;
+                if distance <= min_timer / 2 || distance < ato {
+                    self.ato = Some(follow(ato, distance, min_timer).min(pause));
+                } else if distance > pause {
+                    self.be_quick();
+                }
+            }
+        }
+        self.last_arrival = now;
+    }
+}
+
+impl AckPolicy for QuickAck {
+    fn on_segment(&mut self, arrival: &Arrival) -> When {
+        if arrival.duplicate {
+            self.be_quick(); // tcp_data_queue: a retransmission, so the sender lacks ACKs
+            self.ato = Some(self.parameters.min_timer);
+        } else if arrival.in_order || arrival.filled_hole {
+            self.observe(arrival.now);
+        }
+        self.timer_runs = !self.timer_runs && self.quick == 0 && arrival.in_order && !arrival.last;
+        if !self.timer_runs {
+            return When::Now;
+        }
+        let Parameters { min_timer, max_timer, .. } = self.parameters;
+        When::By(arrival.now + self.ato.unwrap_or(min_timer).min(max_timer)) // tcp_send_delayed_ack
+    }
+
+    fn on_ack_sent(&mut self) {
+        if std::mem::take(&mut self.timer_runs) {
+            // tcp_delack_timer_handler: the second segment did not come in time.
+            self.ato = self.ato.map(|ato| (ato * 2).min(self.parameters.pause));
+        }
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.ato = Some(self.parameters.min_timer); // tcp_dec_quickack_mode
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(milliseconds: u64) -> Time {
+        Time::ZERO + Duration::from_millis(milliseconds)
+    }
+
+    fn in_order(at: u64) -> Arrival {
+        Arrival { now: ms(at), in_order: true, filled_hole: false, duplicate: false, last: false }
+    }
+
+    /// Takes a segment and answers at once if the policy says so.
+    fn take(policy: &mut QuickAck, arrival: Arrival) -> When {
+        let when = policy.on_segment(&arrival);
+        if when == When::Now {
+            policy.on_ack_sent();
+        }
+        when
+    }
+
+    /// A policy whose quick ACKs are used up, after segments at 0, 1, ... 15 ms.
+    fn delaying() -> QuickAck {
+        let mut policy = QuickAck::new(Parameters::default(), ReceiverContext { window: 44 });
+        for at in 0..16 {
+            assert_eq!(take(&mut policy, in_order(at)), When::Now);
+        }
+        policy
+    }
+
+    #[test]
+    fn quick_acks_are_half_the_window_two_at_least_and_sixteen_at_most() {
+        assert_eq!([1, 5, 10, 44].map(|window| quick_acks(window, 16)), [2, 2, 5, 16]);
+    }
+
+    #[test]
+    fn ato_halves_towards_the_distance_of_segments_and_40_ms_at_least() {
+        let millis = Duration::from_millis;
+        assert_eq!(follow(millis(40), millis(1), millis(40)), millis(40));
+        assert_eq!(follow(millis(80), millis(30), millis(40)), millis(70));
+        assert_eq!(follow(millis(160), millis(20), millis(40)), millis(100));
+    }
+
+    #[test]
+    fn sixteen_quick_acks_then_every_second_segment() {
+        let mut policy = delaying();
+        assert_eq!(take(&mut policy, in_order(16)), When::By(ms(56)));
+        assert_eq!(take(&mut policy, in_order(17)), When::Now);
+        assert_eq!(take(&mut policy, in_order(18)), When::By(ms(58)));
+    }
+
+    #[test]
+    fn a_timer_that_ends_before_the_second_segment_doubles_the_next_one() {
+        let mut policy = delaying();
+        assert_eq!(take(&mut policy, in_order(16)), When::By(ms(56)));
+        policy.on_ack_sent(); // at 56 ms: ATO 80 ms
+        // 60 ms later: 80 / 2 + 60 = 100 ms.
+        assert_eq!(take(&mut policy, in_order(76)), When::By(ms(176)));
+        policy.on_ack_sent(); // ATO 200 ms
+        assert_eq!(take(&mut policy, in_order(376)), When::By(ms(576)));
+        policy.on_ack_sent(); // ATO 400 ms, of which an ACK waits 200 at most
+        assert_eq!(take(&mut policy, in_order(876)), When::By(ms(1076)));
+    }
+
+    #[test]
+    fn a_pause_longer_than_the_timeout_brings_quick_acks_back() {
+        let mut policy = delaying();
+        assert_eq!(take(&mut policy, in_order(1016)), When::Now);
+        for at in 1017..1032 {
+            assert_eq!(take(&mut policy, in_order(at)), When::Now);
+        }
+        assert!(matches!(take(&mut policy, in_order(1032)), When::By(_)));
+    }
+
+    #[test]
+    fn at_once_out_of_order_into_a_hole_and_at_the_end_of_the_data() {
+        let apart = Arrival { in_order: false, ..in_order(16) };
+        for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { last: true, ..in_order(16) }] {
+            assert_eq!(take(&mut delaying(), arrival), When::Now, "{arrival:?}");
+        }
+    }
+
+    #[test]
+    fn a_duplicate_brings_quick_acks_back() {
+        let mut policy = delaying();
+        take(&mut policy, Arrival { duplicate: true, in_order: false, ..in_order(16) });
+        for at in 17..32 {
+            assert_eq!(take(&mut policy, in_order(at)), When::Now);
+        }
+        assert!(matches!(take(&mut policy, in_order(32)), When::By(_)));
+    }
+}

@@ -1,0 +1,37 @@
+//! Reno's window, which is NewReno's, and the end of its fast recovery.
+//!
+//! The two differ in the sender's recovery alone, and only without SACK: Reno's ends at the first acknowledgement of anything
+//! new (RFC 5681 section 3.2 step 6), NewReno's when all that was outstanding is acknowledged (RFC 6582 section 3.2 step
+//! 3). Each further loss of a window then is an episode of its own, which takes three more duplicate ACKs and halves the window
+//! again, or a timeout. With SACK both recover by RFC 6675.
+
+use super::loss_based::{IncreaseDecrease, LossBased};
+use super::newreno::Aimd;
+pub use super::newreno::Parameters;
+use crate::tcp::events::{AckEvent, CongestionEvent};
+
+/// Reno's state.
+pub type Reno = LossBased<AimdOfReno>;
+
+/// NewReno's additive increase and multiplicative decrease, with Reno's recovery.
+#[derive(Debug, Clone)]
+pub struct AimdOfReno(Aimd);
+
+impl IncreaseDecrease for AimdOfReno {
+    type Parameters = Parameters;
+
+    const ENDS_RECOVERY_AT_PARTIAL_ACK: bool = true;
+
+    fn new(parameters: Parameters) -> AimdOfReno {
+        AimdOfReno(Aimd::new(parameters))
+    }
+
+    #[inline]
+    fn increase(&mut self, cwnd: f64, ack: &AckEvent) -> f64 {
+        self.0.increase(cwnd, ack)
+    }
+
+    fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64 {
+        self.0.decrease(window, event)
+    }
+}
