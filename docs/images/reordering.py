@@ -36,6 +36,7 @@ DETECTORS = {
     "tcp-ncr": "tcp-ncr",
     "tcp-pr": "tcp-pr",
     "rack-tlp": "rack-tlp",
+    "rack-tlp-dsack": "rack-tlp, DSACK",
     "fast-rto": "fast-rto",
 }
 CONGESTION = {"newreno": "NewReno", "cubic": "CUBIC"}
@@ -86,12 +87,12 @@ def panel(table: pl.DataFrame, title: str, scale: altair.Scale, form: str, heade
         .alias("column"),
         pl.col("detector").replace_strict(DETECTORS),
     ).select("column", "detector", "difference", "mean")
-    low, high = scale.domain
-    middle = (low + high) / 2
-    dark = f"datum.mean > {middle}" if scale.range[0] == "#ffffff" else f"datum.mean < {middle}"
+    dark = f"datum.mean > {sum(scale.domain) / 2}"
     base = altair.Chart().encode(
         x=altair.X("difference:O", title=None, axis=altair.Axis(labelAngle=0, domain=False, ticks=False)),
-        y=altair.Y("detector:N", title=None, sort=list(DETECTORS.values()), axis=altair.Axis(domain=False, ticks=False)),
+        y=altair.Y(
+            "detector:N", title=None, sort=list(DETECTORS.values()), axis=altair.Axis(domain=False, ticks=False)
+        ),
     )
     cells = base.mark_rect(stroke="white").encode(color=altair.Color("mean:Q", scale=scale, legend=None))
     words = base.mark_text(fontSize=8).encode(
@@ -100,19 +101,19 @@ def panel(table: pl.DataFrame, title: str, scale: altair.Scale, form: str, heade
     )
     header = altair.Header(title=None, labels=headers, labelFontSize=9, labelFontWeight="bold")
     return (
-        altair.layer(cells, words, data=altair.Data(values=shown.to_dicts()))
-        .properties(width=125, height=117)
-        .facet(altair.Column("column:N", sort=names, header=header), spacing=6)
+        altair.layer(cells, words, data=altair.InlineData(values=shown.to_dicts()))
+        .properties(width=125, height=130)
+        .facet(column=altair.Column("column:N", sort=names, header=header), spacing=6)
         .properties(title=altair.Title(title, fontSize=11, anchor="start"))
     )
 
 
 def picture(tables: dict[str, pl.DataFrame]) -> Any:
     """Goodput, spurious retransmissions and completion time, without and with loss."""
-    blue = altair.Scale(domain=[0, 100], range=["#ffffff", "#08519c"], clamp=True)
-    red = altair.Scale(domain=[0, 10], range=["#ffffff", "#a50f15"], clamp=True)
-    brown = altair.Scale(domain=[1, 5], range=["#ffffff", "#7f2704"], clamp=True)
-    rows = []
+    blue = altair.Scale(domain=[0, 100], range=["#ffffff", "#08519c"], clamp=True, interpolate="rgb")
+    red = altair.Scale(domain=[0, 10], range=["#ffffff", "#a50f15"], clamp=True, interpolate="rgb")
+    brown = altair.Scale(domain=[1, 5], range=["#ffffff", "#7f2704"], clamp=True, interpolate="rgb")
+    rows: list[Any] = []
     for measure, title, scale, form in (
         ("goodput", "Goodput, % of what all paths carry", blue, ".0f"),
         ("spurious", "Spurious retransmissions, % of the segments sent", red, ".1f"),
@@ -122,7 +123,7 @@ def picture(tables: dict[str, pl.DataFrame]) -> Any:
             where = "no loss" if loss == 0 else "one packet in a thousand lost"
             table = tables[measure].filter(pl.col("loss") == loss)
             rows.append(panel(table, f"{title}: {where}", scale, form, headers=not rows))
-    title = altair.Title(
+    heading = altair.Title(
         "Loss detectors under packet spraying",
         subtitle="Across: by how many percent the longest path is longer than the shortest, 10 ms. Means over five seeds.",
         anchor="start",
@@ -130,8 +131,8 @@ def picture(tables: dict[str, pl.DataFrame]) -> Any:
     return (
         altair.vconcat(*rows, spacing=8)
         .resolve_scale(color="independent")
-        .properties(title=title)
-        .configure(background="white")
+        .properties(title=heading)
+        .configure(background="white", aria=False)
         .configure_view(stroke=None)
     )
 
