@@ -13,7 +13,7 @@ from rich.console import Console
 
 from anabranch import version
 from bench.peers import PeerError
-from bench.validation import against_ns2, bernoulli, periodic, spraying, utilisation
+from bench.validation import against_ns2, bernoulli, dctcp, kikolo, periodic, spraying, utilisation, vegas
 from bench.validation.page import write_part
 from bench.validation.section import Comparison, Section
 
@@ -25,6 +25,9 @@ COMPARISONS = (
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),
     Comparison("utilisation", utilisation.run),
+    Comparison("kikolo", kikolo.run),
+    Comparison("vegas", vegas.run),
+    Comparison("dctcp", dctcp.run),
 )
 
 

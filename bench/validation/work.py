@@ -51,7 +51,23 @@ class Sample:
         return self.error / self.mean if self.mean else 0.0
 
 
-class _Samples:
+class Unrecorded:
+    """Keeps nothing of a run but its tables."""
+
+    def flow_series(self, columns: packet.Columns) -> None:
+        """Drop the samples."""
+
+    def link_series(self, columns: packet.Columns) -> None:
+        """Drop the samples."""
+
+    def capture(self, link: int, piece: bytes) -> None:
+        """Drop the packets."""
+
+    def progress(self, now_s: float, packet_hops: int) -> None:
+        """Say nothing."""
+
+
+class _Samples(Unrecorded):
     """Keeps the flow series of a run."""
 
     def __init__(self) -> None:
@@ -62,15 +78,6 @@ class _Samples:
         first = columns["flow"] == 0
         self.times_s += columns["time_s"][first].tolist()
         self.goodput_bps += columns["goodput_bps"][first].tolist()
-
-    def link_series(self, columns: packet.Columns) -> None:
-        pass
-
-    def capture(self, link: int, piece: bytes) -> None:
-        pass
-
-    def progress(self, now_s: float, packet_hops: int) -> None:
-        pass
 
 
 def measure(document: Mapping[str, Any], seed: int) -> Measured:
