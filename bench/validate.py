@@ -18,10 +18,13 @@ from bench.validation import (
     against_ns2,
     against_ns3,
     bernoulli,
+    dctcp,
+    kikolo,
     periodic,
     responses,
     spraying,
     utilisation,
+    vegas,
 )
 from bench.validation.page import write_part
 from bench.validation.section import Comparison, Section
@@ -38,6 +41,9 @@ COMPARISONS = (
     Comparison("spraying-variants", spraying.run_variants),
     Comparison("ns3", against_ns3.run),
     Comparison("utilisation", utilisation.run),
+    Comparison("kikolo", kikolo.run),
+    Comparison("vegas", vegas.run),
+    Comparison("dctcp", dctcp.run),
 )
 
 
