@@ -118,6 +118,8 @@ pub struct Sender {
     /// that it was not spurious (RFC 5682 section 3.1) and, without SACK, a partial ACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
     owns_recovery: bool,
+    /// Of the last verdict ([`Verdict::withheld`]).
+    withheld: u32,
     /// The retransmission timer expired, and no cumulative acknowledgement has moved since.
     unanswered_timeout: bool,
     options: Options,
@@ -203,6 +205,7 @@ impl Sender {
             window_limited: false,
             probe: false,
             retransmit_now: false,
+            withheld: 0,
             unanswered_timeout: false,
             options,
             round_end: 0,
@@ -343,7 +346,7 @@ impl Sender {
 
     #[inline(never)]
     fn take_any_ack(&mut self, now: Time, ack: &Ack) {
-        let prior_in_flight = self.board.in_flight();
+        let prior_in_flight = self.board.in_flight() + self.withheld;
         let prior_una = self.board.una();
         let was_in_fast_recovery = matches!(self.recovery, Recovery::Fast { .. });
         let prior_timer_start = self.board.timer_start();
@@ -404,6 +407,7 @@ impl Sender {
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
         }
+        self.withhold(verdict.withheld);
         if ack.ecn_echo {
             self.on_ecn_echo(now, prior_in_flight);
         }
@@ -571,7 +575,7 @@ impl Sender {
     }
 
     fn on_duplicate_report(&mut self, now: Time, segment: u32) {
-        self.detector.on_spurious(now, &self.board);
+        self.detector.on_spurious(now, segment, &self.board);
         if self.options.spurious != SpuriousResponse::None
             && segment < self.undo_until
             && self.unreported_retransmits > 0
@@ -669,16 +673,22 @@ impl Sender {
         next < self.available && next - self.board.una() < self.receive_window
     }
 
-    /// Segments that count against the window: without limited transmit, those that have left the network count until
-    /// recovery begins. That holds new data back, never a retransmission: a detector that marks without a signal would wait
-    /// for it for ever.
+    /// Segments that count against the window: those in flight and those that the detector withholds; without limited
+    /// transmit, those that have left the network count until recovery begins. That holds new data back, never a
+    /// retransmission: a detector that marks without a signal would wait for it for ever.
     #[inline]
     fn counted_in_flight(&self) -> u32 {
         if !self.options.limited_transmit && self.recovery == Recovery::Open && self.board.lost() == 0 {
             self.board.outstanding()
         } else {
-            self.board.in_flight()
+            self.board.in_flight() + self.withheld
         }
+    }
+
+    /// Takes what the detector withholds: never a retransmission, and never the only segment.
+    fn withhold(&mut self, segments: u32) {
+        let may = self.recovery == Recovery::Open && self.board.lost() == 0 && self.board.in_flight() > 0;
+        self.withheld = if may { segments } else { 0 };
     }
 
     /// The deadline came.
@@ -692,11 +702,12 @@ impl Sender {
             return;
         }
         if self.detector_deadline().is_some_and(|deadline| deadline <= now) {
-            let prior_in_flight = self.board.in_flight();
+            let prior_in_flight = self.board.in_flight() + self.withheld;
             let marked_before = self.board.marked_lost();
             let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
             let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.apply(now, verdict, prior_in_flight, newly_lost);
+            self.withhold(verdict.withheld);
         }
     }
 

@@ -292,12 +292,12 @@ impl LossDetector for RackTlp {
             self.probe = Some(Probe { next: board.next(), retransmission: None });
             self.samples_at_probe = rtt.samples();
             board.restart_timer(now); // section 7.3: the retransmission timer is the last resort
-            return Verdict { signal: Signal::None, probe: true };
+            return Verdict { probe: true, ..Verdict::default() };
         }
         if expiry <= now { self.expire(now, board, rtt) } else { Verdict::default() }
     }
 
-    fn on_spurious(&mut self, _now: Time, board: &Scoreboard) {
+    fn on_spurious(&mut self, _now: Time, _segment: u32, board: &Scoreboard) {
         if self.dsack_round.is_none_or(|round| board.una() >= round) {
             self.dsack_round = Some(board.next());
             self.multiplier = self.multiplier.saturating_add(1);
@@ -427,11 +427,11 @@ mod tests {
         let mut detector = detector();
         let mut board = Scoreboard::default();
         (0..10).for_each(|_| _ = board.send_new(ms(0)));
-        detector.on_spurious(ms(1), &board);
-        detector.on_spurious(ms(2), &board);
+        detector.on_spurious(ms(1), 0, &board);
+        detector.on_spurious(ms(2), 0, &board);
         assert_eq!(detector.multiplier, 2);
         board.acknowledge(10, &[], ms(100));
-        detector.on_spurious(ms(100), &board);
+        detector.on_spurious(ms(100), 0, &board);
         assert_eq!(detector.multiplier, 3);
         for recovery in 1..=16 {
             assert_eq!(detector.multiplier, 3, "recovery {recovery}");
@@ -504,7 +504,7 @@ mod tests {
             driver.acknowledge(2, &[]); // the original's ACK was late
             driver.now = ms(500);
             if with_dsack {
-                driver.detector.on_spurious(ms(500), &driver.board);
+                driver.detector.on_spurious(ms(500), 1, &driver.board);
             } else {
                 driver.acknowledge(2, &[]); // a duplicate ACK without SACK
             }
@@ -534,7 +534,7 @@ mod tests {
         let fate = |segment: u32, nth| (!(25..30).contains(&segment) || nth > 0).then_some(millis(100));
         transfer(&mut driver, 30, 10, fate, 1_000);
         let signals: Vec<Verdict> = driver.decisions.iter().map(|decision| decision.verdict).collect();
-        assert_eq!(signals, [Verdict { signal: Signal::None, probe: true }, Verdict::of(Signal::Loss)]);
+        assert_eq!(signals, [Verdict { probe: true, ..Verdict::default() }, Verdict::of(Signal::Loss)]);
         assert_eq!(driver.decisions[1].lost, [25, 26, 27, 28]);
     }
 
