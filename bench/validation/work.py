@@ -55,22 +55,24 @@ class Samples:
     """Keeps the flow series of a run."""
 
     def __init__(self) -> None:
+        """Nothing kept yet."""
         self.times_s: list[float] = []
         self.goodput_bps: list[float] = []
 
     def flow_series(self, columns: packet.Columns) -> None:
+        """Keep the goodput of the first flow."""
         first = columns["flow"] == 0
         self.times_s += columns["time_s"][first].tolist()
         self.goodput_bps += columns["goodput_bps"][first].tolist()
 
     def link_series(self, columns: packet.Columns) -> None:
-        pass
+        """Not kept."""
 
     def capture(self, link: int, piece: bytes) -> None:
-        pass
+        """Not kept."""
 
     def progress(self, now_s: float, packet_hops: int) -> None:
-        pass
+        """Not kept."""
 
 
 def measure(document: Mapping[str, Any], seed: int) -> Measured:
