@@ -76,7 +76,9 @@ def _write(section: Section) -> None:
     source = f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`"
     write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
     if section.annex:
-        write_part(PAGE.with_name(f"validation-{section.key}.md"), section.annex.key, f"{section.annex.markdown()}\n{source}")
+        write_part(
+            PAGE.with_name(f"validation-{section.key}.md"), section.annex.key, f"{section.annex.markdown()}\n{source}"
+        )
 
 
 if __name__ == "__main__":

@@ -80,6 +80,7 @@ class _Samples(Unrecorded):
         self._rates = {index: link["rate"] for index, link in enumerate(spec["links"]) if link["dst"] == destination}
 
     def flow_series(self, columns: packet.Columns) -> None:
+        """Keep the goodput of the first flow."""
         first = columns["flow"] == 0
         self.times_s += columns["time_s"][first].tolist()
         self.goodput_bps += columns["goodput_bps"][first].tolist()

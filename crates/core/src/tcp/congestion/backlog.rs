@@ -31,6 +31,12 @@ pub struct Rounds {
 impl Rounds {
     /// Takes an ACK; gives the round that it ends, if that was seen from its beginning.
     pub fn on_ack(&mut self, ack: &AckEvent) -> Option<Round> {
+        // The ACK that begins a round counts for the one before, as in Linux: in slow start the first segment of a round meets no
+        // queue of its own making, and would hide that the others do.
+        if let Some(rtt) = ack.rtt {
+            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        }
         let mut ended = None;
         if ack.round_start {
             if let (true, Some(base), Some(least)) = (self.whole, self.base, self.least) {
@@ -40,10 +46,6 @@ impl Rounds {
             (self.least, self.delivered, self.whole) = (None, 0, true);
         }
         self.delivered += ack.delivered;
-        if let Some(rtt) = ack.rtt {
-            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
-        }
         ended
     }
 

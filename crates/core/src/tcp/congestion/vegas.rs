@@ -27,6 +27,9 @@ crate::parameters! {
         /// Whether leaving slow start takes what waits in queues out of the window, but for one segment (Linux: yes; the
         /// paper does not say).
         pub drain: bool = false;
+        /// Round trips from one step of the window to the next in congestion avoidance (section III.B: 1; Linux 2.6.22: 2,
+        /// since it takes its step from the window of one round trip before).
+        pub step_rounds: u32 = 1, in 1..=100;
         /// What remains of the window after a loss (0.5, as with Reno).
         pub loss_remainder: f64 = 0.5, in 0.01..=0.99;
     }
@@ -66,10 +69,12 @@ impl Vegas {
     }
 
     fn end_round(&mut self, round: Round, slow_start: bool) {
-        let Parameters { alpha, beta, gamma, drain, .. } = self.parameters;
+        let Parameters { alpha, beta, gamma, drain, step_rounds, .. } = self.parameters;
         let cwnd = self.reno.cwnd();
         if !slow_start {
-            self.reno.set(adjust(cwnd, round.backlog, alpha, beta), MIN_SSTHRESH);
+            if self.count.is_multiple_of(step_rounds) {
+                self.reno.set(adjust(cwnd, round.backlog, alpha, beta), MIN_SSTHRESH);
+            }
         } else if round.backlog > gamma {
             self.reno.set(if drain { cwnd.min(drained(round)) } else { cwnd }, MIN_SSTHRESH);
         }
@@ -168,6 +173,22 @@ mod tests {
         };
         assert_eq!(growth(Parameters { doubling_rounds: 1, ..Parameters::default() }), 16.0);
         assert_eq!(growth(Parameters::default()), 4.0);
+    }
+
+    #[test]
+    fn a_step_every_other_round_grows_half_as_fast() {
+        let path = Path { rate: 100_000.0, buffer: 1e6, ..PATH };
+        let growth = |step_rounds| {
+            let mut bench = Bench::new(Vegas::new(Parameters { step_rounds, ..Parameters::default() }, flow(1)), path);
+            bench.run(0.5);
+            bench.control.reno.set(20.0, MIN_SSTHRESH);
+            bench.run(1.0);
+            let before = bench.control.cwnd();
+            bench.run(4.0);
+            bench.control.cwnd() - before
+        };
+        assert!((growth(1) - 40.0).abs() <= 1.0, "{}", growth(1));
+        assert!((growth(2) - 20.0).abs() <= 1.0, "{}", growth(2));
     }
 
     #[test]
