@@ -76,14 +76,29 @@ else:
     Ack = _choice("ack", "an ACK policy")
 
 
+_LINUX: dict[str, Any] = {
+    "detection": {"name": "rack-tlp", "rtt_by_sequence": True},
+    "ack": "quick-ack",
+    "spurious": "eifel",
+    "f_rto": True,
+    "max_rto": "120s",
+    "rto_granularity": "200ms",
+    "window_growth": "delivered",
+    "window_use": "round-trip",
+    "rate_reduction": "rfc9937",
+}
+"""What the stack ``linux`` of scripts (docs/drill.md) has besides its congestion control."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     **{algorithm["name"]: {"congestion": algorithm["name"]} for algorithm in REGISTRIES["congestion"]},
     "kikolo": {"congestion": "kikolo", "detection": {"name": "dup-ack", "threshold": 2}},
     "dctcp": {"congestion": "dctcp", "ecn": True, "ecn_echo": "exact"},
+    "linux-reno": {"congestion": "linux-reno"} | _LINUX,
+    "linux-cubic": {"congestion": "linux-cubic"} | _LINUX,
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
 }
 """The stacks that have a name of their own, by what they set: every congestion control with the defaults of the rest, and
-products that a paper names. All acknowledge every segment at once, so that a comparison of two of them compares senders;
+products that a paper names. All but Linux's acknowledge every segment at once, so that a comparison of two of them compares senders;
 give ``ack = "delayed"`` for the receiver of RFC 5681."""
 
 
