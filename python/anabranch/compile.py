@@ -187,6 +187,7 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "f_rto": stack.f_rto,
         "limited_transmit": stack.limited_transmit,
         "ecn": stack.ecn,
+        "ecn_echo": stack.ecn_echo,
         "pacing": stack.pacing,
         "handshake": stack.handshake,
         "mss": units.size(stack.mss),
@@ -196,6 +197,11 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "min_rto": units.duration(stack.min_rto),
         "max_rto": units.duration(stack.max_rto),
         "initial_rto": units.duration(stack.initial_rto),
+        "rto_granularity": units.duration(stack.rto_granularity),
+        "window_growth": stack.window_growth,
+        "window_use": stack.window_use,
+        "rate_reduction": stack.rate_reduction,
+        "restart_after_idle": stack.restart_after_idle,
     }
 
 

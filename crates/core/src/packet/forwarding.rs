@@ -106,15 +106,35 @@ impl Forwarding {
         Ok(way)
     }
 
-    /// How many alternatives a way offers at its start: what a sender may know as its number of paths.
-    pub fn alternatives(&self, way: Way, src: NodeId) -> u32 {
-        match way {
-            Way::Route(_) => 1,
-            Way::Paths(set) => self.paths[set as usize].3.members.len() as u32,
-            Way::Column(column) => {
-                self.columns[column as usize].2[src as usize].as_ref().map_or(1, |choice| choice.members.len() as u32)
+    /// How many paths the packets of one flow from `src` may take: those that its routing gives, or one if the flow keeps to it.
+    pub fn paths_of_flow(&self, way: Way, src: NodeId) -> u32 {
+        let (routing, paths) = match way {
+            Way::Route(_) => return 1,
+            Way::Paths(set) => (self.paths[set as usize].0, self.paths[set as usize].3.members.len() as u32),
+            Way::Column(column) => (self.columns[column as usize].0, self.shortest_paths(column as usize, src)),
+        };
+        if self.routings[routing].per == Granularity::Flow { 1 } else { paths.max(1) }
+    }
+
+    /// The number of paths hop by hop from a node to a column's destination: the sum over its next hops, which never lead
+    /// back. The greatest number stands for more.
+    fn shortest_paths(&self, column: usize, src: NodeId) -> u32 {
+        let (_, dst, choices) = &self.columns[column];
+        let mut counts = HashMap::from([(*dst, 1_u32)]);
+        let mut waiting = vec![src];
+        while let Some(&node) = waiting.last() {
+            let links = choices[node as usize].as_ref().map_or(&[][..], |choice| &choice.members);
+            let next_nodes = || links.iter().map(|link| self.graph.link(*link).dst);
+            let before = waiting.len();
+            waiting.extend(next_nodes().filter(|next| !counts.contains_key(next)));
+            if waiting.len() == before {
+                waiting.pop();
+                if node != *dst {
+                    counts.insert(node, next_nodes().fold(0, |sum, next| sum.saturating_add(counts[&next])));
+                }
             }
         }
+        counts[&src]
     }
 
     /// Compiles the single routes among these (routing, source, destination) destination by destination, so that each
@@ -377,5 +397,52 @@ impl Key {
             (HashField::SourcePort, false) | (HashField::DestinationPort, true) => sender_port,
             (HashField::DestinationPort, false) | (HashField::SourcePort, true) => receiver_port,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::test_support::link;
+    use serde_json::json;
+
+    /// Two diamonds in a row between hosts with one link each: 0 - 1 = {2, 3} = 4 = {5, 6} = 7 - 8.
+    fn paths_of_flow(hops: serde_json::Value, per: &str, dynamic: bool) -> u32 {
+        let cables = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (5, 7), (6, 7), (7, 8)];
+        let links: Vec<_> = cables.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
+        let routing = serde_json::from_value(json!({
+            "name": "", "hops": hops, "select": "random", "per": {"unit": per}, "hash": [], "acks": null, "reconverge": null
+        }));
+        let graph = Graph::new(9, &links).expect("a graph");
+        let mut forwarding = Forwarding::new(vec![routing.expect("a routing")], graph, 1, dynamic);
+        let way = forwarding.way(0, 0, 8).expect("a way");
+        forwarding.paths_of_flow(way, 0)
+    }
+
+    #[test]
+    fn the_number_of_paths_is_what_packets_of_one_flow_may_take() {
+        let paths = |hops, per| paths_of_flow(hops, per, false);
+        assert_eq!(paths(json!({"kind": "shortest", "metric": "hop-count"}), "packet"), 1);
+        assert_eq!(
+            paths(json!({"kind": "equal-cost", "metric": "hop-count"}), "packet"),
+            4,
+            "2 x 2, behind one access link"
+        );
+        assert_eq!(paths(json!({"kind": "equal-cost", "metric": "hop-count"}), "flow"), 1, "a flow keeps to its path");
+        assert_eq!(paths(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 3}), "packet"), 3);
+        assert_eq!(
+            paths(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 9}), "packet"),
+            4,
+            "as many as exist"
+        );
+        assert_eq!(paths(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 3}), "flow"), 1);
+        assert_eq!(
+            paths(json!({"kind": "disjoint", "metric": "hop-count", "paths": 2}), "packet"),
+            1,
+            "one access link"
+        );
+        let given = json!([[0, 1, 2, 4, 5, 7, 8], [0, 1, 3, 4, 6, 7, 8], [8, 7, 5, 4, 2, 1, 0]]);
+        assert_eq!(paths(json!({"kind": "explicit", "paths": given, "weights": [1.0, 1.0, 1.0]}), "packet"), 2);
+        assert_eq!(paths_of_flow(json!({"kind": "shortest", "metric": "hop-count"}), "packet", true), 1);
     }
 }

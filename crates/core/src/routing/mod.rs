@@ -12,7 +12,7 @@ mod k_shortest;
 mod metric;
 mod shortest;
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
 
 pub use disjoint::disjoint_paths;
 pub use error::RoutingError;

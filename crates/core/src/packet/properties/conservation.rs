@@ -93,6 +93,7 @@ proptest! {
             group["transport"] = json!({"tcp": {"stack": 0}});
         }
         slow["stacks"][0]["congestion"] = json!({"name": "newreno"});
+        slow["stacks"][0]["slow_start"] = json!({"name": "classic"});
         slow["stacks"][0]["detection"] = json!({"name": "dup-ack"});
         slow["stacks"][0]["ack"] = json!({"name": "immediate"});
         slow["stacks"][0]["pacing"] = json!(false);

@@ -1,4 +1,4 @@
-//! Loss by a threshold of duplicate ACKs.
+//! Loss by a threshold of duplicate ACKs, whatever sets the threshold.
 //!
 //! With SACK: a segment is lost when `threshold` segments above it are sacked (IsLost of RFC 6675 section 4, in whole
 //! segments). Without: the first segment is lost at the `threshold`-th duplicate ACK, and at every partial ACK of the
@@ -18,6 +18,9 @@ crate::parameters! {
     }
 }
 
+/// DupThresh of RFC 5681 section 3.2, the least of every policy here.
+pub const LEAST_THRESHOLD: u32 = 3;
+
 /// One past the highest segment that counts as lost (if not delivered) when `threshold` segments above a lost one must be
 /// sacked; `None` while fewer are.
 pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
@@ -27,35 +30,114 @@ pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
     (board.una()..board.sacked_end()).rev().filter(|segment| board.is_sacked(*segment)).nth(threshold as usize - 1)
 }
 
+/// What sets the threshold of [`DuplicateAcks`].
+pub trait Threshold: Send + Sync {
+    /// Whether it learns anything from the ACKs of an undisturbed flow.
+    const LEARNS_FROM_ORDINARY_ACKS: bool;
+    /// Whether it may hold a decision back for a time ([`Self::waits_until`]).
+    const WAITS: bool = false;
+
+    /// The threshold now, at least 1.
+    fn get(&self, board: &Scoreboard) -> u32;
+
+    /// An ACK arrived, and is on the scoreboard.
+    fn on_ack(&mut self, _ack: &AckEvent, _board: &Scoreboard, _rtt: &RttEstimate) {}
+
+    /// A DSACK reported the retransmission of this segment as spurious.
+    fn on_spurious(&mut self, _segment: u32, _board: &Scoreboard) {}
+
+    /// The retransmission timer expired; nothing is marked yet.
+    fn on_timeout(&mut self, _board: &Scoreboard, _rtt: &RttEstimate) {}
+
+    /// [`Verdict::withheld`] after an ACK that made no loss.
+    fn withheld(&self) -> u32 {
+        0
+    }
+
+    /// When the threshold may fall though no ACK comes.
+    fn waits_until(&self) -> Option<Time> {
+        None
+    }
+
+    /// That time came.
+    fn stop_waiting(&mut self) {}
+}
+
+/// A threshold that stays.
+#[derive(Debug, Clone, Copy)]
+pub struct Fixed(pub u32);
+
+impl Threshold for Fixed {
+    const LEARNS_FROM_ORDINARY_ACKS: bool = false;
+
+    #[inline]
+    fn get(&self, _board: &Scoreboard) -> u32 {
+        self.0
+    }
+}
+
+/// What was judged before a timeout, which an undo of the timeout brings back.
+#[derive(Debug, Clone, Copy)]
+struct BeforeTimeout {
+    edge: u32,
+    recover: u32,
+}
+
 /// The detector's state.
 #[derive(Debug, Clone)]
-pub struct DupAck {
-    threshold: u32,
+pub struct DuplicateAcks<T> {
+    pub(super) policy: T,
     sack: bool,
     /// Every segment below was looked at; those still in flight are retransmissions, whose loss only the timer sees.
     edge: u32,
     duplicates: u32,
     /// Without SACK: duplicate ACKs up to here are answers to the last recovery's retransmissions (RFC 6582, "recover").
     recover: u32,
+    before_timeout: Option<BeforeTimeout>,
 }
+
+/// The fixed threshold.
+pub type DupAck = DuplicateAcks<Fixed>;
 
 impl DupAck {
     /// A flow that has not sent yet.
     pub fn new(parameters: Parameters, flow: DetectorContext) -> DupAck {
-        DupAck { threshold: parameters.threshold, sack: flow.sack, edge: 0, duplicates: 0, recover: 0 }
+        DuplicateAcks::with_policy(Fixed(parameters.threshold), flow)
+    }
+}
+
+impl<T: Threshold> DuplicateAcks<T> {
+    /// A flow that has not sent yet.
+    pub(super) fn with_policy(policy: T, flow: DetectorContext) -> DuplicateAcks<T> {
+        DuplicateAcks { policy, sack: flow.sack, edge: 0, duplicates: 0, recover: 0, before_timeout: None }
     }
 
-    fn with_sack(&mut self, board: &mut Scoreboard) -> Verdict {
-        let Some(edge) = loss_edge(board, self.threshold) else { return Verdict::default() };
+    #[inline]
+    fn judge(&mut self, board: &mut Scoreboard) -> Signal {
+        let threshold = self.policy.get(board);
+        if self.sack {
+            if board.sacked() < threshold { Signal::None } else { self.judge_sacked(threshold, board) }
+        } else if self.duplicates < threshold {
+            Signal::None
+        } else {
+            self.duplicates = 0;
+            self.recover = board.next();
+            board.mark_lost(board.una());
+            Signal::Loss
+        }
+    }
+
+    fn judge_sacked(&mut self, threshold: u32, board: &mut Scoreboard) -> Signal {
+        let Some(edge) = loss_edge(board, threshold) else { return Signal::None };
         let lost_before = board.lost();
         for segment in self.edge.max(board.una())..edge {
             board.mark_lost(segment);
         }
         self.edge = self.edge.max(edge);
-        Verdict::of(if board.lost() > lost_before { Signal::Loss } else { Signal::None })
+        if board.lost() > lost_before { Signal::Loss } else { Signal::None }
     }
 
-    fn without_sack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+    fn without_sack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Signal {
         if ack.advanced {
             self.duplicates = 0;
             if !ack.in_recovery && board.una() < self.recover {
@@ -63,55 +145,80 @@ impl DupAck {
             }
             if ack.in_recovery && board.outstanding() > 0 && !board.was_retransmitted(board.una()) {
                 board.mark_lost(board.una()); // a partial ACK: the next hole
-                return Verdict::of(Signal::Loss);
+                return Signal::Loss;
             }
         } else if ack.duplicate && !ack.in_recovery && (board.una() > self.recover || self.recover == 0) {
             self.duplicates += 1;
-            if self.duplicates == self.threshold {
-                self.recover = board.next();
-                board.mark_lost(board.una());
-                return Verdict::of(Signal::Loss);
+            return self.judge(board);
+        }
+        Signal::None
+    }
+
+    /// After a timeout the threshold judges nothing that was sent before it. If the recovery is over and not all of that is
+    /// acknowledged, the timeout was taken back, and what had not been judged before it is to be judged again.
+    fn follow_timeout(&mut self, ack: &AckEvent, board: &Scoreboard) {
+        if let Some(before) = self.before_timeout
+            && !ack.in_recovery
+        {
+            self.before_timeout = None;
+            if board.una() < self.edge {
+                (self.edge, self.recover) = (before.edge, before.recover);
             }
         }
-        Verdict::default()
     }
 }
 
-impl LossDetector for DupAck {
+impl<T: Threshold> LossDetector for DuplicateAcks<T> {
     #[inline]
-    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, _rtt: &RttEstimate) -> Verdict {
-        let verdict = if self.sack {
-            if board.sacked() < self.threshold { Verdict::default() } else { self.with_sack(board) }
-        } else {
-            self.without_sack(ack, board)
-        };
-        if verdict.signal == Signal::Loss && !ack.in_recovery {
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        self.follow_timeout(ack, board);
+        self.policy.on_ack(ack, board, rtt);
+        let signal = if self.sack { self.judge(board) } else { self.without_sack(ack, board) };
+        if signal == Signal::None {
+            return Verdict { withheld: self.policy.withheld(), ..Verdict::default() };
+        }
+        if !ack.in_recovery {
             // RFC 6675 section 6: the timer runs from the fast retransmission, not from the last ACK that advanced; else
             // it expires just before every repair where the RTO is hardly more than the RTT.
             board.restart_timer(ack.now);
         }
-        verdict
+        Verdict::of(signal)
     }
 
     #[inline]
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
-        timer::deadline(board, rtt)
+        let expiry = timer::deadline(board, rtt)?;
+        Some(self.policy.waits_until().map_or(expiry, |end| end.min(expiry)))
     }
 
-    fn on_deadline(&mut self, _now: Time, board: &mut Scoreboard, _rtt: &RttEstimate) -> Verdict {
+    fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        if self.policy.waits_until().is_some_and(|end| end <= now) {
+            self.policy.stop_waiting();
+            let signal = self.judge(board);
+            if signal != Signal::None {
+                board.restart_timer(now);
+            }
+            return Verdict::of(signal);
+        }
+        self.policy.on_timeout(board, rtt);
+        self.before_timeout.get_or_insert(BeforeTimeout { edge: self.edge, recover: self.recover });
         self.edge = board.next();
         self.recover = board.next();
         self.duplicates = 0;
         timer::expire(board)
     }
 
+    fn on_spurious(&mut self, _now: Time, segment: u32, board: &Scoreboard) {
+        self.policy.on_spurious(segment, board);
+    }
+
     /// Without SACK it does: an ACK that advances ends a count of duplicates.
     fn learns_from_ordinary_acks(&self) -> bool {
-        !self.sack
+        T::LEARNS_FROM_ORDINARY_ACKS || !self.sack
     }
 
     fn has_only_the_timer(&self) -> bool {
-        true
+        !T::WAITS
     }
 }
 
@@ -156,10 +263,10 @@ mod tests {
     fn a_retransmission_is_not_marked_again() {
         let mut board = board_with(&[(1, 4)], 10);
         let mut detector = DupAck::new(Parameters::default(), DetectorContext { sack: true, paths: 1 });
-        assert_eq!(detector.with_sack(&mut board).signal, Signal::Loss);
+        assert_eq!(detector.judge(&mut board), Signal::Loss);
         board.retransmit(0, Time(3));
         board.acknowledge(0, &[(1, 6)], Time(4));
-        assert_eq!(detector.with_sack(&mut board).signal, Signal::None);
+        assert_eq!(detector.judge(&mut board), Signal::None);
         assert_eq!(board.lost(), 0);
     }
 }

@@ -262,7 +262,7 @@ impl LossDetector for FastRto {
         self.expire(now, board, rtt)
     }
 
-    fn on_spurious(&mut self, _now: Time, _board: &Scoreboard) {
+    fn on_spurious(&mut self, _now: Time, _segment: u32, _board: &Scoreboard) {
         self.take_candidate();
     }
 }

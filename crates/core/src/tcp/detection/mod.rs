@@ -10,7 +10,13 @@ use crate::units::Time;
 
 pub mod dup_ack;
 pub mod fast_rto;
+pub mod path_count;
 pub mod rack_tlp;
+pub mod reordering;
+pub mod rr_tcp;
+pub mod tcp_ba;
+pub mod tcp_ncr;
+pub mod tcp_pr;
 pub mod timer;
 
 #[cfg(test)]
@@ -42,12 +48,16 @@ pub struct Verdict {
     /// Whether to send a probe beyond the window: new data, or else the highest outstanding segment again (RFC 8985
     /// section 7.3).
     pub probe: bool,
+    /// Segments that have left the network and count against the window all the same, until the next verdict: what goes out
+    /// while it is open whether a segment is late or lost. With none, every segment that a duplicate ACK reports lets a new
+    /// one out, until the detector decides (RFC 3042). Loss recovery does not ask for it.
+    pub withheld: u32,
 }
 
 impl Verdict {
     /// Only a signal.
     pub fn of(signal: Signal) -> Verdict {
-        Verdict { signal, probe: false }
+        Verdict { signal, ..Verdict::default() }
     }
 }
 
@@ -62,9 +72,9 @@ pub trait LossDetector: Send + Sync {
     /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
-    /// The receiver reported a duplicate (DSACK): a retransmission was spurious. Called when its ACK is on the scoreboard, before
-    /// [`Self::on_ack`] for the same ACK.
-    fn on_spurious(&mut self, _now: Time, _board: &Scoreboard) {}
+    /// The receiver reported a duplicate of this segment (DSACK): its retransmission was spurious. Called when its ACK is on the
+    /// scoreboard, before [`Self::on_ack`] for the same ACK.
+    fn on_spurious(&mut self, _now: Time, _segment: u32, _board: &Scoreboard) {}
 
     /// Whether it learns anything from the ACK of an undisturbed flow: one that passes a single segment, sent once, while nothing
     /// is sacked or retransmitted and no recovery goes on. If not, the sender does not call [`Self::on_ack`] for it.
@@ -92,6 +102,16 @@ crate::algorithm_registry! {
     pub enum DetectionSpec builds dyn LossDetector from DetectorContext {
         /// A threshold of duplicate ACKs (RFC 5681, RFC 6675 with SACK, RFC 6582 without) and the retransmission timer (RFC 6298).
         DupAck = "dup-ack": dup_ack::DupAck,
+        /// Duplicate ACKs by the number of paths N that the routing offers: 3(1 + floor(log2 N)) (Lee, Park and Choi 2002).
+        PathCount = "path-count": path_count::PathCount,
+        /// Duplicate ACKs by a percentile of the reordering seen, adapted by cost (RR-TCP, Zhang, Karp, Floyd and Peterson 2003).
+        RrTcp = "rr-tcp": rr_tcp::RrTcp,
+        /// Duplicate ACKs, more of them after each spurious retransmission, or a delay (Blanton and Allman 2002).
+        TcpBa = "tcp-ba": tcp_ba::TcpBa,
+        /// Duplicate ACKs of about a round trip, with extended limited transmit (TCP-NCR, RFC 4653).
+        TcpNcr = "tcp-ncr": tcp_ncr::TcpNcr,
+        /// A segment's age beyond three times the greatest recent RTT, no duplicate ACKs (TCP-PR, Bohacek et al. 2003).
+        TcpPr = "tcp-pr": tcp_pr::TcpPr,
         /// Recent acknowledgement and tail loss probe (RFC 8985) and the retransmission timer (RFC 6298); made for SACK.
         RackTlp = "rack-tlp": rack_tlp::RackTlp,
         /// MPRC's fast retransmission timeout: a segment is lost when its own age passes FastRTO, whatever overtakes it (Chang 2024).

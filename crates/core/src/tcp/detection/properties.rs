@@ -33,7 +33,7 @@ proptest! {
                     5 | 6 => (0..length).for_each(|_| { driver.retransmit(); }),
                     _ => {
                         let (now, board) = (driver.now, &driver.board);
-                        driver.detector.on_spurious(now, board);
+                        driver.detector.on_spurious(now, una.saturating_sub(position), board);
                     }
                 }
                 let asked = driver.decisions.iter().filter(|decision| decision.verdict.probe).count();

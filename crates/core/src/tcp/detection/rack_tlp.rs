@@ -19,6 +19,10 @@ crate::parameters! {
         pub threshold: u32 = 3, in 1..=1_000_000;
         /// The longest delay of an ACK that the probe of a lone segment allows for (TLP.max_ack_delay, section 7.2).
         pub max_ack_delay: Duration = Duration::from_millis(200);
+        /// Whether RACK.rtt is that of the highest segment that an ACK delivers, as in Linux, and not of the last one sent.
+        pub rtt_by_sequence: bool = false;
+        /// Whether to probe for lost tails (TLP, section 7).
+        pub probe: bool = true;
         /// How long a minimum RTT counts (section 6.2 step 1 leaves the window open; Linux: 300 s).
         pub min_rtt_window: Duration = Duration::from_secs(300);
     }
@@ -158,8 +162,9 @@ impl RackTlp {
             }
             newest => newest,
         };
-        if let Some((sent, _)) = newest {
-            self.rtt = now - sent;
+        if let Some((sent, segment)) = newest {
+            let by_sequence = self.parameters.rtt_by_sequence && delivered.highest_original() > Some(segment);
+            self.rtt = delivered.newest_rtt().filter(|_| by_sequence).unwrap_or(now - sent);
             self.newest = self.newest.max(newest);
         }
     }
@@ -245,7 +250,8 @@ impl RackTlp {
 
     /// When to probe, if at all (sections 7.2, 7.3).
     fn probe_deadline(&self, board: &Scoreboard, rtt: &RttEstimate, expiry: Time) -> Option<Time> {
-        let excluded = self.recovering || board.sacked() > 0 || board.lost() > 0 || self.probe.is_some();
+        let excluded =
+            !self.parameters.probe || self.recovering || board.sacked() > 0 || board.lost() > 0 || self.probe.is_some();
         if excluded || rtt.samples() <= self.samples_at_probe {
             return None;
         }
@@ -292,12 +298,12 @@ impl LossDetector for RackTlp {
             self.probe = Some(Probe { next: board.next(), retransmission: None });
             self.samples_at_probe = rtt.samples();
             board.restart_timer(now); // section 7.3: the retransmission timer is the last resort
-            return Verdict { signal: Signal::None, probe: true };
+            return Verdict { probe: true, ..Verdict::default() };
         }
         if expiry <= now { self.expire(now, board, rtt) } else { Verdict::default() }
     }
 
-    fn on_spurious(&mut self, _now: Time, board: &Scoreboard) {
+    fn on_spurious(&mut self, _now: Time, _segment: u32, board: &Scoreboard) {
         if self.dsack_round.is_none_or(|round| board.una() >= round) {
             self.dsack_round = Some(board.next());
             self.multiplier = self.multiplier.saturating_add(1);
@@ -427,11 +433,11 @@ mod tests {
         let mut detector = detector();
         let mut board = Scoreboard::default();
         (0..10).for_each(|_| _ = board.send_new(ms(0)));
-        detector.on_spurious(ms(1), &board);
-        detector.on_spurious(ms(2), &board);
+        detector.on_spurious(ms(1), 0, &board);
+        detector.on_spurious(ms(2), 0, &board);
         assert_eq!(detector.multiplier, 2);
         board.acknowledge(10, &[], ms(100));
-        detector.on_spurious(ms(100), &board);
+        detector.on_spurious(ms(100), 0, &board);
         assert_eq!(detector.multiplier, 3);
         for recovery in 1..=16 {
             assert_eq!(detector.multiplier, 3, "recovery {recovery}");
@@ -504,7 +510,7 @@ mod tests {
             driver.acknowledge(2, &[]); // the original's ACK was late
             driver.now = ms(500);
             if with_dsack {
-                driver.detector.on_spurious(ms(500), &driver.board);
+                driver.detector.on_spurious(ms(500), 1, &driver.board);
             } else {
                 driver.acknowledge(2, &[]); // a duplicate ACK without SACK
             }
@@ -534,7 +540,7 @@ mod tests {
         let fate = |segment: u32, nth| (!(25..30).contains(&segment) || nth > 0).then_some(millis(100));
         transfer(&mut driver, 30, 10, fate, 1_000);
         let signals: Vec<Verdict> = driver.decisions.iter().map(|decision| decision.verdict).collect();
-        assert_eq!(signals, [Verdict { signal: Signal::None, probe: true }, Verdict::of(Signal::Loss)]);
+        assert_eq!(signals, [Verdict { probe: true, ..Verdict::default() }, Verdict::of(Signal::Loss)]);
         assert_eq!(driver.decisions[1].lost, [25, 26, 27, 28]);
     }
 

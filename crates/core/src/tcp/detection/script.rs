@@ -43,6 +43,7 @@ pub struct Driver {
     sack: bool,
     recovery_point: Option<u32>,
     round_end: u32,
+    withheld: u32,
 }
 
 impl Driver {
@@ -58,6 +59,7 @@ impl Driver {
             sack,
             recovery_point: None,
             round_end: 0,
+            withheld: 0,
         }
     }
 
@@ -85,11 +87,11 @@ impl Driver {
 
     /// Takes an ACK; without SACK the blocks count only as a duplicate ACK.
     pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range]) {
-        self.take_ack(cumulative, blocks, false);
+        self.take_ack(cumulative, blocks, None);
     }
 
     /// Takes an ACK, which may report that the receiver got a segment twice.
-    fn take_ack(&mut self, cumulative: u32, blocks: &[Range], dsack: bool) {
+    fn take_ack(&mut self, cumulative: u32, blocks: &[Range], duplicate_of: Option<u32>) {
         let prior_in_flight = self.board.in_flight();
         self.board.acknowledge(cumulative, if self.sack { blocks } else { &[] }, self.now);
         let passed = self.board.last_delivered().cumulative;
@@ -99,8 +101,8 @@ impl Driver {
         } else if !self.sack {
             self.board.eat_duplicates(passed);
         }
-        if dsack {
-            self.detector.on_spurious(self.now, &self.board);
+        if let Some(segment) = duplicate_of {
+            self.detector.on_spurious(self.now, segment, &self.board);
         }
         let delivered = *self.board.last_delivered();
         if let Some(rtt) = delivered.oldest_rtt() {
@@ -150,6 +152,12 @@ impl Driver {
         assert!(next.is_none_or(|next| next > self.now), "deadline {next:?} is due again at {}", self.now);
     }
 
+    /// Segments that count against the window, as the sender counts them.
+    pub fn counted_in_flight(&self) -> u32 {
+        let undecided = self.recovery_point.is_none() && self.board.lost() == 0 && self.board.in_flight() > 0;
+        self.board.in_flight() + if undecided { self.withheld } else { 0 }
+    }
+
     fn lost(&self) -> BTreeSet<u32> {
         (self.board.una()..self.board.next()).filter(|segment| self.board.is_lost(*segment)).collect()
     }
@@ -164,9 +172,10 @@ impl Driver {
             "data is in flight and nothing would find its loss"
         );
         let lost: Vec<u32> = self.lost().difference(&lost_before).copied().collect();
-        if !lost.is_empty() || verdict != Verdict::default() {
+        if !lost.is_empty() || verdict.signal != Signal::None || verdict.probe {
             self.decisions.push(Decision { at: self.now, lost, verdict });
         }
+        self.withheld = verdict.withheld;
         match verdict.signal {
             Signal::None => {}
             Signal::Loss => self.recovery_point = self.recovery_point.or(Some(self.board.next())),
@@ -193,9 +202,57 @@ impl Driver {
     }
 }
 
-/// A bulk transfer of `total` segments with `window` in flight, each sent as soon as the window allows. `fate(segment, n)`
-/// is the RTT of its n-th transmission (from 0), `None` if it is lost. The receiver acknowledges each segment at once; the
-/// fate includes the way of the ACK.
+/// What is on its way, and what has arrived. `fate(segment, n)` is the RTT of a segment's n-th transmission (from 0), `None` if
+/// it is lost. The receiver acknowledges each segment at once; the fate includes the way of the ACK.
+struct Network<F> {
+    fate: F,
+    arrivals: BTreeMap<(Time, usize), u32>,
+    transmissions: BTreeMap<u32, u32>,
+    received: BTreeSet<u32>,
+    taken: usize,
+}
+
+impl<F: Fn(u32, u32) -> Option<Duration>> Network<F> {
+    fn new(fate: F) -> Network<F> {
+        Network { fate, arrivals: BTreeMap::new(), transmissions: BTreeMap::new(), received: BTreeSet::new(), taken: 0 }
+    }
+
+    /// Takes what was sent since.
+    fn carry(&mut self, driver: &Driver) {
+        for (index, segment) in driver.sent.iter().enumerate().skip(self.taken) {
+            let nth = self.transmissions.entry(*segment).or_default();
+            if let Some(rtt) = (self.fate)(*segment, *nth) {
+                self.arrivals.insert((driver.now + rtt, index), *segment);
+            }
+            *nth += 1;
+        }
+        self.taken = driver.sent.len();
+    }
+
+    /// The next ACK or deadline, if it comes by then. Whether there was one.
+    fn step(&mut self, driver: &mut Driver, until: Time) -> bool {
+        let deadline = driver.deadline().filter(|deadline| *deadline <= until);
+        let arrival = self.arrivals.first_key_value().map(|(key, segment)| (*key, *segment));
+        match arrival.filter(|((time, _), _)| *time <= until) {
+            Some((key, segment)) if deadline.is_none_or(|deadline| key.0 < deadline) => {
+                self.arrivals.remove(&key);
+                let twice = !self.received.insert(segment);
+                let first_hole = (0..).find(|segment| !self.received.contains(segment)).expect("received is finite");
+                let blocks: Vec<Range> =
+                    self.received.range(first_hole..).map(|segment| (*segment, segment + 1)).collect();
+                driver.now = key.0;
+                driver.take_ack(first_hole, &blocks, (twice && driver.sack).then_some(segment));
+            }
+            _ => match deadline {
+                Some(deadline) => driver.serve(deadline),
+                None => return false,
+            },
+        }
+        true
+    }
+}
+
+/// A bulk transfer of `total` segments with `window` in flight, each sent as soon as the window allows; see [`Network`].
 pub fn transfer(
     driver: &mut Driver,
     total: u32,
@@ -203,10 +260,7 @@ pub fn transfer(
     fate: impl Fn(u32, u32) -> Option<Duration>,
     steps: usize,
 ) {
-    let mut arrivals: BTreeMap<(Time, usize), u32> = BTreeMap::new();
-    let mut transmissions = vec![0; total as usize];
-    let mut received = BTreeSet::new();
-    let mut taken = 0;
+    let mut network = Network::new(fate);
     let mut probed = 0;
     for _ in 0..steps {
         let asked = driver.decisions.iter().filter(|decision| decision.verdict.probe).count();
@@ -214,7 +268,7 @@ pub fn transfer(
             probed = asked;
             driver.probe(driver.board.next() < total);
         }
-        while driver.board.in_flight() < window {
+        while driver.counted_in_flight() < window {
             if !driver.retransmit() {
                 if driver.board.next() == total {
                     break;
@@ -222,29 +276,29 @@ pub fn transfer(
                 driver.send_new();
             }
         }
-        for (index, segment) in driver.sent.iter().enumerate().skip(taken) {
-            let nth = transmissions[*segment as usize];
-            transmissions[*segment as usize] += 1;
-            if let Some(rtt) = fate(*segment, nth) {
-                arrivals.insert((driver.now + rtt, index), *segment);
-            }
-        }
-        taken = driver.sent.len();
-        let deadline = driver.deadline();
-        match arrivals.first_key_value().map(|(key, segment)| (*key, *segment)) {
-            Some((key, segment)) if deadline.is_none_or(|deadline| key.0 < deadline) => {
-                arrivals.remove(&key);
-                let twice = !received.insert(segment);
-                let first_hole = (0..).find(|segment| !received.contains(segment)).expect("received is finite");
-                let blocks: Vec<Range> = received.range(first_hole..).map(|segment| (*segment, segment + 1)).collect();
-                driver.now = key.0;
-                driver.take_ack(first_hole, &blocks, twice && driver.sack);
-            }
-            _ => match deadline {
-                Some(deadline) => driver.serve(deadline),
-                None => break,
-            },
+        network.carry(driver);
+        if !network.step(driver, Time::NEVER) {
+            break;
         }
     }
     assert_eq!(driver.board.una(), total, "not delivered in {steps} steps");
+}
+
+/// A stream of `total` segments, one sent each `spacing`, and again at once when marked lost; see [`Network`]. Without probes.
+pub fn stream(driver: &mut Driver, total: u32, spacing: Duration, fate: impl Fn(u32, u32) -> Option<Duration>) {
+    let mut network = Network::new(fate);
+    let start = driver.now;
+    for index in 0..=total {
+        let next = if index < total { start + spacing * u64::from(index) } else { Time::NEVER };
+        while network.step(driver, next) {
+            while driver.retransmit() {}
+            network.carry(driver);
+        }
+        if index < total {
+            driver.now = next;
+            driver.send_new();
+            network.carry(driver);
+        }
+    }
+    assert_eq!(driver.board.una(), total, "not delivered");
 }
