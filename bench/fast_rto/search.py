@@ -17,6 +17,17 @@ GROWTHS = ("newreno", "cubic")
 
 Choice = Mapping[str, float]
 
+
+@dataclass(frozen=True)
+class Finalist:
+    """A choice with its scores in training."""
+
+    choice: Choice
+    score: float
+    on_thesis: float
+    """On the thesis' cases alone."""
+
+
 CHOICES: Mapping[str, Sequence[float]] = {
     "gamma": (1.1, 1.25, 1.5, 2.0, 3.0, 5.0),
     "srtt_factor": (0.5, 0.7, 0.8, 0.85, 0.9, 0.95),
@@ -114,8 +125,8 @@ def score(outcomes: Sequence[Outcome]) -> float:
     return fmean(outcome.score for outcome in outcomes)
 
 
-def search(effort: Effort, current: Choice) -> list[tuple[Choice, float]]:
-    """The finalists and their scores, best first: those that follow the thesis, and others."""
+def search(effort: Effort, current: Choice) -> list[Finalist]:
+    """The finalists, best first: those that follow the thesis, and others."""
     cases = training(effort)
     drawn = [current, RFC_6298]
     drawn += [choice for choice in (*NEAR[: effort.draws], *draw(effort.draws)) if choice not in drawn]
@@ -126,7 +137,9 @@ def search(effort: Effort, current: Choice) -> list[tuple[Choice, float]]:
     finalists += [choice for choice in (current, RFC_6298) if choice not in finalists]
     stacks = [fast_rto(choice, growth) for choice in finalists for growth in GROWTHS]
     results = evaluate("FastRTO, finalists", stacks, cases, [2])
-    totals = [
-        fmean(map(score, results[index : index + len(GROWTHS)])) for index in range(0, len(results), len(GROWTHS))
-    ]
-    return sorted(zip(finalists, totals, strict=True), key=lambda pair: -pair[1])
+    rated = []
+    for index, choice in enumerate(finalists):
+        own = results[index * len(GROWTHS) : (index + 1) * len(GROWTHS)]
+        on_thesis = fmean(score(outcomes[: len(thesis())]) for outcomes in own)
+        rated.append(Finalist(choice, fmean(map(score, own)), on_thesis))
+    return sorted(rated, key=lambda finalist: -finalist.score)
