@@ -1,4 +1,4 @@
-"""Compare the packet engine with formulas, with ns-2 and with a thesis.
+"""Compare the packet engine with formulas, with ns-2 and ns-3, and with a thesis.
 
 Prints tables and verdicts, and writes them into docs/validation.md. The exit status is 1 if a comparison deviates.
 """
@@ -13,17 +13,29 @@ from rich.console import Console
 
 from anabranch import version
 from bench.peers import PeerError
-from bench.validation import against_ns2, bernoulli, periodic, spraying, utilisation
+from bench.validation import (
+    against_linux,
+    against_ns2,
+    against_ns3,
+    bernoulli,
+    periodic,
+    responses,
+    spraying,
+    utilisation,
+)
 from bench.validation.page import write_part
 from bench.validation.section import Comparison, Section
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation.md"
 COMPARISONS = (
     Comparison("periodic", periodic.run),
+    Comparison("responses", responses.run),
     Comparison("bernoulli", bernoulli.run),
     Comparison("ns2", against_ns2.run),
+    Comparison("linux", against_linux.run),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),
+    Comparison("ns3", against_ns3.run),
     Comparison("utilisation", utilisation.run),
 )
 
@@ -56,6 +68,8 @@ def _write(section: Section) -> None:
     today = datetime.now(UTC).date().isoformat()
     source = f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`"
     write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
+    if section.annex:
+        write_part(PAGE.with_name(f"validation-{section.key}.md"), section.annex.key, f"{section.annex.markdown()}\n{source}")
 
 
 if __name__ == "__main__":

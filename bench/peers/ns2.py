@@ -27,6 +27,7 @@ def run_single_flow(
     access_seconds: float = 0.001,
     queue_packets: int | None = None,
     loss: float = 0.0,
+    losses: Path | None = None,
     seed: int = 1,
     seconds: float = 60,
     warm_up_seconds: float = 5,
@@ -45,6 +46,7 @@ def run_single_flow(
     queue_packets: packets that may wait at the bottleneck, the one being sent not counted; without it, one
     bandwidth-delay product of the path.
     loss: ratio of the data packets lost at random after the bottleneck; seed chooses which.
+    losses: a file with the numbers of the packets lost there instead, ascending, counted from 1.
     wire_bytes: size of a data packet on the wire, 40 bytes of header included.
     initial_window, window: packets; window is also the initial slow-start threshold.
     tick_seconds: resolution of the sender's round-trip measurement (the linux variants have their own).
@@ -61,6 +63,7 @@ def run_single_flow(
             "access_seconds": access_seconds,
             "queue_packets": queue_packets,
             "loss": loss,
+            "losses": losses or "",
             "seed": seed,
             "seconds": seconds,
             "warm_up_seconds": warm_up_seconds,
@@ -81,6 +84,8 @@ def run_single_flow(
         timeouts=run.values["timeouts"],
         queue_drops=run.values["queue_drops"],
         random_losses=run.values["random_losses"],
+        flood_seconds=run.values["flood_seconds"],
+        below_threshold=run.values["below_threshold"],
         cpu_seconds=run.cpu_seconds,
         peak_rss_bytes=run.peak_rss_bytes,
     )

@@ -56,6 +56,10 @@ class SingleFlowRun:
     """Packets dropped by the bottleneck queue."""
     random_losses: int
     """Packets lost at random after the bottleneck."""
+    flood_seconds: float
+    """How long, from the start of the run, the senders sent faster than packet conservation allows."""
+    below_threshold: float
+    """Share of the flows' time, from the start of the run, with a window clearly below the slow-start threshold."""
     cpu_seconds: float
     """User and system time of the simulator's process."""
     peak_rss_bytes: int

@@ -12,6 +12,14 @@
 # Goodput counts the payload acknowledged in order between warm_up_seconds and seconds (the sender's
 # packet number, because the receiver's byte counter is a 32-bit number that wraps). The counts of packets
 # sent (retransmissions included), retransmitted and lost and of timeouts are for the same interval.
+#
+# What is lost after the bottleneck: each packet with probability `loss`, or, with `losses`, the packets whose numbers
+# that file holds, in ascending order, counted from 1 over all that leave the bottleneck (another simulator may take the same).
+#
+# Looked at every 0.1 s:
+# flood_seconds: how long the senders together sent more than 2.5 times what the bottleneck can carry. Slow start sends
+# twice what is acknowledged, so that no TCP that conserves packets can, but for its initial window.
+# below_threshold: share of the flows' time in which cwnd was less than nine tenths of ssthresh, after the first reduction.
 
 source [file join [file dirname [info script]] network.tcl]
 tune
@@ -32,6 +40,7 @@ read_options {
     minimum_rto_seconds 0.2
     tick_seconds 0.001
     loss 0
+    losses ""
     seed 1
     handshake true
     scheduler Splay
@@ -69,9 +78,17 @@ proc make_receiver {variant} {
     return [expr {$variant eq "newreno" ? [new Agent/TCPSink] : [new Agent/TCPSink/Sack1]}]
 }
 
-# Lose packets at random on their way out of a link: after the queue and after the transmission, so that
-# a lost packet has used its share of the capacity. Each seed takes its own part of the random stream.
-proc lose_after_link {simulator link loss seed} {
+# Lose packets on their way out of a link: after the queue and after the transmission, so that a lost packet has used its
+# share of the capacity.
+proc lose_after_link {simulator link model} {
+    set wire [$link link]
+    $model target [$wire target]
+    $wire target $model
+    return [count_drops $simulator $model]
+}
+
+# Each seed takes its own part of the random stream.
+proc random_losses {loss seed} {
     set generator [new RNG]
     for {set i 0} {$i < $seed} {incr i} {
         $generator next-substream
@@ -84,10 +101,25 @@ proc lose_after_link {simulator link loss seed} {
     $model unit pkt
     $model set rate_ $loss
     $model ranvar $uniform
-    set wire [$link link]
-    $model target [$wire target]
-    $wire target $model
-    return [count_drops $simulator $model]
+    return $model
+}
+
+# ns-2 counts from 0.
+proc listed_losses {file} {
+    set input [open $file]
+    set numbers {}
+    foreach number [read $input] {
+        lappend numbers [expr {$number - 1}]
+    }
+    close $input
+    set model [new ErrorModel/List]
+    $model unit pkt
+    if {[llength $numbers] > 0} {
+        $model droplist $numbers
+    } else {
+        $model droplist 2147483647
+    }
+    return $model
 }
 
 set simulator [new Simulator]
@@ -97,7 +129,12 @@ foreach {router_1 router_2 sources sinks} [build_network $simulator $option(flow
     $option(bottleneck_bps) $option(bottleneck_seconds) $option(queue_packets)] break
 set bottleneck [$simulator link $router_1 $router_2]
 set queue_drops [count_drops $simulator [$bottleneck queue]]
-set random_losses [lose_after_link $simulator $bottleneck $option(loss) $option(seed)]
+if {$option(losses) eq ""} {
+    set model [random_losses $option(loss) $option(seed)]
+} else {
+    set model [listed_losses $option(losses)]
+}
+set losses [lose_after_link $simulator $bottleneck $model]
 
 set senders {}
 foreach source $sources sink $sinks {
@@ -110,7 +147,7 @@ foreach source $sources sink $sinks {
 
 # The counters so far: first, per flow, the last packet known to have arrived in order, then the totals.
 proc counters {} {
-    global senders queue_drops random_losses
+    global senders queue_drops losses
     set values {}
     foreach sender $senders {
         lappend values [expr {max(0, [$sender set ack_])}]
@@ -122,12 +159,34 @@ proc counters {} {
         }
         lappend values $total
     }
-    lappend values [$queue_drops set pdrops_] [$random_losses set pdrops_]
+    lappend values [$queue_drops set pdrops_] [$losses set pdrops_]
     return $values
 }
 
+set watch_interval 0.1
+set flood_seconds 0
+set below_threshold 0
+set sent_before 0
+
+proc watch {} {
+    global senders simulator option watch_interval flood_seconds below_threshold sent_before
+    set sent 0
+    foreach sender $senders {
+        incr sent [$sender set ndatapack_]
+        set threshold [$sender set ssthresh_]
+        if {$threshold < $option(window) && [$sender set cwnd_] < 0.9 * $threshold} {
+            set below_threshold [expr {$below_threshold + $watch_interval / $option(flows) / $option(seconds)}]
+        }
+    }
+    if {($sent - $sent_before) * $option(wire_bytes) * 8.0 > 2.5 * $option(bottleneck_bps) * $watch_interval} {
+        set flood_seconds [expr {$flood_seconds + $watch_interval}]
+    }
+    set sent_before $sent
+    $simulator at [expr {[$simulator now] + $watch_interval}] watch
+}
+
 proc report {} {
-    global option header_bytes at_warm_up
+    global option header_bytes at_warm_up flood_seconds below_threshold
     set interval [expr {double($option(seconds)) - $option(warm_up_seconds)}]
     set payload_bits [expr {($option(wire_bytes) - $header_bytes) * 8.0}]
     set differences {}
@@ -140,10 +199,12 @@ proc report {} {
     }
     foreach {sent retransmits timeouts queue_drops random_losses} [lrange $differences $option(flows) end] break
     puts "{\"goodput_bps\": [json_list $goodput], \"sent\": $sent, \"retransmits\": $retransmits,\
-        \"timeouts\": $timeouts, \"queue_drops\": $queue_drops, \"random_losses\": $random_losses}"
+        \"timeouts\": $timeouts, \"queue_drops\": $queue_drops, \"random_losses\": $random_losses,\
+        \"flood_seconds\": $flood_seconds, \"below_threshold\": $below_threshold}"
     exit 0
 }
 
+$simulator at $watch_interval watch
 $simulator at $option(warm_up_seconds) {set at_warm_up [counters]}
 $simulator at $option(seconds) report
 $simulator run

@@ -3,6 +3,7 @@
 Rates and windows in packets (per second); RTT and timeouts in seconds; ``p`` is the ratio of lost packets.
 """
 
+from collections.abc import Callable
 from math import exp, log, sqrt
 
 
@@ -62,6 +63,84 @@ def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
     """
     friendly = aimd_window(3 * (1 - beta) / (1 + beta), beta, p)
     return max(friendly, cubic_window(p, rtt, c, beta)) / rtt
+
+
+Growth = Callable[[float, float, float], float]
+"""Segments a round trip by which a window grows: by the window, the one that met the last loss, and the round trips since
+recovery."""
+
+
+def fluid_window(
+    p: float, growth: Growth, remains: Callable[[float], float], recovery: float = 0.0, unsent: float = 0.0
+) -> float:
+    """Mean window of a fluid under periodic loss, of ``growth`` and a share that ``remains`` of the window after a loss.
+
+    A period begins with ``recovery`` round trips without growth and ends when 1/p segments are sent; periods follow each other
+    until they are alike. In flight is ``unsent`` less than the window, on average half a segment where only whole ones are sent.
+    """
+    lost_at, before, rounds = sqrt(1.5 / p), 0.0, 1.0
+    while abs(lost_at - before) > 1e-6 * lost_at:
+        before, window = lost_at, (lost_at - unsent) * remains(lost_at)
+        rounds, sent = recovery, recovery * (window - unsent)
+        while sent < 1 / p:
+            in_flight = window - unsent
+            part = min(1 / 20, (1 / p - sent) / in_flight)
+            grown = growth(window, lost_at, rounds - recovery) * part * in_flight / window
+            sent += (in_flight + grown / 2) * part
+            window += grown
+            rounds += max(part, 1e-9)
+        lost_at = window
+    return 1 / p / rounds
+
+
+def highspeed_loss_ratio(window: float) -> float:
+    """Loss ratio at which HighSpeed TCP has that mean window (RFC 3649 section 5): through (38, 0.001) and (83000, 1e-7)."""
+    return 1e-3 * (window / 38) ** (log(1e-7 / 1e-3) / log(83_000 / 38))
+
+
+def highspeed_window(p: float) -> float:
+    """The inverse of :func:`highspeed_loss_ratio`."""
+    return 38 * (p / 1e-3) ** (log(83_000 / 38) / log(1e-7 / 1e-3))
+
+
+def highspeed_decrease(window: float) -> float:
+    """The share of the window that a loss takes (RFC 3649 section 7, b(w))."""
+    return 0.5 - 0.4 * max(0.0, log(window / 38) / log(83_000 / 38))
+
+
+def highspeed_growth(window: float) -> float:
+    """Segments a round trip (RFC 3649 section 7, a(w))."""
+    b = highspeed_decrease(window)
+    return max(1.0, window**2 * highspeed_loss_ratio(window) * 2 * b / (2 - b))
+
+
+def scalable_window(p: float, a: float = 0.01, b: float = 0.125) -> float:
+    """Mean window of Scalable TCP under periodic loss.
+
+    Kelly 2003 balances a segment's growth ``a`` with a loss's decrease ``b`` W: W = a / (b p). Periodic losses meet the
+    greatest window, from which the mean over an exponential differs by b / -log(1 - b).
+    """
+    return a / (p * -log(1 - b))
+
+
+def htcp_growth(time: float, rtt: float, beta: float = 0.8) -> float:
+    """Segments a round trip that H-TCP grows by ``time`` seconds after a congestion (draft-leith-tcp-htcp-06).
+
+    2 (1 - beta) g, with g = 1 up to 1 s, then 1 + 10 (t - 1) + (t - 1)^2 / 4, scaled by RTT / 100 ms within 0.1 and 2,
+    and at least 1.
+    """
+    beyond = max(0.0, time - 1)
+    scale = min(max(rtt / 0.1, 0.1), 2.0)
+    return 2 * (1 - beta) * max(1.0, scale * (1 + 10 * beyond + beyond * beyond / 4))
+
+
+def bic_growth(window: float, lost_at: float) -> float:
+    """Segments a round trip that BIC grows by in Linux, above its window of Reno: a quarter of the way to the last loss."""
+    if window < lost_at:
+        step = (lost_at - window) / 4
+        return min(16.0, step) if step >= 2 else 0.2
+    beyond = window - lost_at
+    return min(16.0, beyond / 3) if beyond >= 4 else 0.2
 
 
 def whole_segments(every: int, alpha: float = 1.0, beta: float = 0.5, cycles: int = 200) -> float:

@@ -1,5 +1,6 @@
 """One flow under periodic loss, against Mathis (newreno) and RFC 9438 (cubic)."""
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import product
 from typing import Any
@@ -118,11 +119,15 @@ _NOTES = (
 
 def _goodput_bps(stack: str, rtt: float, loss: float, counted: int) -> float:
     every = round(1 / loss)
-    per_loss_s = every / MODELS[stack](1 / every, rtt)
+    return goodput_bps(STACKS[stack], RATE, rtt, every, every / MODELS[stack](1 / every, rtt), counted)
+
+
+def goodput_bps(stack: Mapping[str, Any], rate: str, rtt: float, every: int, per_loss_s: float, counted: int) -> float:
+    """Goodput over ``counted`` losses of one packet in ``every``, which are expected ``per_loss_s`` apart."""
     warm_up_s = WARM_UP_LOSSES * per_loss_s
     document = one_link(
-        STACKS[stack],
-        rate=RATE,
+        stack,
+        rate=rate,
         round_trip_s=rtt,
         duration_s=warm_up_s + counted * per_loss_s,
         warm_up_s=warm_up_s,

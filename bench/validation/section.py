@@ -24,6 +24,8 @@ class Section:
     verdict: str
     """How close, in one sentence."""
     notes: Sequence[str] = field(default_factory=tuple)
+    annex: "Section | None" = None
+    """A table too long for the page and the terminal, for a page of its own."""
 
     def show(self, console: Console) -> None:
         """Print the table and the verdict."""

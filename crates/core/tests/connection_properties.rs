@@ -3,7 +3,7 @@
 //! once, in order and in time, and the sender's own books are right at every step.
 
 use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::{SpuriousResponse, StackSpec};
+use anabranch_core::spec::{RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
 use anabranch_core::tcp::congestion::CongestionSpec;
 use anabranch_core::tcp::congestion::slow_start::SlowStartSpec;
@@ -74,6 +74,10 @@ struct Switches {
     slow_start: SlowStartSpec,
     initial_window: u32,
     receive_window: u32,
+    window_growth: WindowGrowth,
+    window_use: WindowUse,
+    rate_reduction: RateReduction,
+    restart_after_idle: bool,
 }
 
 fn switches() -> impl Strategy<Value = Switches> {
@@ -81,11 +85,12 @@ fn switches() -> impl Strategy<Value = Switches> {
         prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
     let slow_start =
         prop::sample::select(every::<SlowStartSpec>(SlowStartSpec::describe().iter().map(|info| info.name)));
-    let flags = prop::array::uniform6(any::<bool>());
+    let flags = prop::array::uniform10(any::<bool>());
     let windows = (1u32..12, prop_oneof![1u32..6, 6u32..200]);
     (flags, spurious, slow_start, windows).prop_map(
         |(flags, spurious, slow_start, (initial_window, receive_window))| {
-            let [sack, f_rto, limited_transmit, pacing, ecn, handshake] = flags;
+            let [sack, f_rto, limited_transmit, pacing, ecn, handshake, delivered, round_trip, rfc9937, restart] =
+                flags;
             Switches {
                 sack,
                 spurious,
@@ -97,6 +102,10 @@ fn switches() -> impl Strategy<Value = Switches> {
                 slow_start,
                 initial_window,
                 receive_window,
+                window_growth: if delivered { WindowGrowth::Delivered } else { WindowGrowth::Acknowledged },
+                window_use: if round_trip { WindowUse::RoundTrip } else { WindowUse::Now },
+                rate_reduction: if rfc9937 { RateReduction::Rfc9937 } else { RateReduction::Rfc6937 },
+                restart_after_idle: restart,
             }
         },
     )
@@ -151,6 +160,11 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         min_rto: Duration::from_millis(200),
         max_rto: MAX_RTO,
         initial_rto: Duration::from_secs(1),
+        rto_granularity: Duration::from_millis(10),
+        window_growth: switches.window_growth,
+        window_use: switches.window_use,
+        rate_reduction: switches.rate_reduction,
+        restart_after_idle: switches.restart_after_idle,
     }
 }
 

@@ -87,22 +87,22 @@ class Preset:
 
 
 PRESETS = {
-    "newreno": Preset("newreno", "dup-ack", "immediate"),
-    "cubic": Preset("cubic", "dup-ack", "immediate"),
-    "bbr": Preset("bbr", "dup-ack", "immediate"),
-    "bbr3": Preset("bbr3", "dup-ack", "immediate"),
+    **{algorithm["name"]: Preset(algorithm["name"], "dup-ack", "immediate") for algorithm in REGISTRIES["congestion"]},
     "mprc": Preset("newreno", "fast-rto", "immediate"),
 }
-"""The stacks that have a name of their own. All acknowledge every segment at once, so that a comparison of two of them
+"""The stacks that have a name of their own: every congestion control, and the papers' systems. All acknowledge every segment at once, so that a comparison of two of them
 compares senders; give ``ack = "delayed"`` for the receiver of RFC 5681."""
+
+if TYPE_CHECKING:
+    PresetName: TypeAlias = str
+else:
+    PresetName = Literal[tuple(PRESETS)]
 
 
 class Stack(Table):
     """A transport stack. A preset names the three policies; what is given beside it takes precedence."""
 
-    preset: Literal["newreno", "cubic", "bbr", "bbr3", "mprc"] | None = Field(
-        None, description="All three policies at once."
-    )
+    preset: PresetName | None = Field(None, description="All three policies at once.")
     congestion: Congestion | None = Field(None, description="How much to have in flight.")
     slow_start: SlowStart = Field(
         "classic",
@@ -129,6 +129,22 @@ class Stack(Table):
     )
     max_rto: PositiveDuration = Field("60s", description="Greatest retransmission timeout (RFC 6298: at least 60 s).")
     initial_rto: PositiveDuration = Field("1s", description="Timeout before the first RTT sample (RFC 6298: 1 s).")
+    rto_granularity: PositiveDuration = Field(
+        "10ms", description="The least that the timeout exceeds SRTT by (G of RFC 6298; Linux: 200 ms)."
+    )
+    window_growth: Literal["acknowledged", "delivered"] = Field(
+        "acknowledged",
+        description="What an ACK grows the window by: what it passes (RFC 5681), or of that what it newly reports (Linux).",
+    )
+    window_use: Literal["now", "round-trip"] = Field(
+        "now",
+        description="When the window must have been the limit so that it grows: the last time, or in a round trip (Linux).",
+    )
+    rate_reduction: Literal["rfc6937", "rfc9937"] = Field(
+        "rfc6937",
+        description="Proportional rate reduction in recovery; rfc9937 is more careful after further losses (Linux).",
+    )
+    restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 
     @model_validator(mode="after")
     def _complete(self) -> "Stack":

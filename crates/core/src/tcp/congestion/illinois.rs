@@ -44,7 +44,13 @@ pub fn alpha(d_a: f64, d_m: f64, alpha_min: f64, alpha_max: f64) -> f64 {
 /// from d3 on, a line between them (section 3.1).
 pub fn beta(d_a: f64, d_m: f64, beta_min: f64, beta_max: f64) -> f64 {
     let (d_2, d_3) = (ETA.1 * d_m, ETA.2 * d_m);
-    if d_a <= d_2 { beta_min } else { (beta_min + (beta_max - beta_min) * (d_a - d_2) / (d_3 - d_2)).min(beta_max) }
+    if d_a <= d_2 {
+        beta_min
+    } else if d_a >= d_3 {
+        beta_max
+    } else {
+        beta_min + (beta_max - beta_min) * (d_a - d_2) / (d_3 - d_2)
+    }
 }
 
 /// TCP-Illinois' state.

@@ -11,6 +11,8 @@ crate::parameters! {
     pub struct Parameters {
         /// Weight of the newest sample in the bandwidth estimate (paper: 0.1; Linux: two filters of 1/8 in a row).
         pub weight: f64 = 0.1, in 0.001..=1.0;
+        /// Least share of the window that a congestion leaves (paper: none; ns-2's port of the Linux code, in effect: 0.5).
+        pub least_share: f64 = 0.0, in 0.0..=0.99;
         /// Least time that a bandwidth sample takes, where a round trip is shorter (Linux: 50 ms).
         pub min_interval: Duration = Duration::from_millis(50);
         /// Whether a timeout makes it measure the least round-trip time anew, as in Linux.
@@ -78,7 +80,8 @@ impl IncreaseDecrease for FasterRecovery {
         if self.parameters.forget_after_timeout && matches!(event.kind, CongestionKind::Timeout { .. }) {
             self.rtt_min = None;
         }
-        eligible.unwrap_or(window / 2.0) // before the first sample, as Reno
+        // Before the first sample, as Reno.
+        eligible.unwrap_or(window / 2.0).max(self.parameters.least_share * window)
     }
 }
 
@@ -130,6 +133,14 @@ mod tests {
         let westwood = Bench::new(Westwood::new(Parameters::default(), flow(1)), path).run(120.0).goodput;
         let newreno = Bench::new(NewReno::new(Default::default(), flow(1)), path).run(120.0).goodput;
         assert!(westwood > 0.85 * path.rate && newreno < 0.75 * path.rate, "{westwood} {newreno}");
+    }
+
+    #[test]
+    fn a_least_share_bounds_what_a_loss_takes() {
+        let mut law = FasterRecovery::new(Parameters { least_share: 0.5, ..Parameters::default() });
+        (law.bandwidth, law.rtt_min) = (Some(1000.0), Some(Duration::from_millis(50)));
+        let event = CongestionEvent { now: Time::ZERO, kind: CongestionKind::Loss, prior_in_flight: 120 };
+        assert_eq!((law.decrease(120.0, &event), law.decrease(80.0, &event)), (60.0, 50.0));
     }
 
     #[test]

@@ -1,0 +1,22 @@
+"""Which packets are lost, drawn once for two simulators: what differs between their results is then not the draw."""
+
+import random
+from math import log, log1p
+
+
+def bernoulli(ratio: float, packets: int, seed: int) -> list[int]:
+    """Numbers of the lost ones among `packets`, ascending, counted from 1; each is lost with probability `ratio`.
+
+    A longer list of the same ratio and seed begins with the shorter one.
+    """
+    if ratio == 0:
+        return []
+    draw = random.Random(f"{ratio:g}/{seed}").random
+    lost = []
+    number = 0
+    while True:
+        # The gaps between losses are geometric.
+        number += 1 + int(log(1 - draw()) / log1p(-ratio))
+        if number > packets:
+            return lost
+        lost.append(number)
