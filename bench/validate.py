@@ -18,10 +18,13 @@ from bench.validation import (
     against_ns2,
     against_ns3,
     bernoulli,
+    dctcp,
+    kikolo,
     periodic,
     responses,
     spraying,
     utilisation,
+    vegas,
 )
 from bench.validation.page import write_part
 from bench.validation.section import Comparison, Section
@@ -33,10 +36,14 @@ COMPARISONS = (
     Comparison("bernoulli", bernoulli.run),
     Comparison("ns2", against_ns2.run),
     Comparison("linux", against_linux.run),
+    Comparison("ns2-reno", against_ns2.run_reno),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),
     Comparison("ns3", against_ns3.run),
     Comparison("utilisation", utilisation.run),
+    Comparison("kikolo", kikolo.run),
+    Comparison("vegas", vegas.run),
+    Comparison("dctcp", dctcp.run),
 )
 
 
@@ -69,7 +76,9 @@ def _write(section: Section) -> None:
     source = f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`"
     write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
     if section.annex:
-        write_part(PAGE.with_name(f"validation-{section.key}.md"), section.annex.key, f"{section.annex.markdown()}\n{source}")
+        write_part(
+            PAGE.with_name(f"validation-{section.key}.md"), section.annex.key, f"{section.annex.markdown()}\n{source}"
+        )
 
 
 if __name__ == "__main__":

@@ -78,6 +78,9 @@ class FakeSimulation:
         columns["retransmits"] = np.full(rows, 10, dtype=np.uint64)
         return columns
 
+    def states(self) -> Mapping[str, Any]:
+        return {"flow": [], "state": [], "share": []}
+
     def links(self) -> Columns:
         links = self.spec["links"]
         rows = len(links)

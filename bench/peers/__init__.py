@@ -4,7 +4,7 @@ The packages have to be installed: ns2 for `ns2`, g++ and libns3-dev for `ns3`.
 """
 
 from . import ns2, ns3
-from .child import PeerError
+from .child import PeerCrash, PeerError
 from .results import PeerRun, SingleFlowRun
 
-__all__ = ["PeerError", "PeerRun", "SingleFlowRun", "ns2", "ns3"]
+__all__ = ["PeerCrash", "PeerError", "PeerRun", "SingleFlowRun", "ns2", "ns3"]

@@ -17,6 +17,10 @@ class PeerError(RuntimeError):
     """A peer simulator is missing, or its run failed."""
 
 
+class PeerCrash(PeerError):
+    """A peer simulator was ended by a signal, such as a segmentation fault."""
+
+
 @dataclass(frozen=True)
 class ChildRun:
     """The JSON object the child printed, and the child's cost."""
@@ -46,7 +50,8 @@ def measure_child(command: Sequence[str], cpu: int | None = None) -> tuple[str, 
             raise
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode != 0:
-            raise PeerError(f"{command[0]} ended with status {child.returncode}: {_text(errors).strip()[-2000:]}")
+            error = PeerCrash if child.returncode < 0 else PeerError
+            raise error(f"{command[0]} ended with status {child.returncode}: {_text(errors).strip()[-2000:]}")
         return _text(output), usage.ru_utime + usage.ru_stime, peak_rss_bytes
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
-from bench.peers import ns2
+from bench.peers import PeerCrash, ns2
 from bench.validation.lost_packets import bernoulli
-from bench.validation.work import Samples, seconds
+from bench.validation.work import Unrecorded, seconds
 
 DURATION_S = 60
 WIRE_BYTES = 1500
@@ -114,31 +114,33 @@ def start_interval_s(seed: int) -> float:
     return 0.010 + 0.001 * seed
 
 
-def run_ns2(cell: Cell, seed: int, early_loss: bool) -> Run:
-    """One run of ns-2."""
+def run_ns2(cell: Cell, seed: int, early_loss: bool) -> Run | None:
+    """One run of ns-2; none if it crashed, as it does with highspeed in some networks."""
     with tempfile.TemporaryDirectory() as directory:
         losses = Path(directory) / "losses"
         losses.write_text("\n".join(map(str, lost_packets(cell, seed, early_loss))), encoding="ascii")
-        run = ns2.run_single_flow(
-            f"linux-{cell.algorithm}",
-            flows=cell.flows,
-            bottleneck_bps=cell.bottleneck_bps,
-            bottleneck_seconds=cell.one_way_s - 2 * ACCESS_S,
-            access_seconds=ACCESS_S,
-            losses=losses,
-            seconds=DURATION_S,
-            warm_up_seconds=0,
-            wire_bytes=WIRE_BYTES,
-            start_interval_seconds=start_interval_s(seed),
-        )
+        try:
+            run = ns2.run_single_flow(
+                f"linux-{cell.algorithm}",
+                flows=cell.flows,
+                bottleneck_bps=cell.bottleneck_bps,
+                bottleneck_seconds=cell.one_way_s - 2 * ACCESS_S,
+                access_seconds=ACCESS_S,
+                losses=losses,
+                seconds=DURATION_S,
+                warm_up_seconds=0,
+                wire_bytes=WIRE_BYTES,
+                start_interval_seconds=start_interval_s(seed),
+            )
+        except PeerCrash:
+            return None
     return Run(sum(run.goodput_bps), run.retransmits, run.timeouts, run.flood_seconds, run.below_threshold)
 
 
 def run_here(cell: Cell, seed: int, early_loss: bool) -> Run:
     """One run of this engine on the same network."""
     case = Scenario(document(cell, seed, early_loss)).cases[0]
-    spec = compile_run(case, seed)
-    flows = packet.simulate(spec, Samples(spec), Event()).flows
+    flows = packet.simulate(compile_run(case, seed), Unrecorded(), Event()).flows
     return Run(
         float(flows["delivered_bytes"].sum()) * 8 / DURATION_S,
         int(flows["retransmits"].sum()),

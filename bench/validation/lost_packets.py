@@ -12,7 +12,7 @@ def bernoulli(ratio: float, packets: int, seed: int) -> list[int]:
     if ratio == 0:
         return []
     draw = random.Random(f"{ratio:g}/{seed}").random
-    lost = []
+    lost: list[int] = []
     number = 0
     while True:
         # The gaps between losses are geometric.

@@ -53,7 +53,23 @@ class Sample:
         return self.error / self.mean if self.mean else 0.0
 
 
-class Samples:
+class Unrecorded:
+    """Keeps nothing of a run but its tables."""
+
+    def flow_series(self, columns: packet.Columns) -> None:
+        """Drop the samples."""
+
+    def link_series(self, columns: packet.Columns) -> None:
+        """Drop the samples."""
+
+    def capture(self, link: int, piece: bytes) -> None:
+        """Drop the packets."""
+
+    def progress(self, now_s: float, packet_hops: int) -> None:
+        """Say nothing."""
+
+
+class _Samples(Unrecorded):
     """Keeps the series of the first flow, and of the links into its destination."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -64,6 +80,7 @@ class Samples:
         self._rates = {index: link["rate"] for index, link in enumerate(spec["links"]) if link["dst"] == destination}
 
     def flow_series(self, columns: packet.Columns) -> None:
+        """Keep the goodput of the first flow."""
         first = columns["flow"] == 0
         self.times_s += columns["time_s"][first].tolist()
         self.goodput_bps += columns["goodput_bps"][first].tolist()
@@ -74,17 +91,11 @@ class Samples:
                 carried = self.arrived_bps.get(time_s, 0.0) + utilisation * self._rates[link]
                 self.arrived_bps[time_s] = carried
 
-    def capture(self, link: int, piece: bytes) -> None:
-        pass
-
-    def progress(self, now_s: float, packet_hops: int) -> None:
-        pass
-
 
 def measure(document: Mapping[str, Any], seed: int) -> Measured:
     """Run a scenario of one variant with one seed."""
     spec = compile_run(Scenario(document).cases[0], seed)
-    samples = Samples(spec)
+    samples = _Samples(spec)
     outcome = packet.simulate(spec, samples, Event())
     counts = {
         name: int(outcome.flows[column][0])

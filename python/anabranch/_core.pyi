@@ -36,6 +36,9 @@ class Simulation:
     def flows(self) -> Mapping[str, npt.NDArray[Any]]:
         """One row a flow, as of now: the columns of the ``flows`` table; NaN where unknown."""
 
+    def states(self) -> Mapping[str, Any]:
+        """One row for each flow and state of its congestion control, if that reports states: flow, state, share of time."""
+
     def links(self) -> Mapping[str, npt.NDArray[Any]]:
         """One row a directed link, as of now: the columns of the ``links`` table."""
 

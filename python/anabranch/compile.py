@@ -187,6 +187,7 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "f_rto": stack.f_rto,
         "limited_transmit": stack.limited_transmit,
         "ecn": stack.ecn,
+        "ecn_echo": stack.ecn_echo,
         "pacing": stack.pacing,
         "handshake": stack.handshake,
         "mss": units.size(stack.mss),

@@ -25,6 +25,9 @@ FLOWS: Schema = {
     "reordered_segments": pl.UInt64, "reordering_extent_max": pl.UInt32, "reordering_extent_mean": pl.Float64,
     "marked_segments": pl.UInt64,
 }  # fmt: skip
+STATES: Schema = {
+    "run": pl.UInt32, "seed": pl.UInt64, "flow": pl.UInt32, "stack": pl.String, "state": pl.String, "share": pl.Float64,
+}  # fmt: skip
 LINKS: Schema = {
     "run": pl.UInt32, "seed": pl.UInt64, "link": pl.UInt32, "src": pl.String, "dst": pl.String,
     "capacity_bps": pl.Float64, "delay_s": pl.Float64, "packets": pl.UInt64, "bytes": pl.UInt64,
@@ -42,6 +45,8 @@ LINK_SERIES: Schema = {
 }  # fmt: skip
 
 MANIFEST = "manifest.json"
+STATES_FILE = "states.parquet"
+"""Written only if a congestion control has reported states."""
 FORMAT = 1
 
 
@@ -66,6 +71,18 @@ def frame(
                 column = column.fill_nan(None)
         series.append(column)
     return pl.DataFrame(series)
+
+
+def state_frame(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
+    """The states that the core reports, beside what ``flows`` says of each flow; null for a share of no time."""
+    reported = pl.DataFrame(
+        {name: list(columns[name]) for name in ("flow", "state", "share")},
+        schema={name: STATES[name] for name in ("flow", "state", "share")},
+    )
+    table = reported.join(flows.select("run", "seed", "flow", "stack"), on="flow", maintain_order="left")
+    return table.select(pl.col(name).cast(kind) for name, kind in STATES.items()).with_columns(
+        pl.col("share").fill_nan(None)
+    )
 
 
 def _named(name: str, indexes: npt.NDArray[Any], names: Sequence[str]) -> pl.Series:
@@ -132,6 +149,15 @@ class Result:
         """One row for each directed link of each run."""
         return _read_table(self.directory / "links.parquet")
 
+    @cached_property
+    def states(self) -> pl.DataFrame:
+        """One row for each flow and each state of its congestion control: the share of the time spent in it.
+
+        Only congestion controls with named states (Kikolo) have rows; without any, the table is empty.
+        """
+        path = self.directory / STATES_FILE
+        return _read_table(path) if path.is_file() else pl.DataFrame(schema=STATES)
+
     @property
     def series_flows(self) -> pl.DataFrame:
         """The samples of the flows; empty without ``[run] sample``."""
@@ -196,6 +222,10 @@ class Result:
             name: table.filter(pl.col("run") == run["run"]).drop("run", "seed").to_dicts()
             for name, table in (("flows", self.flows), ("links", self.links))
         }
+        states = self.states.filter(pl.col("run") == run["run"])
+        for flow in tables["flows"] if states.height else []:
+            own = states.filter(pl.col("flow") == flow["flow"])
+            flow["states"] = dict(own.select("state", "share").iter_rows()) or None
         head = {"scenario": self.manifest["title"], "engine": self.manifest["engine"], "seed": run["seed"]}
         return head | {"status": run["status"], "result_hash": run["result_hash"]} | tables
 

@@ -30,11 +30,13 @@ from anabranch.results import (
     LINK_SERIES,
     LINKS,
     MANIFEST,
+    STATES_FILE,
     Columns,
     Result,
     Schema,
     frame,
     result_hash,
+    state_frame,
     write_json,
 )
 from anabranch.scenario import Case, Scenario
@@ -83,7 +85,7 @@ class _Run:
         constants = {"run": self.number, "seed": self.seed}
         flows = frame(outcome.flows, FLOWS, constants, names)
         links = frame(outcome.links, LINKS, constants, names)
-        return _Finished(self, outcome, flows, links)
+        return _Finished(self, outcome, flows, state_frame(outcome.states, flows), links)
 
     def flow_series(self, columns: Columns) -> None:
         """Keep, and write when there is enough."""
@@ -131,6 +133,7 @@ class _Finished:
     run: _Run
     outcome: packet.Outcome
     flows: pl.DataFrame
+    states: pl.DataFrame
     links: pl.DataFrame
 
     def record(self) -> dict[str, Any]:
@@ -183,6 +186,8 @@ def execute(
             for name, schema in (("flows", FLOWS), ("links", LINKS)):
                 tables = [getattr(one, name) for one in finished] or [pl.DataFrame(schema=schema)]
                 pl.concat(tables).write_parquet(target / f"{name}.parquet")
+            if any(one.states.height for one in finished):
+                pl.concat([one.states for one in finished]).write_parquet(target / STATES_FILE)
             write_json(target / MANIFEST, manifest)
     except BaseException:
         _clear(target)
@@ -328,7 +333,7 @@ def _prepare(directory: Path) -> None:
 
 def _clear(directory: Path) -> None:
     """Remove what a run writes."""
-    for name in (MANIFEST, "flows.parquet", "links.parquet", "report.html"):
+    for name in (MANIFEST, "flows.parquet", "links.parquet", STATES_FILE, "report.html"):
         (directory / name).unlink(missing_ok=True)
     for name in ("series", FOLDER):
         if (directory / name).is_dir():

@@ -173,6 +173,9 @@ pub struct StackSpec {
     pub limited_transmit: bool,
     /// Explicit congestion notification, RFC 3168.
     pub ecn: bool,
+    /// How the receiver echoes congestion marks.
+    #[serde(default)]
+    pub ecn_echo: EcnEcho,
     /// Spreads sending over the round trip even if the congestion control gives no pacing rate.
     pub pacing: bool,
     /// A round trip of SYN and SYN-ACK before data.
@@ -256,6 +259,17 @@ impl StackSpec {
     pub fn window_segments(&self) -> u32 {
         u32::try_from(self.receive_window / u64::from(self.mss)).unwrap_or(u32::MAX).max(1)
     }
+}
+
+/// How a receiver echoes congestion marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnEcho {
+    /// From a mark on until the sender has answered it (RFC 3168 section 6.1.3).
+    #[default]
+    Classic,
+    /// An ACK echoes the mark of exactly the segments that it acknowledges (RFC 8257 section 3.2).
+    Exact,
 }
 
 /// How a sender recognises that a retransmission was spurious.

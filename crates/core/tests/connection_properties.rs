@@ -3,7 +3,7 @@
 //! once, in order and in time, and the sender's own books are right at every step.
 
 use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::{RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
+use anabranch_core::spec::{EcnEcho, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
 use anabranch_core::tcp::congestion::CongestionSpec;
 use anabranch_core::tcp::congestion::slow_start::SlowStartSpec;
@@ -72,6 +72,7 @@ struct Switches {
     ecn: bool,
     handshake: bool,
     slow_start: SlowStartSpec,
+    ecn_echo: EcnEcho,
     initial_window: u32,
     receive_window: u32,
     window_growth: WindowGrowth,
@@ -86,9 +87,10 @@ fn switches() -> impl Strategy<Value = Switches> {
     let slow_start =
         prop::sample::select(every::<SlowStartSpec>(SlowStartSpec::describe().iter().map(|info| info.name)));
     let flags = prop::array::uniform10(any::<bool>());
+    let echo = prop_oneof![Just(EcnEcho::Classic), Just(EcnEcho::Exact)];
     let windows = (1u32..12, prop_oneof![1u32..6, 6u32..200]);
-    (flags, spurious, slow_start, windows).prop_map(
-        |(flags, spurious, slow_start, (initial_window, receive_window))| {
+    (flags, spurious, slow_start, echo, windows).prop_map(
+        |(flags, spurious, slow_start, ecn_echo, (initial_window, receive_window))| {
             let [sack, f_rto, limited_transmit, pacing, ecn, handshake, delivered, round_trip, rfc9937, restart] =
                 flags;
             Switches {
@@ -100,6 +102,7 @@ fn switches() -> impl Strategy<Value = Switches> {
                 ecn,
                 handshake,
                 slow_start,
+                ecn_echo,
                 initial_window,
                 receive_window,
                 window_growth: if delivered { WindowGrowth::Delivered } else { WindowGrowth::Acknowledged },
@@ -146,6 +149,7 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         slow_start: switches.slow_start,
         detection,
         ack,
+        ecn_echo: switches.ecn_echo,
         sack: switches.sack,
         spurious: switches.spurious,
         f_rto: switches.f_rto,
@@ -198,7 +202,8 @@ impl<'a> World<'a> {
         World {
             script,
             sender: Sender::new(stack, script.paths, Stream::new(1, Purpose::Congestion, 0)),
-            receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })),
+            receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }))
+                .with_echo(stack.ecn_echo),
             now: Time::ZERO,
             total: script.writes.iter().map(|(_, segments)| segments).sum(),
             written: 0,

@@ -84,6 +84,15 @@ impl Simulation {
         columns(py, self.0.flow_table())
     }
 
+    fn states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let shares = self.0.state_shares();
+        let columns = PyDict::new(py);
+        columns.set_item("flow", PyArray1::from_iter(py, shares.iter().map(|row| row.flow)))?;
+        columns.set_item("state", shares.iter().map(|row| row.state).collect::<Vec<_>>())?;
+        columns.set_item("share", PyArray1::from_iter(py, shares.iter().map(|row| row.share)))?;
+        Ok(columns)
+    }
+
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.0.link_table())
     }

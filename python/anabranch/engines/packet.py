@@ -31,6 +31,9 @@ class Simulation(Protocol):
     def flows(self) -> Columns:
         """One row a flow."""
 
+    def states(self) -> Mapping[str, Any]:
+        """One row for each flow and state of its congestion control, if that reports states."""
+
     def links(self) -> Columns:
         """One row a directed link."""
 
@@ -68,6 +71,7 @@ class Outcome:
     now_s: float
     packet_hops: int
     flows: Columns
+    states: Mapping[str, Any]
     links: Columns
 
 
@@ -92,4 +96,11 @@ def simulate(
         for link in spec["captures"]:
             recorder.capture(link, simulation.take_capture(link))
         recorder.progress(simulation.now_s, simulation.packet_hops)
-    return Outcome(not running, simulation.now_s, simulation.packet_hops, simulation.flows(), simulation.links())
+    return Outcome(
+        complete=not running,
+        now_s=simulation.now_s,
+        packet_hops=simulation.packet_hops,
+        flows=simulation.flows(),
+        states=simulation.states(),
+        links=simulation.links(),
+    )

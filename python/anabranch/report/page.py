@@ -99,6 +99,7 @@ def render(run_directories: Sequence[Path]) -> str:
         over_time=_over_time(runs, links, stacks),
         distributions=_distributions(runs, stacks),
         summary=_summary_table(runs, summary, by),
+        states=_state_table(runs),
         links=_link_table(runs, links),
         several=len(runs.sources) > 1,
         seeds=_largest(summary["runs"]),
@@ -542,6 +543,30 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
     rows = summary.head(MOST_ROWS_OF_TABLE).to_dicts()
     note = f"The first {MOST_ROWS_OF_TABLE} of {summary.height} rows." if summary.height > MOST_ROWS_OF_TABLE else ""
     return Table(columns, [_cells(columns, row) for row in rows], note=note)
+
+
+def _state_table(runs: Runs) -> Table | None:
+    """The shares of time in the states of congestion controls, if any has reported them."""
+    if runs.states.is_empty():
+        return None
+    names = runs.states["state"].unique(maintain_order=True).to_list()
+    means = runs.states.pivot("state", index=["variant", "stack"], values="share", aggregate_function="mean")
+    labels = {variant.index: variant.label for variant in runs.variants}
+    columns = [
+        Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]]),
+        Column("Stack", "", "Transport stack.", _get("stack")),
+        *(
+            Column(
+                name,
+                "%",
+                f"Share of the time in state {name}, mean over flows and seeds.",
+                _get(name, 100),
+                three_digits,
+            )
+            for name in names
+        ),
+    ]
+    return Table(columns, [_cells(columns, row) for row in means.head(MOST_ROWS_OF_TABLE).to_dicts()])
 
 
 def _link_table(runs: Runs, links: pl.DataFrame) -> Table:

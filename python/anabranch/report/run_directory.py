@@ -30,6 +30,9 @@ _SERIES_COLUMNS = {
     "flows": ("run", "time_s", "flow", "cwnd_segments", "in_flight_segments", "srtt_s", "goodput_bps"),
     "links": ("run", "time_s", "link", "queue_packets"),
 }
+_STATES: dict[str, type[pl.DataType]] = {
+    "variant": pl.UInt32, "stack": pl.String, "state": pl.String, "share": pl.Float64,
+}  # fmt: skip
 _MANIFEST_FIELDS: dict[str, type] = {
     "title": str, "engine": str, "anabranch": str, "scenario": dict, "scenario_hash": str, "command": list,
     "keys": list, "topology": dict, "runs": list,
@@ -88,13 +91,15 @@ class Runs:
 
     ``flows`` and ``links`` have the columns of the run directory's tables, and besides: ``source`` (index of the run
     directory), ``variant`` (index into ``variants``) and, in ``flows``, ``active_share`` (share of the measured time
-    that lies between the flow's start and its end).
+    that lies between the flow's start and its end). ``states`` has the shares of time in the states of congestion
+    controls that report them; it is empty without any.
     """
 
     sources: list[Source]
     keys: list[str]
     variants: list[Variant]
     flows: pl.DataFrame
+    states: pl.DataFrame
     links: pl.DataFrame
     flow_series: pl.LazyFrame | None
     link_series: pl.LazyFrame | None
@@ -119,6 +124,7 @@ def read(directories: Iterable[Path]) -> Runs:
         keys=(["run directory"] if several else []) + keys,
         variants=variants,
         flows=flows.drop("simulated_s", "warm_up_s"),
+        states=_states(sources, runs),
         links=_table(sources, "links", runs).drop("simulated_s", "warm_up_s"),
         flow_series=_series(sources, "flows", runs),
         link_series=_series(sources, "links", runs),
@@ -202,6 +208,21 @@ def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame
             raise _unreadable(path, error) from None
         frames.append(_attach(frame.lazy(), index, runs).collect())
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _states(sources: list[Source], runs: pl.DataFrame) -> pl.DataFrame:
+    """The table of states, of those run directories that have one."""
+    frames = [pl.DataFrame(schema=_STATES)]
+    for index, source in enumerate(sources):
+        path = source.directory / "states.parquet"
+        if path.exists():
+            try:
+                _check_columns(path, ("run", "stack", "state", "share"))
+                frame = pl.read_parquet(path)
+            except (OSError, pl.exceptions.PolarsError) as error:
+                raise _unreadable(path, error) from None
+            frames.append(_attach(frame.lazy(), index, runs).select(_STATES).collect())
+    return pl.concat(frames)
 
 
 def _series(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.LazyFrame | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anabranch import units
 from anabranch.scenario.problems import MISSING, Path, Problem, suggest
-from anabranch.scenario.stacks import PRESETS, preset_stack
+from anabranch.scenario.stacks import PRESETS
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.variant import IMPLICIT_ROUTINGS, Variant
 
@@ -123,11 +123,6 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
             yield Problem((*path, "stack"), f"is missing; {suggest('', variant.stacks or PRESETS)}", MISSING)
         elif stack not in known:
             yield Problem((*path, "stack"), f"no such stack; {suggest(stack, known)}", stack)
-        elif stack not in variant.stacks:
-            try:
-                preset_stack(stack)
-            except ValueError as error:
-                yield Problem((*path, "stack"), str(error), stack)
         segment = units.size(variant.all_stacks()[stack].mss) if stack in variant.all_stacks() else None
         if entry.size is not None and segment is not None and units.size(entry.size) > MOST_SEGMENTS * segment:
             yield Problem((*path, "size"), f"must be at most {MOST_SEGMENTS} segments of {segment} bytes", entry.size)

@@ -5,7 +5,6 @@ added there can be used here as it is.
 """
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, create_model, model_validator
@@ -77,21 +76,16 @@ else:
     Ack = _choice("ack", "an ACK policy")
 
 
-@dataclass(frozen=True)
-class Preset:
-    """The three policies that a preset stands for."""
-
-    congestion: str
-    detection: str
-    ack: str
-
-
-PRESETS = {
-    **{algorithm["name"]: Preset(algorithm["name"], "dup-ack", "immediate") for algorithm in REGISTRIES["congestion"]},
-    "mprc": Preset("newreno", "fast-rto", "immediate"),
+PRESETS: dict[str, dict[str, Any]] = {
+    **{algorithm["name"]: {"congestion": algorithm["name"]} for algorithm in REGISTRIES["congestion"]},
+    "kikolo": {"congestion": "kikolo", "detection": {"name": "dup-ack", "threshold": 2}},
+    "dctcp": {"congestion": "dctcp", "ecn": True, "ecn_echo": "exact"},
+    "mprc": {"congestion": "newreno", "detection": "fast-rto"},
 }
-"""The stacks that have a name of their own: every congestion control, and the papers' systems. All acknowledge every segment at once, so that a comparison of two of them
-compares senders; give ``ack = "delayed"`` for the receiver of RFC 5681."""
+"""The stacks that have a name of their own, by what they set: every congestion control with the defaults of the rest, and
+products that a paper names. All acknowledge every segment at once, so that a comparison of two of them compares senders;
+give ``ack = "delayed"`` for the receiver of RFC 5681."""
+
 
 if TYPE_CHECKING:
     PresetName: TypeAlias = str
@@ -100,17 +94,17 @@ else:
 
 
 class Stack(Table):
-    """A transport stack. A preset names the three policies; what is given beside it takes precedence."""
+    """A transport stack. A preset sets several keys; what is given beside it takes precedence."""
 
-    preset: PresetName | None = Field(None, description="All three policies at once.")
+    preset: PresetName | None = Field(None, description="Several keys at once; at least its congestion control.")
     congestion: Congestion | None = Field(None, description="How much to have in flight.")
     slow_start: SlowStart = Field(
         "classic",
         validate_default=True,
         description="How the window of a window-based congestion control grows before the first loss.",
     )
-    detection: Detection | None = Field(None, description="What counts as lost, and when (default dup-ack).")
-    ack: Ack | None = Field(None, description="When the receiver acknowledges (default immediate).")
+    detection: Detection = Field("dup-ack", validate_default=True, description="What counts as lost, and when.")
+    ack: Ack = Field("immediate", validate_default=True, description="When the receiver acknowledges.")
     sack: bool = Field(True, description="Selective acknowledgements, RFC 2018.")
     spurious: Literal["none", "dsack", "eifel"] = Field(
         "none", description="How the sender recognises a spurious retransmission and takes the reduction back."
@@ -118,6 +112,11 @@ class Stack(Table):
     f_rto: bool = Field(False, description="Forward RTO recovery, RFC 5682.")
     limited_transmit: bool = Field(True, description="Limited transmit, RFC 3042.")
     ecn: bool = Field(False, description="Explicit congestion notification, RFC 3168.")
+    ecn_echo: Literal["classic", "exact"] = Field(
+        "classic",
+        description="How the receiver echoes marks: until the sender has answered (RFC 3168), or exactly those of the "
+        "segments acknowledged (RFC 8257 section 3.2).",
+    )
     pacing: bool = Field(False, description="Spreads sending over the round trip.")
     handshake: bool = Field(True, description="A round trip of SYN and SYN-ACK before data.")
     mss: Size = Field("1460 bytes", description="Payload of a full segment.")
@@ -146,13 +145,18 @@ class Stack(Table):
     )
     restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_preset(cls, values: Any) -> Any:
+        name = values.get("preset") if isinstance(values, dict) else None
+        return {**PRESETS[name], **values} if isinstance(name, str) and name in PRESETS else values
+
     @model_validator(mode="after")
     def _complete(self) -> "Stack":
-        if self.preset is None and self.congestion is None:
+        if self.congestion is None:
             raise ValueError(
                 'needs a preset or a congestion control, such as preset = "newreno" or congestion = "cubic"'
             )
-        self.policies()
         if units.duration(self.min_rto) > units.duration(self.max_rto):
             raise ValueError(f'min_rto "{self.min_rto}" must not exceed max_rto "{self.max_rto}"')
         if units.size(self.mss) + units.size(self.header) > 65535:
@@ -163,23 +167,10 @@ class Stack(Table):
 
     def policies(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Congestion control, loss detection and ACK policy, each with every parameter filled in."""
-        base = PRESETS[self.preset] if self.preset else Preset("", "dup-ack", "immediate")
-        return (
-            (self.congestion or _named("congestion", base.congestion)).compiled(),
-            (self.detection or _named("detection", base.detection)).compiled(),
-            (self.ack or _named("ack", base.ack)).compiled(),
-        )
+        assert self.congestion is not None
+        return self.congestion.compiled(), self.detection.compiled(), self.ack.compiled()
 
 
 def preset_stack(name: str) -> Stack:
-    """The stack of a preset; :class:`ValueError` if this build lacks one of its algorithms."""
-    base = PRESETS[name]
-    for kind, algorithm in (("congestion", base.congestion), ("detection", base.detection), ("ack", base.ack)):
-        _named(kind, algorithm)
+    """The stack of a preset."""
     return Stack.model_validate({"preset": name})
-
-
-def _named(kind: str, name: str) -> Algorithm:
-    if (kind, name) not in _MODELS:
-        raise ValueError(f'this build has no {kind} "{name}"; it has {", ".join(n for k, n in _MODELS if k == kind)}')
-    return _MODELS[kind, name](name=name)

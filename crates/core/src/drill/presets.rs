@@ -1,6 +1,6 @@
 //! Stacks to run scripts against.
 
-use crate::spec::{RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
+use crate::spec::{EcnEcho, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::tcp::ack::{self, AckSpec};
 use crate::tcp::congestion::slow_start::SlowStartSpec;
 use crate::tcp::congestion::{self, CongestionSpec};
@@ -18,6 +18,7 @@ pub fn rfc() -> StackSpec {
         spurious: SpuriousResponse::None,
         f_rto: false,
         limited_transmit: true,
+        ecn_echo: EcnEcho::Classic,
         ecn: false,
         pacing: false,
         handshake: true,

@@ -120,6 +120,9 @@ impl<'a> Runner<'a> {
 
     fn event(&mut self, event: &'a Event) -> Result<(), Stop> {
         let (due, due_end) = self.due(event.at);
+        if due >= Time::NEVER {
+            return Err(Problem::refused(event.line, "a script of more than 20 hours".to_string()).into());
+        }
         let is_point = matches!(event.at, At::Absolute(_) | At::Relative(_));
         match &event.action {
             Action::Outbound(segment) => self.outbound(event, due, due_end, segment)?,

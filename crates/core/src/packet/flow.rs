@@ -2,6 +2,7 @@
 
 use super::forwarding::{Key, Way};
 use crate::spec::NodeId;
+use crate::tcp::congestion::occupancy::StateTime;
 use crate::tcp::receiver::{Receiver, ReceiverCounters};
 use crate::tcp::sender::{Sender, SenderCounters};
 use crate::traffic::application::Application;
@@ -104,7 +105,7 @@ pub enum Activity {
 }
 
 /// What a flow has done so far.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
     /// Segments (TCP) or packets (UDP) delivered to the application.
     pub delivered: u32,
@@ -118,6 +119,8 @@ pub struct Tally {
     pub min_rtt_s: Option<f64>,
     /// Congestion window, segments.
     pub cwnd: Option<f64>,
+    /// How long its congestion control has been in each of its states, if it reports that.
+    pub states: Box<[StateTime]>,
 }
 
 impl Activity {
@@ -125,7 +128,7 @@ impl Activity {
     pub fn tally(&self) -> Tally {
         match self {
             Activity::Pending => Tally::default(),
-            Activity::Finished(tally) => **tally,
+            Activity::Finished(tally) => (**tally).clone(),
             Activity::Tcp(connection) => Tally {
                 delivered: connection.receiver.delivered(),
                 sender: connection.sender.counters(),
@@ -133,6 +136,7 @@ impl Activity {
                 srtt_s: connection.sender.rtt().smoothed().map(|rtt| rtt.as_secs()),
                 min_rtt_s: connection.sender.rtt().minimum().map(|rtt| rtt.as_secs()),
                 cwnd: Some(connection.sender.congestion().cwnd()),
+                states: connection.sender.congestion().state_times().into(),
             },
             Activity::Udp(datagrams) => Tally {
                 delivered: datagrams.arrived,

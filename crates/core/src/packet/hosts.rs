@@ -122,10 +122,12 @@ impl<L: EventLoop> Engine<L> {
         if connection.receiver.delivered() > last_segment && state.end.is_none() {
             state.end = Some(self.now);
         }
+        let deadline = connection.receiver.deadline(); // an exact echo may owe another ACK
         if let Some(ack) = ack {
             let number = connection.number_ack();
             self.send_ack(flow, &ack, number, way);
-        } else if let Some(deadline) = connection.receiver.deadline() {
+        }
+        if let Some(deadline) = deadline {
             L::arm(self, flow, RECEIVER, deadline);
         }
     }
@@ -324,7 +326,8 @@ impl<L: EventLoop> Engine<L> {
                     }
                 };
                 let receiver =
-                    Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }));
+                    Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }))
+                        .with_echo(stack.ecn_echo);
                 Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };

@@ -72,7 +72,7 @@ impl Observations {
 
     /// What a flow had done when the warm-up ended.
     pub(super) fn warm_flow(&self, flow: usize) -> Tally {
-        self.warm_flows.get(flow).copied().unwrap_or_default()
+        self.warm_flows.get(flow).cloned().unwrap_or_default()
     }
 
     /// What a link had counted when the warm-up ended.

@@ -5,7 +5,18 @@ use super::observe::payload_bytes;
 use super::simulation::{Engine, EventLoop};
 use super::table::{Column, Table};
 use crate::spec::TransportSpec;
-use crate::units::Time;
+use crate::units::{Duration, Time};
+
+/// How long a flow's congestion control was in one of its states.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StateShare {
+    /// The flow's index.
+    pub flow: u32,
+    /// The state's name.
+    pub state: &'static str,
+    /// Share of the time.
+    pub share: f64,
+}
 
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
@@ -96,6 +107,22 @@ impl<L: EventLoop> Engine<L> {
             if reordered == 0 { f64::NAN } else { extents as f64 / reordered as f64 },
             (tally.receiver.marked - warm.receiver.marked) as f64,
         ]
+    }
+
+    /// For each flow whose congestion control reports states: the share of the time since the end of the warm-up that it
+    /// spent in each, NaN if it was there for no time.
+    pub fn state_shares(&self) -> Vec<StateShare> {
+        let mut shares = Vec::new();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let states = flow.activity.tally().states;
+            let warm = self.observations.warm_flow(index).states;
+            let since_warm = |place: usize| states[place].1 - warm.get(place).map_or(Duration::ZERO, |state| state.1);
+            let total: f64 = (0..states.len()).map(|place| since_warm(place).as_secs()).sum();
+            for (place, (state, _)) in states.iter().enumerate() {
+                shares.push(StateShare { flow: index as u32, state, share: since_warm(place).as_secs() / total });
+            }
+        }
+        shares
     }
 
     /// One row a directed link; counts are those since the end of the warm-up. `queue_drop_ratio` is over the packets that

@@ -2,6 +2,7 @@
 
 use super::ack::{AckPolicy, Arrival, When};
 use super::scoreboard::Range;
+use crate::spec::EcnEcho;
 use crate::units::Time;
 use std::collections::VecDeque;
 
@@ -144,6 +145,7 @@ pub struct Receiver {
     is_immediate: bool,
     echoes_retransmission: bool,
     ecn_echo: bool,
+    exact_echo: bool,
     /// Only while something is held.
     beyond: Option<Box<Beyond>>,
     policy: Box<dyn AckPolicy>,
@@ -163,11 +165,17 @@ impl Receiver {
             is_immediate: policy.is_immediate(),
             echoes_retransmission: false,
             ecn_echo: false,
+            exact_echo: false,
             beyond: None,
             policy,
             deadline: Time::NEVER,
             counters: Counters::default(),
         }
+    }
+
+    /// The same, that echoes marks in this way.
+    pub fn with_echo(self, echo: EcnEcho) -> Receiver {
+        Receiver { exact_echo: echo == EcnEcho::Exact, ..self }
     }
 
     /// Segments delivered to the application, in order, each once.
@@ -197,13 +205,51 @@ impl Receiver {
     /// Takes a data segment; returns the ACK if one is due at once.
     #[inline]
     pub fn on_segment(&mut self, now: Time, data: &DataSegment) -> Option<Ack> {
-        self.counters.arrivals += 1;
-        if data.marked {
-            self.counters.marked += 1;
-            self.ecn_echo = true;
+        if (data.marked != self.ecn_echo || data.window_reduced) && self.ends_an_echo(data) {
+            return Some(self.on_turn(now, data));
+        }
+        match self.arrive(now, data) {
+            When::Now if self.is_immediate => Some(self.answer()),
+            When::Now => Some(self.acknowledge()),
+            When::By(deadline) => {
+                self.deadline = self.deadline.min(deadline);
+                None
+            }
+        }
+    }
+
+    /// Notes a mark, or the answer to one. Whether an ACK must go out first, because it owes another echo.
+    #[inline(never)]
+    fn ends_an_echo(&mut self, data: &DataSegment) -> bool {
+        if self.exact_echo && self.deadline != Time::NEVER {
+            return data.marked != self.ecn_echo;
+        }
+        if data.marked || self.exact_echo {
+            self.ecn_echo = data.marked;
         } else if data.window_reduced {
             self.ecn_echo = false; // RFC 3168 section 6.1.3
         }
+        false
+    }
+
+    /// RFC 8257 section 3.2: where marks begin or end, the segments before are acknowledged with their own echo. What the
+    /// segment itself asks for follows at once, or when its delay is over.
+    #[inline(never)]
+    fn on_turn(&mut self, now: Time, data: &DataSegment) -> Ack {
+        let earlier = self.acknowledge();
+        self.ecn_echo = data.marked;
+        self.deadline = match self.arrive(now, data) {
+            When::Now => now,
+            When::By(deadline) => deadline,
+        };
+        earlier
+    }
+
+    /// Takes the segment in; returns when to acknowledge it.
+    #[inline(always)]
+    fn arrive(&mut self, now: Time, data: &DataSegment) -> When {
+        self.counters.arrivals += 1;
+        self.counters.marked += u32::from(data.marked);
         // RFC 7323 section 4.3 (2): the echo is of the segment that begins where the last ACK ended.
         if data.segment <= self.last_ack_sent {
             self.echoes_retransmission = data.retransmission;
@@ -227,16 +273,7 @@ impl Receiver {
             self.count_reordering(data);
             self.hold(data.segment);
         }
-        if self.is_immediate {
-            return Some(self.answer());
-        }
-        match self.policy.on_segment(&arrival) {
-            When::Now => Some(self.acknowledge()),
-            When::By(deadline) => {
-                self.deadline = self.deadline.min(deadline);
-                None
-            }
-        }
+        if self.is_immediate { When::Now } else { self.policy.on_segment(&arrival) }
     }
 
     /// The delayed ACK is due.
@@ -380,7 +417,7 @@ impl Beyond {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ack::{AckSpec, ReceiverContext, immediate};
+    use super::super::ack::{AckSpec, ReceiverContext, delayed, immediate};
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -424,6 +461,53 @@ mod tests {
         }
         let counters = receiver.counters();
         assert_eq!((counters.reordered, counters.reordering_extent_max), (1, 3));
+    }
+
+    fn take_marked(receiver: &mut Receiver, now: u64, segment: u32, marked: bool, window_reduced: bool) -> Option<Ack> {
+        let data = DataSegment { segment, retransmission: false, marked, window_reduced, last: false };
+        receiver.on_segment(Time(now), &data)
+    }
+
+    #[test]
+    fn rfc3168_section_6_1_3_the_echo_lasts_until_it_is_answered() {
+        let mut receiver = receiver();
+        let echoes = [(false, false), (true, false), (false, false), (false, true), (false, false)]
+            .into_iter()
+            .zip(0..)
+            .map(|((marked, answered), segment)| {
+                take_marked(&mut receiver, 1, segment, marked, answered).expect("at once").ecn_echo
+            })
+            .collect::<Vec<_>>();
+        assert_eq!(echoes, [false, true, true, false, false]);
+    }
+
+    #[test]
+    fn rfc8257_section_3_2_with_an_ack_per_segment_the_echo_is_the_mark() {
+        let mut receiver = receiver().with_echo(EcnEcho::Exact);
+        for (segment, marked) in [false, true, true, false, true, false, false].into_iter().enumerate() {
+            let ack = take_marked(&mut receiver, 1, segment as u32, marked, false).expect("at once");
+            assert_eq!((ack.cumulative, ack.ecn_echo), (segment as u32 + 1, marked));
+        }
+    }
+
+    #[test]
+    fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowledged_first() {
+        let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100 });
+        let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact);
+        let told = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
+        // Two without marks are one ACK; the third waits, and the fourth, marked, sends it on its way with its own echo.
+        assert_eq!(told(take_marked(&mut receiver, 1, 0, false, false)), None);
+        assert_eq!(told(take_marked(&mut receiver, 2, 1, false, false)), Some((2, false)));
+        assert_eq!(told(take_marked(&mut receiver, 3, 2, false, false)), None);
+        assert_eq!(told(take_marked(&mut receiver, 4, 3, true, false)), Some((3, false)));
+        assert!(receiver.deadline().is_some(), "the marked one waits");
+        assert_eq!(told(take_marked(&mut receiver, 5, 4, true, false)), Some((5, true)));
+        // Nothing waits: the change needs no ACK of its own.
+        assert_eq!(told(take_marked(&mut receiver, 6, 5, false, false)), None);
+        // One beyond a hole wants its ACK at once: both go out.
+        assert_eq!(told(take_marked(&mut receiver, 7, 7, true, false)), Some((6, false)));
+        assert_eq!(receiver.deadline(), Some(Time(7)));
+        assert_eq!(told(Some(receiver.on_deadline())), Some((6, true)));
     }
 
     proptest! {

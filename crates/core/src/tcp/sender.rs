@@ -494,9 +494,12 @@ impl Sender {
         if !self.owns_recovery
             && let Recovery::Fast { prr, marked, .. } = &mut self.recovery
         {
-            let is_safe = event.advanced && event.newly_lost == 0 && !*marked; // SafeACK of RFC 9937 section 6.2
-            let slow_start = is_safe || self.options.rate_reduction == RateReduction::Rfc6937;
-            prr.on_ack(self.board.in_flight(), self.congestion.window(), event.delivered, slow_start);
+            let is_bold = self.options.rate_reduction == RateReduction::Rfc6937;
+            if is_bold || event.delivered > 0 {
+                let is_safe = event.advanced && event.newly_lost == 0 && !*marked; // SafeACK of RFC 9937 section 6.2
+                let window = self.congestion.window();
+                prr.on_ack(self.board.in_flight(), window, event.delivered, is_bold || is_safe);
+            }
         }
     }
 
@@ -711,7 +714,8 @@ impl Sender {
             self.congestion.on_congestion(&event, &self.rtt);
             self.announce_reduction();
             if self.options.rate_reduction == RateReduction::Rfc9937 && self.board.outstanding() > 0 {
-                let prr = ProportionalRateReduction::new(prior_in_flight);
+                let mut prr = ProportionalRateReduction::new(prior_in_flight);
+                prr.on_ack(self.board.in_flight(), self.congestion.window(), 0, false);
                 self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false, marked: true };
             }
         }

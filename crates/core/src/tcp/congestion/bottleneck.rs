@@ -48,6 +48,7 @@ struct Segment {
     number: u64,
     sent: Time,
     arrives: Option<Time>,
+    marked: bool,
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
@@ -74,6 +75,8 @@ pub struct Bench<C> {
     pub control: C,
     /// May be changed between runs.
     pub path: Path,
+    /// Segments that find as many in the queue are marked.
+    pub mark_above: f64,
     /// The clock.
     pub now: Time,
     rtt: RttEstimate,
@@ -86,6 +89,8 @@ pub struct Bench<C> {
     first_sent: Time,
     lost: u64,
     recovery_until: Option<u64>,
+    /// Marks of segments below are answered.
+    answered_until: u64,
     round_end: u64,
     random: Stream,
 }
@@ -96,6 +101,7 @@ impl<C: CongestionControl> Bench<C> {
         Bench {
             control,
             path,
+            mark_above: f64::INFINITY,
             now: Time::ZERO,
             rtt: rtt_estimate(),
             outstanding: VecDeque::new(),
@@ -107,6 +113,7 @@ impl<C: CongestionControl> Bench<C> {
             first_sent: Time::ZERO,
             lost: 0,
             recovery_until: None,
+            answered_until: 0,
             round_end: 0,
             random: Stream::new(1, Purpose::Loss, 0),
         }
@@ -165,6 +172,7 @@ impl<C: CongestionControl> Bench<C> {
             number: self.next_number,
             sent: self.now,
             arrives,
+            marked: queued >= self.mark_above,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
@@ -206,10 +214,15 @@ impl<C: CongestionControl> Bench<C> {
             self.control.on_congestion(&event, &self.rtt);
         }
         let in_recovery = self.recovery_until.is_some();
+        if segment.marked && !in_recovery && segment.number >= self.answered_until {
+            self.answered_until = self.next_number;
+            let event = CongestionEvent { now: self.now, kind: CongestionKind::EcnEcho, prior_in_flight };
+            self.control.on_congestion(&event, &self.rtt);
+        }
         let ack = AckEvent {
             now: self.now,
             delivered: 1,
-            growth: u32::from(cwnd_limited && !in_recovery),
+            growth: u32::from(cwnd_limited && !in_recovery && !segment.marked),
             advanced: true,
             duplicate: false,
             newly_lost,
@@ -227,7 +240,7 @@ impl<C: CongestionControl> Bench<C> {
             }),
             round_start,
             in_recovery,
-            ecn_echo: false,
+            ecn_echo: segment.marked,
         };
         self.control.on_ack(&ack, &self.rtt);
         rtt.as_secs()

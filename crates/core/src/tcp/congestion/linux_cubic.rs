@@ -4,6 +4,7 @@
 //! found anew when the window has changed or 1/32 s has passed; without a remembered maximum it grows by at most one for
 //! twenty; Reno's window is estimated by counting acknowledged segments; the reduction is from the window, whatever was
 //! in flight; slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011).
+//! The train counts as long after half the least RTT, as for a sender that is not paced.
 
 use super::cubic::{saturation_point, time_to_maximum, w_cubic};
 use super::linux_window::{Window, slow_start};

@@ -72,6 +72,11 @@ impl<A: IncreaseDecrease> LossBased<A> {
         }
     }
 
+    /// Another window and threshold, for a control that decides them itself.
+    pub(super) fn set(&mut self, cwnd: f64, ssthresh: f64) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+    }
+
     /// Increase and decrease, and what they have measured.
     #[cfg(test)]
     pub fn algorithm(&self) -> &A {

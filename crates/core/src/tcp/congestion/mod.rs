@@ -8,29 +8,36 @@ use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
 use controlled::{InForce, UNPACED};
+use occupancy::StateTime;
 use slow_start::SlowStartSpec;
 
+pub mod backlog;
 pub mod bbr;
 pub mod bbr3;
 mod bbr_model;
 pub mod bic;
 #[cfg(test)]
 mod bottleneck;
+pub mod compound;
 pub mod controlled;
 pub mod cubic;
+pub mod dctcp;
 pub mod highspeed;
 pub mod htcp;
 #[cfg(test)]
 mod ideal;
 pub mod illinois;
+pub mod kikolo;
 pub mod linux_cubic;
 pub mod linux_reno;
 pub mod linux_window;
 pub mod loss_based;
 pub mod newreno;
+pub mod occupancy;
 pub mod reno;
 pub mod scalable;
 pub mod slow_start;
+pub mod vegas;
 pub mod westwood;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
@@ -91,6 +98,11 @@ pub trait CongestionControl: Send + Sync {
         false
     }
 
+    /// How long it has been in each of its named states, up to the last event, for results; nothing if it has none to report.
+    fn state_times(&self) -> &[StateTime] {
+        &[]
+    }
+
     /// Whether fast recovery without SACK ends at the first partial acknowledgement (RFC 5681 section 3.2 step 6), and not when
     /// everything sent before it is acknowledged (RFC 6582). The rest of a window's losses is then found anew.
     fn ends_recovery_at_partial_ack(&self) -> bool {
@@ -145,6 +157,14 @@ crate::algorithm_registry! {
         Bbr = "bbr": bbr::Bbr,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
         Bbr3 = "bbr3": bbr3::Bbr3,
+        /// DCTCP: shrinks by the share of marked segments; needs ecn and its exact echo (RFC 8257).
+        Dctcp = "dctcp": dctcp::Dctcp,
+        /// Vegas: keeps a few segments in the queue (Brakmo and Peterson 1995).
+        Vegas = "vegas": vegas::Vegas,
+        /// Compound: Reno's window and one that follows the delay (Tan, Song, Zhang and Sridharan 2006).
+        Compound = "compound": compound::Compound,
+        /// Kikolo: gentle reductions and a steeper growth after them, over four states (Kiryowa, Granelli and Kliazovich).
+        Kikolo = "kikolo": kikolo::Kikolo,
     }
 }
 

@@ -42,7 +42,8 @@ impl Pair {
         sender.write(Time::ZERO, 100);
         let mut pair = Pair {
             sender,
-            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext { window: stack.window_segments() })),
+            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext { window: stack.window_segments() }))
+                .with_echo(stack.ecn_echo),
             now: Time::ZERO,
         };
         pair.send();
@@ -529,7 +530,7 @@ proptest! {
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         long.options.ordinary_acks = false;
         long.options.only_the_timer = false;
-        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }));
+        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })).with_echo(stack.ecn_echo);
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
         long.write(Time::ZERO, 300);

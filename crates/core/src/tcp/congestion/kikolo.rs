@@ -1,0 +1,288 @@
+//! Kikolo: four states between ACKs and duplicate ACKs, and a window that grows and shrinks by the region it is in
+//! (Kiryowa, Granelli and Kliazovich, "TCP Kikolo for Performance Improvement in High-speed Networks in Presence of
+//! Packet Losses").
+//!
+//! The paper leaves open, or says in two ways, what is chosen here:
+//! - Table I prints `cwnd + 1 + rho/cwnd` in the ramp-up region. The text adds `rho/cwnd`, and one more would be slow
+//!   start: the text is followed.
+//! - A third duplicate ACK leads from S3 to S1 by the text, to S0 by equations (1) to (4): a parameter.
+//! - How S2 switches between the coarse and the refined scheme: a parameter.
+//! - A reduction leaves ssthresh at the reduced window, as in standard TCP, also after a timeout. It happens once in a
+//!   window of data, which is the sender's rule.
+//!
+//! The second duplicate ACK in a row is the paper's signal: a duplicate-ACK threshold of 2, as in the preset.
+
+use super::loss_based::{MIN_SSTHRESH, restart_window};
+use super::occupancy::{Occupancy, StateTime};
+use super::slow_start::SlowStart;
+use super::{CongestionControl, FlowContext};
+use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
+use crate::tcp::rtt::RttEstimate;
+use crate::units::{Duration, Time};
+
+crate::choice! {
+    /// Where a third duplicate ACK leads from S3.
+    pub enum ThirdDuplicate {
+        /// To S0, as the equilibrium equations have it.
+        ToS0 = "s0",
+        /// To S1, as the text has it.
+        ToS1 = "s1",
+    }
+}
+
+crate::choice! {
+    /// How S2 switches between the coarse and the refined scheme.
+    pub enum Alternation {
+        /// Coarse until the window passes the one at which the last loss came, refined beyond.
+        LastLoss = "last-loss",
+        /// In turn, a round trip each.
+        RoundTrip = "round-trip",
+    }
+}
+
+crate::parameters! {
+    /// Kikolo's constants and readings.
+    pub struct Parameters {
+        /// Segments by which the window grows per round trip in the ramp-up region (rho: 4).
+        pub rho: f64 = 4.0, in 0.0..=1000.0;
+        /// The ramp-up region ends at 1 + gamma times ssthresh (gamma: 0.005).
+        pub gamma: f64 = 0.005, in 0.0..=1000.0;
+        /// What remains of the window after a loss in the ramp-up region, and share of the coarse growth that the refined
+        /// scheme takes (beta_1: 0.85).
+        pub beta_1: f64 = 0.85, in 0.01..=0.99;
+        /// What remains of the window after a loss beyond the ramp-up region (beta_2: 0.75).
+        pub beta_2: f64 = 0.75, in 0.01..=0.99;
+        /// What remains of the window after a loss in slow start (beta_3: 0.95).
+        pub beta_3: f64 = 0.95, in 0.01..=0.99;
+        /// Where a third duplicate ACK leads from S3: s0 by equations (1) to (4), s1 by the text of section III.C.
+        pub third_duplicate: ThirdDuplicate = ThirdDuplicate::ToS0;
+        /// When S2 is refined: last-loss beyond the window of the last loss, round-trip every other round trip (section
+        /// III.A does not say).
+        pub alternation: Alternation = Alternation::LastLoss;
+    }
+}
+
+/// A column of Table I.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Region {
+    /// Below ssthresh.
+    SlowStart,
+    /// From ssthresh to 1 + gamma times it.
+    RampUp,
+    /// Beyond.
+    Additive,
+}
+
+/// The region that a window is in (Table I).
+pub fn region(cwnd: f64, ssthresh: f64, gamma: f64) -> Region {
+    if cwnd < ssthresh {
+        Region::SlowStart
+    } else if cwnd < (1.0 + gamma) * ssthresh {
+        Region::RampUp
+    } else {
+        Region::Additive
+    }
+}
+
+/// Window after `growth` segments were acknowledged outside slow start; `scheme` is 1 for the coarse, beta_1 for the
+/// refined one (Table I).
+pub fn increase(cwnd: f64, region: Region, rho: f64, scheme: f64, growth: u32) -> f64 {
+    let slope = if region == Region::RampUp { rho } else { 1.0 };
+    cwnd + scheme * slope * f64::from(growth) / cwnd
+}
+
+/// What remains of a window after a reduction (Table I, last row).
+pub fn remainder(region: Region, parameters: &Parameters) -> f64 {
+    match region {
+        Region::SlowStart => parameters.beta_3,
+        Region::RampUp => parameters.beta_1,
+        Region::Additive => parameters.beta_2,
+    }
+}
+
+/// The shares of time of S0 to S3 in equilibrium, with ACKs at the rate `lambda` and duplicate ACKs at the rate `mu`
+/// (equations (1) to (4)).
+///
+/// Printed equation (2), `mu P(C,0) = (mu + lambda) P(C,1)`, contradicts the others unless the rates are equal; it is
+/// read as the balance of S3, `mu P(L,1) = (mu + lambda) P(C,1)`.
+pub fn equilibrium(lambda: f64, mu: f64) -> [f64; 4] {
+    let ratio = lambda / mu;
+    let shares = [1.0, lambda / (mu + lambda), ratio * ratio, ratio * lambda / (mu + lambda)];
+    let total: f64 = shares.iter().sum();
+    shares.map(|share| share / total)
+}
+
+/// A state of Figure 1: its level (C after a congestion signal, L after an ACK) and its phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// (C, 0): the start.
+    S0,
+    /// (L, 0).
+    S1,
+    /// (L, 1): where a flow without trouble stays.
+    S2,
+    /// (C, 1).
+    S3,
+}
+
+const STATES: [State; 4] = [State::S0, State::S1, State::S2, State::S3];
+
+impl State {
+    /// After an ACK in sequence.
+    pub fn on_ack(self) -> State {
+        match self {
+            State::S0 => State::S1,
+            State::S1 | State::S2 | State::S3 => State::S2,
+        }
+    }
+
+    /// After the second duplicate ACK in a row, the congestion signal.
+    pub fn on_signal(self) -> State {
+        match self {
+            State::S0 | State::S1 => State::S0,
+            State::S2 | State::S3 => State::S3,
+        }
+    }
+
+    /// After one more duplicate ACK.
+    pub fn on_third_duplicate(self, reading: ThirdDuplicate) -> State {
+        match (self, reading) {
+            (State::S3, ThirdDuplicate::ToS0) => State::S0,
+            (State::S3, ThirdDuplicate::ToS1) => State::S1,
+            _ => self,
+        }
+    }
+
+    /// Whether the window grows with the ACK that leaves it: the step out of level C adds nothing.
+    pub fn grows(self) -> bool {
+        matches!(self, State::S1 | State::S2)
+    }
+}
+
+/// What a reduction changes, and an undo brings back.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    cwnd: f64,
+    ssthresh: f64,
+    /// The window at which the last loss came.
+    last_loss: f64,
+}
+
+/// Kikolo's state.
+#[derive(Debug, Clone)]
+pub struct Kikolo {
+    parameters: Parameters,
+    initial_window: f64,
+    slow_start: SlowStart,
+    window: Window,
+    before_reduction: Window,
+    occupancy: Occupancy<4>,
+    /// When the last signal came: what the same ACK says besides is no third duplicate.
+    signalled: Time,
+    refined_round: bool,
+}
+
+impl Kikolo {
+    /// A flow that has not sent yet.
+    pub fn new(parameters: Parameters, flow: FlowContext) -> Kikolo {
+        let initial_window = f64::from(flow.initial_window);
+        let window = Window { cwnd: initial_window, ssthresh: f64::INFINITY, last_loss: f64::INFINITY };
+        Kikolo {
+            parameters,
+            initial_window,
+            slow_start: SlowStart::new(flow.slow_start),
+            window,
+            before_reduction: window,
+            occupancy: Occupancy::new(["S0", "S1", "S2", "S3"]),
+            signalled: Time::ZERO,
+            refined_round: false,
+        }
+    }
+
+    fn state(&self) -> State {
+        STATES[self.occupancy.present()]
+    }
+
+    fn region(&self) -> Region {
+        region(self.window.cwnd, self.window.ssthresh, self.parameters.gamma)
+    }
+
+    /// The factor of the scheme in force: S0 and S1 are coarse.
+    fn scheme(&self) -> f64 {
+        let refined = match self.parameters.alternation {
+            Alternation::LastLoss => self.window.cwnd > self.window.last_loss,
+            Alternation::RoundTrip => self.refined_round,
+        };
+        if self.state() == State::S2 && refined { self.parameters.beta_1 } else { 1.0 }
+    }
+
+    fn grow(&mut self, ack: &AckEvent) {
+        let mut growth = ack.growth;
+        if self.region() == Region::SlowStart {
+            growth = self.slow_start.on_ack(&mut self.window.cwnd, &mut self.window.ssthresh, ack);
+        }
+        if growth > 0 && self.state().grows() {
+            self.window.cwnd = increase(self.window.cwnd, self.region(), self.parameters.rho, self.scheme(), growth);
+        }
+    }
+}
+
+impl CongestionControl for Kikolo {
+    fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
+        let state = self.state();
+        let next = if ack.advanced {
+            self.refined_round ^= ack.round_start;
+            self.grow(ack);
+            state.on_ack()
+        } else if ack.duplicate && ack.now > self.signalled {
+            state.on_third_duplicate(self.parameters.third_duplicate)
+        } else {
+            state
+        };
+        self.occupancy.enter(next as usize, ack.now);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        if event.kind != (CongestionKind::Timeout { repeated: true }) {
+            self.before_reduction = self.window;
+            self.window.last_loss = self.window.cwnd;
+            self.window.ssthresh = (self.window.cwnd * remainder(self.region(), &self.parameters)).max(MIN_SSTHRESH);
+        }
+        let next = match event.kind {
+            CongestionKind::Timeout { .. } => {
+                self.window.cwnd = 1.0; // RFC 5681 section 3.1: the loss window
+                self.state()
+            }
+            CongestionKind::Loss | CongestionKind::EcnEcho => {
+                self.window.cwnd = self.window.ssthresh;
+                self.signalled = event.now;
+                self.state().on_signal()
+            }
+        };
+        self.occupancy.enter(next as usize, event.now);
+    }
+
+    fn undo(&mut self) {
+        let cwnd = self.window.cwnd.max(self.before_reduction.cwnd);
+        self.window = Window { cwnd, ..self.before_reduction };
+    }
+
+    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
+        self.window.cwnd = restart_window(self.window.cwnd, self.initial_window, idle, rtt.rto());
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn state_times(&self) -> &[StateTime] {
+        self.occupancy.times()
+    }
+}
+
+#[cfg(test)]
+mod tests;

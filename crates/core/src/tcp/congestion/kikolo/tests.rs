@@ -1,0 +1,186 @@
+use super::super::bottleneck::{Bench, Path, flow, rtt_estimate};
+use super::super::newreno::{self, NewReno};
+use super::*;
+use crate::rng::{Purpose, Sequence, Stream};
+
+fn near(actual: f64, expected: f64, tolerance: f64) {
+    assert!((actual - expected).abs() <= tolerance, "{actual} is not {expected}");
+}
+
+#[test]
+fn figure_4_s2_holds_nine_tenths_when_ten_acks_come_for_a_duplicate() {
+    // 1 : 10/11 : 100/11 : 100 for S0, S1, S3, S2, of a sum of 111.
+    let expected = [1.0 / 111.0, 10.0 / 1221.0, 100.0 / 111.0, 100.0 / 1221.0];
+    for (share, expected) in equilibrium(10.0, 1.0).into_iter().zip(expected) {
+        near(share, expected, 1e-12);
+    }
+    near(equilibrium(20.0, 1.0)[2], 0.95, 0.003);
+    assert_eq!(equilibrium(1.0, 1.0), [1.0 / 3.0, 1.0 / 6.0, 1.0 / 3.0, 1.0 / 6.0]);
+}
+
+#[test]
+fn equations_1_to_4_hold_in_equilibrium() {
+    for (lambda, mu) in [(1.0, 1.0), (10.0, 1.0), (30.0, 1.5), (0.2, 3.0)] {
+        let [s0, s1, s2, s3] = equilibrium(lambda, mu);
+        near(lambda * s0, (mu + lambda) * s1, 1e-12); // (1)
+        near(mu * s2, (mu + lambda) * s3, 1e-12); // (2), with P(L,1) on its left
+        near(lambda * s0, mu * s1 + mu * s3, 1e-12); // (3)
+        near(mu * s2, lambda * s1 + lambda * s3, 1e-12); // (4)
+        near(s0 + s1 + s2 + s3, 1.0, 1e-12);
+    }
+}
+
+#[test]
+fn table_1_regions_and_factors() {
+    let parameters = Parameters::default();
+    assert_eq!(region(99.9, 100.0, 0.005), Region::SlowStart);
+    assert_eq!(region(100.0, 100.0, 0.005), Region::RampUp);
+    assert_eq!(region(100.5, 100.0, 0.005), Region::Additive);
+    assert_eq!(remainder(Region::SlowStart, &parameters), 0.95);
+    assert_eq!(remainder(Region::RampUp, &parameters), 0.85);
+    assert_eq!(remainder(Region::Additive, &parameters), 0.75);
+    near(increase(100.0, Region::RampUp, 4.0, 1.0, 1), 100.04, 1e-12);
+    near(increase(100.0, Region::RampUp, 4.0, 0.85, 1), 100.034, 1e-12);
+    near(increase(100.0, Region::Additive, 4.0, 1.0, 1), 100.01, 1e-12);
+    near(increase(100.0, Region::Additive, 4.0, 0.85, 2), 100.017, 1e-12);
+}
+
+#[test]
+fn figure_1_transitions() {
+    use State::{S0, S1, S2, S3};
+    assert_eq!([S0, S1, S2, S3].map(State::on_ack), [S1, S2, S2, S2]);
+    assert_eq!([S0, S1, S2, S3].map(State::on_signal), [S0, S0, S3, S3]);
+    assert_eq!([S0, S1, S2, S3].map(|state| state.on_third_duplicate(ThirdDuplicate::ToS0)), [S0, S1, S2, S0]);
+    assert_eq!([S0, S1, S2, S3].map(|state| state.on_third_duplicate(ThirdDuplicate::ToS1)), [S0, S1, S2, S1]);
+}
+
+/// A flow of which every event is told by hand.
+struct Told {
+    kikolo: Kikolo,
+    now: Time,
+}
+
+impl Told {
+    fn new(parameters: Parameters) -> Told {
+        Told { kikolo: Kikolo::new(parameters, flow(1)), now: Time::ZERO }
+    }
+
+    fn ack(&mut self, advanced: bool) {
+        let ack = AckEvent {
+            now: self.now,
+            delivered: 1,
+            growth: u32::from(advanced),
+            advanced,
+            duplicate: !advanced,
+            newly_lost: 0,
+            prior_in_flight: 10,
+            in_flight: 9,
+            rtt: None,
+            rate: None,
+            round_start: false,
+            in_recovery: false,
+            ecn_echo: false,
+        };
+        self.kikolo.on_ack(&ack, &rtt_estimate());
+    }
+
+    fn congestion(&mut self, kind: CongestionKind) {
+        self.kikolo.on_congestion(&CongestionEvent { now: self.now, kind, prior_in_flight: 10 }, &rtt_estimate());
+    }
+
+    /// A duplicate ACK of the model: it signals in level L, and is the third one in S3.
+    fn model_duplicate(&mut self) {
+        match self.kikolo.state() {
+            State::S1 | State::S2 => self.congestion(CongestionKind::Loss),
+            State::S0 | State::S3 => self.ack(false),
+        }
+    }
+}
+
+#[test]
+fn under_poisson_acks_and_duplicates_the_occupancy_is_the_equilibrium() {
+    for lambda in [1.0, 3.0, 10.0, 30.0] {
+        let mut told = Told::new(Parameters::default());
+        let mut random = Sequence::new(Stream::new(7, Purpose::Congestion, 0));
+        for _ in 0..400_000 {
+            told.now += Duration::from_secs_f64(random.exponential(1.0 / (lambda + 1.0)));
+            if random.uniform() < 1.0 / (lambda + 1.0) { told.model_duplicate() } else { told.ack(true) }
+        }
+        let times = told.kikolo.state_times();
+        let total: f64 = times.iter().map(|(_, time)| time.as_secs()).sum();
+        for ((name, time), expected) in times.iter().zip(equilibrium(lambda, 1.0)) {
+            let share = time.as_secs() / total;
+            assert!((share - expected).abs() < 0.01, "lambda {lambda}: {name} {share} is not {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_loss_cuts_by_the_region_and_the_ramp_up_follows() {
+    let mut told = Told::new(Parameters::default());
+    (0..90).for_each(|_| told.ack(true));
+    near(told.kikolo.cwnd(), 100.0, 1e-9); // slow start from 10
+    told.congestion(CongestionKind::Loss);
+    near(told.kikolo.cwnd(), 95.0, 1e-9);
+    assert_eq!(told.kikolo.state(), State::S3);
+    told.now += Duration::from_millis(100);
+    told.ack(true);
+    near(told.kikolo.cwnd(), 95.0, 1e-9); // the step out of S3 adds nothing
+    told.ack(true);
+    near(told.kikolo.cwnd(), 95.0 + 4.0 / 95.0, 1e-9); // the ramp-up, coarse: below the last loss
+    while told.kikolo.region() == Region::RampUp {
+        told.ack(true);
+    }
+    let before = told.kikolo.cwnd();
+    told.ack(true);
+    near(told.kikolo.cwnd(), before + 1.0 / before, 1e-9);
+    while told.kikolo.cwnd() <= 100.0 {
+        told.ack(true);
+    }
+    let before = told.kikolo.cwnd();
+    told.ack(true);
+    near(told.kikolo.cwnd(), before + 0.85 / before, 1e-9); // refined: beyond the last loss
+    let before = told.kikolo.cwnd();
+    told.congestion(CongestionKind::Loss);
+    near(told.kikolo.cwnd(), 0.75 * before, 1e-9);
+}
+
+#[test]
+fn a_timeout_keeps_the_state_and_slow_start_leads_back_to_ssthresh() {
+    let mut told = Told::new(Parameters::default());
+    (0..90).for_each(|_| told.ack(true));
+    told.congestion(CongestionKind::Timeout { repeated: false });
+    assert_eq!((told.kikolo.cwnd(), told.kikolo.ssthresh(), told.kikolo.state()), (1.0, 95.0, State::S2));
+    (0..94).for_each(|_| told.ack(true));
+    assert_eq!((told.kikolo.cwnd(), told.kikolo.region()), (95.0, Region::RampUp));
+}
+
+#[test]
+fn only_a_later_duplicate_is_the_third() {
+    for (third_duplicate, state) in [(ThirdDuplicate::ToS0, State::S0), (ThirdDuplicate::ToS1, State::S1)] {
+        let mut told = Told::new(Parameters { third_duplicate, ..Parameters::default() });
+        told.ack(true);
+        told.ack(true);
+        told.now += Duration::from_millis(1);
+        told.congestion(CongestionKind::Loss);
+        told.ack(false); // the same ACK, which was the second duplicate
+        assert_eq!(told.kikolo.state(), State::S3);
+        told.now += Duration::from_millis(1);
+        told.ack(false);
+        assert_eq!(told.kikolo.state(), state);
+    }
+}
+
+fn goodput_under_random_loss(control: impl CongestionControl) -> f64 {
+    let path = Path { rate: 1000.0, delay: Duration::from_millis(100), buffer: 100.0, loss: 3e-3 };
+    let mut bench = Bench::new(control, path);
+    bench.run(10.0);
+    bench.run(100.0).goodput
+}
+
+#[test]
+fn section_iv_random_loss_costs_it_less_than_a_flow_that_halves() {
+    let kikolo = goodput_under_random_loss(Kikolo::new(Parameters::default(), flow(1)));
+    let newreno = goodput_under_random_loss(NewReno::new(newreno::Parameters::default(), flow(1)));
+    assert!(kikolo > 1.2 * newreno, "{kikolo} against {newreno}");
+}
