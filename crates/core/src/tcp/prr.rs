@@ -42,7 +42,8 @@ impl ProportionalRateReduction {
         let allowed = allowance(in_flight, ssthresh, flight, self.delivered, self.sent, newly_delivered, slow_start);
         // The fast retransmission itself is always sent.
         let allowed = if self.sent == 0 { allowed.max(1) } else { allowed };
-        self.window = in_flight + allowed;
+        // With nothing in flight no ACK would come any more: the conservative bound alone would wait for ever.
+        self.window = (in_flight + allowed).max(1);
     }
 
     /// A segment was sent.
