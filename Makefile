@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint validate bench clean
+.PHONY: help demo test lint validate bench drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ validate: $(VENV)/installed ## compare with formulas and ns-2 (apt-get install n
 
 bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev); writes docs/performance.md
 	$(RUN)/python -m bench.bench
+
+drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=packetdrill/gtests/net/tcp); writes docs/drill.md
+	$(RUN)/python -m bench.drill $(SCRIPTS) --page
 
 clean: ## removes what make has made
 	rm -rf $(VENV) target bench/.build

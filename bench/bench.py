@@ -81,7 +81,7 @@ def _measure(rounds: int, cpu: int) -> str:
     installed = Simulator("ns-2, as installed", lambda: _ns2(False, cpu), rounds)
     tuned = Simulator("ns-2, tuned", lambda: _ns2(True, cpu), rounds)
     third = Simulator(f"ns-3 ({NS3_SECONDS:g} s simulated)", lambda: _ns3(cpu), min(rounds, 2))
-    ns3.build()
+    ns3.build("dumbbell")
     _in_turn((starts, engine, ours, installed, tuned, third))
     start_s = median(run.cpu_seconds for run in starts.runs)
     net = engine.hops_per_second()

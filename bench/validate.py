@@ -1,4 +1,4 @@
-"""Compare the packet engine with formulas, with ns-2 and with a thesis.
+"""Compare the packet engine with formulas, with ns-2 and ns-3, and with a thesis.
 
 Prints tables and verdicts, and writes them into docs/validation.md. The exit status is 1 if a comparison deviates.
 """
@@ -13,7 +13,19 @@ from rich.console import Console
 
 from anabranch import version
 from bench.peers import PeerError
-from bench.validation import against_linux, against_ns2, bernoulli, periodic, responses, spraying, utilisation
+from bench.validation import (
+    against_linux,
+    against_ns2,
+    against_ns3,
+    bernoulli,
+    dctcp,
+    kikolo,
+    periodic,
+    responses,
+    spraying,
+    utilisation,
+    vegas,
+)
 from bench.validation.page import write_part
 from bench.validation.section import Comparison, Section
 
@@ -24,9 +36,14 @@ COMPARISONS = (
     Comparison("bernoulli", bernoulli.run),
     Comparison("ns2", against_ns2.run),
     Comparison("linux", against_linux.run),
+    Comparison("ns2-reno", against_ns2.run_reno),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),
+    Comparison("ns3", against_ns3.run),
     Comparison("utilisation", utilisation.run),
+    Comparison("kikolo", kikolo.run),
+    Comparison("vegas", vegas.run),
+    Comparison("dctcp", dctcp.run),
 )
 
 

@@ -249,6 +249,12 @@ def test_the_core_takes_every_algorithm_with_its_defaults_written_out(kind: str)
         _core.Simulation(json.dumps(spec))
 
 
+@pytest.mark.parametrize("name", [algorithm["name"] for algorithm in REGISTRIES["congestion"]])
+def test_every_congestion_control_is_a_preset(name: str) -> None:
+    stack = compiled(('stack = "newreno"', f'stack = "{name}"'))["stacks"][0]
+    assert [stack[part]["name"] for part in ("congestion", "detection", "ack")] == [name, "dup-ack", "immediate"]
+
+
 def test_presets_are_products_and_may_be_overridden() -> None:
     text = DESIGN.replace(
         'newreno = { preset = "newreno" }', 'newreno = { preset = "mprc", ack = "delayed", mss = "1000 bytes" }'

@@ -408,3 +408,15 @@ def test_no_value_at_any_key_breaks_the_reader(data: st.DataObject) -> None:
 def test_combinations_are_as_many_as_the_product(lengths: list[int]) -> None:
     matrix = [walk.Dimension(str(i), (), tuple(range(n))) for i, n in enumerate(lengths)]
     assert len(set(walk.combinations(matrix))) == walk.count(matrix)
+
+
+def test_parallel_paths_may_differ_by_nothing_but_take_some_time() -> None:
+    generated = '{ kind = "parallel", difference = "0ms" }'
+    text = f"""
+        topology = {{ generate = {generated} }}
+        traffic = [{{ from = "s1", to = "d1", bulk = true, stack = "newreno", routing = "ospf" }}]
+    """
+    delays = {link.delay_s for link in Scenario.from_toml(text).cases[0].topology.links if "p" in link.source}
+    assert delays == {0.005}
+    without = problems(text.replace('difference = "0ms"', 'delay = "0ms"'))
+    assert without == {"topology.generate.delay": "must be greater than zero"}

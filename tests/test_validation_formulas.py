@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.validation import formulas
+from bench.validation import dctcp, formulas, kikolo
 
 
 def test_mathis_equation_3_is_1_22_over_the_root_of_p() -> None:
@@ -60,3 +60,64 @@ def test_whole_segments_are_below_the_fluid_by_two_segments() -> None:
     for every in (100, 1000, 10_000):
         missing = formulas.mathis(1 / every, 1.0) - formulas.whole_segments(every)
         assert 1.0 < missing < 3.0
+
+
+@pytest.mark.parametrize(("p", "window"), [(1e-3, 38), (1e-4, 263), (1e-5, 1795), (1e-6, 12279), (1e-7, 83981)])
+def test_rfc3649_section_5_table(p: float, window: float) -> None:
+    # The RFC rounds the function to 0.12 / p^0.835 first.
+    assert formulas.highspeed_window(p) == pytest.approx(window, rel=0.015)
+    assert formulas.highspeed_loss_ratio(formulas.highspeed_window(p)) == pytest.approx(p)
+
+
+@pytest.mark.parametrize(("window", "a", "b"), [(118, 2, 0.44), (1058, 8, 0.33), (10661, 30, 0.21), (83000, 72, 0.10)])
+def test_rfc3649_appendix_b_table(window: float, a: float, b: float) -> None:
+    assert formulas.highspeed_growth(window) == pytest.approx(a, rel=0.03)
+    assert formulas.highspeed_decrease(window) == pytest.approx(b, abs=0.0051)
+
+
+def test_scalable_balances_a_period_of_losses() -> None:
+    # W = 80 at p = 0.001: a segment adds 0.01, a loss takes 10 of 80, and the mean of an exponential from 70 to 80 is 74.89.
+    assert formulas.scalable_window(1e-3) == pytest.approx(74.89, abs=0.01)
+
+
+def test_the_fluid_of_constant_growth_is_aimd() -> None:
+    for growth, remains in ((1.0, 0.5), (10.0, 7 / 8)):
+        window = formulas.fluid_window(1e-4, lambda *_, growth=growth: growth, lambda _, remains=remains: remains)
+        assert window == pytest.approx(formulas.aimd_window(growth, remains, 1e-4), rel=1e-3)
+
+
+def test_the_fluid_of_exponential_growth_is_scalable() -> None:
+    window = formulas.fluid_window(1e-3, lambda window, *_: 0.01 * window, lambda _: 7 / 8)
+    assert window == pytest.approx(formulas.scalable_window(1e-3), rel=2e-3)
+
+
+def test_a_round_trip_of_recovery_costs_scalable_one_of_fourteen_and_its_growth() -> None:
+    # 12.5 W sent while growing and 0.875 W in recovery are 10,000: W = 747.7, in 13.35 + 1 round trips.
+    window = formulas.fluid_window(1e-4, lambda window, *_: 0.01 * window, lambda _: 7 / 8, recovery=1)
+    assert window == pytest.approx(10_000 / 14.35, rel=2e-3)
+
+
+def test_htcp_grows_as_the_draft_says() -> None:
+    assert formulas.htcp_growth(0.5, 0.1, beta=0.5) == 1.0
+    assert formulas.htcp_growth(3.0, 0.1, beta=0.5) == pytest.approx(22.0)  # 1 + 10 * 2 + 2^2 / 4
+    assert formulas.htcp_growth(3.0, 0.02, beta=0.8) == pytest.approx(0.4 * 4.4)
+
+
+def test_bic_steps() -> None:
+    assert [formulas.bic_growth(window, 1000) for window in (800, 960, 995, 1001, 1012, 1200)] == [
+        16,
+        10,
+        0.2,
+        0.2,
+        4,
+        16,
+    ]
+
+
+def test_dctcp_one_flow_of_200_packets_swings_by_10() -> None:
+    assert dctcp.swing(1, 160, 40) == pytest.approx(10.0)  # sqrt(2 * 200) / 2
+
+
+def test_kikolo_ten_acks_for_a_duplicate_keep_s2_for_nine_tenths() -> None:
+    # 1 : 10/11 : 100 : 100/11, of a sum of 111
+    assert kikolo.equilibrium(10) == pytest.approx((1 / 111, 10 / 1221, 100 / 111, 100 / 1221))

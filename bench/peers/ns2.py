@@ -42,7 +42,7 @@ def run_single_flow(
 ) -> SingleFlowRun:
     """Run the validation network: access links of ten times the bottleneck's rate on both sides.
 
-    variant: "newreno" (no SACK), "sack1", or "linux-NAME" for the Linux congestion control of that name.
+    variant: "reno" and "newreno" (no SACK), "sack1", or "linux-NAME" for the Linux congestion control of that name.
     queue_packets: packets that may wait at the bottleneck, the one being sent not counted; without it, one
     bandwidth-delay product of the path.
     loss: ratio of the data packets lost at random after the bottleneck; seed chooses which.

@@ -1,29 +1,47 @@
-"""Build and run the ns-3 program."""
+"""Build and run the ns-3 programs."""
 
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from .child import PeerError, run_child
 from .results import PeerRun
 
-SOURCE = Path(__file__).resolve().parent / "dumbbell.cc"
-BUILD_FOLDER = SOURCE.parent.parent / ".build"
+HERE = Path(__file__).resolve().parent
+BUILD_FOLDER = HERE.parent / ".build"
 COMPILE_FLAGS = ("-std=c++17", "-O3", "-DNDEBUG")
 # Named one by one: the pkg-config files of some packages give flags the compiler cannot use.
-LIBRARIES = ("core", "network", "internet", "point-to-point", "applications")
+LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 
 
-def build() -> Path:
-    """Compile the program if it is not already there for this source and compiler; return its path."""
+@dataclass(frozen=True)
+class SprayedRun:
+    """One run of the spraying program: rates over each second, bits per second."""
+
+    goodput_bps: tuple[float, ...]
+    """Payload that the application received in order."""
+    arrived_bps: tuple[float, ...]
+    """IP packets that reached the receiving node, duplicates and all."""
+    sent: int
+    retransmitted: int
+    recoveries: int
+    timeouts: int
+    drops: int
+
+
+def build(name: str) -> Path:
+    """Compile the program `name` if it is not already there for this source and compiler; return its path."""
+    source = HERE / f"{name}.cc"
     compiler = shutil.which("g++")
     if compiler is None:
         raise PeerError("there is no C++ compiler; on Debian or Ubuntu: apt-get install g++ libns3-dev")
-    libraries = [f"-lns3-{name}" for name in LIBRARIES]
-    program = BUILD_FOLDER / f"ns3-dumbbell-{_fingerprint(compiler, libraries)}"
+    libraries = [f"-lns3-{library}" for library in LIBRARIES]
+    program = BUILD_FOLDER / f"ns3-{name}-{_fingerprint(source, compiler, libraries)}"
     if program.exists():
         return program
     if not _have_ns3(compiler):
@@ -32,24 +50,62 @@ def build() -> Path:
     # Compiled beside its place and moved there, so that a build broken off leaves nothing that looks finished.
     with tempfile.TemporaryDirectory(dir=BUILD_FOLDER) as folder:
         fresh = Path(folder) / program.name
-        command = [compiler, *COMPILE_FLAGS, str(SOURCE), "-o", str(fresh), *libraries]
+        command = [compiler, *COMPILE_FLAGS, str(source), "-o", str(fresh), *libraries]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
-            raise PeerError(f"compiling {SOURCE.name} failed: {result.stderr[:2000]}")
+            raise PeerError(f"compiling {source.name} failed: {result.stderr[:2000]}")
         os.replace(fresh, program)
     return program
 
 
 def run_dumbbell(flows: int = 16, seconds: float = 20, *, cpu: int | None = None) -> PeerRun:
     """Run the reference dumbbell with `flows` NewReno flows for `seconds` of simulated time."""
-    run = run_child([str(build()), f"--flows={flows}", f"--seconds={seconds}"], cpu)
+    run = run_child([str(build("dumbbell")), f"--flows={flows}", f"--seconds={seconds}"], cpu)
     return PeerRun.of(run)
 
 
-def _fingerprint(compiler: str, libraries: list[str]) -> str:
+def run_spraying(
+    links: Sequence[tuple[int, int, int]],
+    source: int,
+    sink: int,
+    *,
+    congestion: str,
+    select: str,
+    seconds: float,
+    seed: int,
+    attributes: Mapping[str, str | int] | None = None,
+) -> SprayedRun:
+    """Run one bulk flow over links of (node, node, delay in ns).
+
+    `select` is "first", "random", "round-robin" or "global" (see the program); `attributes` change ns-3's defaults.
+    """
+    command = [
+        str(build("spraying")),
+        "--links=" + ",".join(":".join(map(str, link)) for link in links),
+        f"--source={source}",
+        f"--sink={sink}",
+        f"--congestion=ns3::{congestion}",
+        f"--select={select}",
+        f"--seconds={seconds}",
+        f"--seed={seed}",
+        *(f"--{name}={value}" for name, value in (attributes or {}).items()),
+    ]
+    values = run_child(command).values
+    return SprayedRun(
+        goodput_bps=tuple(values["goodput_bps"]),
+        arrived_bps=tuple(values["arrived_bps"]),
+        sent=values["sent"],
+        retransmitted=values["retransmitted"],
+        recoveries=values["recoveries"],
+        timeouts=values["timeouts"],
+        drops=values["drops"],
+    )
+
+
+def _fingerprint(source: Path, compiler: str, libraries: list[str]) -> str:
     """Return a short hash of everything the program is made from, the installed ns-3 left out."""
     version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
-    digest = hashlib.sha256(SOURCE.read_bytes() + version)
+    digest = hashlib.sha256(source.read_bytes() + version)
     digest.update(" ".join([*COMPILE_FLAGS, *libraries]).encode())
     return digest.hexdigest()[:16]
 

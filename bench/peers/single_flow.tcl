@@ -3,7 +3,8 @@
 #
 #   ns single_flow.tcl [name value ...]      (names and defaults: see read_options below)
 #
-# variant: newreno (Agent/TCP/Newreno, Agent/TCPSink), sack1 (Agent/TCP/Sack1, Agent/TCPSink/Sack1) or
+# variant: reno (Agent/TCP/Reno; a second loss in a window may be retransmitted fast as well, as in RFC 5681, which
+# bugFix_ forbids), newreno (Agent/TCP/Newreno), both with Agent/TCPSink; sack1 (Agent/TCP/Sack1, Agent/TCPSink/Sack1) or
 # linux-NAME, for instance linux-cubic (Agent/TCP/Linux with that congestion control, Agent/TCPSink/Sack1).
 #
 # Sizes: packetSize_ is the payload; the sender adds 40 bytes, so a data packet is wire_bytes long when
@@ -59,6 +60,11 @@ foreach class {Agent/TCP Agent/TCP/Linux} {
 }
 
 proc make_sender {variant} {
+    if {$variant eq "reno"} {
+        set sender [new Agent/TCP/Reno]
+        $sender set bugFix_ false
+        return $sender
+    }
     if {$variant eq "newreno"} {
         return [new Agent/TCP/Newreno]
     }
@@ -75,7 +81,7 @@ proc make_sender {variant} {
 }
 
 proc make_receiver {variant} {
-    return [expr {$variant eq "newreno" ? [new Agent/TCPSink] : [new Agent/TCPSink/Sack1]}]
+    return [expr {$variant in {reno newreno} ? [new Agent/TCPSink] : [new Agent/TCPSink/Sack1]}]
 }
 
 # Lose packets on their way out of a link: after the queue and after the transmission, so that a lost packet has used its

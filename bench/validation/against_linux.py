@@ -173,7 +173,7 @@ def run(quick: bool) -> Section:
             "times the rate, packets of 1500 bytes, every one acknowledged, SACK, initial window 2 (ns-2's agent has no other), least timeout 200 ms, no initial "
             "threshold. Payload delivered by all flows from start to end. Both sides lose the same packets, drawn once, "
             "which takes most of the noise out of the deviations; how many draws, says the table of all cells. Ours detects losses by RACK-TLP, since ns-2 notices lost retransmissions. "
-            "They are in [validation-linux.md](validation-linux.md)."
+            "Every cell: [validation-linux.md](validation-linux.md)."
         ),
         columns=("algorithm", "ours", "cells", "median", "greatest", f"beyond {CELL_TOLERANCE * 100:.0f} %", "causes"),
         rows=[_row(name, [result for result in results if result.cell.algorithm == name], letters) for name in STACKS],

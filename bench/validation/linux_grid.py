@@ -13,7 +13,7 @@ from anabranch.engines import packet
 from anabranch.scenario import Scenario
 from bench.peers import PeerCrash, ns2
 from bench.validation.lost_packets import bernoulli
-from bench.validation.work import Samples, seconds
+from bench.validation.work import Unrecorded, seconds
 
 DURATION_S = 60
 WIRE_BYTES = 1500
@@ -140,7 +140,7 @@ def run_ns2(cell: Cell, seed: int, early_loss: bool) -> Run | None:
 def run_here(cell: Cell, seed: int, early_loss: bool) -> Run:
     """One run of this engine on the same network."""
     case = Scenario(document(cell, seed, early_loss)).cases[0]
-    flows = packet.simulate(compile_run(case, seed), Samples(), Event()).flows
+    flows = packet.simulate(compile_run(case, seed), Unrecorded(), Event()).flows
     return Run(
         float(flows["delivered_bytes"].sum()) * 8 / DURATION_S,
         int(flows["retransmits"].sum()),

@@ -31,6 +31,8 @@ class Measured:
     recoveries: int
     series_times_s: tuple[float, ...] = ()
     series_goodput_bps: tuple[float, ...] = ()
+    series_arrived_bps: tuple[float, ...] = ()
+    """All that the links into the first flow's destination carried, headers and duplicates included."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,31 @@ class Sample:
         return self.error / self.mean if self.mean else 0.0
 
 
-class Samples:
-    """Keeps the flow series of a run."""
+class Unrecorded:
+    """Keeps nothing of a run but its tables."""
 
-    def __init__(self) -> None:
-        """Nothing kept yet."""
+    def flow_series(self, columns: packet.Columns) -> None:
+        """Drop the samples."""
+
+    def link_series(self, columns: packet.Columns) -> None:
+        """Drop the samples."""
+
+    def capture(self, link: int, piece: bytes) -> None:
+        """Drop the packets."""
+
+    def progress(self, now_s: float, packet_hops: int) -> None:
+        """Say nothing."""
+
+
+class _Samples(Unrecorded):
+    """Keeps the series of the first flow, and of the links into its destination."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
         self.times_s: list[float] = []
         self.goodput_bps: list[float] = []
+        self.arrived_bps: dict[float, float] = {}
+        destination = spec["traffic"][0]["pairs"][0][1]
+        self._rates = {index: link["rate"] for index, link in enumerate(spec["links"]) if link["dst"] == destination}
 
     def flow_series(self, columns: packet.Columns) -> None:
         """Keep the goodput of the first flow."""
@@ -66,19 +86,17 @@ class Samples:
         self.goodput_bps += columns["goodput_bps"][first].tolist()
 
     def link_series(self, columns: packet.Columns) -> None:
-        """Not kept."""
-
-    def capture(self, link: int, piece: bytes) -> None:
-        """Not kept."""
-
-    def progress(self, now_s: float, packet_hops: int) -> None:
-        """Not kept."""
+        for time_s, link, utilisation in zip(columns["time_s"], columns["link"], columns["utilisation"], strict=True):
+            if link in self._rates:
+                carried = self.arrived_bps.get(time_s, 0.0) + utilisation * self._rates[link]
+                self.arrived_bps[time_s] = carried
 
 
 def measure(document: Mapping[str, Any], seed: int) -> Measured:
     """Run a scenario of one variant with one seed."""
-    samples = Samples()
-    outcome = packet.simulate(compile_run(Scenario(document).cases[0], seed), samples, Event())
+    spec = compile_run(Scenario(document).cases[0], seed)
+    samples = _Samples(spec)
+    outcome = packet.simulate(spec, samples, Event())
     counts = {
         name: int(outcome.flows[column][0])
         for name, column in {
@@ -93,6 +111,7 @@ def measure(document: Mapping[str, Any], seed: int) -> Measured:
         goodput_bps=float(outcome.flows["goodput_bps"][0]),
         series_times_s=tuple(samples.times_s),
         series_goodput_bps=tuple(samples.goodput_bps),
+        series_arrived_bps=tuple(samples.arrived_bps[time_s] for time_s in samples.times_s),
         **counts,
     )
 

@@ -10,6 +10,12 @@ __version__: str
 def algorithms() -> str:
     """The registries ``congestion``, ``slow_start``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
 
+def drill(script: str, stack: str) -> str:
+    """Run a script in packetdrill's language; its report, or the problem that keeps it from running, as a JSON text.
+
+    :class:`ValueError` if there is no such stack (``linux``, ``rfc``).
+    """
+
 class Simulation:
     """One run of the packet engine, from a compiled run (JSON of ``RunSpec``)."""
 

@@ -1,6 +1,6 @@
 """The command line. Data on standard output, progress and messages on standard error.
 
-Exit status: 0 done, 1 refused or failed with a message, 2 wrong usage, 130 interrupted.
+Exit status: 0 done, 1 refused or failed with a message, 2 wrong usage (and scripts that cannot run), 130 interrupted.
 """
 
 import sys
@@ -117,6 +117,32 @@ def report(
     """Write one self-contained HTML report of one or several run directories."""
     print(_write_report(runs, output))
     return DONE
+
+
+@app.command
+def drill(
+    scripts: Annotated[list[Path], Parameter(help="Scripts (.pkt).", negative="")],
+    /,
+    *,
+    stack: Annotated[Literal["linux", "rfc"], Parameter(help="The stack, unless a script names one.")] = "linux",
+    json: Json = False,
+) -> int:
+    """Run scripts in packetdrill's language against the simulated sender and receiver.
+
+    Exit status: 0 all passed, 1 one failed, 2 one is refused or not of the language and none failed.
+    """
+    from anabranch import drill as drills
+
+    outcomes = [drills.run(script, stack) for script in scripts]
+    if json:
+        _print_json({"scripts": [outcome.document() for outcome in outcomes]})
+    else:
+        for outcome in outcomes:
+            print("\n".join(drills.describe(outcome)))
+        if len(outcomes) > 1:
+            print(drills.summary(outcomes))
+    verdicts = {outcome.verdict for outcome in outcomes}
+    return FAILED if "failed" in verdicts else DONE if verdicts == {"passed"} else USAGE
 
 
 @app.command

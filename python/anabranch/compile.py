@@ -197,6 +197,11 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "min_rto": units.duration(stack.min_rto),
         "max_rto": units.duration(stack.max_rto),
         "initial_rto": units.duration(stack.initial_rto),
+        "rto_granularity": units.duration(stack.rto_granularity),
+        "window_growth": stack.window_growth,
+        "window_use": stack.window_use,
+        "rate_reduction": stack.rate_reduction,
+        "restart_after_idle": stack.restart_after_idle,
     }
 
 

@@ -2,6 +2,7 @@
 //!
 //! Pure Rust: no I/O, no clock, no globals. The same [`spec::RunSpec`] gives the same results, bit for bit.
 
+pub mod drill;
 pub mod packet;
 pub mod parameters;
 pub mod rng;

@@ -194,6 +194,64 @@ pub struct StackSpec {
     pub max_rto: Duration,
     /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
     pub initial_rto: Duration,
+    /// The least that the timeout exceeds SRTT by (G of RFC 6298 (2.3); Linux: 200 ms).
+    #[serde(default = "default_rto_granularity")]
+    pub rto_granularity: Duration,
+    /// What an ACK grows the window by.
+    #[serde(default)]
+    pub window_growth: WindowGrowth,
+    /// When the window counts as used, so that it may grow.
+    #[serde(default)]
+    pub window_use: WindowUse,
+    /// How the reduction is spread over recovery.
+    #[serde(default)]
+    pub rate_reduction: RateReduction,
+    /// Whether an idle RTO ends the window (RFC 5681 section 4.1).
+    #[serde(default = "default_restart_after_idle")]
+    pub restart_after_idle: bool,
+}
+
+fn default_rto_granularity() -> Duration {
+    crate::tcp::rtt::CLOCK_GRANULARITY
+}
+
+fn default_restart_after_idle() -> bool {
+    true
+}
+
+/// What an ACK that advances grows the window by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowGrowth {
+    /// What the cumulative acknowledgement passes (RFC 5681 section 3.1, RFC 3465).
+    #[default]
+    Acknowledged,
+    /// What it newly reports as delivered: what duplicate ACKs reported before does not count again (Linux).
+    Delivered,
+}
+
+/// When the window counts as used (RFC 7661's concern).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowUse {
+    /// When it, and not the application, was the limit the last time that the sender stopped.
+    #[default]
+    Now,
+    /// When it was so at any time of the last round trip; in slow start twice the most in flight of that round trip is
+    /// allowed (Linux).
+    RoundTrip,
+}
+
+/// How the reduction of the window is spread over recovery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateReduction {
+    /// Proportional rate reduction with the slow-start bound (RFC 6937).
+    #[default]
+    Rfc6937,
+    /// The slow-start bound only while ACKs advance and report no further loss, else the conservative bound (RFC 9937); after
+    /// congestion marks as well, as Linux does.
+    Rfc9937,
 }
 
 impl StackSpec {

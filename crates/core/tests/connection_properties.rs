@@ -3,7 +3,7 @@
 //! once, in order and in time, and the sender's own books are right at every step.
 
 use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::{EcnEcho, SpuriousResponse, StackSpec};
+use anabranch_core::spec::{EcnEcho, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
 use anabranch_core::tcp::congestion::CongestionSpec;
 use anabranch_core::tcp::congestion::slow_start::SlowStartSpec;
@@ -37,6 +37,17 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
+/// Single fates, outages long enough for the timer, and packets sprayed over two paths of different delay.
+fn fates() -> impl Strategy<Value = Vec<Fate>> {
+    let sprayed = |(pairs, longer)| [Fate::Late(0), Fate::Late(longer)].repeat(pairs);
+    let stretch = prop_oneof![
+        30 => fate().prop_map(|fate| vec![fate]),
+        1 => (5usize..30).prop_map(|packets| vec![Fate::Lost; packets]),
+        1 => (5usize..15, 5u64..120).prop_map(sprayed),
+    ];
+    prop::collection::vec(stretch, 0..70).prop_map(|stretches| stretches.concat())
+}
+
 /// What does not depend on the algorithms.
 #[derive(Debug, Clone)]
 struct Script {
@@ -46,6 +57,8 @@ struct Script {
     writes: Vec<(u64, u32)>,
     /// Milliseconds that the data channel needs for one segment: a bottleneck with an endless queue.
     serialization: u64,
+    /// Paths that the routing offers, as the sender is told.
+    paths: u32,
     stack: Switches,
 }
 
@@ -62,6 +75,10 @@ struct Switches {
     ecn_echo: EcnEcho,
     initial_window: u32,
     receive_window: u32,
+    window_growth: WindowGrowth,
+    window_use: WindowUse,
+    rate_reduction: RateReduction,
+    restart_after_idle: bool,
 }
 
 fn switches() -> impl Strategy<Value = Switches> {
@@ -69,12 +86,13 @@ fn switches() -> impl Strategy<Value = Switches> {
         prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
     let slow_start =
         prop::sample::select(every::<SlowStartSpec>(SlowStartSpec::describe().iter().map(|info| info.name)));
-    let flags = prop::array::uniform6(any::<bool>());
+    let flags = prop::array::uniform10(any::<bool>());
     let echo = prop_oneof![Just(EcnEcho::Classic), Just(EcnEcho::Exact)];
     let windows = (1u32..12, prop_oneof![1u32..6, 6u32..200]);
     (flags, spurious, slow_start, echo, windows).prop_map(
         |(flags, spurious, slow_start, ecn_echo, (initial_window, receive_window))| {
-            let [sack, f_rto, limited_transmit, pacing, ecn, handshake] = flags;
+            let [sack, f_rto, limited_transmit, pacing, ecn, handshake, delivered, round_trip, rfc9937, restart] =
+                flags;
             Switches {
                 sack,
                 spurious,
@@ -87,6 +105,10 @@ fn switches() -> impl Strategy<Value = Switches> {
                 ecn_echo,
                 initial_window,
                 receive_window,
+                window_growth: if delivered { WindowGrowth::Delivered } else { WindowGrowth::Acknowledged },
+                window_use: if round_trip { WindowUse::RoundTrip } else { WindowUse::Now },
+                rate_reduction: if rfc9937 { RateReduction::Rfc9937 } else { RateReduction::Rfc6937 },
+                restart_after_idle: restart,
             }
         },
     )
@@ -94,13 +116,21 @@ fn switches() -> impl Strategy<Value = Switches> {
 
 fn script() -> impl Strategy<Value = Script> {
     (
-        prop::collection::vec(fate(), 0..70),
-        prop::collection::vec(fate(), 0..70),
-        prop::collection::vec((0u64..700, 1u32..40), 1..4),
+        fates(),
+        fates(),
+        prop::collection::vec((prop_oneof![3 => 0u64..700, 1 => 1000u64..8000], 1u32..40), 1..4),
         0u64..3,
+        1u32..9,
         switches(),
     )
-        .prop_map(|(data, acks, writes, serialization, stack)| Script { data, acks, writes, serialization, stack })
+        .prop_map(|(data, acks, writes, serialization, paths, stack)| Script {
+            data,
+            acks,
+            writes,
+            serialization,
+            paths,
+            stack,
+        })
 }
 
 fn every<T: serde::de::DeserializeOwned>(names: impl IntoIterator<Item = &'static str>) -> Vec<T> {
@@ -134,6 +164,11 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         min_rto: Duration::from_millis(200),
         max_rto: MAX_RTO,
         initial_rto: Duration::from_secs(1),
+        rto_granularity: Duration::from_millis(10),
+        window_growth: switches.window_growth,
+        window_use: switches.window_use,
+        rate_reduction: switches.rate_reduction,
+        restart_after_idle: switches.restart_after_idle,
     }
 }
 
@@ -166,7 +201,7 @@ impl<'a> World<'a> {
     fn new(script: &'a Script, stack: &StackSpec) -> World<'a> {
         World {
             script,
-            sender: Sender::new(stack, 1, Stream::new(1, Purpose::Congestion, 0)),
+            sender: Sender::new(stack, script.paths, Stream::new(1, Purpose::Congestion, 0)),
             receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }))
                 .with_echo(stack.ecn_echo),
             now: Time::ZERO,
@@ -314,6 +349,9 @@ impl<'a> World<'a> {
             if next >= Time::NEVER {
                 break;
             }
+            // After an outage the RTT of a segment sent once is as long, and pacing spreads a window over it.
+            let patience = if self.sender.pacing_rate().is_some() { u64::from(self.total) } else { 1 };
+            let limit = Time::ZERO + (limit - Time::ZERO) * patience;
             assert!(next <= limit, "not done at {limit}: {} of {}", self.receiver.delivered(), self.total);
             served_in_this_instant = if next > self.now { 0 } else { served_in_this_instant };
             self.now = next;

@@ -134,19 +134,67 @@ fn rack_tlp_probes_two_lost_at_the_tail_after_two_round_trips() {
     assert_eq!(outcome.repairs(), (2, 0));
 }
 
+/// Segments 0 to 15 are packets 1 to 16, of which the third is lost: the ACKs of 0 and 1 open the window by one each, and limited
+/// transmit adds 14 and 15 for the SACKs of 3 and 4. 2 is sent again with the SACK of 5, at 106 ms and 40 ns, as packet 17.
+/// The window was 12: PRR lets 16 out with the second SACK after that, at 108 ms.
 #[test]
 fn rack_finds_a_lost_retransmission_where_dup_ack_needs_the_timer() {
-    let run = |detection: &str, second: u64| {
-        script(60, &[3, second]).stack(json!({"detection": {"name": detection}, "min_rto": 1000 * MS})).run()
+    let run = |detection: &str, lost: &[u64]| {
+        script(17, lost).stack(json!({"detection": {"name": detection}, "min_rto": 1000 * MS})).run()
     };
-    let alone = script(60, &[3]).run();
-    assert_eq!(alone.repairs(), (1, 0));
-    // ACKs of 0 and 1 open the window by one each: 10 to 13 are packets 11 to 14. Limited transmit adds 14 and 15 for
-    // the sacks of 3 and 4, packets 15 and 16. The retransmission is packet 17.
-    let outcome = run("rack-tlp", 17);
-    assert_eq!((outcome.repairs(), outcome.count("recoveries")), ((2, 0), 1));
-    let outcome = run("dup-ack", 17);
-    assert_eq!(outcome.count("timeouts"), 1);
+    for detection in ["rack-tlp", "dup-ack"] {
+        let once = run(detection, &[3]);
+        assert_eq!((once.end(), once.repairs()), (159_000_040, (1, 0)), "{detection}"); // 16 arrives after 2
+    }
+    // 16 was sent after the retransmission. Its SACK comes 101 ms and 40 ns later: 2 is lost again (RFC 8985 section 6.2 step 5;
+    // in recovery without reordering seen there is no reordering window, step 4), and there after 51 ms more.
+    let outcome = run("rack-tlp", &[3, 17]);
+    assert_eq!((outcome.end(), outcome.repairs(), outcome.count("recoveries")), (260_000_080, (2, 0), 1));
+    // The timer runs from the fast retransmission (RFC 6675 section 6) for a second.
+    let outcome = run("dup-ack", &[3, 17]);
+    assert_eq!((outcome.end(), outcome.repairs()), (1_157_000_040, (2, 1)));
+}
+
+/// Without reordering the adaptive thresholds are 3, and over one path that of the number of paths is as well.
+#[test]
+fn thresholds_that_have_seen_no_reordering_do_as_dup_ack_does() {
+    for detection in ["path-count", "rr-tcp", "tcp-ba"] {
+        let outcome = script(10, &[3, 7]).stack(json!({"detection": {"name": detection}})).run();
+        assert_eq!((outcome.end(), outcome.repairs()), (161_000_040, (2, 0)), "{detection}");
+    }
+}
+
+/// Of twenty segments the third is lost. The window is 12 when 3 is sacked, at 104 ms. The SACKs of 3 to 9 come until 110 ms, those
+/// of 10 to 13, sent two a time at 101 and 102 ms, from 202 to 205 ms, and that of 14 at 206 ms; each 80 ns more.
+#[test]
+fn tcp_ncr_waits_for_the_share_of_a_flight_that_it_lets_grow() {
+    let run =
+        |variant: &str| script(20, &[3]).stack(json!({"detection": {"name": "tcp-ncr", "variant": variant}})).run();
+    // Careful: 14 to 19 go out with every second SACK, the last with the eleventh. Of 18 outstanding, two thirds are 12:
+    // the SACK of 14. 206 + 51 ms.
+    let careful = run("careful");
+    assert_eq!((careful.end(), careful.repairs()), (257_000_080, (1, 0)));
+    // Aggressive: all of 14 to 19 until 109 ms. Half of 18 is 9: the SACK of 11, at 203 ms.
+    let aggressive = run("aggressive");
+    assert_eq!((aggressive.end(), aggressive.repairs()), (254_000_080, (1, 0)));
+}
+
+#[test]
+fn tcp_pr_resends_at_three_times_the_greatest_rtt() {
+    let outcome = script(10, &[3]).stack(json!({"detection": {"name": "tcp-pr"}})).run();
+    // Sent at 0; the greatest RTT is that of 9, 110 ms and 40 ns. 330 + 51 ms.
+    assert_eq!((outcome.end(), outcome.repairs()), (381_000_120, (1, 0)));
+}
+
+#[test]
+fn tcp_ba_with_a_time_delay_resends_half_an_rtt_after_the_first_duplicate_ack() {
+    let detection = json!({"detection": {"name": "tcp-ba", "variant": "time-delay"}});
+    let outcome = script(10, &[3]).stack(detection).run();
+    // The first duplicate ACK, of 3, comes at 104 ms and 40 ns and is the third RTT sample.
+    let srtt = [101_000_040.0, 102_000_040.0, 104_000_040.0].into_iter().reduce(|srtt, rtt| 0.875 * srtt + 0.125 * rtt);
+    let expected = 104_000_040.0 + srtt.unwrap() / 2.0 + 51_000_000.0;
+    assert!((outcome.end() as f64 - expected).abs() <= 2.0, "{} and not {expected}", outcome.end());
+    assert_eq!(outcome.repairs(), (1, 0));
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn rfc6582_section_3_2_newreno_repairs_the_second_loss_at_the_partial_ack_and_ha
 }
 
 #[test]
-fn rfc5681_section_3_2_reno_leaves_recovery_at_the_partial_ack_and_halves_again_at_three_more_duplicates() {
+fn rfc5681_section_3_2_reno_leaves_recovery_at_the_partial_ack_and_begins_another_at_three_more_duplicates() {
     let (mut sender, now, sent) = first_partial_ack("reno");
     assert!(!sent.contains(&5), "{sent:?}");
     assert_eq!((sender.counters().recoveries, sender.congestion().cwnd()), (1, 10.0));
@@ -120,5 +120,6 @@ fn rfc5681_section_3_2_reno_leaves_recovery_at_the_partial_ack_and_halves_again_
     assert_eq!(sender.counters().recoveries, 1);
     let again = acknowledge(&mut sender, now, 5);
     assert_eq!(again.first(), Some(&5));
-    assert_eq!((sender.counters().recoveries, sender.congestion().cwnd()), (2, 5.0));
+    // RFC 5681 equation 4: half of what is in flight, and that is more than the window.
+    assert_eq!((sender.counters().recoveries, sender.congestion().cwnd()), (2, 10.0));
 }

@@ -1,6 +1,7 @@
 //! The Python face of `anabranch-core`: as thin as it can be.
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
+use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::{self, table};
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -19,6 +20,22 @@ fn algorithms() -> String {
         "ack": AckSpec::describe(),
     })
     .to_string()
+}
+
+/// Runs a script in packetdrill's language against a stack by name; its report as a JSON text.
+#[pyfunction]
+fn drill(py: Python<'_>, script: &str, stack: &str) -> PyResult<String> {
+    py.detach(|| {
+        let preset = Preset::of(stack)?;
+        Ok(match run_script(script, preset) {
+            Ok(report) => serde_json::json!({ "failure": report.failure, "rows": report.rows }),
+            Err(problem) => serde_json::json!({
+                "problem": { "line": problem.line, "text": problem.text, "refused": problem.refused }
+            }),
+        }
+        .to_string())
+    })
+    .map_err(PyValueError::new_err::<String>)
 }
 
 fn columns(py: Python<'_>, table: table::Table) -> PyResult<Bound<'_, PyDict>> {
@@ -97,5 +114,6 @@ impl Simulation {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Simulation>()?;
-    module.add_function(wrap_pyfunction!(algorithms, module)?)
+    module.add_function(wrap_pyfunction!(algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(drill, module)?)
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 from pydantic import Field, create_model
 
 from anabranch import units
-from anabranch.scenario.table import Count, NameOrTable, PositiveDuration, Rate, Table, union
+from anabranch.scenario.table import Count, Duration, NameOrTable, PositiveDuration, Rate, Table, union
 from anabranch.topologies.generate import GENERATORS
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTop
         suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
         key = name.removesuffix(suffix)
         kind_of_value, convert = _SUFFIXES.get(suffix, (Count, _same))
+        if kind_of_value is PositiveDuration and parameter.default == 0:
+            kind_of_value = Duration  # what is nothing by default may be given as nothing
         several = key == "delays"
         if several:
             kind_of_value = Annotated[list[kind_of_value], Field(min_length=1)]  # type: ignore[valid-type]

@@ -76,15 +76,31 @@ else:
     Ack = _choice("ack", "an ACK policy")
 
 
+_LINUX: dict[str, Any] = {
+    "detection": {"name": "rack-tlp", "rtt_by_sequence": True},
+    "ack": "quick-ack",
+    "spurious": "eifel",
+    "f_rto": True,
+    "max_rto": "120s",
+    "rto_granularity": "200ms",
+    "window_growth": "delivered",
+    "window_use": "round-trip",
+    "rate_reduction": "rfc9937",
+}
+"""What the stack ``linux`` of scripts (docs/drill.md) has besides its congestion control."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     **{algorithm["name"]: {"congestion": algorithm["name"]} for algorithm in REGISTRIES["congestion"]},
     "kikolo": {"congestion": "kikolo", "detection": {"name": "dup-ack", "threshold": 2}},
     "dctcp": {"congestion": "dctcp", "ecn": True, "ecn_echo": "exact"},
+    "linux-reno": {"congestion": "linux-reno"} | _LINUX,
+    "linux-cubic": {"congestion": "linux-cubic"} | _LINUX,
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
 }
 """The stacks that have a name of their own, by what they set: every congestion control with the defaults of the rest, and
-products that a paper names. All acknowledge every segment at once, so that a comparison of two of them compares senders;
+products that a paper names. All but Linux's acknowledge every segment at once, so that a comparison of two of them compares senders;
 give ``ack = "delayed"`` for the receiver of RFC 5681."""
+
 
 if TYPE_CHECKING:
     PresetName: TypeAlias = str
@@ -127,6 +143,22 @@ class Stack(Table):
     )
     max_rto: PositiveDuration = Field("60s", description="Greatest retransmission timeout (RFC 6298: at least 60 s).")
     initial_rto: PositiveDuration = Field("1s", description="Timeout before the first RTT sample (RFC 6298: 1 s).")
+    rto_granularity: PositiveDuration = Field(
+        "10ms", description="The least that the timeout exceeds SRTT by (G of RFC 6298; Linux: 200 ms)."
+    )
+    window_growth: Literal["acknowledged", "delivered"] = Field(
+        "acknowledged",
+        description="What an ACK grows the window by: what it passes (RFC 5681), or of that what it newly reports (Linux).",
+    )
+    window_use: Literal["now", "round-trip"] = Field(
+        "now",
+        description="When the window must have been the limit so that it grows: the last time, or in a round trip (Linux).",
+    )
+    rate_reduction: Literal["rfc6937", "rfc9937"] = Field(
+        "rfc6937",
+        description="Proportional rate reduction in recovery; rfc9937 is more careful after further losses (Linux).",
+    )
+    restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 
     @model_validator(mode="before")
     @classmethod

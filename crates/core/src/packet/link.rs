@@ -402,6 +402,7 @@ impl Link {
     #[inline(always)]
     pub fn give_back(&mut self, line: Line, crossed: u32) {
         self.line = line;
+        self.line.shrink();
         self.counters.packets += u64::from(crossed);
     }
 

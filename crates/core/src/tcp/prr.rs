@@ -1,4 +1,4 @@
-//! Proportional rate reduction, RFC 6937: spreads the reduction of the window over the round trip of recovery.
+//! Proportional rate reduction, RFC 6937 and RFC 9937: spreads the reduction of the window over the round trip of recovery.
 
 /// The state of one recovery episode, in segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,8 +9,8 @@ pub struct ProportionalRateReduction {
     window: u32,
 }
 
-/// Segments that may be sent now (RFC 6937 section 3.1, with the slow-start reduction bound): `delivered` and `sent` count
-/// from the start of recovery, `newly_delivered` is this ACK's.
+/// Segments that may be sent now (RFC 6937 section 3.1, RFC 9937 section 6.2): `delivered` and `sent` count from the start of
+/// recovery, `newly_delivered` is this ACK's. The slow-start reduction bound holds if `slow_start`, else the conservative one.
 pub fn allowance(
     in_flight: u32,
     ssthresh: u32,
@@ -18,12 +18,13 @@ pub fn allowance(
     delivered: u32,
     sent: u32,
     newly_delivered: u32,
+    slow_start: bool,
 ) -> u32 {
     if in_flight > ssthresh {
         let target = (u64::from(delivered) * u64::from(ssthresh)).div_ceil(u64::from(flight_at_start.max(1)));
         (target as u32).saturating_sub(sent)
     } else {
-        let limit = delivered.saturating_sub(sent).max(newly_delivered) + 1;
+        let limit = delivered.saturating_sub(sent).max(newly_delivered) + u32::from(slow_start);
         (ssthresh - in_flight).min(limit)
     }
 }
@@ -34,13 +35,15 @@ impl ProportionalRateReduction {
         ProportionalRateReduction { flight_at_start, delivered: 0, sent: 0, window: 0 }
     }
 
-    /// Takes an ACK of recovery.
-    pub fn on_ack(&mut self, in_flight: u32, ssthresh: u32, newly_delivered: u32) {
+    /// Takes an ACK of recovery; `slow_start` chooses the bound below `ssthresh`.
+    pub fn on_ack(&mut self, in_flight: u32, ssthresh: u32, newly_delivered: u32, slow_start: bool) {
         self.delivered += newly_delivered;
-        let allowed = allowance(in_flight, ssthresh, self.flight_at_start, self.delivered, self.sent, newly_delivered);
+        let flight = self.flight_at_start;
+        let allowed = allowance(in_flight, ssthresh, flight, self.delivered, self.sent, newly_delivered, slow_start);
         // The fast retransmission itself is always sent.
         let allowed = if self.sent == 0 { allowed.max(1) } else { allowed };
-        self.window = in_flight + allowed;
+        // With nothing in flight no ACK would come any more: the conservative bound alone would wait for ever.
+        self.window = (in_flight + allowed).max(1);
     }
 
     /// A segment was sent.
@@ -66,7 +69,7 @@ mod tests {
         let mut sent = Vec::new();
         for ack in 1..=19 {
             in_flight -= 1;
-            recovery.on_ack(in_flight, 10, 1);
+            recovery.on_ack(in_flight, 10, 1, true);
             while in_flight < recovery.window() {
                 in_flight += 1;
                 recovery.on_sent();
@@ -81,7 +84,14 @@ mod tests {
     #[test]
     fn rfc6937_section_3_1_heavy_loss_grows_back_to_ssthresh_by_slow_start() {
         // Below ssthresh, each delivered segment allows itself and one more.
-        assert_eq!(allowance(4, 10, 20, 1, 0, 1), 2);
-        assert_eq!(allowance(9, 10, 20, 5, 1, 1), 1);
+        assert_eq!(allowance(4, 10, 20, 1, 0, 1, true), 2);
+        assert_eq!(allowance(9, 10, 20, 5, 1, 1, true), 1);
+    }
+
+    /// Section 6.2: without SafeACK, below ssthresh one segment goes out for each that was delivered.
+    #[test]
+    fn rfc9937_section_6_2_further_loss_keeps_to_what_is_delivered() {
+        assert_eq!(allowance(4, 10, 20, 1, 0, 1, false), 1);
+        assert_eq!(allowance(4, 10, 20, 4, 1, 1, false), 3);
     }
 }

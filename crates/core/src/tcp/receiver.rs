@@ -19,6 +19,14 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
+    /// A duplicate, if one is reported, and blocks held; those that do not fit are left out.
+    pub fn new(duplicate: Option<Range>, held: &[Range]) -> SackBlocks {
+        let mut blocks = SackBlocks { duplicates: u32::from(duplicate.is_some()), ..SackBlocks::default() };
+        let all = duplicate.iter().chain(held).take(blocks.blocks.len());
+        all.for_each(|block| blocks.push(*block));
+        blocks
+    }
+
     /// The blocks of data held beyond the cumulative acknowledgement.
     pub fn held(&self) -> &[Range] {
         &self.blocks[self.duplicates as usize..self.length as usize]

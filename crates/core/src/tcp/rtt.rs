@@ -2,8 +2,8 @@
 
 use crate::units::Duration;
 
-/// The least that the timeout exceeds the smoothed RTT by (G of RFC 6298 (2.3)): a clock of 100 Hz. Without it the timeout
-/// of a steady path is its very RTT, and expires before ACKs that come in time.
+/// The least that the timeout exceeds the smoothed RTT by (G of RFC 6298 (2.3)), unless a stack chooses another: a clock of
+/// 100 Hz. Without it the timeout of a steady path is its very RTT, and expires before ACKs that come in time.
 pub const CLOCK_GRANULARITY: Duration = Duration::from_millis(10);
 
 /// SRTT, RTTVAR and RTO of one flow.
@@ -17,6 +17,7 @@ pub struct RttEstimate {
     backoff: u32,
     min_rto: Duration,
     max_rto: Duration,
+    granularity: Duration,
 }
 
 impl RttEstimate {
@@ -30,7 +31,13 @@ impl RttEstimate {
             backoff: 0,
             min_rto,
             max_rto,
+            granularity: CLOCK_GRANULARITY,
         }
+    }
+
+    /// The same with another G of RFC 6298 (2.3).
+    pub fn with_granularity(self, granularity: Duration) -> RttEstimate {
+        RttEstimate { granularity, ..self }
     }
 
     /// Takes a sample (RFC 6298 section 2: alpha = 1/8, beta = 1/4).
@@ -73,9 +80,21 @@ impl RttEstimate {
         let base = if self.samples == 0 {
             self.smoothed
         } else {
-            (self.smoothed + (self.variation * 4).max(CLOCK_GRANULARITY)).max(self.min_rto)
+            (self.smoothed + (self.variation * 4).max(self.granularity)).max(self.min_rto)
         };
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.max_rto)
+    }
+
+    /// The same with a timeout that never comes, and no smoothed RTT.
+    pub fn without_timeout(self) -> RttEstimate {
+        let never = Duration(u64::MAX);
+        let samples = self.samples.max(1);
+        RttEstimate { smoothed: Duration::ZERO, samples, min_rto: never, max_rto: never, backoff: 0, ..self }
+    }
+
+    /// How often the timeout was doubled since the last sample.
+    pub fn backoff(&self) -> u32 {
+        self.backoff
     }
 
     /// No timeout is shorter, once there is a sample.

@@ -13,7 +13,7 @@ use super::receiver::Ack;
 use super::rtt::RttEstimate;
 use super::scoreboard::Scoreboard;
 use crate::rng::Stream;
-use crate::spec::{SpuriousResponse, StackSpec};
+use crate::spec::{RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::units::{Duration, Rate, Time};
 
 /// A segment to send.
@@ -80,6 +80,8 @@ enum Recovery {
         /// Without SACK: a partial ACK came. Only the first one restarts the retransmission timer, so that many losses
         /// in one window end in a timeout instead of taking a round trip each (RFC 6582 section 3.2 step 3).
         partial: bool,
+        /// A congestion mark began it, and nothing was lost since: there is nothing to repair.
+        marked: bool,
     },
     /// Slow start after a timeout, until everything below `until` is acknowledged.
     Timeout {
@@ -99,6 +101,40 @@ enum ForwardRto {
     ProbingNew,
 }
 
+/// What was the limit when the sender last stopped sending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// The window.
+    Window,
+    /// The application or the receiver; but the window in the last round trip ([`WindowUse::RoundTrip`]).
+    WindowLately,
+    /// The application or the receiver.
+    Other,
+}
+
+/// How much of the window was used while it was not the limit ([`WindowUse::RoundTrip`]).
+#[derive(Debug, Clone, Copy, Default)]
+struct Unfilled {
+    /// The most segments outstanding in the round trip that ends when this one is acknowledged.
+    most_outstanding: u32,
+    round_end: u32,
+    /// Transmissions until the last stop.
+    transmissions: u32,
+}
+
+/// What a sender is doing, as far as losses go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Episode {
+    /// Nothing is known to be lost.
+    Open,
+    /// The window shrinks after a congestion mark, nothing was lost.
+    Reduction,
+    /// Loss recovery.
+    Recovery,
+    /// Recovery after a timeout.
+    Timeout,
+}
+
 /// The sending end of one flow.
 pub struct Sender {
     connection: Connection,
@@ -111,8 +147,8 @@ pub struct Sender {
     /// Segments that the application has written; all of them, for a flow without end.
     available: u32,
     receive_window: u32,
-    /// The window was the limit when the sender last stopped sending.
-    window_limited: bool,
+    limit: Limit,
+    unfilled: Unfilled,
     probe: bool,
     /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)); so do the answer
     /// that it was not spurious (RFC 5682 section 3.1) and, without SACK, a partial ACK (RFC 6582 section 3.2 step 3).
@@ -150,6 +186,10 @@ struct Options {
     pacing: bool,
     ends_recovery_at_partial_ack: bool,
     spurious: SpuriousResponse,
+    window_growth: WindowGrowth,
+    window_use: WindowUse,
+    rate_reduction: RateReduction,
+    restart_after_idle: bool,
     /// Neither the detector nor a rate sampler needs to see the ACKs of an undisturbed flow, and SACK tells what they are.
     ordinary_acks: bool,
     /// The detector has no deadline but that of the retransmission timer.
@@ -182,6 +222,10 @@ impl Sender {
             pacing: stack.pacing,
             ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
             spurious: stack.spurious,
+            window_growth: stack.window_growth,
+            window_use: stack.window_use,
+            rate_reduction: stack.rate_reduction,
+            restart_after_idle: stack.restart_after_idle,
             ordinary_acks: stack.sack && rate.is_none() && !detector.learns_from_ordinary_acks(),
             only_the_timer: detector.has_only_the_timer(),
             bursts: rate.is_none() && !stack.ecn,
@@ -195,14 +239,16 @@ impl Sender {
             },
             recovery: Recovery::Open,
             board: Scoreboard::default(),
-            rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto),
+            rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto)
+                .with_granularity(stack.rto_granularity),
             rate,
             owns_recovery: congestion.owns_recovery(),
             congestion: Controlled::new(congestion),
             detector,
             available: 0,
             receive_window: stack.window_segments(),
-            window_limited: false,
+            limit: Limit::Other,
+            unfilled: Unfilled::default(),
             probe: false,
             retransmit_now: false,
             withheld: 0,
@@ -243,6 +289,21 @@ impl Sender {
         &self.rtt
     }
 
+    /// What it is doing.
+    pub fn episode(&self) -> Episode {
+        match self.recovery {
+            Recovery::Open => Episode::Open,
+            Recovery::Fast { marked: true, .. } => Episode::Reduction,
+            Recovery::Fast { .. } => Episode::Recovery,
+            Recovery::Timeout { .. } => Episode::Timeout,
+        }
+    }
+
+    /// The receiver allows so many segments from the first unacknowledged one on; zero closes the window.
+    pub fn set_receive_window(&mut self, segments: u32) {
+        self.receive_window = segments;
+    }
+
     /// Its congestion control.
     pub fn congestion(&self) -> &dyn CongestionControl {
         self.congestion.algorithm()
@@ -261,7 +322,11 @@ impl Sender {
             && self.board.next() > 0
         {
             let idle = now - self.board.timer_start(); // which started when the last ACK advanced
-            self.congestion.on_idle(idle, &self.rtt);
+            if self.options.restart_after_idle {
+                self.congestion.on_idle(idle, &self.rtt);
+            } else {
+                self.congestion.on_idle(idle, &self.rtt.without_timeout());
+            }
         }
         self.available = self.available.saturating_add(segments);
     }
@@ -418,15 +483,23 @@ impl Sender {
         if may_grow && !ack.ecn_echo && self.is_window_limited(prior_in_flight) {
             // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
             // (RFC 3042 section 2). The ACK that ends fast recovery reports segments that were delivered during it.
-            event.growth = cumulative;
+            event.growth = match self.options.window_growth {
+                WindowGrowth::Acknowledged => cumulative,
+                WindowGrowth::Delivered => cumulative.min(count),
+            };
         }
         if event.delivered > 0 {
             self.congestion.on_ack(&event, &self.rtt);
         }
         if !self.owns_recovery
-            && let Recovery::Fast { prr, .. } = &mut self.recovery
+            && let Recovery::Fast { prr, marked, .. } = &mut self.recovery
         {
-            prr.on_ack(self.board.in_flight(), self.congestion.window(), event.delivered);
+            let is_bold = self.options.rate_reduction == RateReduction::Rfc6937;
+            if is_bold || event.delivered > 0 {
+                let is_safe = event.advanced && event.newly_lost == 0 && !*marked; // SafeACK of RFC 9937 section 6.2
+                let window = self.congestion.window();
+                prr.on_ack(self.board.in_flight(), window, event.delivered, is_bold || is_safe);
+            }
         }
     }
 
@@ -464,7 +537,32 @@ impl Sender {
     /// flight is allowed, so that a paced sender can double).
     fn is_window_limited(&self, prior_in_flight: u32) -> bool {
         let cwnd = self.congestion.cwnd();
-        self.window_limited || (cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(prior_in_flight))
+        let used = prior_in_flight.max(self.unfilled.most_outstanding);
+        self.limit != Limit::Other || (cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used))
+    }
+
+    /// The application, or the receiver's window, was the limit when the sender stopped sending.
+    fn stop_unfilled(&mut self) {
+        if self.options.window_use == WindowUse::Now {
+            self.limit = Limit::Other;
+            return;
+        }
+        let (outstanding, una, next) = (self.board.outstanding(), self.board.una(), self.board.next());
+        match self.limit {
+            Limit::Window => {
+                self.limit = Limit::WindowLately;
+                self.unfilled.round_end = next;
+                return;
+            }
+            Limit::WindowLately if una < self.unfilled.round_end => return,
+            Limit::WindowLately | Limit::Other => self.limit = Limit::Other,
+        }
+        let unfilled = &mut self.unfilled;
+        let sent = std::mem::replace(&mut unfilled.transmissions, self.board.next_transmission());
+        if sent != unfilled.transmissions && (una >= unfilled.round_end || outstanding > unfilled.most_outstanding) {
+            unfilled.most_outstanding = outstanding;
+            unfilled.round_end = next;
+        }
     }
 
     #[inline]
@@ -477,7 +575,11 @@ impl Sender {
         }
         match verdict.signal {
             Signal::None => {}
-            Signal::Loss if self.recovery != Recovery::Open => {}
+            Signal::Loss if self.recovery != Recovery::Open => {
+                if let Recovery::Fast { marked, .. } = &mut self.recovery {
+                    *marked = false; // one reduction suffices for the marks and the loss of one window (RFC 3168)
+                }
+            }
             Signal::Loss | Signal::NewLoss => self.enter_recovery(now, prior_in_flight),
             Signal::Timeout => self.enter_timeout(now, prior_in_flight),
         }
@@ -493,8 +595,8 @@ impl Sender {
             return; // a probe had repaired the loss: there is nothing to recover
         }
         let mut prr = ProportionalRateReduction::new(prior_in_flight);
-        prr.on_ack(self.board.in_flight(), self.congestion.window(), 0);
-        self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false };
+        prr.on_ack(self.board.in_flight(), self.congestion.window(), 0, true);
+        self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false, marked: false };
     }
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
@@ -611,6 +713,11 @@ impl Sender {
             let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
             self.congestion.on_congestion(&event, &self.rtt);
             self.announce_reduction();
+            if self.options.rate_reduction == RateReduction::Rfc9937 && self.board.outstanding() > 0 {
+                let mut prr = ProportionalRateReduction::new(prior_in_flight);
+                prr.on_ack(self.board.in_flight(), self.congestion.window(), 0, false);
+                self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false, marked: true };
+            }
         }
     }
 
@@ -747,10 +854,14 @@ impl Sender {
         let by_window = self.window().saturating_sub(self.counted_in_flight());
         let by_receiver = self.receive_window.saturating_sub(self.board.outstanding());
         let by_data = by_receiver.min(self.available.saturating_sub(segment));
-        self.window_limited = by_window <= by_data;
         let count = by_window.min(by_data);
         for _ in 0..count {
             self.board.send_new(now);
+        }
+        if by_window <= by_data {
+            self.limit = Limit::Window;
+        } else {
+            self.stop_unfilled();
         }
         Some(Burst { segment, number, count })
     }
@@ -770,7 +881,7 @@ impl Sender {
             return Some(self.send_again(now, segment));
         }
         if self.counted_in_flight() >= self.window() {
-            self.window_limited = true;
+            self.limit = Limit::Window;
             return None;
         }
         if self.next_send > now {
@@ -784,7 +895,7 @@ impl Sender {
         if self.has_new() {
             return Some(self.send_new(now));
         }
-        self.window_limited = false;
+        self.stop_unfilled();
         if let Some(sampler) = &mut self.rate
             && self.board.next() >= self.available
         {

@@ -28,6 +28,10 @@ crate::parameters! {
         pub zeta: f64 = 1.0, in 0.0..=1000.0;
         /// Reno's part from which on the delay part acts, segments (draft: 38, as HighSpeed TCP).
         pub low_window: f64 = 38.0, in 0.0..=1_000_000.0;
+        /// Whether to do as the Linux 2.6 code that ns-2 carries: the delay part grows in slow start too; a loss leaves it as it
+        /// is if half of the window holds it, else at zero; then Reno's part returns to that half by slow start. For
+        /// comparisons.
+        pub linux_2_6: bool = false;
     }
 }
 
@@ -43,6 +47,11 @@ pub fn delay_part(dwnd: f64, window: f64, backlog: f64, parameters: &Parameters)
 /// The delay part after a loss: what Reno's half of its own part lacks to 1 - beta of the whole (Tan et al. equation 5).
 pub fn delay_part_after_loss(window: f64, cwnd: f64, beta: f64) -> f64 {
     (window * (1.0 - beta) - cwnd / 2.0).max(0.0)
+}
+
+/// Reno's and the delay part after a loss in Linux 2.6, whose Reno part then grows to `half` by slow start.
+pub fn parts_after_loss_in_linux(half: f64, dwnd: f64) -> (f64, f64) {
+    if dwnd > half { (half, 0.0) } else { (half - dwnd, dwnd) }
 }
 
 /// Compound's state.
@@ -78,15 +87,16 @@ impl Compound {
 
 impl CongestionControl for Compound {
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
-        let round = self.rounds.on_ack(ack);
-        if self.reno.cwnd() < self.reno.ssthresh() {
-            self.reno.on_ack(ack, rtt);
-            return;
-        }
-        if let Some(round) = round
+        let slow_start = self.reno.cwnd() < self.reno.ssthresh();
+        if let Some(round) = self.rounds.on_ack(ack)
             && ack.growth > 0
+            && (!slow_start || self.parameters.linux_2_6)
         {
             self.end_round(round);
+        }
+        if slow_start {
+            self.reno.on_ack(ack, rtt);
+            return;
         }
         // Tan et al. equation 2: a segment per round trip of the whole window.
         let cwnd = self.reno.cwnd() + f64::from(ack.growth) / self.cwnd();
@@ -99,13 +109,17 @@ impl CongestionControl for Compound {
             self.before_reduction = self.dwnd;
         }
         let (window, cwnd) = (self.cwnd(), self.reno.cwnd());
+        let half = (window.min(f64::from(event.prior_in_flight.max(1))) / 2.0).max(MIN_SSTHRESH);
         self.reno.on_congestion(event, rtt);
         if let CongestionKind::Timeout { .. } = event.kind {
             self.dwnd = 0.0;
             if !repeated {
-                let half = window.min(f64::from(event.prior_in_flight.max(1))) / 2.0;
-                self.reno.set(self.reno.cwnd(), half.max(MIN_SSTHRESH));
+                self.reno.set(self.reno.cwnd(), half);
             }
+        } else if self.parameters.linux_2_6 {
+            let (cwnd, dwnd) = parts_after_loss_in_linux(half, self.dwnd);
+            self.reno.set(cwnd, half);
+            self.dwnd = dwnd;
         } else {
             self.dwnd = delay_part_after_loss(window, cwnd, self.parameters.beta);
         }
@@ -143,7 +157,7 @@ mod tests {
     use super::super::bottleneck::{Bench, Path, flow};
     use super::*;
     const DEFAULTS: Parameters =
-        Parameters { alpha: 0.125, beta: 0.5, k: 0.75, gamma: 30.0, zeta: 1.0, low_window: 38.0 };
+        Parameters { alpha: 0.125, beta: 0.5, k: 0.75, gamma: 30.0, zeta: 1.0, low_window: 38.0, linux_2_6: false };
 
     #[test]
     fn tan_equation_5_without_queue_10000_segments_grow_by_124_a_round_trip() {
@@ -161,6 +175,12 @@ mod tests {
     fn tan_equation_5_a_loss_leaves_half_of_the_whole() {
         assert_eq!(delay_part_after_loss(300.0, 100.0, 0.5), 100.0); // with Reno's 50: 150
         assert_eq!(delay_part_after_loss(100.0, 100.0, 0.5), 0.0);
+    }
+
+    #[test]
+    fn in_linux_a_loss_leaves_the_delay_part_that_fits_in_half_of_the_window() {
+        assert_eq!(parts_after_loss_in_linux(150.0, 100.0), (50.0, 100.0));
+        assert_eq!(parts_after_loss_in_linux(150.0, 151.0), (150.0, 0.0));
     }
 
     fn observe<C: CongestionControl>(control: C, path: Path) -> Bench<C> {

@@ -28,6 +28,9 @@ pub mod htcp;
 mod ideal;
 pub mod illinois;
 pub mod kikolo;
+pub mod linux_cubic;
+pub mod linux_reno;
+pub mod linux_window;
 pub mod loss_based;
 pub mod newreno;
 pub mod occupancy;
@@ -146,6 +149,10 @@ crate::algorithm_registry! {
         Westwood = "westwood": westwood::Westwood,
         /// TCP-Illinois: growth and decrease by queueing delay (Liu, Basar, Srikant 2008).
         Illinois = "illinois": illinois::Illinois,
+        /// Reno as Linux has it, in whole segments.
+        LinuxReno = "linux-reno": linux_reno::LinuxReno,
+        /// CUBIC as Linux has it, with HyStart, in whole segments.
+        LinuxCubic = "linux-cubic": linux_cubic::LinuxCubic,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
         Bbr = "bbr": bbr::Bbr,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).

@@ -2,8 +2,9 @@
 //!
 //! The two differ in the sender's recovery alone, and only without SACK: Reno's ends at the first acknowledgement of anything
 //! new (RFC 5681 section 3.2 step 6), NewReno's when all that was outstanding is acknowledged (RFC 6582 section 3.2 step
-//! 3). Each further loss of a window then is an episode of its own, which takes three more duplicate ACKs and halves the window
-//! again, or a timeout. With SACK both recover by RFC 6675.
+//! 3). Each further loss of a window then is an episode of its own, which takes three more duplicate ACKs and reduces the window
+//! again, or a timeout. What is in flight then exceeds the window, and its half is what remains (FlightSize of RFC 5681 equation
+//! 4): the reductions of one window do not add up. With SACK both recover by RFC 6675.
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use super::newreno::Aimd;
@@ -31,7 +32,7 @@ impl IncreaseDecrease for AimdOfReno {
         self.0.increase(cwnd, ack)
     }
 
-    fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64 {
-        self.0.decrease(window, event)
+    fn decrease(&mut self, _window: f64, event: &CongestionEvent) -> f64 {
+        self.0.decrease(f64::from(event.prior_in_flight.max(1)), event)
     }
 }

@@ -19,6 +19,10 @@ crate::parameters! {
         pub threshold: u32 = 3, in 1..=1_000_000;
         /// The longest delay of an ACK that the probe of a lone segment allows for (TLP.max_ack_delay, section 7.2).
         pub max_ack_delay: Duration = Duration::from_millis(200);
+        /// Whether RACK.rtt is that of the highest segment that an ACK delivers, as in Linux, and not of the last one sent.
+        pub rtt_by_sequence: bool = false;
+        /// Whether to probe for lost tails (TLP, section 7).
+        pub probe: bool = true;
         /// How long a minimum RTT counts (section 6.2 step 1 leaves the window open; Linux: 300 s).
         pub min_rtt_window: Duration = Duration::from_secs(300);
     }
@@ -158,8 +162,9 @@ impl RackTlp {
             }
             newest => newest,
         };
-        if let Some((sent, _)) = newest {
-            self.rtt = now - sent;
+        if let Some((sent, segment)) = newest {
+            let by_sequence = self.parameters.rtt_by_sequence && delivered.highest_original() > Some(segment);
+            self.rtt = delivered.newest_rtt().filter(|_| by_sequence).unwrap_or(now - sent);
             self.newest = self.newest.max(newest);
         }
     }
@@ -245,7 +250,8 @@ impl RackTlp {
 
     /// When to probe, if at all (sections 7.2, 7.3).
     fn probe_deadline(&self, board: &Scoreboard, rtt: &RttEstimate, expiry: Time) -> Option<Time> {
-        let excluded = self.recovering || board.sacked() > 0 || board.lost() > 0 || self.probe.is_some();
+        let excluded =
+            !self.parameters.probe || self.recovering || board.sacked() > 0 || board.lost() > 0 || self.probe.is_some();
         if excluded || rtt.samples() <= self.samples_at_probe {
             return None;
         }

@@ -4,6 +4,9 @@
 //! hole. Meanwhile new segments keep the ACKs coming (extended limited transmit): one for every second ACK (careful), so that
 //! the rate has halved already should the segment be lost, or one for each (aggressive).
 //!
+//! Once recovery has begun, the threshold is RFC 6675's three again: that is how we read the RFC, which sets DupThresh for extended
+//! limited transmit. With the flight's share all holes but the first would wait for segments that recovery does not send.
+//!
 //! The RFC moves cwnd and ssthresh when the hole is filled, so that no burst follows (section 3.2). Here the detector withholds
 //! the same number of segments from the window instead, and releases one for each that is acknowledged, as slow start would.
 //! The RFC asks for SACK; without, duplicate ACKs are counted in its place.
@@ -73,16 +76,18 @@ struct Episode {
 pub struct Policy {
     variant: Variant,
     episode: Option<Episode>,
+    in_recovery: bool,
 }
 
 impl Threshold for Policy {
     const LEARNS_FROM_ORDINARY_ACKS: bool = true;
 
     fn get(&self, board: &Scoreboard) -> u32 {
-        threshold(self.variant, board.outstanding())
+        if self.in_recovery { LEAST_THRESHOLD } else { threshold(self.variant, board.outstanding()) }
     }
 
     fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard, _rtt: &RttEstimate) {
+        self.in_recovery = ack.in_recovery;
         let has_hole = reported_above_hole(board) > 0;
         let Some(episode) = self.episode.as_mut().filter(|_| !ack.in_recovery) else {
             let begins = has_hole && !ack.in_recovery;
@@ -121,7 +126,7 @@ pub type TcpNcr = DuplicateAcks<Policy>;
 impl TcpNcr {
     /// A flow that has not sent yet.
     pub fn new(parameters: Parameters, flow: DetectorContext) -> TcpNcr {
-        DuplicateAcks::with_policy(Policy { variant: parameters.variant, episode: None }, flow)
+        DuplicateAcks::with_policy(Policy { variant: parameters.variant, episode: None, in_recovery: false }, flow)
     }
 }
 

@@ -2,6 +2,7 @@
 //! given to the sender or not.
 
 use super::super::ack::{AckSpec, ReceiverContext};
+use super::super::detection::DetectionSpec;
 use super::super::receiver::{DataSegment, Receiver};
 use super::*;
 use crate::rng::Purpose;
@@ -294,6 +295,60 @@ fn rfc3522_a_probe_after_the_episode_cannot_take_its_reduction_back() {
     assert!(pair.cwnd() >= before);
 }
 
+/// Segment 0 is so late that every detector sends it again; then it arrives, and its retransmission after it. Whoever found the
+/// loss, and whether by ACKs or by time: DSACK and Eifel take the reduction back, and without them it stays.
+#[test]
+fn every_detector_combines_with_every_answer_to_a_spurious_retransmission() {
+    for detection in DetectionSpec::describe() {
+        for (spurious, undone) in [("none", 0), ("dsack", 1), ("eifel", 1)] {
+            let name = detection.name;
+            let mut pair = Pair::new(json!({"detection": {"name": name}, "spurious": spurious}));
+            pair.sender.close();
+            let before = pair.cwnd();
+            let mut sent = pair.at(100).deliver(1..10);
+            while sent.is_empty() {
+                sent = pair.time_out();
+            }
+            assert_eq!(sent, [(0, true)], "{name}");
+            assert!(pair.cwnd() < before, "{name}, {spurious}");
+            pair.deliver([0]);
+            pair.now += Duration::from_millis(50);
+            pair.deliver_as([0], true);
+            assert_eq!(pair.sender.counters().undone, undone, "{name}, {spurious}");
+            assert_eq!(pair.cwnd() >= before, undone == 1, "{name}, {spurious}: {}", pair.cwnd());
+        }
+    }
+}
+
+/// 0 and 4 are lost, only one of five segments above 4 has arrived when the timer expires, and the timeout is taken back
+/// because 1 to 3 were late: the threshold finds 4 when three above it are sacked, long before the timer.
+#[test]
+fn rfc5682_after_a_timeout_taken_back_the_threshold_judges_what_it_had_not() {
+    let mut pair = Pair::new(json!({"f_rto": true}));
+    assert_eq!(pair.time_out(), [(0, true)]);
+    pair.now += Duration::from_millis(50);
+    pair.deliver_as([0], true);
+    pair.deliver([1]);
+    assert_eq!((pair.sender.counters().undone, pair.sender.recovery), (1, Recovery::Open));
+    pair.deliver([2, 3, 5, 6]);
+    assert_eq!(pair.sender.counters().retransmits, 1);
+    let sent = pair.deliver([7]);
+    assert!(sent.contains(&(4, true)), "{sent:?}");
+    assert_eq!(pair.sender.counters().timeouts, 1);
+}
+
+/// RFC 4653 section 3.3: a careful sender lets a segment out for every second one that is reported, and takes the loss for one
+/// of the whole window.
+#[test]
+fn rfc4653_a_careful_detector_withholds_every_second_segment_and_the_window_halves() {
+    let mut pair = Pair::new(json!({"detection": {"name": "tcp-ncr"}, "initial_window": 12}));
+    pair.now = ms(100);
+    let per_ack: Vec<usize> = (1..12).map(|segment| pair.deliver([segment]).len()).collect();
+    assert_eq!(per_ack, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+    assert_eq!(pair.deliver([12]), [(0, true)]);
+    assert_eq!((pair.cwnd(), pair.sender.counters().recoveries), (6.0, 1));
+}
+
 #[test]
 fn rfc3168_section_6_1_2_the_window_shrinks_once_per_window_of_data() {
     let mut pair = Pair::new(json!({"ecn": true}));
@@ -464,10 +519,11 @@ proptest! {
     fn the_ordinary_ack_is_like_any(
         steps in prop::collection::vec((0u8..16, 0usize..12, 0u64..30), 1..400),
         sack: bool, ecn: bool, f_rto: bool, pacing: bool, delayed: bool,
+        detection in prop::sample::select(DetectionSpec::describe()).prop_map(|info| info.name),
     ) {
         let changes = json!({
             "sack": sack, "ecn": ecn, "f_rto": f_rto, "pacing": pacing, "spurious": if f_rto { "eifel" } else { "none" },
-            "ack": {"name": if delayed { "delayed" } else { "immediate" }}
+            "ack": {"name": if delayed { "delayed" } else { "immediate" }}, "detection": {"name": detection}
         });
         let stack = stack(changes);
         let mut short = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));

@@ -1,0 +1,151 @@
+//! System calls of scripts: which there are, with what arguments.
+
+use super::Problem;
+use super::script::{Argument, Call};
+
+/// A system call, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing that the connection notices; returns what the script says.
+    Nothing,
+    /// `connect`.
+    Connect,
+    /// `accept`.
+    Accept,
+    /// `write`, `send`, `sendto`; whether more is to come at once.
+    Write(i64, u64, bool),
+    /// `read`, `recv`, `recvfrom`.
+    Read(i64, u64),
+    /// `close`.
+    Close(i64),
+    /// `shutdown`.
+    Shutdown {
+        /// Of sending.
+        sending: bool,
+        /// Of reading.
+        reading: bool,
+    },
+    /// `setsockopt` of `TCP_MAXSEG`: the size of segments, bytes.
+    SegmentSize(u32),
+    /// Whether short segments wait for acknowledgements.
+    Nagle(bool),
+    /// Whether short segments wait for more data.
+    Cork(bool),
+    /// `fcntl(..., F_SETFL, ...)`: whether calls return at once.
+    NonBlocking(i64, bool),
+}
+
+/// Options of sockets that cannot matter to one connection in a simulator.
+const WITHOUT_EFFECT: [&str; 10] = [
+    "SO_REUSEADDR",
+    "SO_REUSEPORT",
+    "SO_SNDBUF",
+    "SO_SNDBUFFORCE",
+    "SO_KEEPALIVE",
+    "SO_MARK",
+    "IP_MTU_DISCOVER",
+    "IP_TOS",
+    "IP_FREEBIND",
+    "SO_PRIORITY",
+];
+
+fn number(call: &Call, place: usize) -> Option<i64> {
+    match call.arguments.get(place)? {
+        Argument::Number(number) => Some(*number),
+        Argument::List(values) => match values.first()? {
+            Argument::Number(number) => Some(*number),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn names(call: &Call, place: usize) -> Vec<&str> {
+    match call.arguments.get(place) {
+        Some(Argument::Names(names)) => names.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What a call is.
+///
+/// # Errors
+/// Refuses by name what a simulator has not got.
+pub fn understand(call: &Call, line: u32) -> Result<Action, Problem> {
+    let refused = |what: String| Problem::refused(line, what);
+    let needs = |place: usize, what: &str| {
+        number(call, place).ok_or_else(|| Problem::syntax(line, format!("{}() needs {what}", call.name)))
+    };
+    let bytes = || -> Result<u64, Problem> {
+        let bytes = needs(2, "a number of bytes as its third argument")?;
+        u64::try_from(bytes)
+            .ok()
+            .filter(|bytes| *bytes < 1 << 31)
+            .ok_or_else(|| Problem::syntax(line, format!("{}() of {bytes} bytes: 0 to 2147483647", call.name)))
+    };
+    if names(call, 1).contains(&"NULL") {
+        return Err(refused(format!("NULL in {}(): there is no memory to address", call.name)));
+    }
+    match call.name.as_str() {
+        "socket" => match names(call, 1).first() {
+            Some(&"SOCK_STREAM") => Ok(Action::Nothing),
+            _ => Err(refused("a socket that is not SOCK_STREAM".to_string())),
+        },
+        "bind" | "listen" => Ok(Action::Nothing),
+        "connect" => Ok(Action::Connect),
+        "accept" => Ok(Action::Accept),
+        "write" | "send" | "sendto" => {
+            let flags = if call.name == "write" { Vec::new() } else { names(call, 3) };
+            let passed_over = ["MSG_MORE", "MSG_DONTWAIT", "MSG_NOSIGNAL", "0"];
+            if let Some(flag) = flags.iter().find(|flag| !passed_over.contains(flag)) {
+                return Err(refused(format!("{flag} of {}()", call.name)));
+            }
+            Ok(Action::Write(needs(0, "a descriptor")?, bytes()?, flags.contains(&"MSG_MORE")))
+        }
+        "read" | "recv" | "recvfrom" => {
+            if let Some(flag) = names(call, 3).iter().find(|flag| **flag != "MSG_DONTWAIT") {
+                return Err(refused(format!("{flag} of {}()", call.name)));
+            }
+            Ok(Action::Read(needs(0, "a descriptor")?, bytes()?))
+        }
+        "close" => Ok(Action::Close(needs(0, "a descriptor")?)),
+        "shutdown" => match names(call, 1).first() {
+            Some(&"SHUT_RD") => Ok(Action::Shutdown { sending: false, reading: true }),
+            Some(&"SHUT_WR") => Ok(Action::Shutdown { sending: true, reading: false }),
+            Some(&"SHUT_RDWR") => Ok(Action::Shutdown { sending: true, reading: true }),
+            _ => Err(Problem::syntax(line, "shutdown() needs SHUT_RD, SHUT_WR or SHUT_RDWR".to_string())),
+        },
+        "fcntl" => Ok(match names(call, 1).first() {
+            Some(&"F_SETFL") => Action::NonBlocking(needs(0, "a descriptor")?, names(call, 2).contains(&"O_NONBLOCK")),
+            _ => Action::Nothing,
+        }),
+        "getsockopt" => match names(call, 2).first() {
+            Some(&"SO_ERROR") => Ok(Action::Nothing),
+            other => Err(refused(format!("getsockopt() of {}", other.unwrap_or(&"a number")))),
+        },
+        "setsockopt" => set_option(call, line),
+        other => Err(refused(format!("the system call {other}()"))),
+    }
+}
+
+fn set_option(call: &Call, line: u32) -> Result<Action, Problem> {
+    let name = names(call, 2).first().copied().unwrap_or("a number");
+    let is_on = || {
+        number(call, 3)
+            .map(|value| value != 0)
+            .ok_or_else(|| Problem::syntax(line, format!("{name} needs a value, such as [1]")))
+    };
+    match name {
+        "TCP_NODELAY" => Ok(Action::Nagle(!is_on()?)),
+        "TCP_MAXSEG" => number(call, 3)
+            .and_then(|size| u32::try_from(size).ok())
+            .filter(|size| (1..=65_495).contains(size))
+            .map(Action::SegmentSize)
+            .ok_or_else(|| {
+                Problem::syntax(line, "TCP_MAXSEG needs a size from 1 to 65495, such as [1000]".to_string())
+            }),
+        "TCP_CORK" => Ok(Action::Cork(is_on()?)),
+        name if WITHOUT_EFFECT.contains(&name) => Ok(Action::Nothing),
+        name => Err(Problem::refused(line, format!("the socket option {name}"))),
+    }
+}

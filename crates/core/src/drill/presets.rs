@@ -1,0 +1,61 @@
+//! Stacks to run scripts against.
+
+use crate::spec::{EcnEcho, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
+use crate::tcp::ack::{self, AckSpec};
+use crate::tcp::congestion::slow_start::SlowStartSpec;
+use crate::tcp::congestion::{self, CongestionSpec};
+use crate::tcp::detection::{self, DetectionSpec};
+use crate::units::Duration;
+
+/// What the RFCs say, with what they leave to choose as scenarios have it: NewReno, duplicate ACKs, delayed ACKs, SACK.
+pub fn rfc() -> StackSpec {
+    StackSpec {
+        name: "rfc".to_string(),
+        congestion: CongestionSpec::NewReno(congestion::newreno::Parameters::default()),
+        detection: DetectionSpec::DupAck(detection::dup_ack::Parameters::default()),
+        ack: AckSpec::Delayed(ack::delayed::Parameters::default()),
+        sack: true,
+        spurious: SpuriousResponse::None,
+        f_rto: false,
+        limited_transmit: true,
+        ecn_echo: EcnEcho::Classic,
+        ecn: false,
+        pacing: false,
+        handshake: true,
+        slow_start: SlowStartSpec::Classic(Default::default()),
+        mss: 1460,
+        header: 40,
+        initial_window: 10,
+        receive_window: 65_535,
+        min_rto: Duration::from_millis(1000),
+        max_rto: Duration::from_secs(60),
+        initial_rto: Duration::from_secs(1),
+        rto_granularity: crate::tcp::rtt::CLOCK_GRANULARITY,
+        window_growth: WindowGrowth::Acknowledged,
+        window_use: WindowUse::Now,
+        rate_reduction: RateReduction::Rfc6937,
+        restart_after_idle: true,
+    }
+}
+
+/// What Linux does by default: CUBIC, RACK-TLP, quick ACKs, F-RTO, undo by DSACK and timestamps, a timeout of at least SRTT + 200 ms.
+pub fn linux() -> StackSpec {
+    StackSpec {
+        name: "linux".to_string(),
+        congestion: CongestionSpec::LinuxCubic(congestion::linux_cubic::Parameters::default()),
+        detection: DetectionSpec::RackTlp(detection::rack_tlp::Parameters {
+            rtt_by_sequence: true,
+            ..detection::rack_tlp::Parameters::default()
+        }),
+        ack: AckSpec::QuickAck(ack::quick_ack::Parameters::default()),
+        spurious: SpuriousResponse::Eifel,
+        f_rto: true,
+        min_rto: Duration::from_millis(200),
+        max_rto: Duration::from_secs(120),
+        rto_granularity: Duration::from_millis(200),
+        window_growth: WindowGrowth::Delivered,
+        window_use: WindowUse::RoundTrip,
+        rate_reduction: RateReduction::Rfc9937,
+        ..rfc()
+    }
+}

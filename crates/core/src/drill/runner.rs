@@ -1,0 +1,577 @@
+//! Plays a script in virtual time.
+
+use super::calls::{Action as CallAction, understand};
+use super::code::{Failure as CodeFailure, Names, Value};
+use super::connection::{Connection, Outline, Phase};
+use super::report::{Failure, Report, Row};
+use super::script::{Action, At, Call, Event, Script};
+use super::settings::{Preset, Settings};
+use super::streams::Incoming;
+use super::wire::{Ecn, Segment, TcpOption};
+use super::{Problem, info, shell};
+use crate::units::{Duration, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A call that blocks until the connection lets it return.
+struct Blocked<'a> {
+    line: u32,
+    call: &'a Call,
+    action: CallAction,
+    /// When it is to return.
+    returns: Time,
+}
+
+/// A script while it runs.
+pub struct Runner<'a> {
+    script: &'a Script,
+    settings: Settings,
+    /// Before there is a connection, and after: the one.
+    connection: Option<Connection>,
+    now: Time,
+    /// The event before: when it was due, if its time was a point, and when it happened.
+    last: (Time, bool),
+    names: BTreeMap<String, Value>,
+    non_blocking: BTreeSet<i64>,
+    closed: BTreeSet<i64>,
+    listener: Option<i64>,
+    accepted: bool,
+    /// The application has shut reading down.
+    reads_nothing: bool,
+    /// Nagle's rule and corking, for a connection that is to come.
+    coalescing: (bool, bool),
+    blocked: Option<Blocked<'a>>,
+    report: Report,
+}
+
+/// What stops a run.
+enum Stop {
+    Failed(Failure),
+    Refused(Problem),
+}
+
+fn failed(line: u32, text: String) -> Stop {
+    Stop::Failed(Failure { line, text })
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Stop {
+        Stop::Refused(problem)
+    }
+}
+
+impl<'a> Runner<'a> {
+    /// Prepares to run a script: everything in it that is refused is refused now.
+    ///
+    /// # Errors
+    /// The first thing that is refused.
+    pub fn new(script: &'a Script, preset: Preset) -> Result<Runner<'a>, Problem> {
+        let settings = Settings::of(script, preset)?;
+        check(script, &settings)?;
+        Ok(Runner {
+            script,
+            settings,
+            connection: None,
+            now: Time::ZERO,
+            last: (Time::ZERO, true),
+            names: BTreeMap::new(),
+            non_blocking: BTreeSet::new(),
+            closed: BTreeSet::new(),
+            listener: None,
+            accepted: false,
+            reads_nothing: false,
+            coalescing: (true, false),
+            blocked: None,
+            report: Report { rows: Vec::new(), failure: None },
+        })
+    }
+
+    /// Runs it to its end, or to the first thing that is not as it says.
+    ///
+    /// # Errors
+    /// What is found out only now to be refused.
+    pub fn run(mut self) -> Result<Report, Problem> {
+        for event in &self.script.events {
+            match self.event(event) {
+                Ok(()) => {}
+                Err(Stop::Failed(failure)) => {
+                    self.report.failure = Some(failure);
+                    break;
+                }
+                Err(Stop::Refused(problem)) => return Err(problem),
+            }
+        }
+        while let Some(sent) = self.connection.as_mut().and_then(Connection::take_sent) {
+            self.report.rows.push(Row::unexpected(&sent));
+        }
+        Ok(self.report)
+    }
+
+    /// When an event is due: from when to when.
+    fn due(&self, at: At) -> (Time, Time) {
+        let base = if self.last.1 { self.last.0 } else { self.now };
+        match at {
+            At::Absolute(since_start) => (Time::ZERO + since_start, Time::ZERO + since_start),
+            At::Relative(later) => (base + later, base + later),
+            At::AbsoluteRange(begin, end) => (Time::ZERO + begin, Time::ZERO + end),
+            At::RelativeRange(begin, end) => (self.now + begin, self.now + end),
+            At::Any => (self.now, Time::NEVER),
+        }
+    }
+
+    fn event(&mut self, event: &'a Event) -> Result<(), Stop> {
+        let (due, due_end) = self.due(event.at);
+        if due >= Time::NEVER {
+            return Err(Problem::refused(event.line, "a script of more than 20 hours".to_string()).into());
+        }
+        let is_point = matches!(event.at, At::Absolute(_) | At::Relative(_));
+        match &event.action {
+            Action::Outbound(segment) => self.outbound(event, due, due_end, segment)?,
+            action => {
+                // A state is looked at after what happens in the same instant, all else comes before it.
+                let is_code = matches!(action, Action::Code(_));
+                self.advance(due, is_code)?;
+                match action {
+                    Action::Inbound(segment) => self.inbound(event.line, segment)?,
+                    Action::Call(call) => self.call(event, call, due)?,
+                    Action::Command(command) => shell::apply(command, event.line, &mut self.settings)?,
+                    Action::Code(program) => self.code(event.line, program)?,
+                    Action::Outbound(_) => {}
+                }
+            }
+        }
+        self.last = (due, is_point);
+        self.unblock()
+    }
+
+    /// Lets time pass until `until`; with what is due at that very instant if `inclusive`.
+    fn advance(&mut self, until: Time, inclusive: bool) -> Result<(), Stop> {
+        while let Some(deadline) = self.connection.as_ref().and_then(Connection::deadline) {
+            if deadline > until || (deadline == until && !inclusive) {
+                break;
+            }
+            self.wake(deadline);
+            self.unblock()?;
+        }
+        self.now = self.now.max(until);
+        Ok(())
+    }
+
+    fn wake(&mut self, deadline: Time) {
+        self.now = self.now.max(deadline);
+        if let Some(connection) = &mut self.connection {
+            connection.on_deadline(self.now);
+        }
+    }
+
+    fn new_connection(&self) -> Connection {
+        let mut connection = Connection::new(&self.settings, outline(self.script));
+        let (nagle, cork) = self.coalescing;
+        connection.set_coalescing(self.now, Some(nagle), Some(cork));
+        connection
+    }
+
+    fn connection(&mut self, line: u32) -> Result<&mut Connection, Stop> {
+        self.connection.as_mut().ok_or_else(|| failed(line, "there is no connection yet".to_string()))
+    }
+
+    fn inbound(&mut self, line: u32, segment: &Segment) -> Result<(), Stop> {
+        if self.connection.is_none() {
+            if !segment.flags.syn || self.listener.is_none() {
+                return Err(failed(
+                    line,
+                    "nobody listens and nobody has called connect(): what is it to answer?".to_string(),
+                ));
+            }
+            self.connection = Some(self.new_connection());
+        }
+        let now = self.now;
+        self.connection(line)?.on_segment(now, segment);
+        Ok(())
+    }
+
+    fn outbound(&mut self, event: &Event, due: Time, due_end: Time, expected: &Segment) -> Result<(), Stop> {
+        let line = event.line;
+        let tolerance = self.tolerance(due);
+        let latest = if due_end == Time::NEVER { Time::NEVER } else { due_end + tolerance };
+        let mut joined: Option<(Time, Segment)> = None;
+        let outcome = loop {
+            match self.next_sent(latest)? {
+                None if joined.is_none() => break Err("nothing was sent".to_string()),
+                None => break Err("too little was sent".to_string()),
+                Some(sent) => {
+                    joined = Some(match joined {
+                        None => sent,
+                        Some((first, together)) => (first, join(together, &sent.1)),
+                    });
+                }
+            }
+            let Some((time, together)) = &joined else { continue };
+            if together.length >= expected.length || !is_part(together, expected) {
+                break compare(expected, together).and_then(|()| self.on_time(*time, due, due_end, tolerance));
+            }
+        };
+        let agrees = outcome.is_ok();
+        self.report.rows.push(Row::expected(line, event.at, due, expected, joined.as_ref(), agrees));
+        if let Some((time, _)) = &joined {
+            self.now = self.now.max(*time);
+        }
+        outcome.map_err(|text| {
+            let time = if event.at == At::Any { String::new() } else { format!(" at {:.6} s", due.as_secs()) };
+            let got = joined.map(|(time, sent)| format!("\n  got      > {sent} at {:.6} s", time.as_secs()));
+            failed(line, format!("{text}\n  expected > {expected}{time}{}", got.unwrap_or_default()))
+        })
+    }
+
+    /// The next segment that was sent, or will be until `latest`.
+    fn next_sent(&mut self, latest: Time) -> Result<Option<(Time, Segment)>, Stop> {
+        loop {
+            let Some(connection) = &mut self.connection else { return Ok(None) };
+            if let Some(sent) = connection.take_sent() {
+                return Ok(Some(sent));
+            }
+            match connection.deadline() {
+                Some(deadline) if deadline <= latest => {
+                    self.wake(deadline);
+                    self.unblock()?;
+                }
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// How far a time may be off: a fixed span, or a share of the time since the event before.
+    fn tolerance(&self, due: Time) -> Duration {
+        self.settings.tolerance.max((due - self.last.0).scale(self.settings.tolerance_share))
+    }
+
+    fn on_time(&self, sent: Time, due: Time, due_end: Time, tolerance: Duration) -> Result<(), String> {
+        if due_end == Time::NEVER || (sent + tolerance >= due && sent <= due_end + tolerance) {
+            return Ok(());
+        }
+        let (sign, off) = if sent < due { ("early", due - sent) } else { ("late", sent - due_end) };
+        Err(format!("{:.6} s too {sign}, with a tolerance of {:.6} s", off.as_secs(), tolerance.as_secs()))
+    }
+
+    fn code(&mut self, line: u32, program: &super::code::Program) -> Result<(), Stop> {
+        let connection = self.connection.as_ref();
+        let value = |name: &str| match connection {
+            Some(connection) => info::value(connection, name),
+            None => info::constant(name),
+        };
+        let mut names = Names { own: &mut self.names, connection: &value };
+        program.run(&mut names).map_err(|failure| match failure {
+            CodeFailure::Assertion(at, text) => failed(at, text),
+            CodeFailure::Unknown(at, text) => failed(at.max(line), text),
+        })
+    }
+
+    fn call(&mut self, event: &'a Event, call: &'a Call, due: Time) -> Result<(), Stop> {
+        let line = event.line;
+        let action = understand(call, line)?;
+        if let Some(blocked) = &self.blocked {
+            return Err(failed(line, format!("{}() of line {} has not returned", blocked.call.name, blocked.line)));
+        }
+        self.begin(line, call, &action)?;
+        let result = self.result(call, &action);
+        match (call.returns_after, result) {
+            (None, Some(result)) => compare_result(line, call, result),
+            (None, None) => Err(failed(line, format!("{}() would wait: there is nothing for it yet", call.name))),
+            (Some(after), _) => {
+                // Counted from the same point as the beginning.
+                let returns = match event.at {
+                    At::Relative(later) => due - later + after,
+                    _ => Time::ZERO + after,
+                };
+                self.blocked = Some(Blocked { line, call, action, returns });
+                Ok(())
+            }
+        }
+    }
+
+    /// What a call does at once.
+    fn begin(&mut self, line: u32, call: &Call, action: &CallAction) -> Result<(), Stop> {
+        let now = self.now;
+        match action {
+            CallAction::Connect if self.connection.is_some() => {}
+            CallAction::Connect => {
+                let mut connection = self.new_connection();
+                connection.open(now);
+                self.connection = Some(connection);
+            }
+            CallAction::Write(_, bytes, more) if call.result.is_none_or(|result| result >= 0) => {
+                let connection = self.connection(line)?;
+                if connection.phase() != Phase::Reset && !connection.has_closed() {
+                    connection.write(now, *bytes, *more);
+                }
+            }
+            CallAction::Close(descriptor) => {
+                if Some(*descriptor) == self.listener || !self.closed.insert(*descriptor) {
+                    return Ok(());
+                }
+                match self.connection.as_mut() {
+                    Some(connection) if connection.phase() == Phase::Established => {
+                        if connection.readable() > 0 {
+                            connection.abort(now)
+                        } else {
+                            connection.finish(now)
+                        }
+                    }
+                    Some(connection) if connection.phase() == Phase::SynSent => connection.forget(),
+                    _ => {}
+                }
+            }
+            CallAction::Shutdown { sending, reading } => {
+                self.reads_nothing |= reading;
+                if *sending {
+                    self.connection(line)?.finish(now);
+                }
+            }
+            CallAction::SegmentSize(size) => {
+                if self.connection.is_some() {
+                    let text = "TCP_MAXSEG of a connection that has begun".to_string();
+                    return Err(Problem::refused(line, text).into());
+                }
+                self.settings.mss = *size;
+            }
+            CallAction::Nagle(on) => self.set_coalescing(Some(*on), None),
+            CallAction::Cork(on) => self.set_coalescing(None, Some(*on)),
+            CallAction::NonBlocking(descriptor, on) => {
+                if *on {
+                    self.non_blocking.insert(*descriptor);
+                } else {
+                    self.non_blocking.remove(descriptor);
+                }
+            }
+            CallAction::Nothing if call.name == "listen" => self.listener = descriptor(call),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_coalescing(&mut self, nagle: Option<bool>, cork: Option<bool>) {
+        self.coalescing = (nagle.unwrap_or(self.coalescing.0), cork.unwrap_or(self.coalescing.1));
+        if let Some(connection) = &mut self.connection {
+            connection.set_coalescing(self.now, nagle, cork);
+        }
+    }
+
+    /// What a call returns now: a value or an error; `None` while it waits.
+    fn result(&mut self, call: &Call, action: &CallAction) -> Option<Result<i64, &'static str>> {
+        let would_wait = |runner: &Runner<'_>, descriptor: i64| {
+            (runner.non_blocking.contains(&descriptor) && call.returns_after.is_none()).then_some(Err("EAGAIN"))
+        };
+        let phase = self.connection.as_ref().map(Connection::phase);
+        match action {
+            CallAction::Connect => match phase {
+                Some(Phase::Established) => Some(Ok(0)),
+                Some(Phase::Reset) => Some(Err("ECONNREFUSED")),
+                _ if descriptor(call).is_some_and(|descriptor| self.non_blocking.contains(&descriptor)) => {
+                    Some(Err("EINPROGRESS"))
+                }
+                _ => None,
+            },
+            CallAction::Accept => match phase {
+                Some(Phase::Established | Phase::Reset | Phase::Gone) if !self.accepted => {
+                    self.accepted = true;
+                    Some(Ok(call.result.unwrap_or(0).max(0)))
+                }
+                _ => descriptor(call).and_then(|descriptor| would_wait(self, descriptor)),
+            },
+            CallAction::Write(_, bytes, _) => match (&self.connection, phase) {
+                (_, Some(Phase::Reset | Phase::Gone)) => Some(Err("EPIPE")),
+                (Some(connection), _) if connection.has_closed() && call.result == Some(-1) => Some(Err("EPIPE")),
+                _ => Some(Ok(*bytes as i64)),
+            },
+            CallAction::Read(descriptor, most) => {
+                let connection = self.connection.as_mut()?;
+                let bytes = connection.read(*most);
+                if bytes > 0 || connection.peer_has_closed() || self.reads_nothing {
+                    Some(Ok(bytes as i64))
+                } else if connection.phase() == Phase::Reset {
+                    Some(Err("ECONNRESET"))
+                } else {
+                    would_wait(self, *descriptor)
+                }
+            }
+            _ => Some(Ok(call.result.unwrap_or(0))),
+        }
+    }
+
+    /// Lets a call return that waits, if it can; then it must be about the time that the script says.
+    fn unblock(&mut self) -> Result<(), Stop> {
+        let Some(blocked) = self.blocked.take() else { return Ok(()) };
+        let tolerance = self.settings.tolerance;
+        let Blocked { line, call, ref action, returns } = blocked;
+        match self.result(call, action) {
+            Some(result) => {
+                let off = if self.now < returns { returns - self.now } else { self.now - returns };
+                if off > tolerance {
+                    let (due, now) = (returns.as_secs(), self.now.as_secs());
+                    return Err(failed(line, format!("{}() returned at {now:.6} s, not at {due:.6} s", call.name)));
+                }
+                compare_result(line, call, result)
+            }
+            None if self.now > returns + tolerance => {
+                let due = returns.as_secs();
+                Err(failed(line, format!("{}() has not returned at {due:.6} s", call.name)))
+            }
+            None => {
+                self.blocked = Some(blocked);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn descriptor(call: &Call) -> Option<i64> {
+    match call.arguments.first() {
+        Some(super::script::Argument::Number(descriptor)) => Some(*descriptor),
+        _ => None,
+    }
+}
+
+fn compare_result(line: u32, call: &Call, got: Result<i64, &'static str>) -> Result<(), Stop> {
+    let got_text = match got {
+        Ok(value) => value.to_string(),
+        Err(error) => format!("-1 {error}"),
+    };
+    let agrees = match (call.result, &call.error, got) {
+        (None, _, _) => true,
+        (Some(-1), Some(wanted), Err(error)) => wanted == error || (error == "EPIPE" && wanted == "ECONNRESET"),
+        (Some(wanted), _, Ok(value)) => wanted == value,
+        _ => false,
+    };
+    if agrees {
+        return Ok(());
+    }
+    let error = call.error.as_ref().map(|error| format!(" {error}")).unwrap_or_default();
+    let wanted = call.result.map_or("...".to_string(), |value| value.to_string());
+    Err(failed(line, format!("{}() returned {got_text}, not {wanted}{error}", call.name)))
+}
+
+/// Whether what was sent may be the beginning of what is expected.
+fn is_part(sent: &Segment, expected: &Segment) -> bool {
+    sent.seq == expected.seq && sent.length > 0 && sent.length < expected.length
+}
+
+/// Two segments in succession as one, as segmentation offload shows them.
+fn join(mut first: Segment, next: &Segment) -> Segment {
+    if next.seq == first.end() {
+        first.length += next.length;
+        first.flags.fin |= next.flags.fin;
+    } else {
+        // Not in succession: the comparison says so.
+        first.length = u32::MAX;
+    }
+    first
+}
+
+fn compare(expected: &Segment, sent: &Segment) -> Result<(), String> {
+    let (wanted, got) = (expected.flags, sent.flags);
+    let flags = [
+        ("SYN", wanted.syn, got.syn),
+        ("FIN", wanted.fin, got.fin),
+        ("RST", wanted.rst, got.rst),
+        ("ACK", wanted.ack, got.ack),
+        ("ECE", wanted.ece, got.ece),
+        ("CWR", wanted.cwr, got.cwr),
+    ];
+    if (sent.seq, sent.length) != (expected.seq, expected.length) {
+        return Err("another segment was sent".to_string());
+    }
+    if let Some((name, wanted, _)) = flags.iter().find(|(_, wanted, got)| wanted != got) {
+        return Err(format!("the flag {name} is {}", if *wanted { "missing" } else { "set" }));
+    }
+    if sent.ack != expected.ack {
+        return Err("another acknowledgement was sent".to_string());
+    }
+    if let Some(wanted) = expected.ecn {
+        let got = sent.ecn.unwrap_or(Ecn::NotCapable);
+        let capable = matches!(got, Ecn::Capable0 | Ecn::Capable1);
+        if got != wanted && !(wanted == Ecn::Capable && capable) {
+            return Err("another ECN field was sent".to_string());
+        }
+    }
+    compare_options(expected, sent)
+}
+
+fn compare_options(expected: &Segment, sent: &Segment) -> Result<(), String> {
+    if expected.options.is_none() {
+        return Ok(());
+    }
+    let sorted = |segment: &Segment| {
+        let mut options: Vec<TcpOption> = segment.meaningful_options().into_iter().cloned().collect();
+        options.sort_by_key(info::rank);
+        options
+    };
+    let (wanted, got) = (sorted(expected), sorted(sent));
+    let agree = |wanted: &TcpOption, got: &TcpOption| match (wanted, got) {
+        // Clocks tick apart: what is compared is what they echo.
+        (TcpOption::Timestamp { echo: wanted, .. }, TcpOption::Timestamp { echo: got, .. }) => wanted == got,
+        _ => wanted == got,
+    };
+    if wanted.len() == got.len() && wanted.iter().zip(&got).all(|(wanted, got)| agree(wanted, got)) {
+        return Ok(());
+    }
+    Err("other options were sent".to_string())
+}
+
+/// Refuses what is refused before anything happens, so that a script does not stop half-way.
+fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
+    let mut scratch = settings.clone();
+    let mut set = BTreeSet::new();
+    let mut connections = 0;
+    for event in &script.events {
+        match &event.action {
+            Action::Call(call) => {
+                let action = understand(call, event.line)?;
+                connections += u32::from(call.name == "socket");
+                if connections > 1 && action == CallAction::Nothing && call.name == "socket" {
+                    return Err(Problem::refused(event.line, "a second socket: there is one connection".to_string()));
+                }
+            }
+            Action::Command(command) => shell::apply(command, event.line, &mut scratch)?,
+            Action::Code(program) => {
+                set.extend(program.sets());
+                for (line, name) in program.names() {
+                    if !set.contains(name) && !info::NAMES.contains(&name) {
+                        return Err(Problem::refused(line, format!("{name} in code")));
+                    }
+                }
+            }
+            Action::Outbound(segment) if segment.window.is_some() && !segment.flags.rst => {
+                let text = "win of a packet that is sent: the receiver's buffer has no limits".to_string();
+                return Err(Problem::refused(event.line, text));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What the script says of its connection before it begins: sequence numbers, how data is cut, the first timestamp.
+fn outline(script: &Script) -> Outline {
+    let segments = |inbound: bool| {
+        script.events.iter().filter_map(move |event| match &event.action {
+            Action::Inbound(segment) if inbound => Some(segment),
+            Action::Outbound(segment) if !inbound => Some(segment),
+            _ => None,
+        })
+    };
+    let isn = |inbound: bool| segments(inbound).find(|segment| segment.flags.syn).map_or(0, |segment| segment.seq);
+    let peer_isn = isn(true);
+    let place = |number: u32| u64::from(number.wrapping_sub(peer_isn).wrapping_sub(1));
+    let data = segments(true).filter(|segment| !segment.flags.syn && !segment.flags.rst).filter_map(|segment| {
+        let start = place(segment.seq);
+        let end = start + u64::from(segment.length);
+        (segment.length > 0 || segment.flags.fin).then_some((start, end, segment.flags.fin))
+    });
+    let pieces = data.flat_map(|(start, end, fin)| [Some((start, end)), fin.then_some((end, end + 1))]).flatten();
+    let timestamp = segments(false).find_map(|segment| {
+        segment.options.iter().flatten().find_map(|option| match option {
+            TcpOption::Timestamp { value, .. } => Some(*value),
+            _ => None,
+        })
+    });
+    Outline { isn: isn(false), peer_isn, incoming: Incoming::new(pieces), timestamp: timestamp.unwrap_or(0) }
+}

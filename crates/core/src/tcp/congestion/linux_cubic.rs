@@ -1,0 +1,289 @@
+//! CUBIC as Linux has it: RFC 9438's curve in whole segments, with Linux's HyStart, for comparison with Linux.
+//!
+//! What differs from [`super::cubic`]: the window grows by whole segments, one for every so many acknowledged, which is
+//! found anew when the window has changed or 1/32 s has passed; without a remembered maximum it grows by at most one for
+//! twenty; Reno's window is estimated by counting acknowledged segments; the reduction is from the window, whatever was
+//! in flight; slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011).
+//! The train counts as long after half the least RTT, as for a sender that is not paced.
+
+use super::cubic::{saturation_point, time_to_maximum, w_cubic};
+use super::linux_window::{Window, slow_start};
+use super::{CongestionControl, FlowContext};
+use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
+use crate::tcp::rtt::RttEstimate;
+use crate::units::{Duration, Time};
+
+crate::parameters! {
+    /// Linux's constants.
+    pub struct Parameters {
+        /// Aggressiveness of the cubic function, segments per cubic second (0.4).
+        pub c: f64 = 0.4, in 0.0001..=1000.0;
+        /// What remains of the window after a loss (717/1024).
+        pub beta: f64 = 717.0 / 1024.0, in 0.01..=0.99;
+        /// Whether slow start may end before a loss (HyStart).
+        pub hystart: bool = true;
+        /// The least window at which it may, segments (16).
+        pub hystart_low_window: u32 = 16, in 1..=1_000_000;
+    }
+}
+
+/// Without a loss yet, the window grows by one for at most so many segments.
+const SLOWEST_BEFORE_LOSS: u32 = 20;
+/// The window grows by one for at least so many segments.
+const FASTEST: u32 = 2;
+/// A curve is found anew at the earliest so much later, while the window stays.
+const REFRESH: Duration = Duration::from_micros(31_250);
+/// RTT samples of a round trip before HyStart judges by them.
+const HYSTART_SAMPLES: u32 = 8;
+/// ACKs no further apart belong to one train.
+const TRAIN_GAP: Duration = Duration::from_millis(2);
+
+/// How many segments to acknowledge for one more in the window, to reach `target` in a round trip.
+pub fn segments_per_increase(cwnd: f64, target: f64) -> u32 {
+    if target > cwnd { (cwnd / (target - cwnd)) as u32 } else { 100 * cwnd as u32 }
+}
+
+/// How many segments Reno's estimated window needs to grow by one, with this `beta` (RFC 9438 section 4.3).
+pub fn segments_per_reno_increase(cwnd: u32, beta: f64) -> u32 {
+    let eighths = (8.0 * (1.0 + beta) / 3.0 / (1.0 - beta)) as u32;
+    ((cwnd * eighths) >> 3).max(1)
+}
+
+/// How much above the least RTT ends slow start: an eighth of it, between 4 and 16 ms.
+pub fn hystart_threshold(min_rtt: Duration) -> Duration {
+    (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
+}
+
+/// What HyStart remembers of a round trip.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    start: Time,
+    /// Segments that were in flight when it began and have not been delivered.
+    remaining: u32,
+    last_of_train: Time,
+    least_rtt: Duration,
+    samples: u32,
+}
+
+/// A congestion avoidance stage.
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    start: Time,
+    k: f64,
+    origin: f64,
+    /// Acknowledged segments not yet counted into `reno_window`.
+    acked: u32,
+    reno_window: u32,
+}
+
+/// The algorithm's state.
+#[derive(Debug, Clone)]
+pub struct LinuxCubic {
+    parameters: Parameters,
+    window: Window,
+    before_reduction: Window,
+    last_maximum: f64,
+    epoch: Option<Epoch>,
+    /// The window and the time that the rate of growth was found for.
+    found_for: (u32, Time),
+    per_increase: u32,
+    min_rtt: Option<Duration>,
+    round: Option<Round>,
+    hystart_done: bool,
+}
+
+impl LinuxCubic {
+    /// A flow that has not sent yet.
+    pub fn new(parameters: Parameters, flow: FlowContext) -> LinuxCubic {
+        let window = Window::new(flow.initial_window);
+        LinuxCubic {
+            parameters,
+            window,
+            before_reduction: window,
+            last_maximum: 0.0,
+            epoch: None,
+            found_for: (0, Time::ZERO),
+            per_increase: 0,
+            min_rtt: None,
+            round: None,
+            hystart_done: false,
+        }
+    }
+
+    /// Samples of the first second of a stage come from queues that a loss has just drained.
+    fn take_rtt(&mut self, ack: &AckEvent, rtt: Duration) {
+        if self.epoch.is_some_and(|epoch| ack.now - epoch.start < Duration::from_secs(1)) {
+            return;
+        }
+        let least = self.min_rtt.map_or(rtt, |least| least.min(rtt));
+        self.min_rtt = Some(least);
+        let may_end = self.parameters.hystart && !self.hystart_done && self.window.in_slow_start();
+        if may_end && self.window.cwnd >= self.parameters.hystart_low_window && self.hystart(ack, rtt, least) {
+            self.hystart_done = true;
+            self.window.ssthresh = self.window.cwnd;
+        }
+    }
+
+    /// Whether slow start is to end.
+    fn hystart(&mut self, ack: &AckEvent, rtt: Duration, min_rtt: Duration) -> bool {
+        let now = ack.now;
+        let begun = Round {
+            start: now,
+            remaining: ack.in_flight,
+            last_of_train: now,
+            least_rtt: Duration(u64::MAX),
+            samples: 0,
+        };
+        let round = match &mut self.round {
+            Some(round) if ack.delivered <= round.remaining => {
+                round.remaining -= ack.delivered;
+                round
+            }
+            round => round.insert(begun),
+        };
+        let mut long_train = false;
+        if now - round.last_of_train <= TRAIN_GAP {
+            round.last_of_train = now;
+            long_train = now - round.start > min_rtt / 2;
+        }
+        round.least_rtt = round.least_rtt.min(rtt);
+        let mut long_rtt = false;
+        if round.samples < HYSTART_SAMPLES {
+            round.samples += 1;
+        } else {
+            long_rtt = round.least_rtt > min_rtt + hystart_threshold(min_rtt);
+        }
+        long_train || long_rtt
+    }
+
+    /// Finds how many segments to acknowledge for one more in the window.
+    fn find_growth(&mut self, now: Time, acked: u32) {
+        let Parameters { c, beta, .. } = self.parameters;
+        let (cwnd, whole) = (f64::from(self.window.cwnd), self.window.cwnd);
+        let last_maximum = self.last_maximum;
+        let mut epoch = self.epoch.unwrap_or(Epoch {
+            start: now,
+            k: time_to_maximum(c, last_maximum, cwnd),
+            origin: last_maximum.max(cwnd),
+            acked: 0,
+            reno_window: whole,
+        });
+        epoch.acked += acked;
+        let is_fresh = self.epoch.is_some() && self.found_for.0 == whole && now - self.found_for.1 <= REFRESH;
+        if !is_fresh {
+            self.found_for = (whole, now);
+            let t = (now - epoch.start) + self.min_rtt.unwrap_or(Duration::ZERO);
+            self.per_increase = segments_per_increase(cwnd, w_cubic(c, t.as_secs(), epoch.k, epoch.origin).floor());
+            if last_maximum == 0.0 {
+                self.per_increase = self.per_increase.min(SLOWEST_BEFORE_LOSS);
+            }
+            let per_reno = segments_per_reno_increase(whole, beta);
+            epoch.reno_window += epoch.acked.saturating_sub(1) / per_reno;
+            epoch.acked -= epoch.acked.saturating_sub(1) / per_reno * per_reno;
+            if epoch.reno_window > whole {
+                self.per_increase = self.per_increase.min(whole / (epoch.reno_window - whole));
+            }
+            self.per_increase = self.per_increase.max(FASTEST);
+        }
+        self.epoch = Some(epoch);
+    }
+}
+
+impl CongestionControl for LinuxCubic {
+    fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
+        if let Some(rtt) = ack.rtt {
+            self.take_rtt(ack, rtt);
+        }
+        let mut acked = ack.growth;
+        if self.window.in_slow_start() {
+            (self.window.cwnd, acked) = slow_start(self.window.cwnd, self.window.ssthresh, acked);
+        }
+        if acked > 0 {
+            self.find_growth(ack.now, acked);
+            self.window.grow(self.per_increase, acked);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        let mut ssthresh = self.window.ssthresh;
+        if event.kind != (CongestionKind::Timeout { repeated: true }) {
+            self.before_reduction = self.window;
+            let cwnd = f64::from(self.window.cwnd);
+            self.last_maximum = saturation_point(cwnd, self.last_maximum, self.parameters.beta, true).floor();
+            ssthresh = (cwnd * self.parameters.beta) as u32;
+            self.epoch = None;
+        }
+        let timeout = matches!(event.kind, CongestionKind::Timeout { .. });
+        if timeout {
+            (self.last_maximum, self.epoch, self.min_rtt) = (0.0, None, None);
+            (self.round, self.hystart_done) = (None, false);
+        }
+        self.window.reduce(ssthresh, timeout);
+    }
+
+    fn undo(&mut self) {
+        self.window.cwnd = self.window.cwnd.max(self.before_reduction.cwnd);
+        self.window.ssthresh = self.before_reduction.ssthresh;
+    }
+
+    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += idle; // the curve does not go on meanwhile
+        }
+        self.window.restart(idle, rtt);
+    }
+
+    fn cwnd(&self) -> f64 {
+        f64::from(self.window.cwnd)
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.threshold()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bottleneck::{Bench, Path, calls, check_calls, flow};
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn growth_reaches_the_target_in_a_round_trip_of_acknowledgements() {
+        assert_eq!(segments_per_increase(50.0, 55.0), 10);
+        assert_eq!(segments_per_increase(50.0, 50.0), 5000);
+    }
+
+    /// RFC 9438 section 4.3 with beta = 0.7: one segment for 3(1 - 0.7)/(1 + 0.7) = 0.53 round trips, 1.89 windows.
+    #[test]
+    fn reno_is_estimated_by_counting_segments() {
+        assert_eq!(segments_per_reno_increase(100, 717.0 / 1024.0), 187); // 15/8 in whole eighths
+    }
+
+    #[test]
+    fn hystart_waits_an_eighth_of_the_rtt_within_bounds() {
+        let millis = Duration::from_millis;
+        assert_eq!(
+            [10, 100, 200].map(|rtt| hystart_threshold(millis(rtt))),
+            [4, 12, 16]
+                .map(millis)
+                .map(|bound| { if bound == millis(12) { Duration::from_micros(12_500) } else { bound } })
+        );
+    }
+
+    #[test]
+    fn it_fills_a_path_with_a_queue_of_one_product() {
+        let path = Path { rate: 1000.0, delay: Duration::from_millis(50), buffer: 50.0, loss: 0.0 };
+        let mut bench = Bench::new(LinuxCubic::new(Parameters::default(), flow(1)), path);
+        bench.run(5.0);
+        let goodput = bench.run(20.0).goodput;
+        assert!(goodput > 0.98 * path.rate, "{goodput}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_window_stays_finite_and_at_least_one(calls in calls()) {
+            check_calls(LinuxCubic::new(Parameters::default(), flow(1)), &calls)?;
+        }
+    }
+}

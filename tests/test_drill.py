@@ -1,0 +1,110 @@
+"""Scripts in packetdrill's language: what the command prints and its exit status. What scripts mean is tested in Rust."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anabranch import drill
+from anabranch.cli import status
+from bench import drill as table
+
+SCRIPTS = Path(__file__).parent / "drill"
+BEGIN = """
+    0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+   +0 bind(3, ..., ...) = 0
+   +0 listen(3, 1) = 0
+   +0 < S 0:0(0) win 32792 <mss 1000,sackOK>
+   +0 > S. 0:0(0) ack 1 <...>
+  +.1 < . 1:1(0) ack 1 win 20000
+   +0 accept(3, ..., ...) = 4
+   +0 write(4, ..., 2000) = 2000
+"""
+
+
+def script(directory: Path, lines: str, name: str = "one.pkt") -> Path:
+    path = directory / name
+    path.write_text(BEGIN + lines)
+    return path
+
+
+def test_all_of_ours_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    files = sorted(str(path) for path in SCRIPTS.glob("*.pkt"))
+    assert status(["drill", *files]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:-1] == [f"{file}: passed" for file in files]
+    assert lines[-1] == f"{len(files)} passed"
+
+
+def test_a_failure_shows_file_line_both_segments_and_the_difference_in_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = script(tmp_path, "   +0 > . 1:1001(1000) ack 1\n  +.1 > . 1001:2001(1000) ack 1\n")
+    assert status(["drill", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    # Both segments go at once: the second is 100 ms early, where 12.5 % of 100 ms are allowed.
+    assert lines[0] == f"{path}:11: FAILED: 0.100000 s too early, with a tolerance of 0.012500 s"
+    assert lines[1].split() == ["expected", ">", ".", "1001:2001(1000)", "ack", "1", "at", "0.200000", "s"]
+    assert lines[2].split() == ["got", ">", ".", "1001:2001(1000)", "ack", "1", "at", "0.100000", "s"]
+    marked = [line.split() for line in lines if line.lstrip().startswith("!")]
+    assert [(row[1], row[-1]) for row in marked] == [("11", "-0.100000")]
+
+
+def test_what_nothing_asked_for_is_listed_too(tmp_path: Path) -> None:
+    outcome = drill.run(script(tmp_path, "   +0 > . 1:1001(1000) ack 2\n"))
+    assert outcome.verdict == "failed"
+    assert [row.sent for row in outcome.rows if row.expected is None] == [". 1001:2001(1000) ack 1"]
+    assert any(line.lstrip().startswith("+") for line in drill.describe(outcome))
+
+
+def test_refusals_and_mistakes_are_named_and_have_a_status_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = script(tmp_path, "   +0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0\n", "refused.pkt")
+    invalid = script(tmp_path, "   +0 > . 1:1001(999) ack 1\n", "invalid.pkt")
+    assert status(["drill", str(refused), str(invalid)]) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{refused}:10: refused, not modelled: the socket option SO_ZEROCOPY"
+    assert lines[1].startswith(f"{invalid}:10: INVALID: 1:1001(999): the end is not the start and the length together")
+    assert lines[2] == "1 refused, 1 invalid"
+
+
+def test_a_file_that_is_not_there_and_a_stack_that_there_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["drill", str(tmp_path / "none.pkt")]) == 1
+    assert "none.pkt" in capsys.readouterr().err
+    assert status(["drill", str(script(tmp_path, "")), "--stack", "bsd"]) == 2
+    with pytest.raises(ValueError, match="stack bsd: must be one of linux, rfc"):
+        drill.run(script(tmp_path, ""), "bsd")
+
+
+def test_json_has_every_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = script(tmp_path, "   +0 > . 1:2001(2000) ack 1\n")
+    assert status(["drill", str(path), "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)["scripts"]
+    assert document["verdict"] == "passed"
+    assert [row["expected_s"] for row in document["rows"]] == [0.0, 0.1]
+
+
+def test_the_script_of_the_documentation_passes_and_its_failure_looks_as_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "drill.md").read_text(encoding="utf-8")
+    good, shown = (block.removeprefix("\n") for block in page.split("```")[3:6:2])
+    path = Path("my.pkt")
+    path.write_text(good)
+    assert drill.run(path).verdict == "passed"
+    path.write_text(good.replace("10000) = 10000", "12000) = 12000").replace("1001:4001", "1001:3001"))
+    assert "\n".join(drill.describe(drill.run(path))) + "\n" == shown
+
+
+def test_a_directory_of_scripts_is_tabulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "first").mkdir()
+    script(tmp_path / "first", "   +0 > . 1:2001(2000) ack 1\n", "good.pkt")
+    script(tmp_path / "first", "   +0 > . 1:2001(2000) ack 2\n", "bad.pkt")
+    assert table.main([str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "| first | 1 | 1 | 0 |" in out
+    assert "| first/bad.pkt | 10 | another acknowledgement was sent; expected > . 1:2001(2000) ack 2" in out
