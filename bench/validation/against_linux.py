@@ -184,7 +184,7 @@ def run(quick: bool) -> Section:
             + (
                 f"{len(unexplained)} are not explained: {'; '.join(unexplained)}"
                 if unexplained
-                else "all are explained"
+                else "each has its cause below (D by numbers only, not by a run)"
             )
         ),
         notes=[
