@@ -249,6 +249,8 @@ impl<L: EventLoop> Engine<L> {
                 flows.push(Flow { identity, activity: Activity::Pending, end: None });
             }
         }
+        flows.shrink_to_fit();
+        sizes.shrink_to_fit();
         check_sequence_space(&spec)?;
         let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
