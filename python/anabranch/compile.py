@@ -189,6 +189,7 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "ecn": stack.ecn,
         "ecn_echo": stack.ecn_echo,
         "pacing": stack.pacing,
+        "pacing_unit": stack.pacing_unit,
         "handshake": stack.handshake,
         "mss": units.size(stack.mss),
         "header": units.size(stack.header),

@@ -178,6 +178,9 @@ pub struct StackSpec {
     pub ecn_echo: EcnEcho,
     /// Spreads sending over the round trip even if the congestion control gives no pacing rate.
     pub pacing: bool,
+    /// How a paced sender spaces its segments.
+    #[serde(default)]
+    pub pacing_unit: PacingUnit,
     /// A round trip of SYN and SYN-ACK before data.
     pub handshake: bool,
     /// Payload of a full segment, bytes.
@@ -259,6 +262,18 @@ impl StackSpec {
     pub fn window_segments(&self) -> u32 {
         u32::try_from(self.receive_window / u64::from(self.mss)).unwrap_or(u32::MAX).max(1)
     }
+}
+
+/// How a paced sender spaces its segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacingUnit {
+    /// One by one.
+    #[default]
+    Segment,
+    /// Two at a time, the first ten of a connection at once; what goes out late makes up for up to half of the wait after it
+    /// (Linux).
+    Pair,
 }
 
 /// How a receiver echoes congestion marks.

@@ -156,6 +156,7 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         limited_transmit: switches.limited_transmit,
         ecn: switches.ecn,
         pacing: switches.pacing,
+        pacing_unit: Default::default(),
         handshake: switches.handshake,
         mss: MSS,
         header: 40,

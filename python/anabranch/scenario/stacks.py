@@ -86,6 +86,7 @@ _LINUX: dict[str, Any] = {
     "window_growth": "delivered",
     "window_use": "round-trip",
     "rate_reduction": "rfc9937",
+    "pacing_unit": "pair",
 }
 """What the stack ``linux`` of scripts (docs/drill.md) has besides its congestion control."""
 
@@ -133,6 +134,11 @@ class Stack(Table):
         "segments acknowledged (RFC 8257 section 3.2).",
     )
     pacing: bool = Field(False, description="Spreads sending over the round trip.")
+    pacing_unit: Literal["segment", "pair"] = Field(
+        "segment",
+        description="How a paced sender spaces segments: one by one, or two at a time after the first ten, with credit for "
+        "what goes out late (Linux).",
+    )
     handshake: bool = Field(True, description="A round trip of SYN and SYN-ACK before data.")
     mss: Size = Field("1460 bytes", description="Payload of a full segment.")
     header: Size = Field("40 bytes", description="Headers of every packet; an ACK is nothing else.")

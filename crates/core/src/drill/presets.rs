@@ -1,6 +1,6 @@
 //! Stacks to run scripts against.
 
-use crate::spec::{EcnEcho, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
+use crate::spec::{EcnEcho, PacingUnit, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::tcp::ack::{self, AckSpec};
 use crate::tcp::congestion::slow_start::SlowStartSpec;
 use crate::tcp::congestion::{self, CongestionSpec};
@@ -21,6 +21,7 @@ pub fn rfc() -> StackSpec {
         ecn_echo: EcnEcho::Classic,
         ecn: false,
         pacing: false,
+        pacing_unit: PacingUnit::Segment,
         handshake: true,
         slow_start: SlowStartSpec::Classic(Default::default()),
         mss: 1460,
@@ -50,6 +51,7 @@ pub fn linux() -> StackSpec {
         ack: AckSpec::QuickAck(ack::quick_ack::Parameters::default()),
         spurious: SpuriousResponse::Eifel,
         f_rto: true,
+        pacing_unit: PacingUnit::Pair,
         min_rto: Duration::from_millis(200),
         max_rto: Duration::from_secs(120),
         rto_granularity: Duration::from_millis(200),

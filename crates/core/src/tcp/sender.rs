@@ -13,7 +13,7 @@ use super::receiver::Ack;
 use super::rtt::RttEstimate;
 use super::scoreboard::Scoreboard;
 use crate::rng::Stream;
-use crate::spec::{RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
+use crate::spec::{PacingUnit, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::units::{Duration, Rate, Time};
 
 /// A segment to send.
@@ -171,6 +171,7 @@ pub struct Sender {
     recover: u32,
     window_reduced: bool,
     next_send: Time,
+    train: Train,
     timeouts: u32,
     recoveries: u32,
     undone: u32,
@@ -184,6 +185,7 @@ struct Options {
     limited_transmit: bool,
     ecn: bool,
     pacing: bool,
+    pacing_unit: PacingUnit,
     ends_recovery_at_partial_ack: bool,
     spurious: SpuriousResponse,
     window_growth: WindowGrowth,
@@ -201,6 +203,25 @@ struct Options {
 
 /// The factor of cwnd / SRTT at which a window-based sender paces, in slow start and after (as Linux does).
 const PACING_FACTORS: (f64, f64) = (2.0, 1.2);
+
+/// The segments of a train, and how many of a connection go out before pacing begins (as Linux does).
+const TRAIN_SEGMENTS: u32 = 2;
+const UNPACED_SEGMENTS: u32 = 10;
+
+/// Segments that a sender that paces in pairs sends at one instant.
+#[derive(Debug, Clone, Copy, Default)]
+struct Train {
+    began: Time,
+    /// When pacing would have let it go.
+    due: Time,
+    segments: u32,
+}
+
+impl Train {
+    fn has_room(&self, now: Time) -> bool {
+        self.began == now && (1..TRAIN_SEGMENTS).contains(&self.segments)
+    }
+}
 
 impl Sender {
     /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
@@ -220,6 +241,7 @@ impl Sender {
             limited_transmit: stack.limited_transmit,
             ecn: stack.ecn,
             pacing: stack.pacing,
+            pacing_unit: stack.pacing_unit,
             ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
             spurious: stack.spurious,
             window_growth: stack.window_growth,
@@ -261,6 +283,7 @@ impl Sender {
             recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
+            train: Train::default(),
             timeouts: 0,
             recoveries: 0,
             undone: 0,
@@ -884,7 +907,7 @@ impl Sender {
             self.limit = Limit::Window;
             return None;
         }
-        if self.next_send > now {
+        if self.next_send > now && !self.train.has_room(now) {
             return None;
         }
         let probing_new = matches!(self.recovery, Recovery::Timeout { forward: ForwardRto::ProbingNew, .. });
@@ -956,8 +979,25 @@ impl Sender {
         }
         if let Some(rate) = self.pacing_rate() {
             let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));
-            self.next_send = self.next_send.max(now) + interval;
+            self.next_send = match self.options.pacing_unit {
+                PacingUnit::Segment => self.next_send.max(now) + interval,
+                PacingUnit::Pair => self.end_of_train(now, interval),
+            };
         }
+    }
+
+    /// When the segment after the train may go that the segment just sent belongs to.
+    fn end_of_train(&mut self, now: Time, interval: Duration) -> Time {
+        if !self.train.has_room(now) {
+            self.train = Train { began: now, due: self.next_send, segments: 0 };
+        }
+        self.train.segments += 1;
+        if self.board.next_transmission() < UNPACED_SEGMENTS {
+            return self.next_send.max(now);
+        }
+        let length = interval * u64::from(self.train.segments);
+        let late = now - self.train.due.min(now);
+        self.train.due.max(now) + (length - late.min(length / 2))
     }
 
     /// The rate to pace at, if the congestion control or the stack asks for it.

@@ -438,6 +438,20 @@ fn pacing_wakes_the_sender_when_the_next_segment_is_due_and_not_before() {
 }
 
 #[test]
+fn pacing_in_pairs_sends_two_at_once_and_waits_half_as_long_after_a_pair_that_was_late() {
+    let mut pair = Pair::new(json!({"pacing": true, "pacing_unit": "pair", "initial_window": 19}));
+    // SRTT 100 ms, cwnd 20 in slow start: 2 * 20 segments per 100 ms, a pair every 5 ms.
+    assert_eq!(pair.at(100).deliver([0]), [(19, false), (20, false)]);
+    assert_eq!(pair.deliver([1]), []);
+    assert_eq!(pair.sender.deadline(), Some(Time::ZERO + Duration::from_micros(102_500)));
+    assert_eq!(pair.time_out(), [(21, false), (22, false)]);
+    // On time now, and cwnd 21: 2 / (2 * 21) of 100 ms later.
+    assert_eq!(pair.deliver([2]), []);
+    let wait = pair.sender.deadline().unwrap() - pair.now;
+    assert!(wait > Duration::from_micros(4700) && wait < Duration::from_micros(4800), "{wait}");
+}
+
+#[test]
 fn an_application_that_leaves_the_window_open_does_not_make_it_grow() {
     let mut pair = Pair::new(json!({"congestion": {"name": "newreno"}}));
     pair.sender.close();
