@@ -90,13 +90,13 @@ impl Inbox {
     /// Puts in what one link brings before an instant.
     #[inline]
     fn put_all_of(&mut self, line: &mut Line, before: Time, rank: Rank) {
-        let first_of_run = self.items.len();
+        let before_run = self.items.len();
         while let Some(mut packet) = line.pop_before(before) {
             packet.set_at(packet.at() + 1);
             self.items.push(Item { rank, packet });
         }
-        if let [.., last, first] = self.items[..first_of_run.saturating_add(1).min(self.items.len())] {
-            self.is_unsorted |= first_of_run < self.items.len() && first.key() < last.key();
+        if let ([.., last], [first, ..]) = self.items.split_at(before_run) {
+            self.is_unsorted |= first.key() < last.key();
         }
     }
 
