@@ -1,6 +1,7 @@
 //! The receiver: what has arrived, what to acknowledge and when.
 
 use super::ack::{AckPolicy, Arrival, When};
+use super::room::make_little_room;
 use super::scoreboard::Range;
 use crate::spec::EcnEcho;
 use crate::units::Time;
@@ -386,6 +387,7 @@ impl Beyond {
             (false, false) => {
                 let above = self.held.get(position).map(|block| block.first_arrival);
                 let first_arrival = above.unwrap_or(arrival);
+                make_little_room(&mut self.held);
                 self.held.insert(position, Held { start: segment, end: segment + 1, first_arrival });
             }
         }

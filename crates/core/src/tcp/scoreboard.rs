@@ -4,6 +4,7 @@
 //! `in_flight` is the number in flight, whatever was sent before (the pipe of RFC 6675). Without SACK, duplicate ACKs
 //! stand for segments that have left the network without saying which.
 
+use super::room::push_with_little_room;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -44,13 +45,6 @@ pub struct Transmission {
     pub segment: u32,
     /// When it was sent.
     pub sent: Time,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Retransmission {
-    segment: u32,
-    number: u32,
-    sent: Time,
 }
 
 /// What one ACK delivered. Small, because every flow keeps one: what there is none of is the greatest number.
@@ -196,9 +190,25 @@ fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
 /// What a flow has to remember only while something is sacked or retransmitted.
 #[derive(Debug, Clone, Default)]
 struct Repair {
-    retransmissions: VecDeque<Retransmission>,
+    /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
+    retransmissions: VecDeque<u32>,
     /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
     last_blocks: [Range; REMEMBERED_BLOCKS],
+}
+
+impl Repair {
+    /// A segment is sent again; `before` is its record so far.
+    fn send_again(&mut self, segment: u32, before: Segment, now: Time) {
+        if before.retransmitted()
+            && let Some(position) = self.retransmissions.iter().position(|other| *other == segment)
+        {
+            if before.sent() == now {
+                return; // a timer expired at the instant of the last retransmission
+            }
+            self.retransmissions.remove(position);
+        }
+        push_with_little_room(&mut self.retransmissions, segment);
+    }
 }
 
 /// The least room that a window's record keeps, in segments: the initial window's.
@@ -346,7 +356,7 @@ impl Scoreboard {
     /// Records the first transmission of the segment `next()`, and returns the transmission's number.
     #[inline]
     pub fn send_new(&mut self, now: Time) -> u32 {
-        self.segments.push_back(Segment::new(now, IN_FLIGHT));
+        push_with_little_room(&mut self.segments, Segment::new(now, IN_FLIGHT));
         self.number_transmission(now)
     }
 
@@ -357,16 +367,10 @@ impl Scoreboard {
     pub fn retransmit(&mut self, segment: u32, now: Time) -> u32 {
         let record = &mut self.segments[(segment - self.una) as usize];
         assert_eq!(record.state(), LOST, "segment {segment} is not marked lost");
-        *record = Segment::new(now, IN_FLIGHT | RETRANSMITTED);
+        let before = std::mem::replace(record, Segment::new(now, IN_FLIGHT | RETRANSMITTED));
         self.lost -= 1;
-        let number = self.number_transmission(now);
-        let retransmissions = &mut self.repair.get_or_insert_default().retransmissions;
-        let mut at_this_instant = retransmissions.iter_mut().rev().take_while(|again| again.sent == now);
-        match at_this_instant.find(|again| again.segment == segment) {
-            Some(again) => again.number = number, // a timer expired at the instant of the last retransmission
-            None => retransmissions.push_back(Retransmission { segment, number, sent: now }),
-        }
-        number
+        self.repair.get_or_insert_default().send_again(segment, before, now);
+        self.number_transmission(now)
     }
 
     /// Marks a segment in flight as lost; sacked and lost segments stay what they are.
@@ -518,11 +522,9 @@ impl Scoreboard {
         self.duplicates = 0;
     }
 
-    fn is_live(&self, retransmission: &Retransmission) -> bool {
-        retransmission.segment >= self.una && {
-            let record = self.at(retransmission.segment);
-            record.state() == IN_FLIGHT && record.sent() == retransmission.sent
-        }
+    /// Whether a segment that was sent again is still in flight.
+    fn is_again_in_flight(&self, segment: u32) -> bool {
+        segment >= self.una && self.at(segment).state() == IN_FLIGHT
     }
 
     fn is_original(&self, segment: u32) -> bool {
@@ -533,7 +535,7 @@ impl Scoreboard {
     /// Moves the hints past what is no longer in flight, so that walks in sending order start at its oldest.
     fn forget_delivered(&mut self) {
         let Some(mut repair) = self.repair.take() else { return };
-        while repair.retransmissions.front().is_some_and(|front| !self.is_live(front)) {
+        while repair.retransmissions.front().is_some_and(|front| !self.is_again_in_flight(*front)) {
             repair.retransmissions.pop_front();
         }
         let is_over = repair.retransmissions.is_empty() && self.sacked == 0;
@@ -542,10 +544,6 @@ impl Scoreboard {
         while self.original_hint < self.next() && !self.is_original(self.original_hint) {
             self.original_hint += 1;
         }
-    }
-
-    fn retransmissions(&self) -> impl Iterator<Item = &Retransmission> {
-        self.repair.iter().flat_map(|repair| &repair.retransmissions)
     }
 
     /// Gives back the room of a window that was cut to less than a quarter of it.
@@ -557,14 +555,17 @@ impl Scoreboard {
 
     /// The transmissions in flight in the order of their sending, oldest first.
     pub fn in_sending_order(&self) -> impl Iterator<Item = Transmission> + '_ {
+        let transmission = |segment| Transmission { segment, sent: self.sent(segment) };
         let mut original = (self.original_hint.max(self.una)..self.next())
             .filter(|segment| self.is_original(*segment))
-            .map(|segment| Transmission { segment, sent: self.sent(segment) })
+            .map(transmission)
             .peekable();
         let mut again = self
-            .retransmissions()
-            .filter(|retransmission| self.is_live(retransmission))
-            .map(|retransmission| Transmission { segment: retransmission.segment, sent: retransmission.sent })
+            .repair
+            .iter()
+            .flat_map(|repair| repair.retransmissions.iter().copied())
+            .filter(|segment| self.is_again_in_flight(*segment))
+            .map(transmission)
             .peekable();
         std::iter::from_fn(move || match (original.peek(), again.peek()) {
             (Some(first), Some(second)) if (second.sent, second.segment) < (first.sent, first.segment) => again.next(),
@@ -577,11 +578,6 @@ impl Scoreboard {
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<Transmission> {
         self.in_sending_order().next()
-    }
-
-    /// When the retransmission with this number was sent, if it is known.
-    pub fn retransmission_sent(&self, number: u32) -> Option<Time> {
-        self.retransmissions().find(|retransmission| retransmission.number == number).map(|found| found.sent)
     }
 
     /// Recounts everything from the segments themselves.
@@ -661,7 +657,7 @@ mod tests {
         board.mark_all_lost();
         assert_eq!(board.retransmit(0, ms(50)), 4);
         board.check();
-        assert_eq!(board.retransmission_sent(4), Some(ms(50)));
+        assert_eq!(board.sent(0), ms(50));
     }
 
     #[test]
