@@ -11,7 +11,7 @@ use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
 use super::receiver::Ack;
 use super::rtt::RttEstimate;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Delivered, Scoreboard};
 use crate::rng::Stream;
 use crate::spec::{PacingUnit, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::units::{Duration, Rate, Time};
@@ -384,12 +384,10 @@ impl Sender {
         }
     }
 
-    /// Takes an ACK.
+    /// Takes an ACK. Returns what it delivered; nothing for the ordinary one, which passes a single segment in order.
     #[inline]
-    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
-        if !self.take_ordinary_ack(now, ack) {
-            self.take_any_ack(now, ack);
-        }
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Option<Delivered> {
+        (!self.take_ordinary_ack(now, ack)).then(|| self.take_any_ack(now, ack))
     }
 
     /// The ACK of an undisturbed flow, shorter than [`Self::take_any_ack`] and to the same effect: it passes one segment, sent
@@ -433,21 +431,18 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn take_any_ack(&mut self, now: Time, ack: &Ack) {
+    fn take_any_ack(&mut self, now: Time, ack: &Ack) -> Delivered {
         let prior_in_flight = self.board.in_flight() + self.withheld;
         let prior_una = self.board.una();
         let was_in_fast_recovery = matches!(self.recovery, Recovery::Fast { .. });
         let prior_timer_start = self.board.timer_start();
-        self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
+        let mut delivered = self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
         let advanced = self.board.una() > prior_una;
         let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
         if !self.options.sack {
-            self.account_without_sack(advanced, duplicate, prior_timer_start);
+            self.account_without_sack(advanced, duplicate, prior_timer_start, &mut delivered);
         }
-        // Field by field: a copy of the whole would wait for all that was just written.
-        let delivered = self.board.last_delivered();
-        let (count, cumulative, any_retransmitted) =
-            (delivered.count, delivered.cumulative, delivered.any_retransmitted);
+        let Delivered { count, cumulative, any_retransmitted, .. } = delivered;
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
         let rtt_is_clean = self.options.sack || !any_retransmitted;
         let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
@@ -465,7 +460,7 @@ impl Sender {
             self.detect_spurious_by_echo(ack, any_retransmitted);
         }
         if self.recovery != Recovery::Open {
-            self.continue_recovery(advanced, duplicate);
+            self.continue_recovery(advanced, duplicate, &delivered);
         }
         if round_start {
             self.round_end = self.board.next();
@@ -486,11 +481,10 @@ impl Sender {
             ecn_echo: ack.ecn_echo,
         };
         if let Some(sampler) = &mut self.rate {
-            let delivered = self.board.last_delivered();
-            event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
+            event.rate = sampler.on_ack(now, &delivered, self.board.una(), self.rtt.minimum());
         }
         let marked_before = self.board.marked_lost();
-        let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
+        let verdict = self.detector.on_ack(&event, &delivered, &mut self.board, &self.rtt);
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
@@ -524,9 +518,16 @@ impl Sender {
                 prr.on_ack(self.board.in_flight(), window, event.delivered, is_bold || is_safe);
             }
         }
+        delivered
     }
 
-    fn account_without_sack(&mut self, advanced: bool, duplicate: bool, prior_timer_start: Time) {
+    fn account_without_sack(
+        &mut self,
+        advanced: bool,
+        duplicate: bool,
+        prior_timer_start: Time,
+        delivered: &mut Delivered,
+    ) {
         if duplicate {
             // After a timeout all that was in flight is taken for lost, and most of what is sent again had arrived: its
             // duplicates must neither open the window nor make room in it (RFC 5681 section 3.1, RFC 6582 section 3.2).
@@ -537,10 +538,10 @@ impl Sender {
             };
             if of_new_data {
                 self.board.count_duplicate();
+                delivered.count = 1;
             }
         } else if advanced {
-            let passed = self.board.last_delivered().cumulative;
-            self.board.eat_duplicates(passed);
+            delivered.count -= self.board.eat_duplicates(delivered.cumulative);
             match &mut self.recovery {
                 Recovery::Open => self.board.reset_duplicates(),
                 Recovery::Fast { until, partial, .. }
@@ -647,7 +648,7 @@ impl Sender {
         self.unreported_retransmits = 0;
     }
 
-    fn continue_recovery(&mut self, advanced: bool, duplicate: bool) {
+    fn continue_recovery(&mut self, advanced: bool, duplicate: bool, delivered: &Delivered) {
         match self.recovery {
             Recovery::Open => {}
             Recovery::Fast { until, .. } => {
@@ -661,7 +662,7 @@ impl Sender {
                 if self.board.una() >= until {
                     self.end_recovery(until);
                 } else if forward != ForwardRto::Off {
-                    self.continue_forward_rto(until, forward, advanced, duplicate);
+                    self.continue_forward_rto(until, forward, advanced, duplicate, delivered);
                 }
             }
         }
@@ -675,8 +676,14 @@ impl Sender {
         self.congestion.on_recovered();
     }
 
-    fn continue_forward_rto(&mut self, until: u32, forward: ForwardRto, advanced: bool, duplicate: bool) {
-        let delivered = *self.board.last_delivered();
+    fn continue_forward_rto(
+        &mut self,
+        until: u32,
+        forward: ForwardRto,
+        advanced: bool,
+        duplicate: bool,
+        delivered: &Delivered,
+    ) {
         // Without SACK, what a retransmission's ACK passes besides may have arrived before the timeout.
         let is_news = self.options.sack || !delivered.any_retransmitted;
         let original_arrived = is_news && delivered.lowest_original().is_some_and(|segment| segment < until);

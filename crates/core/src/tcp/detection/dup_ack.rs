@@ -7,7 +7,7 @@
 use super::{DetectorContext, LossDetector, Signal, Verdict, timer};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use crate::units::Time;
 
 crate::parameters! {
@@ -40,8 +40,8 @@ pub trait Threshold: Send + Sync {
     /// The threshold now, at least 1.
     fn get(&self, board: &Scoreboard) -> u32;
 
-    /// An ACK arrived, and is on the scoreboard.
-    fn on_ack(&mut self, _ack: &AckEvent, _board: &Scoreboard, _rtt: &RttEstimate) {}
+    /// An ACK arrived, delivered this, and is on the scoreboard.
+    fn on_ack(&mut self, _ack: &AckEvent, _delivered: &Delivered, _board: &Scoreboard, _rtt: &RttEstimate) {}
 
     /// A DSACK reported the retransmission of this segment as spurious.
     fn on_spurious(&mut self, _segment: u32, _board: &Scoreboard) {}
@@ -170,9 +170,9 @@ impl<T: Threshold> DuplicateAcks<T> {
 
 impl<T: Threshold> LossDetector for DuplicateAcks<T> {
     #[inline]
-    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+    fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         self.follow_timeout(ack, board);
-        self.policy.on_ack(ack, board, rtt);
+        self.policy.on_ack(ack, delivered, board, rtt);
         let signal = if self.sack { self.judge(board) } else { self.without_sack(ack, board) };
         if signal == Signal::None {
             return Verdict { withheld: self.policy.withheld(), ..Verdict::default() };
