@@ -119,8 +119,8 @@ impl<L: EventLoop> Engine<L> {
             last: packet.segment() == last_segment,
         };
         let ack = connection.receiver.on_segment(self.now, &data);
-        if connection.receiver.delivered() > last_segment && state.end.is_none() {
-            state.end = Some(self.now);
+        if connection.receiver.delivered() > last_segment && state.end == Time::NEVER {
+            state.end = self.now;
         }
         let deadline = connection.receiver.deadline(); // an exact echo may owe another ACK
         if let Some(ack) = ack {
@@ -180,7 +180,7 @@ impl<L: EventLoop> Engine<L> {
         }
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
-        if connection.sender.is_done() && state.end.is_some() {
+        if connection.sender.is_done() && state.end != Time::NEVER {
             self.retire_later(flow);
         } else if !connection.sender.rests_until(self.order.armed(flow, SENDER))
             && let Some(deadline) = connection.sender.deadline()

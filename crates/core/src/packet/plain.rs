@@ -24,7 +24,7 @@ impl EventLoop for Plain {
     fn new(_spec: &RunSpec, links: &mut [Link], flows: usize, _sizes: &[PacketSizes]) -> Plain {
         Plain {
             arrivals: WinnerTree::new(links.len()),
-            timers: Timers::new(flows * TIMERS_PER_FLOW as usize),
+            timers: Timers::new(flows, TIMERS_PER_FLOW),
             next_barrier: Time::ZERO,
             arrivals_before: Time::ZERO,
         }
@@ -56,14 +56,14 @@ impl EventLoop for Plain {
     #[inline]
     fn arm(engine: &mut Engine<Plain>, flow: u32, timer: u32, deadline: Time) {
         let order = &mut engine.order;
-        if order.timers.arm(flow * TIMERS_PER_FLOW + timer, deadline) {
+        if order.timers.arm(flow, timer, deadline) {
             order.arrivals_before = order.arrivals_before.min(Time(deadline.0 + 1));
         }
     }
 
     #[inline]
     fn armed(&self, flow: u32, timer: u32) -> Time {
-        self.timers.armed(flow * TIMERS_PER_FLOW + timer)
+        self.timers.armed(flow, timer)
     }
 
     fn on_scheduled(&mut self, at: Time) {

@@ -186,7 +186,7 @@ impl EventLoop for Windows {
             wheel: Wheel::new(links.len(), shift),
             done: Time::ZERO,
             until: Time::ZERO,
-            timers: Timers::new(flows * TIMERS_PER_FLOW as usize),
+            timers: Timers::new(flows, TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
             rank: Rank(0),
             feeds: vec![Feed::Merged; links.len()],
@@ -225,17 +225,16 @@ impl EventLoop for Windows {
     #[inline]
     fn arm(engine: &mut Engine<Windows>, flow: u32, timer: u32, deadline: Time) {
         let order = &mut engine.order;
-        let timer = flow * TIMERS_PER_FLOW + timer;
         if deadline >= order.until {
-            order.timers.arm(timer, deadline);
-        } else if order.timers.schedule(timer, deadline) {
-            order.soon.push(Reverse((deadline, timer)));
+            order.timers.arm(flow, timer, deadline);
+        } else if order.timers.schedule(flow, timer, deadline) {
+            order.soon.push(Reverse((deadline, order.timers.identity(flow, timer))));
         }
     }
 
     #[inline]
     fn armed(&self, flow: u32, timer: u32) -> Time {
-        self.timers.armed(flow * TIMERS_PER_FLOW + timer)
+        self.timers.armed(flow, timer)
     }
 
     fn on_scheduled(&mut self, _at: Time) {}

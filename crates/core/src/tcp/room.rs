@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 
 const LEAST: usize = 4;
+/// Allocators give memory in multiples of this, of which they keep a word.
+const QUANTUM: usize = 16;
+const WORD: usize = 8;
 
 /// Makes room for one more: what one more queue would waste, ten thousand flows waste ten thousand times.
 #[inline(always)]
@@ -22,7 +25,9 @@ pub fn push_with_little_room<T>(queue: &mut VecDeque<T>, item: T) {
 #[cold]
 #[inline(never)]
 fn grow<T>(queue: &mut VecDeque<T>) {
-    queue.reserve_exact((queue.len() / 4).max(LEAST));
+    let wanted = queue.len() + (queue.len() / 4).max(LEAST);
+    let bytes = (wanted * size_of::<T>() + WORD).next_multiple_of(QUANTUM) - WORD;
+    queue.reserve_exact(bytes / size_of::<T>() - queue.len());
 }
 
 #[cfg(test)]
@@ -34,7 +39,7 @@ mod tests {
         let mut queue = VecDeque::new();
         for number in 0..10_000 {
             push_with_little_room(&mut queue, number);
-            assert!(queue.capacity() <= queue.len() + (queue.len() / 4).max(LEAST));
+            assert!(queue.capacity() <= queue.len() + (queue.len() / 4).max(LEAST) + QUANTUM / size_of::<i32>());
         }
         assert!(queue.into_iter().eq(0..10_000));
     }
