@@ -40,7 +40,7 @@ pub fn backoff(loss: f64) -> f64 {
 
 /// The sending rate by the full model with the receiver's window (section 2.3), bit/s.
 ///
-/// Where the window limits, the model steps: it counts the round trips of a period otherwise. The step is a round trip at most.
+/// Where the window begins to limit, the model steps: its two counts of round trips a period differ by (2 - b) / 4 there.
 pub fn full(flow: Flow, timing: Timing) -> f64 {
     let Flow { rtt_s, loss, max_window, .. } = flow;
     // Below, 1 / p has no number; the limit is the window.
@@ -117,6 +117,15 @@ mod tests {
         let seconds = 0.1 * (2.5 + 499.95 + 2.0) + into_timeout * 0.2 * 1.0001 / 0.9999;
         near(full(flow, TIMING), packets / seconds, 1e-6);
         assert!(full(flow, TIMING) < 200.0);
+    }
+
+    #[test]
+    fn the_window_begins_to_limit_with_a_quarter_of_a_round_trip() {
+        let window = unlimited_window(1e-3, 1.0);
+        let timing = Timing { timeout_s: 1e-9, ..TIMING };
+        let rate = |max_window| full(Flow { max_window, ..path(1e-3) }, timing);
+        let round_trips = window / 2.0 + 1.0;
+        near(rate(window * (1.0 + 1e-9)) / rate(window * (1.0 - 1e-9)), (round_trips + 0.25) / round_trips, 1e-7);
     }
 
     #[test]

@@ -76,7 +76,9 @@ proptest! {
     #[test]
     fn rates_are_inverse_to_all_times((model, values) in any_model(), factor in 0.01..100.0_f64) {
         // CUBIC grows by the clock; the others know no time but the round trip and the timeout.
-        prop_assume!(model.name != "cubic");
+        if model.name == "cubic" {
+            return Ok(());
+        }
         let mut slower = with(&values, RTT, values[RTT] * factor);
         if model.arguments.first().is_some_and(|argument| argument.name == "timeout_s") {
             slower[FLOW.len()] *= factor;
