@@ -12,6 +12,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+mod predict;
+
 /// The registries of congestion controls, slow starts, detectors and ACK policies as a JSON text.
 #[pyfunction]
 fn algorithms() -> String {
@@ -118,5 +120,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
-    module.add_function(wrap_pyfunction!(drill, module)?)
+    module.add_function(wrap_pyfunction!(drill, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::prediction_models, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::round_trip, module)?)
 }
