@@ -46,7 +46,7 @@ impl EventLoop for Plain {
     #[inline]
     fn offer(engine: &mut Engine<Plain>, link: LinkId, packet: Packet) {
         engine.capture(link, packet);
-        match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes) {
+        match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes, &mut engine.lines) {
             Offer::Taken => {}
             Offer::Due(at) => engine.order.arrivals.set(link, at),
             Offer::Dropped => engine.discard(packet),
@@ -110,11 +110,11 @@ impl Engine<Plain> {
     fn on_link(&mut self, link: LinkId) {
         let state = &mut self.links[link as usize];
         if state.next_service() <= self.now {
-            state.serve(self.now, &self.sizes, &mut self.dropped);
+            state.serve(self.now, &self.sizes, &mut self.lines, &mut self.dropped);
             self.order.arrivals.set(link, state.next_event());
             return self.discard_dropped();
         }
-        let packet = state.on_arrival(&self.sizes);
+        let packet = state.on_arrival(&self.sizes, &mut self.lines);
         let node = state.dst;
         self.order.arrivals.set(link, state.next_event());
         self.packet_hops += 1;

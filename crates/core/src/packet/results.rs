@@ -148,7 +148,7 @@ impl<L: EventLoop> Engine<L> {
         let counted = (self.now - (Time::ZERO + self.spec.warm_up)).as_secs();
         for (index, link) in self.links.iter().enumerate() {
             let spec = &self.spec.links[index];
-            let (total, warm) = (link.counters(&self.sizes), self.observations.warm_link(index));
+            let (total, warm) = (link.counters(&self.sizes, &self.lines), self.observations.warm_link(index));
             let packets = total.packets - warm.packets;
             let bytes = total.bytes - warm.bytes;
             let offered = total.offered - warm.offered;
