@@ -87,13 +87,13 @@ impl Lines {
     #[inline(always)]
     pub fn behind(&self, slot: u32) -> u32 {
         let next = slot + 1;
-        if next % PIECE == 0 { self.following[(slot / PIECE) as usize].wrapping_mul(PIECE) } else { next }
+        if next.is_multiple_of(PIECE) { self.following[(slot / PIECE) as usize].wrapping_mul(PIECE) } else { next }
     }
 
     /// Puts a packet behind all others.
     #[inline(always)]
     pub fn push(&mut self, line: &mut Line, packet: Packet) {
-        if line.tail % PIECE == 0 {
+        if line.tail.is_multiple_of(PIECE) {
             self.extend(line);
         }
         self.slots[line.tail as usize] = packet;
@@ -139,7 +139,7 @@ impl Lines {
         let packet = self.slots[line.head as usize];
         line.head += 1;
         line.len -= 1;
-        if line.head % PIECE == 0 {
+        if line.head.is_multiple_of(PIECE) {
             self.leave_piece(line);
         }
         line.first_arrival = if line.is_empty() { Time::NEVER } else { self.slots[line.head as usize].arrival() };
@@ -165,7 +165,7 @@ impl Lines {
     /// Gives back what an empty line keeps.
     #[inline(always)]
     pub fn release(&mut self, line: &mut Line) {
-        if line.is_empty() && line.tail % PIECE != 0 {
+        if line.is_empty() && !line.tail.is_multiple_of(PIECE) {
             self.give_piece(line.tail / PIECE);
             line.tail = 0;
         }
