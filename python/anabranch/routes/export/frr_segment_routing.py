@@ -1,0 +1,90 @@
+"""FRR: explicit paths by SR-MPLS, a configuration for each router with ospfd, pathd and staticd.
+
+ospfd floods the node labels (RFC 8665) and finds the shortest paths, pathd holds a policy for each destination (its segments
+are prefixes and adjacencies, which it resolves to labels by what ospfd knows), and staticd sends the destination's
+hosts into the policy by its colour (RFC 9256). pathd has one active path in a policy, without weights.
+"""
+
+from anabranch.routes.export.errors import ExportError, pair
+from anabranch.routes.export.files import Files, lab
+from anabranch.routes.export.forwarding import BY_PAIR, PairPaths, paths
+from anabranch.routes.export.frr import heading, interfaces, preferred_source
+from anabranch.routes.export.plan import NODE_LABELS, Plan, PlannedNode
+from anabranch.routes.export.segments import Metric, Segment, Shortest, compress
+from anabranch.routes.model import Routes
+
+_COLOUR = 1
+_LAST_NODE_LABEL = 23_999  # of the block that most routers take by default
+_SETTINGS = "net.ipv4.ip_forward = 1\nnet.mpls.platform_labels = 1048575\nnet.mpls.conf.lo.input = 1\n"
+
+
+def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
+    """A configuration for each node, settings, and a batch that makes a lab of namespaces; ``igp`` is OSPF's metric."""
+    shortest = Shortest(routes.topology, igp)
+    one_way = next((link for link in routes.topology.links if link.source not in shortest.costs[link.target]), None)
+    if one_way is not None:
+        raise ExportError(
+            f"link {pair(one_way.source, one_way.target)}: goes one way; OSPF needs both. srv6 takes such links"
+        )
+    if len(plan.nodes) > _LAST_NODE_LABEL - NODE_LABELS:
+        raise ExportError(
+            f"{routes.topology.name} has {len(plan.nodes)} nodes; the label block {NODE_LABELS}-{_LAST_NODE_LABEL} has room for "
+            f"{_LAST_NODE_LABEL - NODE_LABELS}"
+        )
+    pairs = paths(routes)
+    for (source, target), ways in pairs.items():
+        if len(ways) > 1:
+            raise ExportError(
+                f"route {pair(source, target)}: has {len(ways)} paths; an SR policy of FRR has one. {BY_PAIR} take several"
+            )
+    made = Files({"lab.batch": lab(plan), "sysctl.conf": _settings(plan)})
+    for node in plan.nodes.values():
+        made.texts[f"{node.identifier}.conf"] = (
+            heading(node) + _ospf(plan, node, shortest) + _policies(plan, node, pairs, shortest)
+        )
+    return made
+
+
+def _settings(plan: Plan) -> str:
+    return _SETTINGS + "# and net.mpls.conf.INTERFACE.input = 1 for every interface of the node\n"
+
+
+def _ospf(plan: Plan, node: PlannedNode, shortest: Shortest) -> str:
+    def area(neighbour: str) -> str:
+        if not neighbour:
+            return " ip ospf area 0\n"
+        cost = shortest.costs[node.name][neighbour]
+        return f" ip ospf area 0\n ip ospf cost {cost}\n ip ospf network point-to-point\n"
+
+    text = interfaces(plan, node, area)
+    text += f"router ospf\n ospf router-id {node.router}\n capability opaque\n mpls-te on\n"
+    text += f" mpls-te router-address {node.router}\n mpls-te export\n segment-routing on\n"
+    text += f" segment-routing global-block {NODE_LABELS} {_LAST_NODE_LABEL}\n"
+    return text + f" segment-routing prefix {node.router}/32 index {node.index}\nexit\n!\n"
+
+
+def _policies(plan: Plan, node: PlannedNode, pairs: PairPaths, shortest: Shortest) -> str:
+    lists, policies, static = "", "", preferred_source(node)
+    for (source, target), ways in pairs.items():
+        if source != node.name:
+            continue
+        end = plan.nodes[target]
+        lists += f"  segment-list {end.identifier}\n"
+        for position, segment in enumerate(compress(ways[0][0], shortest), 1):
+            lists += f"   index {10 * position} nai {_identity(plan, segment)}\n"
+        lists += "  exit\n"
+        policies += f"  policy color {_COLOUR} endpoint {end.router}\n   name {end.identifier}\n"
+        policies += (
+            f"   candidate-path preference 100 name {end.identifier} explicit segment-list {end.identifier}\n  exit\n"
+        )
+        static += f"ip route {end.prefix} {end.router} color {_COLOUR}\n"
+    engineering = " traffic-eng\n  mpls-te on\n  mpls-te import ospfv2\n" + lists + policies + " exit\n"
+    return f"segment-routing\n{engineering}exit\n!\n{static}!\n"
+
+
+def _identity(plan: Plan, segment: Segment) -> str:
+    """The node or adjacency that a segment names (RFC 8664, section 4.3.2)."""
+    if segment.kind == "node":
+        return f"prefix {plan.nodes[segment.target].router}/32 algorithm 0"
+    here, there = plan.interface(segment.source, segment.target), plan.interface(segment.target, segment.source)
+    return f"adjacency {here.address} {there.address}"
