@@ -1,6 +1,7 @@
 """What a format makes of routes: files by name, and what is to be known of them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from anabranch.routes.export.plan import Plan, PlannedNode
@@ -48,6 +49,14 @@ def lab(plan: Plan) -> str:
                     f"link add {one.name} netns {one.node.identifier} type veth "
                     f"peer name {other.name} netns {other.node.identifier}\n"
                 )
+    return "".join(lines)
+
+
+def settings(plan: Plan, node: PlannedNode, general: Sequence[str], each: Sequence[str]) -> str:
+    """For ``sysctl -p`` in the node's namespace; ``each`` are for every interface, which stands there as ``*``."""
+    lines = [heading(node, "kernel settings"), *(f"{line}\n" for line in general)]
+    for interface in plan.interfaces[node.name].values():
+        lines += [f"{line.replace('*', interface.name)}\n" for line in each]
     return "".join(lines)
 
 

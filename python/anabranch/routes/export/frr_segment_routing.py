@@ -6,20 +6,22 @@ hosts into the policy by its colour (RFC 9256). pathd has one active path in a p
 """
 
 from anabranch.routes.export.errors import ExportError, pair
-from anabranch.routes.export.files import Files, lab
+from anabranch.routes.export.files import Files, lab, settings
 from anabranch.routes.export.forwarding import BY_PAIR, PairPaths, paths
 from anabranch.routes.export.frr import heading, interfaces, preferred_source
+from anabranch.routes.export.ip_route import EACH_INTERFACE, SETTINGS
 from anabranch.routes.export.plan import NODE_LABELS, Plan, PlannedNode
 from anabranch.routes.export.segments import Metric, Segment, Shortest, compress
 from anabranch.routes.model import Routes
 
 _COLOUR = 1
 _LAST_NODE_LABEL = 23_999  # of the block that most routers take by default
-_SETTINGS = "net.ipv4.ip_forward = 1\nnet.mpls.platform_labels = 1048575\nnet.mpls.conf.lo.input = 1\n"
+_SETTINGS = ("net.mpls.platform_labels = 1048575", "net.mpls.conf.lo.input = 1")
+_EACH_INTERFACE = ("net.mpls.conf.*.input = 1",)
 
 
 def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
-    """A configuration for each node, settings, and a batch that makes a lab of namespaces; ``igp`` is OSPF's metric."""
+    """A configuration and kernel settings for each node, and a batch that makes a lab of namespaces; ``igp`` is OSPF's metric."""
     shortest = Shortest(routes.topology, igp)
     one_way = next((link for link in routes.topology.links if link.source not in shortest.costs[link.target]), None)
     if one_way is not None:
@@ -37,16 +39,15 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
             raise ExportError(
                 f"route {pair(source, target)}: has {len(ways)} paths; an SR policy of FRR has one. {BY_PAIR} take several"
             )
-    made = Files({"lab.batch": lab(plan), "sysctl.conf": _settings(plan)})
+    made = Files({"lab.batch": lab(plan)})
     for node in plan.nodes.values():
+        made.texts[f"{node.identifier}.sysctl.conf"] = settings(
+            plan, node, (*SETTINGS, *_SETTINGS), (*EACH_INTERFACE, *_EACH_INTERFACE)
+        )
         made.texts[f"{node.identifier}.conf"] = (
             heading(node) + _ospf(plan, node, shortest) + _policies(plan, node, pairs, shortest)
         )
     return made
-
-
-def _settings(plan: Plan) -> str:
-    return _SETTINGS + "# and net.mpls.conf.INTERFACE.input = 1 for every interface of the node\n"
 
 
 def _ospf(plan: Plan, node: PlannedNode, shortest: Shortest) -> str:

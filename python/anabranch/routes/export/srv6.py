@@ -5,34 +5,26 @@ wraps what it sends to another node's hosts into IPv6 with the segments of the p
 weighted next hops. Packets leave the tunnel at the last node.
 """
 
-from anabranch.routes.export.files import Files, addresses, error_note, heading, lab
+from anabranch.routes.export.files import Files, addresses, error_note, heading, lab, settings
 from anabranch.routes.export.forwarding import PairPaths, WeightedPath, paths
-from anabranch.routes.export.ip_route import LARGEST_WEIGHT
+from anabranch.routes.export.ip_route import EACH_INTERFACE, LARGEST_WEIGHT, SETTINGS
 from anabranch.routes.export.plan import Plan, PlannedNode
 from anabranch.routes.export.segment_lists import srv6
 from anabranch.routes.export.segments import Metric, Shortest, compress
 from anabranch.routes.export.shares import up_to
 from anabranch.routes.model import Routes
 
-_SETTINGS = """\
-net.ipv4.ip_forward = 1
-net.ipv4.fib_multipath_hash_policy = 1
-net.ipv4.conf.all.rp_filter = 0
-net.ipv4.conf.default.rp_filter = 0
-net.ipv6.conf.all.forwarding = 1
-net.ipv6.conf.all.seg6_enabled = 1
-net.ipv6.conf.default.seg6_enabled = 1
-"""
+_SETTINGS = (*SETTINGS, "net.ipv6.conf.all.forwarding = 1")
 
 
 def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
-    """A batch of routes and one of addresses for each node, settings, and a batch that makes a lab of namespaces."""
+    """A batch of routes, one of addresses and kernel settings for each node, and a batch that makes a lab of namespaces."""
     shortest = Shortest(routes.topology, igp)
-    settings = _SETTINGS
-    made = Files({"lab.batch": lab(plan), "sysctl.conf": settings})
+    made = Files({"lab.batch": lab(plan)})
     pairs = paths(routes)
     for node in plan.nodes.values():
         identifier = node.identifier
+        made.texts[f"{identifier}.sysctl.conf"] = settings(plan, node, _SETTINGS, EACH_INTERFACE)
         made.texts[f"{identifier}.addresses.batch"] = addresses(plan, node, ipv6=True)
         lines = _own_segments(plan, node) + _shortest(plan, node, shortest)
         worst = 0.0
@@ -54,7 +46,6 @@ def _own_segments(plan: Plan, node: PlannedNode) -> list[str]:
     interfaces = list(plan.interfaces[node.name].values())
     anywhere = interfaces[0].name  # the kernel wants a device, which End and End.DX4 do not use
     lines = [
-        f"sr tunsrc set {node.end_sid}\n",
         f"route replace {node.end_sid}/128 encap seg6local action End dev {anywhere}\n",
         f"route replace {node.decapsulation_sid}/128 encap seg6local action End.DX4 nh4 0.0.0.0 dev {anywhere}\n",
     ]
