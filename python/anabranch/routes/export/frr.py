@@ -7,9 +7,10 @@ packets that come in over an interface; what a router sends itself follows its s
 from collections.abc import Callable
 
 from anabranch.routes.export.errors import ExportError
-from anabranch.routes.export.files import Files, error_note, lab, quoted, settings
+from anabranch.routes.export.files import Files, error_note, quoted
 from anabranch.routes.export.forwarding import Shares, next_hops
-from anabranch.routes.export.ip_route import EACH_INTERFACE, SETTINGS, undelivered
+from anabranch.routes.export.ip_route import undelivered
+from anabranch.routes.export.linux import lab, settings
 from anabranch.routes.export.plan import Plan, PlannedNode
 from anabranch.routes.export.shares import up_to
 from anabranch.routes.model import Routes
@@ -36,7 +37,7 @@ def files(routes: Routes, plan: Plan) -> Files:
                 f"{_MOST_SEQUENCES} entries; ip-route and OpenFlow have no such bound"
             )
         body = _static(plan, node, by_target) + _weighted(plan, node, by_target, unequal)
-        made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node, SETTINGS, EACH_INTERFACE)
+        made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node)
         made.texts[f"{node.identifier}.conf"] = (
             heading(node) + error_note(worst, "!") + _interfaces(plan, node, bool(unequal)) + body
         )

@@ -6,10 +6,10 @@ hosts into the policy by its colour (RFC 9256). pathd has one active path in a p
 """
 
 from anabranch.routes.export.errors import ExportError, pair
-from anabranch.routes.export.files import Files, lab, settings
+from anabranch.routes.export.files import Files
 from anabranch.routes.export.forwarding import BY_PAIR, PairPaths, paths
 from anabranch.routes.export.frr import heading, interfaces, preferred_source
-from anabranch.routes.export.ip_route import EACH_INTERFACE, SETTINGS
+from anabranch.routes.export.linux import lab, settings
 from anabranch.routes.export.plan import NODE_LABELS, Plan, PlannedNode
 from anabranch.routes.export.segments import Metric, Segment, Shortest, compress
 from anabranch.routes.model import Routes
@@ -41,9 +41,7 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
             )
     made = Files({"lab.batch": lab(plan)})
     for node in plan.nodes.values():
-        made.texts[f"{node.identifier}.sysctl.conf"] = settings(
-            plan, node, (*SETTINGS, *_SETTINGS), (*EACH_INTERFACE, *_EACH_INTERFACE)
-        )
+        made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node, _SETTINGS, _EACH_INTERFACE)
         made.texts[f"{node.identifier}.conf"] = (
             heading(node) + _ospf(plan, node, shortest) + _policies(plan, node, pairs, shortest)
         )

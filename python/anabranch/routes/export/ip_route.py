@@ -3,19 +3,14 @@
 Linux looks at nothing but the destination, and takes weights from 1 to 256 (``rtnh_hops`` is a byte that counts from 0).
 """
 
-from anabranch.routes.export.files import Files, addresses, error_note, heading, lab, settings
+from anabranch.routes.export.files import Files, error_note, heading
 from anabranch.routes.export.forwarding import Shares, deliveries, next_hops
+from anabranch.routes.export.linux import addresses, lab, settings
 from anabranch.routes.export.plan import Plan, PlannedNode
 from anabranch.routes.export.shares import up_to
 from anabranch.routes.model import Routes
 
 LARGEST_WEIGHT = 256
-SETTINGS = (
-    "net.ipv4.ip_forward = 1",
-    "net.ipv4.fib_multipath_hash_policy = 1",  # a next hop for each flow, not for each pair of addresses
-    "net.ipv4.conf.all.rp_filter = 0",
-)
-EACH_INTERFACE = ("net.ipv4.conf.*.rp_filter = 0",)  # paths there and back may differ
 
 
 def files(routes: Routes, plan: Plan) -> Files:
@@ -24,7 +19,7 @@ def files(routes: Routes, plan: Plan) -> Files:
     table = next_hops(routes)
     made.warnings += undelivered(routes)
     for node in plan.nodes.values():
-        made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node, SETTINGS, EACH_INTERFACE)
+        made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node)
         made.texts[f"{node.identifier}.addresses.batch"] = addresses(plan, node)
         made.texts[f"{node.identifier}.routes.batch"] = _routes(plan, node, table.get(node.name, {}), made)
     return made

@@ -5,16 +5,17 @@ wraps what it sends to another node's hosts into IPv6 with the segments of the p
 weighted next hops. Packets leave the tunnel at the last node.
 """
 
-from anabranch.routes.export.files import Files, addresses, error_note, heading, lab, settings
+from anabranch.routes.export.files import Files, error_note, heading
 from anabranch.routes.export.forwarding import PairPaths, WeightedPath, paths
-from anabranch.routes.export.ip_route import EACH_INTERFACE, LARGEST_WEIGHT, SETTINGS
+from anabranch.routes.export.ip_route import LARGEST_WEIGHT
+from anabranch.routes.export.linux import addresses, lab, settings
 from anabranch.routes.export.plan import Plan, PlannedNode
 from anabranch.routes.export.segment_lists import srv6
 from anabranch.routes.export.segments import Metric, Shortest, compress
 from anabranch.routes.export.shares import up_to
 from anabranch.routes.model import Routes
 
-_SETTINGS = (*SETTINGS, "net.ipv6.conf.all.forwarding = 1")
+_SETTINGS = ("net.ipv6.conf.all.forwarding = 1",)
 
 
 def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
@@ -24,7 +25,7 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
     pairs = paths(routes)
     for node in plan.nodes.values():
         identifier = node.identifier
-        made.texts[f"{identifier}.sysctl.conf"] = settings(plan, node, _SETTINGS, EACH_INTERFACE)
+        made.texts[f"{identifier}.sysctl.conf"] = settings(plan, node, _SETTINGS)
         made.texts[f"{identifier}.addresses.batch"] = addresses(plan, node, ipv6=True)
         lines = _own_segments(plan, node) + _shortest(plan, node, shortest)
         worst = 0.0
