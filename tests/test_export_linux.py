@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from ipaddress import ip_address, ip_network
 from itertools import pairwise
@@ -39,11 +40,11 @@ done
 """
 
 
-def in_namespaces(script: str, directory: Path, plan: Plan) -> str:
-    """What a script prints, run in network, mount and user namespaces of its own."""
+def in_namespaces(script: str, directory: Path, plan: Plan, flags: Sequence[str] = ("-rmn",)) -> str:
+    """What a script prints, run in network, mount and (-r) user namespaces of its own."""
     nodes = " ".join(node.identifier for node in plan.nodes.values())
     done = subprocess.run(
-        ["unshare", "-rmn", "bash", "-c", f"NODES='{nodes}'\n{_BEGIN}{script}", "bash", str(directory)],
+        ["unshare", *flags, "bash", "-c", f"NODES='{nodes}'\n{_BEGIN}{script}", "bash", str(directory)],
         capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

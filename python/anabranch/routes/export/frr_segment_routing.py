@@ -1,7 +1,7 @@
 """FRR: explicit paths by SR-MPLS, a configuration for each router with ospfd, pathd and staticd.
 
 ospfd floods the node labels (RFC 8665) and finds the shortest paths, pathd holds a policy for each destination (its segments
-are prefixes and adjacencies, which it resolves to labels by what ospfd knows), and staticd sends the destination's
+are labels of nodes; those of links ospfd gives out as it runs), and staticd sends the destination's
 hosts into the policy by its colour (RFC 9256). pathd has one active path in a policy, without weights.
 """
 
@@ -70,7 +70,7 @@ def _policies(plan: Plan, node: PlannedNode, pairs: PairPaths, shortest: Shortes
         end = plan.nodes[target]
         lists += f"  segment-list {end.identifier}\n"
         for position, segment in enumerate(compress(ways[0][0], shortest), 1):
-            lists += f"   index {10 * position} nai {_identity(plan, segment)}\n"
+            lists += f"   index {10 * position} mpls label {_label(plan, segment, (source, target))}\n"
         lists += "  exit\n"
         policies += f"  policy color {_COLOUR} endpoint {end.router}\n   name {end.identifier}\n"
         policies += (
@@ -81,9 +81,10 @@ def _policies(plan: Plan, node: PlannedNode, pairs: PairPaths, shortest: Shortes
     return f"segment-routing\n{engineering}exit\n!\n{static}!\n"
 
 
-def _identity(plan: Plan, segment: Segment) -> str:
-    """The node or adjacency that a segment names (RFC 8664, section 4.3.2)."""
-    if segment.kind == "node":
-        return f"prefix {plan.nodes[segment.target].router}/32 algorithm 0"
-    here, there = plan.interface(segment.source, segment.target), plan.interface(segment.target, segment.source)
-    return f"adjacency {here.address} {there.address}"
+def _label(plan: Plan, segment: Segment, route: tuple[str, str]) -> int:
+    if segment.kind == "adjacency":
+        raise ExportError(
+            f"route {pair(*route)}: goes over {pair(segment.source, segment.target)} where that is not the only shortest "
+            f"path; the link must be a segment, and FRR numbers links only as it runs. Give another igp, or {BY_PAIR} can"
+        )
+    return plan.nodes[segment.target].label
