@@ -459,3 +459,21 @@ def test_every_format_has_a_line_of_help() -> None:
 def test_an_export_of_an_unknown_format_names_those_there_are() -> None:
     with pytest.raises(ExportError, match="format 'cisco' is not there; possible: ip-route, srv6"):
         make(small(("AB", 1.0)), "cisco")
+
+
+def test_links_that_frr_numbers_itself_are_refused_with_the_formats_that_take_them() -> None:
+    """The link A-C takes longer than A-B-C, so that no node's label leads over it."""
+    routes = small(("ACD", 1.0))
+    links = (
+        replace(link, delay_s=0.01 if {link.source, link.target} == {"A", "C"} else 0.001)
+        for link in routes.topology.links
+    )
+    slow = replace(routes, topology=replace(routes.topology, links=tuple(links)))
+    with pytest.raises(ExportError, match=r"route 'A' -> 'D': goes over 'A' -> 'C' where .* must be a segment.* srv6"):
+        make(slow, "frr-segment-routing", igp="delay")
+    assert make(slow, "frr-segment-routing", igp="hop-count").texts
+    lists = json.loads(make(slow, "segment-routing", igp="delay").texts["segment-lists.json"])
+    (path,) = lists["pairs"][0]["paths"]
+    assert [segment["kind"] for segment in path["segments"]] == ["adjacency", "node"]
+    assert path["mpls"] == [100_003, 16_004], "A's third port leads to C; D is the fourth node"
+    assert path["srv6"] == ["fd61:6e61:6272:3::a:2", "fd61:6e61:6272:4::d4"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -53,13 +54,16 @@ _STATIC = """for node in $NODES; do
 done
 for node in $NODES; do ip -n $node -j rule show; ip -n $node -j -4 route show table all; done
 """
-_OSPF = """number=$(echo $NODES | wc -w)
-for node in $NODES; do
+# Settled when all neighbours know each other and the routes last longer than ospfd waits between two computations (5 s).
+_OSPF = """for node in $NODES; do
     for try in $(seq 900); do
-        [ $(ip -n $node -4 route show | grep -c '^10[.]0[.].*proto ospf') = $((number - 1)) ] && break
+        known=$(ip netns exec $node vtysh --vty_socket /run/frr/$node -c 'show ip ospf neighbor' | grep -c Full || true)
+        [ $known = $(grep -c point-to-point $node.conf) ] && break
         sleep 0.1
     done
 done
+routes() { for node in $NODES; do ip -n $node -4 route show proto ospf; done; }
+until before=$(routes); sleep 6; [ "$before" = "$(routes)" ]; do :; done
 for node in $NODES; do
     ip -n $node -j -4 route show
     ip netns exec $node vtysh --vty_socket /run/frr/$node -c 'show ip ospf database segment-routing json'
@@ -152,3 +156,40 @@ def look_up(
             return route, True
     (route,) = [one for one in table if one["dst"] == str(prefix) and "table" not in one]
     return route, False
+
+
+def test_ospf_and_the_policies_lead_over_the_planned_paths(tmp_path: Path, daemons: None) -> None:
+    """For every pair the labels of its policy, each followed over the routes that ospfd found in a network of ten."""
+    on = topology()
+    routes = explicit(Topology(on.name, on.nodes[:-1], on.links[:-1]), False)
+    plan = make_plan(routes.topology)
+    export(routes, "frr-segment-routing", tmp_path / "out", igp="delay")
+    script = "DAEMONS='ospfd pathd'\n" + _LAB + _OSPF
+    documents = decoded(in_namespaces(script, tmp_path / "out", plan, _FLAGS))
+    tables = dict(zip(plan.nodes, documents[0::3], strict=True))
+    databases = dict(zip(plan.nodes, documents[1::3], strict=True))
+    running = dict(zip(plan.nodes, documents[2::3], strict=True))
+
+    def owner_of(label: int, router: str) -> str:
+        for other in databases[router]["srNodes"]:
+            for prefix in other.get("extendedPrefix", []):
+                if other["srgbLabel"] + prefix["sid"] == label or f"{label}" in str(prefix.get("inputLabel")):
+                    address = prefix["prefix"].split("/")[0]
+                    return next(name for name, node in plan.nodes.items() if str(node.router) == address)
+        raise AssertionError(f"{router} knows no label {label}")
+
+    for (source, target), several in planned(routes).items():
+        identifier = plan.nodes[target].identifier
+        passed = [source]
+        policy = re.search(rf"segment-list {identifier}\n((?:   index .*\n)+)", running[source])
+        assert policy
+        for label in re.findall(r"mpls label (\d+)", policy[1]):
+            end = owner_of(int(label), source)
+            while passed[-1] != end:
+                (route,) = [one for one in tables[passed[-1]] if one["dst"] == str(plan.nodes[end].router)]
+                assert "nexthops" not in route
+                passed.append(owner(plan, route["gateway"]))
+        assert passed[-1] == target
+        assert {tuple(passed): 1.0} == several
+        assert f"policy color 1 endpoint {plan.nodes[target].router}" in running[source]
+        assert f"ip route {plan.nodes[target].prefix} {plan.nodes[target].router} color 1" in running[source]
