@@ -1,7 +1,9 @@
 """What a format makes of routes: files by name, and what is to be known of them."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from anabranch.routes.export.plan import PlannedNode
 
@@ -19,6 +21,13 @@ class Files:
     def missed(self, error: float) -> None:
         """Remember the error of some weights."""
         self.largest_error = max(self.largest_error, error)
+
+
+def document(head: dict[str, Any], name: str, records: Iterable[dict[str, Any]]) -> str:
+    """JSON with a record a line, last in the document."""
+    lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n" for key, value in head.items()]
+    body = ",\n".join(f"  {json.dumps(record, ensure_ascii=False, allow_nan=False)}" for record in records)
+    return f"{{\n{''.join(lines)} {json.dumps(name)}: [\n{body}\n ]\n}}\n"
 
 
 def quoted(name: str) -> str:

@@ -72,12 +72,12 @@ def next_hops(routes: Routes) -> NextHops:
         ExportError: explicit routes need other shares at a router for the same destination, by where the traffic has
             come from; it names the pair.
     """
+    if routes.forwarding == "hop-by-hop":
+        return _own_next_hops(routes)
     table: NextHops = {}
     owner: dict[tuple[str, str], tuple[str, str]] = {}
     for route in routes.routes:
         for prefix, shares in branches(route).items():
-            if routes.forwarding == "hop-by-hop" and len(prefix) > 1:
-                continue
             router = prefix[-1]
             known = table.setdefault(router, {}).setdefault(route.target, shares)
             first = owner.setdefault((router, route.target), (route.source, route.target))
@@ -88,6 +88,16 @@ def next_hops(routes: Routes) -> NextHops:
                     f"on to {_listed(known)} from there; routers that look at nothing but the destination cannot do both. "
                     f"{BY_PAIR} can"
                 )
+    return table
+
+
+def _own_next_hops(routes: Routes) -> NextHops:
+    table: NextHops = {}
+    for route in routes.routes:
+        if route.reachable:
+            shares = table.setdefault(route.source, {}).setdefault(route.target, {})
+            for path in route.paths:
+                shares[path.nodes[1]] = shares.get(path.nodes[1], 0.0) + path.weight
     return table
 
 
@@ -134,6 +144,14 @@ def paths(routes: Routes) -> PairPaths:
         for route in routes.routes
         if route.reachable
     }
+
+
+def by_source(pairs: PairPaths) -> dict[str, dict[str, tuple[WeightedPath, ...]]]:
+    """The same by source, then by destination."""
+    table: dict[str, dict[str, tuple[WeightedPath, ...]]] = {}
+    for (source, target), ways in pairs.items():
+        table.setdefault(source, {})[target] = ways
+    return table
 
 
 def walk(table: NextHops, source: str, target: str) -> Iterator[WeightedPath]:

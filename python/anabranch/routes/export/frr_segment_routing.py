@@ -7,7 +7,7 @@ hosts into the policy by its colour (RFC 9256). pathd has one active path in a p
 
 from anabranch.routes.export.errors import ExportError, pair
 from anabranch.routes.export.files import Files
-from anabranch.routes.export.forwarding import BY_PAIR, PairPaths, paths
+from anabranch.routes.export.forwarding import BY_PAIR, WeightedPath, by_source, paths
 from anabranch.routes.export.frr import heading, interfaces, preferred_source
 from anabranch.routes.export.linux import lab, settings
 from anabranch.routes.export.plan import NODE_LABELS, Plan, PlannedNode
@@ -39,11 +39,12 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
             raise ExportError(
                 f"route {pair(source, target)}: has {len(ways)} paths; an SR policy of FRR has one. {BY_PAIR} take several"
             )
+    by_node = by_source(pairs)
     made = Files({"lab.batch": lab(plan)})
     for node in plan.nodes.values():
         made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node, _SETTINGS, _EACH_INTERFACE)
         made.texts[f"{node.identifier}.conf"] = (
-            heading(node) + _ospf(plan, node, shortest) + _policies(plan, node, pairs, shortest)
+            heading(node) + _ospf(plan, node, shortest) + _policies(plan, node, by_node.get(node.name, {}), shortest)
         )
     return made
 
@@ -57,28 +58,25 @@ def _ospf(plan: Plan, node: PlannedNode, shortest: Shortest) -> str:
 
     text = interfaces(plan, node, area)
     text += f"router ospf\n ospf router-id {node.router}\n capability opaque\n mpls-te on\n"
-    text += f" mpls-te router-address {node.router}\n mpls-te export\n segment-routing on\n"
+    text += f" mpls-te router-address {node.router}\n segment-routing on\n"
     text += f" segment-routing global-block {NODE_LABELS} {_LAST_NODE_LABEL}\n"
     return text + f" segment-routing prefix {node.router}/32 index {node.index}\nexit\n!\n"
 
 
-def _policies(plan: Plan, node: PlannedNode, pairs: PairPaths, shortest: Shortest) -> str:
+def _policies(plan: Plan, node: PlannedNode, ways: dict[str, tuple[WeightedPath, ...]], shortest: Shortest) -> str:
     lists, policies, static = "", "", preferred_source(node)
-    for (source, target), ways in pairs.items():
-        if source != node.name:
-            continue
+    for target, ((nodes, _),) in ways.items():
         end = plan.nodes[target]
         lists += f"  segment-list {end.identifier}\n"
-        for position, segment in enumerate(compress(ways[0][0], shortest), 1):
-            lists += f"   index {10 * position} mpls label {_label(plan, segment, (source, target))}\n"
+        for position, segment in enumerate(compress(nodes, shortest), 1):
+            lists += f"   index {10 * position} mpls label {_label(plan, segment, (node.name, target))}\n"
         lists += "  exit\n"
         policies += f"  policy color {_COLOUR} endpoint {end.router}\n   name {end.identifier}\n"
         policies += (
             f"   candidate-path preference 100 name {end.identifier} explicit segment-list {end.identifier}\n  exit\n"
         )
         static += f"ip route {end.prefix} {end.router} color {_COLOUR}\n"
-    engineering = " traffic-eng\n  mpls-te on\n  mpls-te import ospfv2\n" + lists + policies + " exit\n"
-    return f"segment-routing\n{engineering}exit\n!\n{static}!\n"
+    return f"segment-routing\n traffic-eng\n{lists}{policies} exit\nexit\n!\n{static}!\n"
 
 
 def _label(plan: Plan, segment: Segment, route: tuple[str, str]) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from anabranch.routes.export.errors import ExportError
-from anabranch.routes.export.files import Files
+from anabranch.routes.export.files import Files, document
 from anabranch.routes.export.forwarding import check
 from anabranch.routes.export.plan import Plan
 from anabranch.routes.model import Path, Route, Routes
@@ -17,7 +17,9 @@ _FORWARDING = ("explicit", "hop-by-hop")
 
 def files(routes: Routes, plan: Plan) -> Files:
     """The document in one file; the addresses are in the plan beside it."""
-    return Files({NAME: json.dumps(routes.document(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"})
+    head = routes.document()
+    records = head.pop("routes")
+    return Files({NAME: document(head, "routes", records)})
 
 
 def read_json(file: str | FilePath, topology: Topology) -> Routes:

@@ -1,9 +1,8 @@
 """Segment lists as JSON: for each path of each pair its segments, as SRv6 identifiers and as SR-MPLS labels."""
 
-import json
 from typing import Any
 
-from anabranch.routes.export.files import Files
+from anabranch.routes.export.files import Files, document
 from anabranch.routes.export.forwarding import paths
 from anabranch.routes.export.plan import Plan
 from anabranch.routes.export.segments import Metric, Segment, Shortest, compress
@@ -24,18 +23,13 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
         }
         for (source, target), ways in paths(routes).items()
     ]
-    document = {
-        "igp": {
-            "metric": igp,
-            "costs": [
-                {"src": source, "dst": target, "cost": cost}
-                for source, ends in shortest.costs.items()
-                for target, cost in ends.items()
-            ],
-        },
-        "pairs": pairs,
-    }
-    return Files({NAME: json.dumps(document, indent=1) + "\n"})
+    costs = [
+        {"src": source, "dst": target, "cost": cost}
+        for source, ends in shortest.costs.items()
+        for target, cost in ends.items()
+    ]
+    head = {"topology": routes.topology.name, "igp": {"metric": igp, "costs": costs}}
+    return Files({NAME: document(head, "pairs", pairs)})
 
 
 def srv6(plan: Plan, segments: tuple[Segment, ...]) -> list[str]:

@@ -6,7 +6,7 @@ weighted next hops. Packets leave the tunnel at the last node.
 """
 
 from anabranch.routes.export.files import Files, error_note, heading
-from anabranch.routes.export.forwarding import PairPaths, WeightedPath, paths
+from anabranch.routes.export.forwarding import WeightedPath, by_source, paths
 from anabranch.routes.export.ip_route import LARGEST_WEIGHT
 from anabranch.routes.export.linux import addresses, lab, settings
 from anabranch.routes.export.plan import Plan, PlannedNode
@@ -22,24 +22,20 @@ def files(routes: Routes, plan: Plan, igp: Metric = "hop-count") -> Files:
     """A batch of routes, one of addresses and kernel settings for each node, and a batch that makes a lab of namespaces."""
     shortest = Shortest(routes.topology, igp)
     made = Files({"lab.batch": lab(plan)})
-    pairs = paths(routes)
+    pairs = by_source(paths(routes))
     for node in plan.nodes.values():
         identifier = node.identifier
         made.texts[f"{identifier}.sysctl.conf"] = settings(plan, node, _SETTINGS)
         made.texts[f"{identifier}.addresses.batch"] = addresses(plan, node, ipv6=True)
         lines = _own_segments(plan, node) + _shortest(plan, node, shortest)
         worst = 0.0
-        for target, ways in _from(pairs, node.name):
+        for target, ways in pairs.get(node.name, {}).items():
             line, error = _policy(plan, node, plan.nodes[target], ways, shortest)
             lines.append(line)
             worst = max(worst, error)
         made.texts[f"{identifier}.routes.batch"] = heading(node, "routes") + error_note(worst) + "".join(lines)
         made.missed(worst)
     return made
-
-
-def _from(pairs: PairPaths, source: str) -> list[tuple[str, tuple[WeightedPath, ...]]]:
-    return [(target, ways) for (start, target), ways in pairs.items() if start == source]
 
 
 def _own_segments(plan: Plan, node: PlannedNode) -> list[str]:
