@@ -219,6 +219,26 @@ def routes(
     seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1,
     capacity: Annotated[str | None, Parameter(help="Capacity of links without their own, such as 10Gbps.")] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
+    hop_by_hop: Annotated[
+        bool,
+        Parameter(negative="", help="For --export: every router by its own route, not whole paths from the source."),
+    ] = False,
+    export: Annotated[
+        str | None,
+        Parameter(
+            help="Write them for real routers: ip-route, srv6, frr, frr-segment-routing, openflow13, openflow15, segment-routing, json, scenario."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, Parameter(name=["--out", "-o"], help="Directory of --export (default TOPOLOGY-FORMAT).")
+    ] = None,
+    source_port: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="With an OpenFlow export: flows from this TCP port by another metric, 5001=delay. May be repeated.",
+        ),
+    ] = None,
     picture: Annotated[Path | None, Parameter(help="Draw the routes on the map into this SVG file.")] = None,
     json: Json = False,
 ) -> int:
@@ -228,12 +248,20 @@ def routes(
     """
     from anabranch.routes import command
 
-    question = command.Question(metric, from_, to, compare, against, once, certify)
+    question = command.Question(metric, from_, to, compare, against, once, certify, hop_by_hop)
     answer = command.answer(question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity))
     if picture is not None:
         picture.write_text(answer.drawing(), encoding="utf-8")
+    if export is not None:
+        directory = out if out is not None else Path(f"{Path(topology).stem}-{export}")
+        written = answer.export(export, directory, source_port)
+        _say(f"Wrote {_count(len(written), 'file')} into {directory}")
+    elif out is not None or source_port is not None:
+        raise UsageError("--out and --source-port go with --export")
     if json:
         _print_json(answer.document())
+        return DONE
+    if export is not None:
         return DONE
     for table in answer.tables(rows):
         if table.rows:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from anabranch import units
 from anabranch.routes import picture, tables
 from anabranch.routes.compare import OPTIMUM, Comparison, compare
-from anabranch.routes.model import Routes
+from anabranch.routes.model import Forwarding, Routes
 from anabranch.routes.quantities import completed
 from anabranch.routes.search import Certificate, Search
 from anabranch.topologies import Topology
@@ -24,6 +25,7 @@ class Question:
     against: list[str] | None = None
     once: bool = False
     certify: bool = False
+    hop_by_hop: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,10 @@ class Answer(Protocol):
 
     def drawing(self) -> str:
         """As SVG."""
+        ...
+
+    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+        """Files for real routers; :class:`ValueError` if there is nothing to write, or a format cannot express it."""
         ...
 
 
@@ -88,7 +94,8 @@ def answer(question: Question, topology: Topology) -> Answer:
     if question.certify and question.metric != OPTIMUM:
         raise ValueError(f'--certify proves paths of the metric {OPTIMUM}, not of "{question.metric}"')
     search = Search(topology)
-    found = search.routes(question.metric, question.sources, question.targets)
+    forwarding: Forwarding = "hop-by-hop" if question.hop_by_hop else "explicit"
+    found = search.routes(question.metric, question.sources, question.targets, forwarding)
     if not found.routes:
         raise ValueError("--from and --to name the same node: a route joins two different nodes")
     certificates: dict[tuple[str, str], Certificate] = {}
@@ -136,6 +143,24 @@ class _Found:
     def drawing(self) -> str:
         return picture.of_routes(self.routes)
 
+    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+        from anabranch.routes.export import export
+
+        options = {"tcp_source_ports": self._by_port(source_ports)} if source_ports else {}
+        return export(self.routes, format, directory, **options)
+
+    def _by_port(self, source_ports: list[str]) -> dict[str, Routes]:
+        """Other routes for flows from these TCP ports, as in the paper's testbed (section 5.1)."""
+        search = Search(self.routes.topology)
+        sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))
+        by_port = {}
+        for entry in source_ports:
+            port, equals, metric = entry.partition("=")
+            if not equals:
+                raise ValueError(f"--source-port {entry}: must be PORT=METRIC, such as 5001=delay")
+            by_port[port] = search.routes(metric, sources, targets, self.routes.forwarding)
+        return by_port
+
 
 @dataclass(frozen=True)
 class _Compared:
@@ -166,3 +191,6 @@ class _Compared:
 
     def drawing(self) -> str:
         return picture.of_comparison(self.comparison)
+
+    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+        raise ValueError("--export writes the routes of one metric: leave --compare out")
