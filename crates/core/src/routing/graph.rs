@@ -17,6 +17,8 @@ pub struct Link {
     pub delay: Duration,
     /// The operator's cost.
     pub cost: f64,
+    /// Ratio of packets that the wire loses, in [0, 1).
+    pub loss: f64,
 }
 
 /// A directed graph; links may be parallel, and each is up or down. A link's id is its index in
@@ -76,12 +78,26 @@ impl Graph {
         Ok(Graph {
             links: links
                 .iter()
-                .map(|spec| Link { src: spec.src, dst: spec.dst, rate: spec.rate, delay: spec.delay, cost: spec.cost })
+                .map(|spec| Link {
+                    src: spec.src,
+                    dst: spec.dst,
+                    rate: spec.rate,
+                    delay: spec.delay,
+                    cost: spec.cost,
+                    loss: 0.0,
+                })
                 .collect(),
             up: vec![true; links.len()],
             leaving: Incidence::new(nodes, links.iter().map(|spec| spec.src)),
             entering: Incidence::new(nodes, links.iter().map(|spec| spec.dst)),
         })
+    }
+
+    /// Lets routing believe that a link has this delay and this loss ratio, which lies in [0, 1).
+    pub fn set_quality(&mut self, link: LinkId, delay: Duration, loss: f64) {
+        debug_assert!((0.0..1.0).contains(&loss));
+        let link = &mut self.links[link as usize];
+        (link.delay, link.loss) = (delay, loss);
     }
 
     /// How many nodes there are.
