@@ -2,11 +2,24 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, Tag, WithJsonSchema, model_validator
 
+from anabranch import metrics
 from anabranch.scenario.table import Count, Duration, PositiveDuration, Table, by_kind
 
 HASH_FIELDS = ("source", "destination", "source-port", "destination-port")
+
+
+def _known_metric(value: object) -> object:
+    metrics.metric(value)  # type: ignore[arg-type] # refuses what is no text
+    return value
+
+
+Metric = Annotated[
+    str,
+    BeforeValidator(_known_metric),
+    WithJsonSchema({"anyOf": [{"enum": list(metrics.NAMES)}, {"type": "string", "pattern": ","}]}),
+]
 
 
 class Disjoint(Table):
@@ -52,11 +65,25 @@ Per = Annotated[
 ]
 
 
+class LinkState(Table):
+    """How links are measured, and when routes follow (TCPBP, section 5.1): by what passes over them, not by their configuration."""
+
+    sample: PositiveDuration = Field("10s", description="Delay and loss of every link are measured over so long.")
+    window: Count = Field(3, description="An estimate is the mean of so many samples, the last ones.")
+    recompute: PositiveDuration = Field("10s", description="Routes are computed anew this often.")
+    hysteresis: float = Field(
+        0.0, ge=0, lt=1, description="A route stays unless another costs less by more than this share of its cost."
+    )
+
+
 class Routing(Table):
     """A routing: one shortest path, equal-cost paths (``select`` without ``paths``), or explicit ``paths``."""
 
-    metric: Literal["hop-count", "delay", "ospf", "cost"] = Field(
-        "ospf", description="What is short; ospf is 100 Mbit/s over the link's rate, at least 1."
+    metric: Metric = Field(
+        "ospf",
+        description="What is short: "
+        + "; ".join(f"{name}: {meaning}" for name, meaning in metrics.DESCRIPTIONS.items())
+        + '. Several isotone ones with commas decide one after the other: "hop-count, delay".',
     )
     paths: Paths | None = Field(None, description="Several paths instead of next hops.")
     weights: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
@@ -73,6 +100,9 @@ class Routing(Table):
     reconverge: Duration | None = Field(
         None, description="After a link fails or comes back, routes are computed anew this much later (default never)."
     )
+    link_state: LinkState | None = Field(
+        None, description="Routes follow what is measured of the links; {} takes the testbed's values."
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "Routing":
@@ -84,6 +114,8 @@ class Routing(Table):
                 'all packets of a flow hash alike, so hash goes with per = "flow"; '
                 'use select = "random" or "round-robin" for packets and flowlets'
             )
+        self._check_metric()
+        self._check_link_state()
         if self.hash is not None and self.selector != "hash":
             raise ValueError(f'hash fields go with select = "hash", not "{self.selector}"')
         explicit = len(self.paths) if isinstance(self.paths, list) else None
@@ -94,6 +126,36 @@ class Routing(Table):
                 f"weights has {len(self.weights)} entries; it needs one for each explicit path of paths = [[...], ...]"
             )
         return self
+
+    def _check_metric(self) -> None:
+        if isinstance(self.paths, Disjoint) and self.metric not in metrics.SUMS:
+            raise ValueError(
+                f'disjoint paths go by a metric that adds up: {", ".join(metrics.SUMS)}, not "{self.metric}"'
+            )
+        if self.metric not in metrics.BY_THROUGHPUT:
+            return
+        if self.paths is None and self.select is not None:
+            raise ValueError(f'"{self.metric}" has no equal-cost next hops; leave select out, or give paths')
+        if isinstance(self.paths, Shortest) and self.paths.shortest > 1:
+            raise ValueError(
+                f'"{self.metric}" is not isotone, so it finds one path: paths = {{ shortest = 1 }}, '
+                "or leave paths out to forward hop by hop"
+            )
+
+    def _check_link_state(self) -> None:
+        if self.link_state is None:
+            return
+        if self.metric not in metrics.MEASURABLE:
+            raise ValueError(
+                f'link_state measures delay and loss, and the metric "{self.metric}" is not made of these: '
+                f"give {', '.join(metrics.MEASURABLE)}, or leave link_state out"
+            )
+        single = isinstance(self.paths, Shortest) and self.paths.shortest == 1
+        if self.select is not None or not (self.paths is None or single):
+            raise ValueError(
+                "link_state goes with one route for each pair: leave select and paths out to forward hop by hop, "
+                "or give paths = { shortest = 1 }"
+            )
 
     @property
     def selector(self) -> str:

@@ -1,6 +1,6 @@
 //! From a compiled run to a simulation: checks, routes, flows.
 
-use super::controller;
+use super::controller::Measured;
 use super::flow::{Activity, Flow, FlowIdentity};
 use super::forwarding::Forwarding;
 use super::link::Link;
@@ -107,11 +107,7 @@ fn check_link_state(routing: &RoutingSpec) -> Result<(), String> {
     if !(0.0..1.0).contains(&settings.hysteresis) {
         return Err(format!("hysteresis {}: must be at least 0 and below 1", settings.hysteresis));
     }
-    match controller::metric_of_single_path(&routing.hops) {
-        Some(metric) if controller::is_measurable(metric) => Ok(()),
-        Some(metric) => Err(format!("the metric {metric:?} does not depend on what is measured")),
-        None => Err("goes with one path for each pair: the shortest, hop by hop or explicit".into()),
-    }
+    Measured::of(&routing.hops).map(drop)
 }
 
 fn check_queue(queue: &QueueSpec) -> Result<(), String> {
@@ -252,7 +248,8 @@ impl<L: EventLoop> Engine<L> {
     /// Names the first thing that the engine cannot work with. The scenario schema finds most of these before.
     pub fn new(spec: RunSpec) -> Result<Engine<L>, BuildError> {
         check_run(&spec)?;
-        let graph = Graph::new(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
+        let graph =
+            Graph::of_specs(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
         let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, is_dynamic(&spec));
         let mut flows = Vec::new();
         let mut sizes = Vec::new();

@@ -4,10 +4,10 @@
 //! hops, each route ended by [`END`]. Hop by hop it is the index of the destination's column, with [`HOP_BY_HOP`] set and
 //! the packet's time to live between them: routers that each follow a tree of their own can send a packet in a circle.
 
-use super::controller::{self, Controller, Quality};
+use super::controller::{Controller, Measured, Quality};
 use crate::rng::{Purpose, Stream, hash_words};
 use crate::routing::{self, Graph, RoutingError};
-use crate::spec::{Granularity, HashField, HopsSpec, LinkId, NodeId, RoutingSpec, Selector};
+use crate::spec::{Granularity, HashField, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 use std::collections::{HashMap, HashSet};
 
@@ -84,7 +84,7 @@ impl Forwarding {
     /// No routes yet. `dynamic` says that links fail or routes are computed anew during the run.
     pub fn new(routings: Vec<RoutingSpec>, graph: Graph, seed: u64, dynamic: bool) -> Forwarding {
         let controllers = routings.iter().map(|routing| {
-            let metric = controller::metric_of_single_path(&routing.hops);
+            let metric = Measured::of(&routing.hops).ok();
             routing.link_state.zip(metric).map(|(settings, metric)| Controller::new(settings, metric, &graph))
         });
         Forwarding {
@@ -111,7 +111,7 @@ impl Forwarding {
             return Ok(*way);
         }
         let way = match &self.routings[routing].hops {
-            HopsSpec::Shortest { .. } if !self.changes(routing) => self.compile_shortest(routing, src, dst)?,
+            hops if !self.changes(routing) && follows_one_tree(hops) => self.compile_shortest(routing, src, dst)?,
             HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => self.column(routing, src, dst)?,
             _ => self.path_set(routing, src, dst)?,
         };
@@ -165,9 +165,7 @@ impl Forwarding {
     /// Compiles the single routes among these (routing, source, destination) destination by destination, so that each
     /// destination's next hops are computed once. What is wrong with one is told when [`Self::way`] is asked for it.
     pub fn prepare(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
-        wanted.retain(|(routing, ..)| {
-            !self.changes(*routing) && matches!(self.routings[*routing].hops, HopsSpec::Shortest { .. })
-        });
+        wanted.retain(|(routing, ..)| !self.changes(*routing) && follows_one_tree(&self.routings[*routing].hops));
         wanted.sort_unstable_by_key(|(routing, src, dst)| (*routing, *dst, *src));
         wanted.dedup();
         for (routing, src, dst) in wanted {
@@ -223,7 +221,7 @@ impl Forwarding {
     fn fill_path_set(&mut self, index: usize) -> Result<(), RoutingError> {
         let (routing, src, dst, _) = self.paths[index];
         if let Some(controller) = &mut self.controllers[routing] {
-            let links = controller.route(src, dst)?.to_vec();
+            let links = controller.route(src, dst).ok_or(RoutingError::NoPath { src, dst })?.to_vec();
             if self.links_of_path_set(index) != links {
                 let start = self.compile(&links);
                 self.paths[index].3.replace(vec![start], &[]);
@@ -288,10 +286,7 @@ impl Forwarding {
         let Some(controller) = &mut self.controllers[routing] else {
             return Ok(self.next_hops(routing, dst)?.to_vec());
         };
-        let mut first = |node: NodeId| match controller.route(node, dst) {
-            Ok(links) => vec![links[0]],
-            Err(_) => Vec::new(),
-        };
+        let mut first = |node: NodeId| controller.route(node, dst).map_or(Vec::new(), |links| vec![links[0]]);
         Ok((0..nodes).map(|node| if node == dst { Vec::new() } else { first(node) }).collect())
     }
 
@@ -419,6 +414,11 @@ impl Forwarding {
     }
 }
 
+/// Whether the one next hop of every node lies on one tree, so that a packet's route is known where it starts.
+fn follows_one_tree(hops: &HopsSpec) -> bool {
+    matches!(hops, HopsSpec::Shortest { metric } if !matches!(metric, MetricSpec::Throughput(_)))
+}
+
 impl Choice {
     fn new(routing: usize, draws: Stream) -> Choice {
         Choice {
@@ -535,7 +535,7 @@ mod tests {
         let routing = serde_json::from_value(json!({
             "name": "", "hops": hops, "select": "random", "per": {"unit": per}, "hash": [], "acks": null, "reconverge": null
         }));
-        let graph = Graph::new(9, &links).expect("a graph");
+        let graph = Graph::of_specs(9, &links).expect("a graph");
         let mut forwarding = Forwarding::new(vec![routing.expect("a routing")], graph, 1, dynamic);
         let way = forwarding.way(0, 0, 8).expect("a way");
         forwarding.paths_of_flow(way, 0)
@@ -574,7 +574,7 @@ mod tests {
             "name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": "random",
             "per": {"unit": "packet"}, "hash": [], "acks": null, "reconverge": null
         }));
-        Forwarding::new(vec![routing.expect("a routing")], Graph::new(nodes, &links).expect("a graph"), 1, false)
+        Forwarding::new(vec![routing.expect("a routing")], Graph::of_specs(nodes, &links).expect("a graph"), 1, false)
     }
 
     #[test]

@@ -52,10 +52,11 @@ fn hops() -> impl Strategy<Value = Value> {
 
 /// Next hops, or the one explicit path, that follow what is measured of the links.
 fn measuring() -> impl Strategy<Value = (Value, Value)> {
-    let hops = prop::sample::select(vec![
-        json!({"kind": "shortest", "metric": "delay"}),
-        json!({"kind": "k-shortest", "metric": "delay", "paths": 1}),
-    ]);
+    let metric = prop::sample::select(vec!["delay", "loss", "tcpbp", "tcpbp-exact"]);
+    let hops = (metric, any::<bool>()).prop_map(|(metric, explicit)| match explicit {
+        false => json!({"kind": "shortest", "metric": metric}),
+        true => json!({"kind": "k-shortest", "metric": metric, "paths": 1}),
+    });
     let link_state = (1u64..300, 1u32..4, 1u64..300, prop_oneof![Just(0.0), 0.0f64..0.5]);
     let link_state = link_state.prop_map(|(sample, window, recompute, hysteresis)| {
         json!({"sample": sample * MS, "window": window, "recompute": recompute * MS, "hysteresis": hysteresis})
