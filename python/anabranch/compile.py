@@ -37,6 +37,11 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
     stacks, routings = variant.all_stacks(), variant.all_routings()
     names = list(routings)
     compiled_routings = [_routing(name, routing, names, nodes) for name, routing in routings.items()]
+    used = {variant.routing_of(entry) for entry in variant.traffic}
+    used |= {routing.acks for name, routing in routings.items() if name in used}
+    for routing in compiled_routings:
+        if routing["name"] not in used:
+            routing["link_state"] = None  # nobody would see what it measures
     if any(entry.pattern == "neighbours" for entry in variant.traffic):
         compiled_routings.append(_direct(list(links), nodes))
         names.append(DIRECT)
@@ -185,6 +190,21 @@ def _loss(loss: Any) -> dict[str, Any]:
     if "packets" in values:
         values["packets"] = sorted(set(values["packets"]))
     return values
+
+
+def stationary_loss(loss: dict[str, Any]) -> float:
+    """The share of packets that a compiled loss model loses in the long run (of listed packets: none)."""
+    match loss["model"]:
+        case "bernoulli":
+            return float(loss["ratio"])
+        case "periodic":
+            return 1 / int(loss["every"])
+        case "gilbert-elliott":
+            leaves, returns = loss["good_to_bad"], loss["bad_to_good"]
+            bad = leaves / (leaves + returns) if leaves else 0.0
+            return float((1 - bad) * loss["loss_good"] + bad * loss["loss_bad"])
+        case _:
+            return 0.0
 
 
 def _stack(name: str, stack: Stack) -> dict[str, Any]:

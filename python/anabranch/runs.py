@@ -20,7 +20,7 @@ import polars as pl
 
 from anabranch import version
 from anabranch.captures import FOLDER, CaptureFiles
-from anabranch.compile import compile_run, traffic_name
+from anabranch.compile import compile_run, stationary_loss, traffic_name
 from anabranch.engines import packet
 from anabranch.progress import Reporter
 from anabranch.results import (
@@ -324,6 +324,7 @@ def _manifest(
                     "dst": names[link["dst"]],
                     "capacity_bps": link["rate"],
                     "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
+                    "loss": stationary_loss(link["loss"]),
                 }
                 for link in spec["links"]
             ],
