@@ -1,6 +1,6 @@
 """The Rust core: the packet engine and the registries of algorithms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -14,6 +14,23 @@ def drill(script: str, stack: str) -> str:
     """Run a script in packetdrill's language; its report, or the problem that keeps it from running, as a JSON text.
 
     :class:`ValueError` if there is no such stack (``linux``, ``rfc``).
+    """
+
+def prediction_models() -> str:
+    """The prediction functions as a JSON text: ``flow`` (what all take first), ``models`` (arguments, validity), ``laws``."""
+
+def predict(name: str, arguments: Sequence[npt.NDArray[Any]], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Rates in bit/s of a model from the arrays of its arguments, which broadcast to ``shape``.
+
+    :class:`ValueError` names an argument and its first value out of bounds.
+    """
+
+def round_trip(
+    arguments: Sequence[npt.NDArray[Any]], shape: tuple[int, ...]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Round-trip times in seconds and losses, from delay and loss forward, delay and loss back.
+
+    :class:`ValueError` names an argument and its first value out of bounds.
     """
 
 class Simulation:

@@ -1,6 +1,8 @@
 //! The Python face of `anabranch-core`: as thin as it can be.
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
+mod network;
+
 use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::{self, table};
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
@@ -9,6 +11,8 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+
+mod predict;
 
 /// The registries of congestion controls, slow starts, detectors and ACK policies as a JSON text.
 #[pyfunction]
@@ -142,6 +146,10 @@ impl Simulation {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Simulation>()?;
+    module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
-    module.add_function(wrap_pyfunction!(drill, module)?)
+    module.add_function(wrap_pyfunction!(drill, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::prediction_models, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::round_trip, module)?)
 }

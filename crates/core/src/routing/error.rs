@@ -67,6 +67,9 @@ pub enum RoutingError {
         /// What was asked for.
         wanted: &'static str,
     },
+    /// Trees by a metric whose paths make none.
+    #[error("the best paths by `tcpbp-exact` make no tree: part of a best path need not be a best path")]
+    NoTree,
     /// Disjoint paths by a metric that is no sum.
     #[error(
         "the metric {metric} does not add up along a path: disjoint paths need hop-count, delay, loss, ospf or cost"

@@ -103,7 +103,7 @@ pub(super) fn log_loss(loss: f64) -> f64 {
 
 /// OSPF's automatic cost: the reference bandwidth over the rate, rounded down, at least 1 (RFC 2328 appendix C.3 wants
 /// it positive).
-fn ospf_cost(bits_per_second: u64) -> Option<u64> {
+pub(super) fn ospf_cost(bits_per_second: u64) -> Option<u64> {
     Some(REFERENCE_BANDWIDTH.checked_div(bits_per_second)?.max(1))
 }
 

@@ -12,6 +12,7 @@ mod graph;
 mod k_shortest;
 mod lexicographic;
 mod metric;
+pub mod routes;
 mod shortest;
 mod source_tree;
 pub mod tcpbp;

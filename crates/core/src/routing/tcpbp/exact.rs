@@ -8,69 +8,48 @@
 //! better; otherwise another shortest-path search, with the slope of A B as its weight, finds a new corner of the hull below the
 //! line A B, or that there is none.
 //!
-//! A source's destinations share these searches. A node with the same path at both ends of an interval has it throughout, so
-//! that a search inside the interval begins at the edge of what is known.
+//! A source's destinations share these searches. A search inside an interval begins with the better of the two known paths to
+//! every node and needs to look only at nodes where these differ (where they are the same, they are shortest in between too), and
+//! that are near enough to lie on a path that matters.
 
 use super::arcs::{Arc, Arcs};
-use super::{Label, loss_ratio};
+use super::{LOSS_UNITS, Label, loss_ratio};
 use crate::routing::{Graph, PathWeight};
 use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Add;
+use std::collections::VecDeque;
 
 /// Costs this close, relatively, count as equal: the rounding of a hundred additions stays well below.
 pub const ROUNDING: f64 = 1e-12;
 
+/// A path is only taken for shorter inside an interval if it is so by more than this, relatively: else the rounding of one
+/// sum in two orders would pass for a better path.
+const NOISE: f64 = 1e-15;
+
 const NONE: LinkId = LinkId::MAX;
 /// In place of a link: the node has the same path as at the lower end of the interval.
 const AS_BELOW: LinkId = LinkId::MAX - 1;
+/// As at its upper end.
+const AS_ABOVE: LinkId = LinkId::MAX - 2;
 
 /// The exact search on one graph, for any number of sources.
 #[derive(Debug, Clone)]
 pub struct ExactSearch<'a> {
     graph: &'a Graph,
     arcs: Arcs,
-    entering: Entering,
-}
-
-/// For every node the nodes from which links lead to it, with the place of the link in [`Arcs`].
-#[derive(Debug, Clone)]
-struct Entering {
-    first: Vec<u32>,
-    arcs: Vec<(NodeId, Arc)>,
-}
-
-impl Entering {
-    fn new(arcs: &Arcs) -> Entering {
-        let mut by_head: Vec<Vec<(NodeId, Arc)>> = vec![Vec::new(); arcs.nodes()];
-        for node in 0..arcs.nodes() as NodeId {
-            for arc in arcs.leaving(node) {
-                by_head[arc.head as usize].push((node, *arc));
-            }
-        }
-        let first = std::iter::once(0).chain(by_head.iter().scan(0, |sum, arcs| {
-            *sum += arcs.len() as u32;
-            Some(*sum)
-        }));
-        Entering { first: first.collect(), arcs: by_head.concat() }
-    }
-
-    fn at(&self, node: NodeId) -> &[(NodeId, Arc)] {
-        &self.arcs[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
-    }
 }
 
 /// One search for shortest paths by d + lambda l.
 #[derive(Debug, Clone)]
 struct Search {
-    /// Picoseconds for each 2^-58 of L; infinite for the least L, and among those the least D.
+    /// Picoseconds for each 2^-58 of L; infinite for paths of least L.
     lambda: f64,
-    /// The search at the lower end of its interval.
+    /// The searches at the ends of its interval.
     below: usize,
+    above: usize,
     reached_by: Vec<LinkId>,
-    /// D and L of the path to each node; `None` where the search did not finish.
-    points: Vec<Option<Point>>,
+    points: Vec<Point>,
 }
 
 /// A path as the search sees it.
@@ -80,14 +59,14 @@ pub(super) struct Point {
     pub delay: f64,
     /// L, in units of 2^-58.
     pub log_loss: f64,
-    pub hops: u32,
 }
 
 impl Point {
-    const SOURCE: Point = Point { delay: 0.0, log_loss: 0.0, hops: 0 };
+    const SOURCE: Point = Point { delay: 0.0, log_loss: 0.0 };
+    const UNREACHED: Point = Point { delay: f64::INFINITY, log_loss: f64::INFINITY };
 
-    fn coincides(self, other: Point) -> bool {
-        self.delay == other.delay && self.log_loss == other.log_loss
+    fn is_reached(self) -> bool {
+        self.delay.is_finite()
     }
 
     /// D^2 P, square picoseconds.
@@ -95,8 +74,48 @@ impl Point {
         self.delay * self.delay * loss_ratio(self.log_loss)
     }
 
+    /// Whether D^2 P is less than that. The first terms of the exponential series decide most cases without an exponential.
+    fn costs_less_than(self, squared_cost: f64) -> bool {
+        let (square, log_loss) = (self.delay * self.delay, self.log_loss / LOSS_UNITS);
+        if log_loss < 1.0 {
+            let (half_square, sixth_cube) = (log_loss * log_loss / 2.0, log_loss * log_loss * log_loss / 6.0);
+            if square * (log_loss - half_square) >= squared_cost {
+                return false;
+            }
+            if square * (log_loss - half_square + sixth_cube) < squared_cost {
+                return true;
+            }
+        }
+        self.squared_cost() < squared_cost
+    }
+
+    #[inline]
     fn and(self, arc: &Arc) -> Point {
-        Point { delay: self.delay + arc.delay, log_loss: self.log_loss + arc.log_loss, hops: self.hops + 1 }
+        Point { delay: self.delay + arc.delay, log_loss: self.log_loss + arc.log_loss }
+    }
+}
+
+/// The two ends of all intervals: shortest paths by D, among those by L; and the other way round. Then by hops.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    LeastDelay,
+    LeastLoss,
+}
+
+impl End {
+    fn lambda(self) -> f64 {
+        match self {
+            End::LeastDelay => 0.0,
+            End::LeastLoss => f64::INFINITY,
+        }
+    }
+
+    #[inline(always)]
+    fn lengths(self, point: Point) -> (f64, f64) {
+        match self {
+            End::LeastDelay => (point.delay, point.log_loss),
+            End::LeastLoss => (point.log_loss, point.delay),
+        }
     }
 }
 
@@ -110,7 +129,7 @@ fn corner(a: Point, low: f64, b: Point, high: f64) -> Point {
         b.log_loss + above / (high - low)
     };
     let log_loss = log_loss.clamp(b.log_loss, a.log_loss);
-    Point { delay: (a.delay + low * (a.log_loss - log_loss)).clamp(a.delay, b.delay), log_loss, hops: 0 }
+    Point { delay: (a.delay + low * (a.log_loss - log_loss)).clamp(a.delay, b.delay), log_loss }
 }
 
 /// The best paths from one source.
@@ -119,15 +138,32 @@ pub struct ExactRoutes<'a> {
     graph: &'a Graph,
     source: NodeId,
     searches: Vec<Search>,
-    /// For each node its best path and the search that found it; `None` where there is no path or nobody asked.
-    best: Vec<Option<(usize, Point)>>,
+    /// By node; `None` where there is no path or nobody asked.
+    best: Vec<Option<Best>>,
+}
+
+/// The best path to a node so far.
+#[derive(Debug, Clone, Copy)]
+struct Best {
+    search: usize,
+    point: Point,
+    squared_cost: f64,
+}
+
+/// An interval of lambda between two searches.
+struct Interval {
+    low: usize,
+    high: usize,
+    /// Nodes that have different paths at its ends, and that a better path inside may pass.
+    differing: Vec<NodeId>,
+    /// Destinations, which may have a better path inside.
+    open: Vec<NodeId>,
 }
 
 impl<'a> ExactSearch<'a> {
     /// Over the links of the graph that are up.
     pub fn new(graph: &'a Graph) -> ExactSearch<'a> {
-        let arcs = Arcs::new(graph);
-        ExactSearch { graph, entering: Entering::new(&arcs), arcs }
+        ExactSearch { graph, arcs: Arcs::new(graph) }
     }
 
     /// The best paths from a source to every node.
@@ -137,16 +173,15 @@ impl<'a> ExactSearch<'a> {
 
     /// The best paths from a source to these nodes.
     pub fn to(&self, source: NodeId, destinations: Vec<NodeId>) -> ExactRoutes<'a> {
-        let mut routes =
-            ExactRoutes { graph: self.graph, source, searches: Vec::new(), best: vec![None; self.arcs.nodes()] };
-        let least_delay = self.search_lexicographically(source, 0.0, &destinations, |arc| (arc.delay, arc.log_loss));
-        let least_loss =
-            self.search_lexicographically(source, f64::INFINITY, &destinations, |arc| (arc.log_loss, arc.delay));
-        for search in [least_delay, least_loss] {
+        let nodes = self.arcs.nodes();
+        let mut routes = ExactRoutes { graph: self.graph, source, searches: Vec::new(), best: vec![None; nodes] };
+        for search in [self.search_end(source, End::LeastDelay), self.search_end(source, End::LeastLoss)] {
             routes.take(search, &destinations);
         }
-        let mut intervals = vec![(0, 1, destinations)];
-        while let Some((low, high, mut open)) = intervals.pop() {
+        let mut lengths = Vec::with_capacity(nodes);
+        let mut intervals =
+            vec![Interval { low: 0, high: 1, differing: (0..nodes as NodeId).collect(), open: destinations }];
+        while let Some(Interval { low, high, mut differing, mut open }) = intervals.pop() {
             let mut slopes = Vec::new();
             open.retain(|&node| {
                 let slope = routes.open_slope(low, high, node);
@@ -158,131 +193,132 @@ impl<'a> ExactSearch<'a> {
             }
             let middle = slopes.len() / 2;
             let lambda = *slopes.select_nth_unstable_by(middle, f64::total_cmp).1;
-            let search = self.search_between(&routes, low, high, lambda, &open);
+            let (below, above) = (&routes.searches[low].points, &routes.searches[high].points);
+            // What lies inside for a destination has at most its D from above and its L from below, and so has every part.
+            let (mut most_delay, mut most_log_loss) = (0.0, 0.0);
+            for &node in &open {
+                most_delay = f64::max(most_delay, above[node as usize].delay);
+                most_log_loss = f64::max(most_log_loss, below[node as usize].log_loss);
+            }
+            differing.retain(|&node| {
+                let (a, b) = (below[node as usize], above[node as usize]);
+                a != b && a.delay <= most_delay && b.log_loss <= most_log_loss
+            });
+            let search = self.search_between(&routes, low, high, lambda, &differing, &mut lengths);
             let between = routes.take(search, &open);
-            intervals.push((low, between, open.clone()));
-            intervals.push((between, high, open));
+            intervals.push(Interval { low, high: between, differing: differing.clone(), open: open.clone() });
+            intervals.push(Interval { low: between, high, differing, open });
         }
         routes
     }
 
-    /// Shortest paths by the first of two sums, and among those by the second.
-    fn search_lexicographically(
-        &self,
-        source: NodeId,
-        lambda: f64,
-        wanted: &[NodeId],
-        lengths: impl Fn(&Arc) -> (f64, f64),
-    ) -> Search {
-        let search = Search::new(lambda, 0, self.arcs.nodes());
-        let start = vec![(Pair(0.0, 0.0), source, NONE, Point::SOURCE)];
-        self.dijkstra(search, start, wanted, |arc| Pair(lengths(arc).0, lengths(arc).1))
-    }
-
     /// Shortest paths by d + lambda l, with lambda between those of two searches.
-    fn search_between(&self, routes: &ExactRoutes, low: usize, high: usize, lambda: f64, wanted: &[NodeId]) -> Search {
-        let mut search = Search::new(lambda, low, self.arcs.nodes());
-        let (below, above) = (&routes.searches[low].points, &routes.searches[high].points);
-        for (node, point) in search.points.iter_mut().enumerate() {
-            if below[node].is_some() && below[node] == above[node] {
-                (*point, search.reached_by[node]) = (below[node], AS_BELOW);
-            }
-        }
-        let length = |arc: &Arc| One(arc.delay + lambda * arc.log_loss);
-        let mut start = Vec::new();
-        for node in 0..self.arcs.nodes() as NodeId {
-            if search.points[node as usize].is_some() {
-                continue;
-            }
-            for (from, arc) in self.entering.at(node) {
-                if let Some(point) = search.points[*from as usize] {
-                    let through = One(point.delay + lambda * point.log_loss) + length(arc);
-                    start.push((through, node, arc.link, point.and(arc)));
-                }
-            }
-        }
-        self.dijkstra(search, start, wanted, length)
-    }
-
-    /// Completes a search from these first steps (length, node, link by which it is reached, D and L), until all
-    /// wanted nodes are done.
-    fn dijkstra<K: Length>(
+    fn search_between(
         &self,
-        mut search: Search,
-        start: Vec<(K, NodeId, LinkId, Point)>,
-        wanted: &[NodeId],
-        length: impl Fn(&Arc) -> K,
+        routes: &ExactRoutes,
+        low: usize,
+        high: usize,
+        lambda: f64,
+        differing: &[NodeId],
+        lengths: &mut Vec<f64>,
     ) -> Search {
-        let nodes = self.arcs.nodes();
-        let mut tentative = vec![(K::INFINITE, Point::SOURCE); nodes];
-        let mut frontier = BinaryHeap::new();
-        for (key, node, link, point) in start {
-            let known = &mut tentative[node as usize];
-            if is_shorter((key, point), *known) {
-                *known = (key, point);
-                search.reached_by[node as usize] = link;
-                frontier.push(Reverse((key.bits(), node)));
+        let length = |point: Point| point.delay + lambda * point.log_loss;
+        let mut search = Search {
+            lambda,
+            below: low,
+            above: high,
+            reached_by: vec![AS_BELOW; self.arcs.nodes()],
+            points: routes.searches[low].points.clone(),
+        };
+        for &node in differing {
+            let above = routes.searches[high].points[node as usize];
+            if length(above) < length(search.points[node as usize]) {
+                (search.points[node as usize], search.reached_by[node as usize]) = (above, AS_ABOVE);
             }
         }
-        let mut missing = vec![false; nodes];
-        let mut left = 0_usize;
-        for &node in wanted {
-            missing[node as usize] = search.points[node as usize].is_none();
-            left += usize::from(missing[node as usize]);
-        }
-        while let Some(Reverse((bits, node))) = frontier.pop() {
-            let (key, point) = tentative[node as usize];
-            if search.points[node as usize].is_some() || key.bits() != bits {
-                continue; // done before, or reached on a shorter path since
-            }
-            search.points[node as usize] = Some(point);
-            if std::mem::take(&mut missing[node as usize]) {
-                left -= 1;
-                if left == 0 {
-                    break;
+        lengths.clear();
+        lengths.extend(search.points.iter().map(|&point| length(point)));
+        let mut improved = VecDeque::new();
+        let mut best = &Arc { end: 0, link: NONE, delay: 0.0, log_loss: 0.0 };
+        for &node in differing {
+            let known = lengths[node as usize];
+            let mut shortest = known;
+            for arc in self.arcs.entering(node) {
+                let through = lengths[arc.end as usize] + (arc.delay + lambda * arc.log_loss);
+                if through < shortest {
+                    shortest = through;
+                    best = arc;
                 }
             }
+            if shortest < known * (1.0 - NOISE) {
+                lengths[node as usize] = shortest;
+                search.points[node as usize] = search.points[best.end as usize].and(best);
+                search.reached_by[node as usize] = best.link;
+                improved.push_back((shortest, node));
+            }
+        }
+        while let Some((here, node)) = improved.pop_front() {
+            if here != lengths[node as usize] {
+                continue; // reached on a shorter path since
+            }
+            let point = search.points[node as usize];
             for arc in self.arcs.leaving(node) {
-                if search.points[arc.head as usize].is_some() {
-                    continue;
-                }
-                let through = (key + length(arc), point.and(arc));
-                let known = &mut tentative[arc.head as usize];
-                if is_shorter(through, *known) {
-                    *known = through;
-                    search.reached_by[arc.head as usize] = arc.link;
-                    frontier.push(Reverse((through.0.bits(), arc.head)));
+                let through = here + (arc.delay + lambda * arc.log_loss);
+                let end = arc.end as usize;
+                let leads_on = search.reached_by[end] == arc.link && search.points[end] != point.and(arc);
+                if through < lengths[end] * (1.0 - NOISE) || leads_on {
+                    (lengths[end], search.points[end], search.reached_by[end]) = (through, point.and(arc), arc.link);
+                    improved.push_back((through, arc.end));
                 }
             }
         }
         search
     }
-}
 
-/// By length, then by hops.
-fn is_shorter<K: Length>(one: (K, Point), other: (K, Point)) -> bool {
-    one.0 < other.0 || one.0 == other.0 && one.1.hops < other.1.hops
-}
-
-impl Search {
-    fn new(lambda: f64, below: usize, nodes: usize) -> Search {
-        Search { lambda, below, reached_by: vec![NONE; nodes], points: vec![None; nodes] }
+    /// Shortest paths by D or by L. A node is looked at again if a path of the same length turns out to be better by what
+    /// breaks ties: links may lose nothing.
+    fn search_end(&self, source: NodeId, end: End) -> Search {
+        let nodes = self.arcs.nodes();
+        let (mut points, mut reached_by) = (vec![Point::UNREACHED; nodes], vec![NONE; nodes]);
+        let mut hops = vec![0_u32; nodes];
+        points[source as usize] = Point::SOURCE;
+        // A length's bits order as lengths do, as none is negative.
+        let mut frontier = BinaryHeap::from([Reverse((0, source))]);
+        while let Some(Reverse((bits, node))) = frontier.pop() {
+            let (point, hops_through) = (points[node as usize], hops[node as usize] + 1);
+            if end.lengths(point).0.to_bits() != bits {
+                continue; // reached on a shorter path since
+            }
+            for arc in self.arcs.leaving(node) {
+                let through = point.and(arc);
+                let to = arc.end as usize;
+                let ((length, rest), (known, known_rest)) = (end.lengths(through), end.lengths(points[to]));
+                if length < known || length == known && (rest, hops_through) < (known_rest, hops[to]) {
+                    (points[to], reached_by[to], hops[to]) = (through, arc.link, hops_through);
+                    frontier.push(Reverse((length.to_bits(), arc.end)));
+                }
+            }
+        }
+        Search { lambda: end.lambda(), below: 0, above: 0, reached_by, points }
     }
 }
 
 impl ExactRoutes<'_> {
-    /// Keeps a search, and its paths where they are better than those known.
+    /// Keeps a search, and its paths to these nodes where they are better than those known.
     fn take(&mut self, search: Search, nodes: &[NodeId]) -> usize {
         let index = self.searches.len();
         for &node in nodes {
-            let Some(point) = search.points[node as usize] else { continue };
-            let cost = point.squared_cost();
-            let best = &mut self.best[node as usize];
-            let better = best.is_none_or(|(_, known)| {
-                (cost, point.delay, point.hops) < (known.squared_cost(), known.delay, known.hops)
-            });
+            let (point, link) = (search.points[node as usize], search.reached_by[node as usize]);
+            if !point.is_reached() || link == AS_BELOW || link == AS_ABOVE {
+                continue;
+            }
+            let squared_cost = point.squared_cost();
+            let better =
+                self.best[node as usize].is_none_or(|Best { point: known, squared_cost: known_cost, .. }| {
+                    (squared_cost, point.delay) < (known_cost, known.delay)
+                });
             if better {
-                *best = Some((index, point));
+                self.best[node as usize] = Some(Best { search: index, point, squared_cost });
             }
         }
         self.searches.push(search);
@@ -292,12 +328,12 @@ impl ExactRoutes<'_> {
     /// The slope of the line from A to B, if a path between them may be better than what is known.
     fn open_slope(&self, low: usize, high: usize, node: NodeId) -> Option<f64> {
         let (low, high) = (&self.searches[low], &self.searches[high]);
-        let (a, b) = (low.points[node as usize]?, high.points[node as usize]?);
-        if a.coincides(b) {
+        let (a, b) = (low.points[node as usize], high.points[node as usize]);
+        if a == b {
             return None;
         }
-        let (_, best) = self.best[node as usize]?;
-        if corner(a, low.lambda, b, high.lambda).squared_cost() >= best.squared_cost() * (1.0 - ROUNDING) {
+        let known = self.best[node as usize]?.squared_cost * (1.0 - ROUNDING);
+        if !corner(a, low.lambda, b, high.lambda).costs_less_than(known) {
             return None;
         }
         let slope = (b.delay - a.delay) / (a.log_loss - b.log_loss);
@@ -305,11 +341,11 @@ impl ExactRoutes<'_> {
         (slope > low.lambda && slope < high.lambda).then_some(slope)
     }
 
-    /// For every search that reached a node, its lambda and its path, by ascending lambda: no path to the node lies below
-    /// the line of that lambda through that path.
+    /// For the only destination of all searches, the lambda of each and its path, by ascending lambda: no path to it lies
+    /// below the line of that lambda through that path.
     pub(super) fn supports(&self, node: NodeId) -> Vec<(f64, Point)> {
-        let support = |search: &Search| Some((search.lambda, search.points[node as usize]?));
-        let mut supports: Vec<(f64, Point)> = self.searches.iter().filter_map(support).collect();
+        let support = |search: &Search| (search.lambda, search.points[node as usize]);
+        let mut supports: Vec<(f64, Point)> = self.searches.iter().map(support).collect();
         supports.sort_by(|a, b| a.0.total_cmp(&b.0));
         supports
     }
@@ -321,12 +357,13 @@ impl ExactRoutes<'_> {
 
     /// The links of the best path to a node; `None` if there is no path, or nobody asked for it.
     pub fn path(&self, node: NodeId) -> Option<Vec<LinkId>> {
-        let (mut search, _) = self.best[node as usize]?;
+        let mut search = self.best[node as usize]?.search;
         let mut links = Vec::new();
         let mut at = node;
         while at != self.source {
             match self.searches[search].reached_by[at as usize] {
                 AS_BELOW => search = self.searches[search].below,
+                AS_ABOVE => search = self.searches[search].above,
                 link => {
                     links.push(link);
                     at = self.graph.link(link).src;
@@ -341,50 +378,5 @@ impl ExactRoutes<'_> {
     pub fn label(&self, node: NodeId) -> Option<Label> {
         let links = self.path(node)?;
         Some(links.iter().fold(Label::IDENTITY, |label, &link| label.extend(Label::of_link(self.graph.link(link)))))
-    }
-}
-
-/// A length by which a search orders paths.
-trait Length: Copy + PartialOrd + Add<Output = Self> {
-    const INFINITE: Self;
-    type Bits: Ord + Copy;
-
-    /// In the same order: the bits of floating-point numbers that are not negative order as the numbers do.
-    fn bits(self) -> Self::Bits;
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-struct One(f64);
-
-impl Add for One {
-    type Output = One;
-    fn add(self, other: One) -> One {
-        One(self.0 + other.0)
-    }
-}
-
-impl Length for One {
-    const INFINITE: One = One(f64::INFINITY);
-    type Bits = u64;
-    fn bits(self) -> u64 {
-        self.0.to_bits()
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-struct Pair(f64, f64);
-
-impl Add for Pair {
-    type Output = Pair;
-    fn add(self, other: Pair) -> Pair {
-        Pair(self.0 + other.0, self.1 + other.1)
-    }
-}
-
-impl Length for Pair {
-    const INFINITE: Pair = Pair(f64::INFINITY, f64::INFINITY);
-    type Bits = (u64, u64);
-    fn bits(self) -> (u64, u64) {
-        (self.0.to_bits(), self.1.to_bits())
     }
 }

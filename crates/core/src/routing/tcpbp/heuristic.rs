@@ -7,6 +7,7 @@
 use super::arcs::Arcs;
 use crate::routing::{Graph, SourceTree};
 use crate::spec::{LinkId, NodeId};
+use crate::units::Duration;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -23,6 +24,8 @@ pub enum Queue {
 #[derive(Debug, Clone)]
 pub struct ModifiedDijkstra {
     arcs: Arcs,
+    /// The loss ratio of every link.
+    losses: Vec<f64>,
     labels: Vec<Label>,
     frontier: BinaryHeap<Reverse<(Key, NodeId)>>,
 }
@@ -71,7 +74,12 @@ impl Label {
 impl ModifiedDijkstra {
     /// Over the links of the graph that are up.
     pub fn new(graph: &Graph) -> ModifiedDijkstra {
-        ModifiedDijkstra { arcs: Arcs::new(graph), labels: vec![UNREACHED; graph.nodes()], frontier: BinaryHeap::new() }
+        ModifiedDijkstra {
+            arcs: Arcs::new(graph),
+            losses: graph.links().iter().map(|link| link.loss).collect(),
+            labels: vec![UNREACHED; graph.nodes()],
+            frontier: BinaryHeap::new(),
+        }
     }
 
     /// The paths that it finds from a source to every node. Ties: the lesser delay, fewer hops, the lower node before.
@@ -85,11 +93,16 @@ impl ModifiedDijkstra {
         SourceTree { source, reached_by: self.labels.iter().map(|label| label.reached_by).collect() }
     }
 
+    /// The costs of the paths of the last tree by node, seconds; infinite where there is no path.
+    pub fn costs(&self) -> impl Iterator<Item = f64> + '_ {
+        self.labels.iter().map(|label| label.squared_cost.sqrt() * Duration(1).as_secs())
+    }
+
     fn search_with_heap(&mut self, source: NodeId) {
         self.frontier.push(Reverse((self.labels[source as usize].key(), source)));
         while let Some(Reverse((key, node))) = self.frontier.pop() {
             if self.labels[node as usize].key() == key {
-                relax(&self.arcs, &mut self.labels, node, |label, head| {
+                relax(&self.arcs, &self.losses, &mut self.labels, node, |label, head| {
                     self.frontier.push(Reverse((label.key(), head)));
                 });
             }
@@ -103,7 +116,7 @@ impl ModifiedDijkstra {
             match keys.min() {
                 Some((_, node, place)) if self.labels[node as usize].delay.is_finite() => {
                     waiting.swap_remove(place);
-                    relax(&self.arcs, &mut self.labels, node, |_, _| ());
+                    relax(&self.arcs, &self.losses, &mut self.labels, node, |_, _| ());
                 }
                 _ => return,
             }
@@ -113,11 +126,11 @@ impl ModifiedDijkstra {
 
 /// Algorithm 1 for every link that leaves a node; tells which nodes got a better label.
 #[inline]
-fn relax(arcs: &Arcs, labels: &mut [Label], node: NodeId, mut improved: impl FnMut(&Label, NodeId)) {
+fn relax(arcs: &Arcs, losses: &[f64], labels: &mut [Label], node: NodeId, mut improved: impl FnMut(&Label, NodeId)) {
     let here = labels[node as usize];
     for arc in arcs.leaving(node) {
         let delay = here.delay + arc.delay;
-        let loss = here.loss + arc.loss * (1.0 - here.loss);
+        let loss = here.loss + losses[arc.link as usize] * (1.0 - here.loss);
         let through = Label {
             squared_cost: delay * delay * loss,
             delay,
@@ -126,10 +139,10 @@ fn relax(arcs: &Arcs, labels: &mut [Label], node: NodeId, mut improved: impl FnM
             reached_by: arc.link,
             from: node,
         };
-        let known = &mut labels[arc.head as usize];
+        let known = &mut labels[arc.end as usize];
         if through.is_better_than(known) {
             *known = through;
-            improved(known, arc.head);
+            improved(known, arc.end);
         }
     }
 }
