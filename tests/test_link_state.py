@@ -217,6 +217,43 @@ def test_a_browser_draws_it(page: tuple[Path, Page], tmp_path: Path) -> None:
     assert_drawn(rendered(page[0], tmp_path / "profile"), page[1].charts)
 
 
+# Links with delay in ms and loss on which the heuristic's trees go in a circle between 1 and 3 for what is for 7.
+CIRCLE = (
+    (0, 1, 4, 0.03),
+    (0, 7, 13, 0.005),
+    (1, 3, 2, 0.005),
+    (3, 4, 17, 0.001),
+    (3, 5, 6, 0.03),
+    (4, 5, 1, 0.002),
+    (5, 7, 3, 0.03),
+)
+CABLES = "".join(
+    f'{{ source = "{a}", target = "{b}", delay = "{ms}ms", loss = {loss} }}, ' for a, b, ms, loss in CIRCLE
+)
+CIRCULAR = f"""
+topology.links = [{CABLES}]
+topology.capacity = "1Gbps"
+routing.trees.metric = ["tcpbp", "tcpbp-exact"]
+run.duration = "3s"
+
+[[traffic]]
+from = "1"
+to = "7"
+poisson = "1Mbps"
+transport = "udp"
+"""
+
+
+def test_packets_gone_in_circles_are_counted_and_the_report_says_so(tmp_path: Path) -> None:
+    result = Scenario.from_toml(CIRCULAR).run(directory=tmp_path / "run")
+    heuristic, exact = result.manifest["runs"]
+    assert heuristic["packets_expired"] > 100
+    assert result.flows["delivered_bytes"].to_list()[0] == 0
+    assert (exact["packets_expired"], exact["packets_without_route"]) == (0, 0)
+    seen = Page(report.write([result.directory], tmp_path / "report.html").read_text(encoding="utf-8")).seen
+    assert f"Packets gone in circles {heuristic['packets_expired']}" in seen
+
+
 def test_a_report_without_measuring_routings_has_no_such_section(tmp_path: Path) -> None:
     text = re.sub(r"link_state = .*\n", "", DIAMOND)
     result = Scenario.from_toml(text).run(directory=tmp_path / "run")

@@ -177,3 +177,53 @@ fn a_packet_that_goes_in_a_circle_expires() {
     let spec = run(4, &links, &[routing(&hops, &Value::Null)], &[udp((0, 3), 1_000_000, 0, None)], &json!([]), 2);
     assert_eq!(check::<Plain>(&spec), check::<super::super::windows::Windows>(&spec));
 }
+
+/// The network of the specification on which the heuristic's trees go in a circle: for node 7, node 1 plans 1-3-5-7 and
+/// node 3 plans 3-1-0-7 (delay in ms, loss).
+fn circular(metric: &str, explicit: bool) -> Value {
+    let edges = [
+        (0, 1, 4, 0.03),
+        (0, 7, 13, 0.005),
+        (1, 3, 2, 0.005),
+        (3, 4, 17, 0.001),
+        (3, 5, 6, 0.03),
+        (4, 5, 1, 0.002),
+        (5, 7, 3, 0.03),
+    ];
+    let links: Vec<Value> = edges
+        .iter()
+        .flat_map(|(a, b, ms, loss)| {
+            let loss = json!({"model": "bernoulli", "ratio": loss});
+            [link(*a, *b, 1000, ms * MS, &loss), link(*b, *a, 1000, ms * MS, &loss)]
+        })
+        .collect();
+    let hops = match explicit {
+        true => json!({"kind": "k-shortest", "metric": metric, "paths": 1}),
+        false => json!({"kind": "shortest", "metric": metric}),
+    };
+    run(8, &links, &[routing(&hops, &Value::Null)], &[udp((1, 7), 1_000_000, 0, None)], &json!([]), 4)
+}
+
+#[test]
+fn trees_of_the_heuristic_that_go_in_a_circle_deliver_nothing_and_exact_or_explicit_routes_deliver() {
+    fn fates<L: EventLoop>(spec: &Value) -> [u64; 4] {
+        let mut simulation: Engine<L> = build(spec);
+        while simulation.advance(1_000_000) {}
+        let inside: usize = simulation.links.iter().map(|link| link.packets_inside()).sum();
+        let lost: f64 = simulation.link_table().numbers("losses").iter().sum();
+        let (by_hosts, to_hosts) = simulation.at_hosts;
+        assert_eq!(by_hosts, to_hosts + simulation.packets_expired() + lost as u64 + inside as u64);
+        [by_hosts, to_hosts, simulation.packets_expired(), lost as u64]
+    }
+    let spec = circular("tcpbp", false);
+    let plain = fates::<Plain>(&spec);
+    assert_eq!(plain, fates::<super::super::windows::Windows>(&spec));
+    let [by_hosts, to_hosts, expired, _] = plain;
+    assert!(by_hosts > 360 && to_hosts == 0);
+    // 32 rounds over two links of 0.5 % loss: 0.995^64 = 0.726 of those that had the time.
+    assert!((0.6..0.8).contains(&(expired as f64 / by_hosts as f64)), "{plain:?}");
+    for spec in [circular("tcpbp-exact", false), circular("tcpbp", true)] {
+        let [by_hosts, to_hosts, expired, _] = fates::<Plain>(&spec);
+        assert!(to_hosts as f64 > 0.9 * by_hosts as f64 && expired == 0);
+    }
+}
