@@ -5,7 +5,7 @@ use anabranch_core::routing::tcpbp::certificate::certified_path;
 use anabranch_core::routing::{Graph, Link};
 use anabranch_core::spec::MetricSpec;
 use anabranch_core::units::{Duration, Rate};
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -83,6 +83,18 @@ impl Network {
         let metric = metric_of(metric)?;
         let found = py.detach(|| routes::routes(&self.0, &metric, &sources, &destinations)).map_err(refuse)?;
         columns(py, found)
+    }
+
+    fn hop_by_hop<'py>(&self, py: Python<'py>, metric: &str) -> PyResult<Bound<'py, PyDict>> {
+        let metric = metric_of(metric)?;
+        let found = py.detach(|| routes::hop_by_hop(&self.0, &metric)).map_err(refuse)?;
+        columns(py, found)
+    }
+
+    fn path_counts<'py>(&self, py: Python<'py>, metric: &str) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let metric = metric_of(metric)?;
+        let counts = py.detach(|| routes::path_counts(&self.0, &metric)).map_err(refuse)?;
+        PyArray1::from_vec(py, counts).reshape([self.0.nodes(), self.0.nodes()])
     }
 
     fn certificate<'py>(&self, py: Python<'py>, source: u32, destination: u32) -> PyResult<Option<Bound<'py, PyDict>>> {
