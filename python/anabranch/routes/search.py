@@ -95,7 +95,7 @@ class Search:
         Raises:
             ValueError: as :meth:`routes`, or a metric that is not isotone.
         """
-        wanted = self._metric(metric), *self._pairs(sources, targets), most
+        wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), most
         return Routes(self.topology, metric, "explicit", self._routes(self._network.k_shortest(*wanted)))
 
     def disjoint(
@@ -112,7 +112,7 @@ class Search:
         Raises:
             ValueError: as :meth:`routes`, or a metric that is no sum.
         """
-        wanted = self._metric(metric), *self._pairs(sources, targets), most, by_nodes
+        wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), most, by_nodes
         return Routes(self.topology, metric, "explicit", self._routes(self._network.disjoint(*wanted)))
 
     def path_counts(self, metric: str) -> npt.NDArray[np.float64]:
@@ -140,12 +140,6 @@ class Search:
     def _metric(self, metric: str) -> str:
         quantities.require(self.topology, metrics.metric(metric))
         return json.dumps(metrics.compiled(metric))
-
-    def _pairs(self, sources: Iterable[str] | None, targets: Iterable[str] | None) -> tuple[list[int], list[int]]:
-        """Source and target of every pair, by place."""
-        into = self._nodes(targets)
-        pairs = [(source, target) for source in self._nodes(sources) for target in into if source != target]
-        return [source for source, _ in pairs], [target for _, target in pairs]
 
     def _nodes(self, names: Iterable[str] | None) -> list[int]:
         if names is None:
