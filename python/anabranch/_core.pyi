@@ -33,6 +33,65 @@ def round_trip(
     :class:`ValueError` names an argument and its first value out of bounds.
     """
 
+class Network:
+    """A directed graph to find paths in. Metrics are JSON texts: a name, or a list of names for a lexicographic one.
+
+    Routes come as columns: ``src`` and ``dst`` of every pair and how many ``paths`` it has; then, of all paths one after
+    another, ``hops``, ``delay_s``, ``loss`` and ``cost``; then the ``links`` of all paths. A pair without a way has no path.
+    """
+
+    def __init__(
+        self,
+        nodes: int,
+        src: npt.NDArray[Any],
+        dst: npt.NDArray[Any],
+        rate_bps: npt.NDArray[Any],
+        delay_ps: npt.NDArray[Any],
+        loss: npt.NDArray[Any],
+        cost: npt.NDArray[Any],
+    ) -> None:
+        """The links by their columns; :class:`ValueError` names the first that is none."""
+
+    def trees(self, metric: str, sources: Sequence[int]) -> Mapping[str, npt.NDArray[Any]]:
+        """``cost`` and ``reached_by`` (the last link, 2^32 - 1 without a path) of every source and node.
+
+        :class:`ValueError` for ``tcpbp-exact``, whose paths make no tree.
+        """
+
+    def routes(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int]
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """The best path from every source to every destination."""
+
+    def hop_by_hop(self, metric: str) -> Mapping[str, npt.NDArray[Any]]:
+        """The path of every pair if each router forwards along its own route; none where packets loop."""
+
+    def path_counts(self, metric: str) -> npt.NDArray[Any]:
+        """How many best paths there are by an isotone metric, by source and destination."""
+
+    def k_shortest(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """The loopless paths from every source to every destination, best first, at most so many a pair.
+
+        :class:`ValueError` for several by a metric that is not isotone.
+        """
+
+    def disjoint(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int, by_nodes: bool
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """Paths that share no link (or no node but the ends) from every source to every destination, as many as there are.
+
+        At most so many a pair, of least total cost, best first; :class:`ValueError` for a metric that does not add up.
+        """
+
+    def certificate(self, source: int, destination: int) -> Mapping[str, Any] | None:
+        """The proof that a path by ``tcpbp-exact`` is the best one; ``None`` without a path.
+
+        ``cost`` and ``lower_bound`` in seconds; ``lambda_s`` and ``length``: no path has a smaller D + lambda L (for an infinite
+        lambda: L); ``holds``: whether another method finds the same lengths, and the cost at the lower bound.
+        """
+
 class Simulation:
     """One run of the packet engine, from a compiled run (JSON of ``RunSpec``)."""
 
@@ -64,6 +123,20 @@ class Simulation:
 
     def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
         """The link samples taken since the last call."""
+
+    def take_link_state(self) -> Mapping[str, npt.NDArray[Any]]:
+        """What routings that measure links have learnt of them since the last call; NaN where unknown."""
+
+    def routes(self) -> Mapping[str, Any]:
+        """The routes of the pairs in use, of routings that measure links, and their changes; ``nodes`` is a list of lists."""
+
+    @property
+    def packets_without_route(self) -> int:
+        """Packets that no route led on."""
+
+    @property
+    def packets_expired(self) -> int:
+        """Packets whose time to live was over."""
 
     def take_capture(self, link: int) -> bytes:
         """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""
