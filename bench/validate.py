@@ -22,6 +22,7 @@ from bench.validation import (
     kikolo,
     periodic,
     responses,
+    routing,
     spraying,
     utilisation,
     vegas,
@@ -44,6 +45,8 @@ COMPARISONS = (
     Comparison("kikolo", kikolo.run),
     Comparison("vegas", vegas.run),
     Comparison("dctcp", dctcp.run),
+    Comparison("tcpbp", routing.run),
+    Comparison("tcpbp-backbones", routing.run_backbones),
 )
 
 

@@ -220,6 +220,7 @@ def routes(
         str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")
     ] = None,
     seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1,
+    loss_floor: Annotated[float, Parameter(help="Count no link's loss as less than this.")] = 0.0,
     capacity: Annotated[str | None, Parameter(help="Capacity of links without their own, such as 10Gbps.")] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
     hop_by_hop: Annotated[
@@ -254,7 +255,9 @@ def routes(
     question = command.Question(
         metric, from_, to, compare, against, once, certify, hop_by_hop, shortest, disjoint, node_disjoint
     )
-    answer = command.answer(question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity))
+    answer = command.answer(
+        question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity, loss_floor)
+    )
     if picture is not None:
         picture.write_text(answer.drawing(), encoding="utf-8")
     if export is not None:

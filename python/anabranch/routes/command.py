@@ -62,7 +62,12 @@ class Answer(Protocol):
 
 
 def network(
-    topology: Topology, loss: float | None, random_loss: str | None, seed: int, capacity: str | None
+    topology: Topology,
+    loss: float | None = None,
+    random_loss: str | None = None,
+    seed: int = 1,
+    capacity: str | None = None,
+    loss_floor: float = 0.0,
 ) -> Topology:
     """The topology, completed by what the command line says.
 
@@ -80,7 +85,7 @@ def network(
         rate = None if capacity is None else units.rate(capacity)
     except ValueError as error:
         raise ValueError(f"--capacity {capacity}: {error}") from None
-    return completed(topology, capacity_bps=rate, loss=loss, random_loss=bounds, seed=seed)
+    return completed(topology, capacity_bps=rate, loss=loss, random_loss=bounds, seed=seed, loss_floor=loss_floor)
 
 
 def answer(question: Question, topology: Topology) -> Answer:
