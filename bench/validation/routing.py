@@ -42,7 +42,7 @@ def run(quick: bool) -> Section:
         [
             "pairs with tied hop-count paths",
             "",
-            "18",
+            "18 (18)",
             f"{counts[0]['hop-count']['tied']} ({counts[1]['hop-count']['tied']})",
         ],
         [
