@@ -20,6 +20,7 @@ from bench.validation import (
     bernoulli,
     dctcp,
     kikolo,
+    link_state,
     periodic,
     responses,
     spraying,
@@ -44,6 +45,7 @@ COMPARISONS = (
     Comparison("kikolo", kikolo.run),
     Comparison("vegas", vegas.run),
     Comparison("dctcp", dctcp.run),
+    Comparison("link-state", link_state.run),
 )
 
 
