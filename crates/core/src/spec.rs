@@ -370,12 +370,15 @@ pub enum HopsSpec {
         /// What is short.
         metric: MetricSpec,
     },
-    /// Link-disjoint explicit paths of least total weight (Suurballe), at most so many.
+    /// Disjoint explicit paths of least total weight (Suurballe), at most so many.
     Disjoint {
         /// What is short.
         metric: MetricSpec,
         /// The most paths.
         paths: u32,
+        /// What no two of them share.
+        #[serde(default)]
+        by: Disjointness,
     },
     /// The K shortest loopless explicit paths (Yen).
     KShortest {
@@ -391,6 +394,17 @@ pub enum HopsSpec {
         /// A weight for each path, for the selector `weighted`.
         weights: Vec<f64>,
     },
+}
+
+/// What disjoint paths do not share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disjointness {
+    /// Links.
+    #[default]
+    Links,
+    /// Nodes other than their ends, and so links.
+    Nodes,
 }
 
 /// What makes a path short.
