@@ -20,6 +20,7 @@ from bench.validation import (
     bernoulli,
     dctcp,
     kikolo,
+    link_state,
     periodic,
     responses,
     routing,
@@ -47,6 +48,7 @@ COMPARISONS = (
     Comparison("dctcp", dctcp.run),
     Comparison("tcpbp", routing.run),
     Comparison("tcpbp-backbones", routing.run_backbones),
+    Comparison("link-state", link_state.run),
 )
 
 
