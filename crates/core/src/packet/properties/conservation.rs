@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     let mut gone_or_inside = simulation.packets_without_route() + simulation.packets_expired();
     for (index, link) in simulation.links.iter().enumerate() {
-        let counters = link.counters(&simulation.sizes);
+        let counters = link.counters(&simulation.sizes, &simulation.lines);
         let inside = link.packets_inside() as u64;
         assert_eq!(
             counters.offered,
