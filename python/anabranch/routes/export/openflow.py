@@ -97,7 +97,7 @@ def _files(routes: Routes, plan: Plan, by_port: Mapping[Ports, Routes], version:
         if own.forwarding == "hop-by-hop":
             made.warnings += [f"TCP source port {port_matches[0]}: {warning}" for warning in undelivered(own)]
     for switch in switches.values():
-        made.texts |= switch.texts()
+        made.texts |= switch.texts() | {f"{switch.node.identifier}.host.batch": _host(switch.node)}
         made.missed(switch.error)
     return made
 
@@ -221,6 +221,18 @@ def _output(interface: Interface) -> str:
 
 def _prefix(plan: Plan, name: str) -> IPv4Network:
     return plan.nodes[name].prefix
+
+
+def _host(node: PlannedNode) -> str:
+    """For ``ip -batch`` in the network namespace of the node's host, who asks nobody for addresses of the link layer."""
+    interface = node.host_interface
+    return heading(node, "its host") + (
+        f"link set {interface} address {node.host_mac}\n"
+        f"link set {interface} up\n"
+        f"address replace {node.host}/{node.prefix.prefixlen} dev {interface}\n"
+        f"neighbour replace {node.router} lladdr {node.router_mac} dev {interface}\n"
+        f"route replace default via {node.router} dev {interface}\n"
+    )
 
 
 def _lab(plan: Plan, version: str) -> str:
