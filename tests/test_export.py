@@ -24,7 +24,7 @@ from anabranch.routes.export import FORMATS, ExportError, described, export, mak
 from anabranch.routes.export.forwarding import next_hops, paths
 from anabranch.routes.export.segments import Shortest, compress
 from anabranch.routes.export.shares import of_sums, up_to
-from anabranch.runs import refusals
+from anabranch.runs import execute, refusals
 from anabranch.scenario import Scenario
 from anabranch.topologies import Link, Node, Topology
 from anabranch.topologies.export import to_json
@@ -348,6 +348,32 @@ def test_a_scenario_takes_the_routes(routes: Routes, tmp_path: FilePath) -> None
     meant = planned(routes)
     for pair, several in meant.items():
         assert found[pair] == pytest.approx(several), pair
+
+
+def test_the_packet_engine_sends_over_the_exported_paths_in_their_shares(tmp_path: FilePath) -> None:
+    """300 flows of UDP, which nothing answers: each link carries as many as the paths over it have shares."""
+    on = topologies.load("tcpbp10")
+    on = replace(on, links=tuple(replace(link, loss=None) for link in on.links))
+    (tmp_path / "t.json").write_text(to_json(on), encoding="utf-8")
+    routes = explicit(on, True)
+    pair, several = next((pair, several) for pair, several in planned(routes).items() if len(several) == 3)
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(
+        f'[topology]\nfrom = "t.json"\n\n{make(routes, "scenario", name="found here").texts["routing.toml"]}\n'
+        f'[[traffic]]\nfrom = "{pair[0]}"\nto = "{pair[1]}"\nconstant = "100kbps"\ntransport = "udp"\nflows = 300\n'
+        'routing = "found here"\n\n[run]\nduration = "2s"\n',
+        encoding="utf-8",
+    )
+    links = execute(Scenario.load(scenario), show_progress=False).links
+    carried = {(row["src"], row["dst"]): row["packets"] for row in links.to_dicts() if row["packets"]}
+    sent = sum(packets for (source, _), packets in carried.items() if source == pair[0])
+    expected: dict[tuple[str, str], float] = {}
+    for path, share in several.items():
+        for link in itertools.pairwise(path):
+            expected[link] = expected.get(link, 0.0) + share
+    assert carried.keys() == expected.keys()
+    for link, share in expected.items():
+        assert abs(carried[link] / sent - share) < 5 * (share * (1 - share) / 300) ** 0.5 + 0.01
 
 
 def test_an_export_is_replaced_by_one_and_by_nothing_else(tmp_path: FilePath) -> None:

@@ -5,7 +5,6 @@ Hop-by-hop routes are next hops; explicit ones are paths. Each can be had as the
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 from anabranch.routes.export.errors import ExportError, pair
@@ -186,31 +185,23 @@ def walk(table: NextHops, source: str, target: str) -> Iterator[WeightedPath]:
             open_paths.append(((*nodes, following), share * part))
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """Where the next hops of routers take packets for one destination."""
-
-    target: str
-    loop: tuple[str, ...] | None
-    """Routers that send packets round in a circle, the first one last again."""
-    missing: tuple[str, ...]
-    """Routers that packets may come to and that have no route."""
-
-
-def deliveries(table: NextHops) -> Iterator[Delivery]:
-    """For each destination whether packets get there from every router that has a route; only those where not all do."""
-    targets = dict.fromkeys(target for routers in table.values() for target in routers)
-    for target in targets:
+def undelivered(table: NextHops) -> list[str]:
+    """What to warn of: destinations that packets do not reach from every router that has a route to them."""
+    warnings = []
+    for target in dict.fromkeys(target for by_target in table.values() for target in by_target):
         hops = {router: list(by_target[target]) for router, by_target in table.items() if target in by_target}
         known = hops.keys() | {target}
-        missing = tuple(dict.fromkeys(node for nodes in hops.values() for node in nodes if node not in known))
+        missing = list(dict.fromkeys(node for nodes in hops.values() for node in nodes if node not in known))
         loop = _loop(hops, target)
-        if loop or missing:
-            yield Delivery(target, loop, missing)
+        if loop:
+            warnings.append(f"packets to {target!r} loop over {loop}; explicit routes do not loop")
+        if missing:
+            warnings.append(f"packets to {target!r} come to routers without a route to it: {missing}")
+    return warnings
 
 
-def _loop(hops: Mapping[str, list[str]], target: str) -> tuple[str, ...] | None:
-    """A circle in the graph of next hops, if there is one."""
+def _loop(hops: Mapping[str, list[str]], target: str) -> list[str] | None:
+    """A circle in the graph of next hops, the first router last again, if there is one."""
     done = {target}
     for start in hops:
         trail: list[str] = []
@@ -222,7 +213,7 @@ def _loop(hops: Mapping[str, list[str]], target: str) -> tuple[str, ...] | None:
                 if trail:
                     done.add(trail.pop())
             elif node in trail:
-                return (*trail[trail.index(node) :], node)
+                return [*trail[trail.index(node) :], node]
             elif node not in done:
                 trail.append(node)
                 ahead.append(iter(hops.get(node, [])))
