@@ -85,7 +85,7 @@ def next_hops(routes: Routes) -> NextHops:
                     f"route {pair(route.source, route.target)}: at {router!r} it goes on to {_listed(shares)}, but "
                     f"{'it also goes' if first == (route.source, route.target) else f'route {pair(*first)} goes'} "
                     f"on to {_listed(known)} from there; routers that look at nothing but the destination cannot do both. "
-                    f"{BY_PAIR} can"
+                    f"{BY_PAIR} can; or take hop-by-hop routes, by which packets may go other ways than planned"
                 )
     return table
 

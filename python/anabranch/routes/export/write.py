@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def make(routes: Routes, format: str, *, prefix: str = PREFIX, prefix6: str = PR
     check(routes)
     if not any(route.reachable for route in routes.routes):
         raise ExportError(f"{routes.topology.name}: there is no route to export")
+    routes = _in_order(routes)
     plan = make_plan(routes.topology, prefix, prefix6)
     made = chosen.make(routes, plan, **options)
     made.texts[PLAN] = _json(plan.document())
@@ -58,6 +60,13 @@ def export(routes: Routes, format: str, directory: str | Path, **options: Any) -
     except OSError as error:
         raise ExportError(f"{directory}: cannot be written ({error.strerror})") from None
     return [Path(directory) / name for name in sorted(made.texts)]
+
+
+def _in_order(routes: Routes) -> Routes:
+    """The same by the order of the topology's nodes, so that the same routes give the same bytes."""
+    index = {node.name: number for number, node in enumerate(routes.topology.nodes)}
+    ordered = sorted(routes.routes, key=lambda route: (index[route.source], index[route.target]))
+    return replace(routes, routes=tuple(ordered))
 
 
 def _manifest(routes: Routes, format: str, made: Files) -> dict[str, Any]:
