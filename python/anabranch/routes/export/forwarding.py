@@ -5,6 +5,7 @@ Hop-by-hop routes are next hops; explicit ones are paths. Each can be had as the
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 
 from anabranch.routes.export.errors import ExportError, pair
@@ -25,13 +26,15 @@ _TOLERANCE = 1e-6
 _MOST_PATHS = 4096
 
 
-def check(routes: Routes) -> None:
-    """Check that every path runs over links of the topology, without a node twice, and that weights add up to 1.
+def checked(routes: Routes) -> Routes:
+    """The same routes in the order of the topology's nodes, so that the same routes give the same files.
+
+    Every path runs over links of the topology, without a node twice, and the weights of a pair add up to 1.
 
     Raises:
         ExportError: names the pair and what is wrong.
     """
-    nodes = {node.name for node in routes.topology.nodes}
+    nodes = {node.name: number for number, node in enumerate(routes.topology.nodes)}
     links = {(link.source, link.target) for link in routes.topology.links}
     seen: set[tuple[str, str]] = set()
     for route in routes.routes:
@@ -49,6 +52,8 @@ def check(routes: Routes) -> None:
         total = sum(path.weight for path in route.paths)
         if route.paths and abs(total - 1) > _TOLERANCE:
             raise ExportError(f"route {pair(*ends)}: the weights of its paths add up to {total:g}; it must be 1")
+    ordered = sorted(routes.routes, key=lambda route: (nodes[route.source], nodes[route.target]))
+    return replace(routes, routes=tuple(ordered))
 
 
 def _check_path(route: Route, path: Path, links: set[tuple[str, str]]) -> None:

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from anabranch.routes.export.errors import ExportError, pair
 from anabranch.routes.export.files import Files, error_note, heading
-from anabranch.routes.export.forwarding import WeightedPath, check, next_hops, paths, undelivered
+from anabranch.routes.export.forwarding import WeightedPath, checked, next_hops, paths, undelivered
 from anabranch.routes.export.plan import HOST_PORT, Interface, Plan, PlannedNode
 from anabranch.routes.export.shares import of_sums
 from anabranch.routes.model import Routes
@@ -109,8 +109,7 @@ def _by_ports(by_port: Mapping[Ports, Routes], routes: Routes) -> Iterable[tuple
         taken.append((first, last))
         if own.topology != routes.topology:
             raise ExportError(f"tcp_source_ports {ports}: its routes are on another topology than the others")
-        check(own)
-        yield ports, _masks(first, last), own
+        yield ports, _masks(first, last), checked(own)
 
 
 def _range(ports: Ports) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from anabranch import version
 from anabranch.routes.export.errors import ExportError
 from anabranch.routes.export.files import Files
 from anabranch.routes.export.formats import FORMATS
-from anabranch.routes.export.forwarding import check
+from anabranch.routes.export.forwarding import checked
 from anabranch.routes.export.plan import PREFIX, PREFIX6, make_plan
 from anabranch.routes.model import Routes
 
@@ -32,10 +31,9 @@ def make(routes: Routes, format: str, *, prefix: str = PREFIX, prefix6: str = PR
         if option not in chosen.options:
             known = ", ".join(("prefix", "prefix6", *chosen.options))
             raise ExportError(f"format {format} has no option {option!r}; possible: {known}")
-    check(routes)
+    routes = checked(routes)
     if not any(route.reachable for route in routes.routes):
         raise ExportError(f"{routes.topology.name}: there is no route to export")
-    routes = _in_order(routes)
     plan = make_plan(routes.topology, prefix, prefix6)
     made = chosen.make(routes, plan, **options)
     made.texts[PLAN] = _json(plan.document())
@@ -60,13 +58,6 @@ def export(routes: Routes, format: str, directory: str | Path, **options: Any) -
     except OSError as error:
         raise ExportError(f"{directory}: cannot be written ({error.strerror})") from None
     return [Path(directory) / name for name in sorted(made.texts)]
-
-
-def _in_order(routes: Routes) -> Routes:
-    """The same by the order of the topology's nodes, so that the same routes give the same bytes."""
-    index = {node.name: number for number, node in enumerate(routes.topology.nodes)}
-    ordered = sorted(routes.routes, key=lambda route: (index[route.source], index[route.target]))
-    return replace(routes, routes=tuple(ordered))
 
 
 def _manifest(routes: Routes, format: str, made: Files) -> dict[str, Any]:
