@@ -211,6 +211,9 @@ def routes(
         bool, Parameter(negative="", help="With --compare: every two nodes in one direction only.")
     ] = False,
     rows: Annotated[int, Parameter(help="With --compare: at most so many rows of pairs that differ.")] = 20,
+    shortest: Annotated[int | None, Parameter(help="The K shortest loopless paths of each pair.")] = None,
+    disjoint: Annotated[int | None, Parameter(help="At most so many paths of each pair that share no link.")] = None,
+    node_disjoint: Annotated[int | None, Parameter(help="At most so many that share no node in between.")] = None,
     certify: Annotated[bool, Parameter(negative="", help="Prove that no path by tcpbp-exact is better.")] = False,
     loss: Annotated[float | None, Parameter(help="Loss ratio of links without their own.")] = None,
     random_loss: Annotated[
@@ -248,7 +251,9 @@ def routes(
     """
     from anabranch.routes import command
 
-    question = command.Question(metric, from_, to, compare, against, once, certify, hop_by_hop)
+    question = command.Question(
+        metric, from_, to, compare, against, once, certify, hop_by_hop, shortest, disjoint, node_disjoint
+    )
     answer = command.answer(question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity))
     if picture is not None:
         picture.write_text(answer.drawing(), encoding="utf-8")
