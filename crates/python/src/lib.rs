@@ -1,6 +1,8 @@
 //! The Python face of `anabranch-core`: as thin as it can be.
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
+mod robust;
+
 use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::{self, table};
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
@@ -115,5 +117,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Simulation>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
-    module.add_function(wrap_pyfunction!(drill, module)?)
+    module.add_function(wrap_pyfunction!(drill, module)?)?;
+    robust::register(module)
 }
