@@ -1,6 +1,7 @@
 """What is generated in docs is up to date, and what is executable there runs."""
 
 import ast
+import doctest
 import importlib.util
 import json
 from pathlib import Path
@@ -40,3 +41,9 @@ def test_the_notebook_runs_and_its_cells_show_something(monkeypatch: pytest.Monk
     assert flows.height == 5
     assert drawing.to_dict()["layer"]
     assert smaller.height == 12
+
+
+def test_the_examples_of_the_page_on_prediction_are_what_python_says() -> None:
+    failed, attempted = doctest.testfile(str(DOCS / "prediction.md"), module_relative=False)
+    assert attempted
+    assert not failed

@@ -1,10 +1,15 @@
-"""Published models of a TCP flow's rate under loss.
+"""Published models of a TCP flow's rate under loss: the library's, in packets, and those that only validation needs.
 
 Rates and windows in packets (per second); RTT and timeouts in seconds; ``p`` is the ratio of lost packets.
 """
 
 from collections.abc import Callable
-from math import exp, log, sqrt
+from math import log, sqrt
+
+from anabranch import predict
+
+SEGMENT = 1 / 8
+"""Bytes of a segment of one bit: a rate in bits per second is then one in packets per second."""
 
 
 def mathis(p: float, rtt: float, b: int = 1) -> float:
@@ -12,38 +17,12 @@ def mathis(p: float, rtt: float, b: int = 1) -> float:
 
     One packet in 1/p is lost, the window saws between W/2 and W, and an ACK stands for ``b`` packets.
     """
-    return sqrt(1.5 / b) / (rtt * sqrt(p))
-
-
-def pftk_window(p: float, b: int = 1) -> float:
-    """Mean window at the end of a period without timeouts (Padhye, Firoiu, Towsley, Kurose 1998, section 2.1, E[W])."""
-    offset = (2 + b) / (3 * b)
-    return offset + sqrt(8 * (1 - p) / (3 * b * p) + offset * offset)
-
-
-def pftk_timeout_probability(p: float, window: float) -> float:
-    """Probability that a loss in a window of that size ends in a timeout (Padhye et al. 1998, section 2.2, Q)."""
-    if window <= 3:
-        return 1.0
-    passes = 1 - p
-    later = 1 - exp((window - 3) * log(passes))
-    return min(1.0, (1 - passes**3) * (1 + passes**3 * later) / (1 - exp(window * log(passes))))
-
-
-def pftk_backoff(p: float) -> float:
-    """The length of a sequence of doubling timeouts, times (1 - p), in first timeouts (section 2.2, f(p))."""
-    return 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
+    return float(predict.mathis(rtt, p, mss_bytes=SEGMENT, packets_per_ack=b))
 
 
 def pftk(p: float, rtt: float, timeout: float, b: int = 1) -> float:
-    """Sending rate by the full model of Padhye et al. 1998 (section 2.2; no window limit as in section 2.3).
-
-    ``timeout`` is T0, the first timeout of a sequence.
-    """
-    window = pftk_window(p, b)
-    into_timeout = pftk_timeout_probability(p, window)
-    packets = (1 - p) / p + window + into_timeout / (1 - p)
-    return packets / (rtt * (b / 2 * window + 1) + into_timeout * timeout * pftk_backoff(p) / (1 - p))
+    """Sending rate by the full model of Padhye et al. 1998, without a window limit; ``timeout`` is T0."""
+    return float(predict.padhye(rtt, p, mss_bytes=SEGMENT, packets_per_ack=b, timeout_s=timeout))
 
 
 def aimd_window(alpha: float, beta: float, p: float) -> float:
@@ -51,18 +30,9 @@ def aimd_window(alpha: float, beta: float, p: float) -> float:
     return sqrt(alpha * (1 + beta) / (2 * (1 - beta) * p))
 
 
-def cubic_window(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
-    """Mean window of the cubic function under periodic loss (RFC 9438 section 5.1, equation 5)."""
-    return sqrt(sqrt(c * (3 + beta) / (4 * (1 - beta)) * (rtt / p) ** 3))
-
-
-def cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
-    """Rate of CUBIC under periodic loss: the greater of its two regions (RFC 9438 sections 4.3 and 5.1).
-
-    In the Reno-friendly region the increase is 3 (1 - beta) / (1 + beta) segments per round trip.
-    """
-    friendly = aimd_window(3 * (1 - beta) / (1 + beta), beta, p)
-    return max(friendly, cubic_window(p, rtt, c, beta)) / rtt
+def cubic(p: float, rtt: float) -> float:
+    """Rate of CUBIC under periodic loss: the greater of its two regions (RFC 9438 sections 4.3 and 5.1)."""
+    return float(predict.cubic(rtt, p, mss_bytes=SEGMENT))
 
 
 Growth = Callable[[float, float, float], float]
@@ -93,14 +63,15 @@ def fluid_window(
     return 1 / p / rounds
 
 
-def highspeed_loss_ratio(window: float) -> float:
-    """Loss ratio at which HighSpeed TCP has that mean window (RFC 3649 section 5): through (38, 0.001) and (83000, 1e-7)."""
-    return 1e-3 * (window / 38) ** (log(1e-7 / 1e-3) / log(83_000 / 38))
-
-
 def highspeed_window(p: float) -> float:
-    """The inverse of :func:`highspeed_loss_ratio`."""
-    return 38 * (p / 1e-3) ** (log(83_000 / 38) / log(1e-7 / 1e-3))
+    """Mean window of HighSpeed TCP's response function alone (RFC 3649 section 5)."""
+    return float(predict.response(1, p, mss_bytes=SEGMENT, **predict.LAWS["highspeed"]._asdict()))
+
+
+def highspeed_loss_ratio(window: float) -> float:
+    """The inverse of :func:`highspeed_window`."""
+    law = predict.LAWS["highspeed"]
+    return (law.c / window) ** (1 / law.y)
 
 
 def highspeed_decrease(window: float) -> float:
@@ -120,7 +91,7 @@ def scalable_window(p: float, a: float = 0.01, b: float = 0.125) -> float:
     Kelly 2003 balances a segment's growth ``a`` with a loss's decrease ``b`` W: W = a / (b p). Periodic losses meet the
     greatest window, from which the mean over an exponential differs by b / -log(1 - b).
     """
-    return a / (p * -log(1 - b))
+    return float(predict.response(1, p, mss_bytes=SEGMENT, c=a / -log(1 - b), y=1))
 
 
 def htcp_growth(time: float, rtt: float, beta: float = 0.8) -> float:

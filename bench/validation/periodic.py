@@ -51,7 +51,7 @@ def run(quick: bool) -> Section:
             worst = max(worst, abs(goodput / model - 1))
         by_round = region = ""
         if stack == "cubic":
-            friendly = formulas.cubic_window(1 / every, rtt) < formulas.mathis(1 / every, 1)
+            friendly = formulas.cubic(1 / every, rtt) == formulas.mathis(1 / every, rtt)
             region = "Reno-friendly" if friendly else "cubic"
         else:
             counted_bps = formulas.whole_segments(every) / rtt * (1 - loss) * MSS_BITS

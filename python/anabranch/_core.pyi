@@ -1,6 +1,6 @@
 """The Rust core: the packet engine and the registries of algorithms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -15,6 +15,66 @@ def drill(script: str, stack: str) -> str:
 
     :class:`ValueError` if there is no such stack (``linux``, ``rfc``).
     """
+
+def prediction_models() -> str:
+    """The prediction functions as a JSON text: ``flow`` (what all take first), ``models`` (arguments, validity), ``laws``."""
+
+def predict(name: str, arguments: Sequence[npt.NDArray[Any]], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Rates in bit/s of a model from the arrays of its arguments, which broadcast to ``shape``.
+
+    :class:`ValueError` names an argument and its first value out of bounds.
+    """
+
+def round_trip(
+    arguments: Sequence[npt.NDArray[Any]], shape: tuple[int, ...]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Round-trip times in seconds and losses, from delay and loss forward, delay and loss back.
+
+    :class:`ValueError` names an argument and its first value out of bounds.
+    """
+
+class Network:
+    """A directed graph to find paths in. Metrics are JSON texts: a name, or a list of names for a lexicographic one.
+
+    Routes come as columns: ``src`` and ``dst`` of every pair and how many ``paths`` it has; then, of all paths one after
+    another, ``hops``, ``delay_s``, ``loss`` and ``cost``; then the ``links`` of all paths. A pair without a way has no path.
+    """
+
+    def __init__(
+        self,
+        nodes: int,
+        src: npt.NDArray[Any],
+        dst: npt.NDArray[Any],
+        rate_bps: npt.NDArray[Any],
+        delay_ps: npt.NDArray[Any],
+        loss: npt.NDArray[Any],
+        cost: npt.NDArray[Any],
+    ) -> None:
+        """The links by their columns; :class:`ValueError` names the first that is none."""
+
+    def trees(self, metric: str, sources: Sequence[int]) -> Mapping[str, npt.NDArray[Any]]:
+        """``cost`` and ``reached_by`` (the last link, 2^32 - 1 without a path) of every source and node.
+
+        :class:`ValueError` for ``tcpbp-exact``, whose paths make no tree.
+        """
+
+    def routes(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int]
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """The best path from every source to every destination."""
+
+    def hop_by_hop(self, metric: str) -> Mapping[str, npt.NDArray[Any]]:
+        """The path of every pair if each router forwards along its own route; none where packets loop."""
+
+    def path_counts(self, metric: str) -> npt.NDArray[Any]:
+        """How many best paths there are by an isotone metric, by source and destination."""
+
+    def certificate(self, source: int, destination: int) -> Mapping[str, Any] | None:
+        """The proof that a path by ``tcpbp-exact`` is the best one; ``None`` without a path.
+
+        ``cost`` and ``lower_bound`` in seconds; ``lambda_s`` and ``length``: no path has a smaller D + lambda L (for an infinite
+        lambda: L); ``holds``: whether another method finds the same lengths, and the cost at the lower bound.
+        """
 
 class Simulation:
     """One run of the packet engine, from a compiled run (JSON of ``RunSpec``)."""

@@ -5,6 +5,7 @@ Exit status: 0 done, 1 refused or failed with a message, 2 wrong usage (and scri
 
 import sys
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -148,6 +149,45 @@ def drill(
             print(drills.summary(outcomes))
     verdicts = {outcome.verdict for outcome in outcomes}
     return FAILED if "failed" in verdicts else DONE if verdicts == {"passed"} else USAGE
+
+
+@app.command
+def predict(
+    *,
+    rtt: Annotated[str, Parameter(help="Round-trip time, such as 50ms.")],
+    loss: Annotated[float, Parameter(help="Ratio of packets lost, at least 0 and less than 1.")],
+    mss: Annotated[int, Parameter(help="Payload of a full segment, bytes.")] = 1460,
+    packets_per_ack: Annotated[float, Parameter(help="Packets that an ACK stands for; delayed ACKs: 2.")] = 1,
+    timeout: Annotated[str | None, Parameter(help="First timeout (default the RTT, at least 200ms).")] = None,
+    max_window: Annotated[float, Parameter(help="The receiver's window, segments.")] = inf,
+    json: Json = False,
+) -> int:
+    """Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity."""
+    from anabranch.predict import table
+
+    try:
+        found = table.predictions(
+            table.seconds("--rtt", rtt),
+            loss,
+            mss_bytes=mss,
+            packets_per_ack=packets_per_ack,
+            timeout_s=None if timeout is None else table.seconds("--timeout", timeout),
+            max_window=max_window,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if json:
+        _print_json({"predictions": [one.record() for one in found]})
+        return DONE
+    rows = [
+        (one.model, "no limit" if one.rate_bps == inf else _quantity(one.rate_bps, "bit/s"), *one.cells())
+        for one in found
+    ]
+    _print_table(("model", "rate", "segments", "least loss", "greatest", "holds"), rows, text_columns=1)
+    for one in found:
+        if one.note:
+            _say(f"{one.model}: a loss of {loss:g} is {one.note}")
+    return DONE
 
 
 @app.command

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from anabranch import units
+from anabranch import metrics, units
 from anabranch.scenario import Case
 from anabranch.scenario.network import Bernoulli, DelayFromLength, Impairment, Override, Queue
 from anabranch.scenario.references import pairs_of
@@ -223,11 +223,14 @@ def _routing(name: str, routing: Routing, names: list[str], nodes: dict[str, int
 
 def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
     if isinstance(routing.paths, Disjoint):
-        return {"kind": "disjoint", "metric": routing.metric, "paths": routing.paths.disjoint}
+        return {"kind": "disjoint", "metric": metrics.compiled(routing.metric), "paths": routing.paths.disjoint}
     if isinstance(routing.paths, Shortest):
-        return {"kind": "k-shortest", "metric": routing.metric, "paths": routing.paths.shortest}
+        return {"kind": "k-shortest", "metric": metrics.compiled(routing.metric), "paths": routing.paths.shortest}
     if routing.paths is None:
-        return {"kind": "shortest" if routing.select is None else "equal-cost", "metric": routing.metric}
+        return {
+            "kind": "shortest" if routing.select is None else "equal-cost",
+            "metric": metrics.compiled(routing.metric),
+        }
     weights = routing.weights or [1.0] * len(routing.paths)
     paths = list(zip(routing.paths, weights, strict=True))
     if routing.acks is None:

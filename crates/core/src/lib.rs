@@ -5,6 +5,7 @@
 pub mod drill;
 pub mod packet;
 pub mod parameters;
+pub mod predict;
 pub mod rng;
 pub mod robust;
 pub mod routing;

@@ -149,6 +149,26 @@ pub enum LossSpec {
     },
 }
 
+impl LossSpec {
+    /// The share of packets that is lost in the long run (of a finite list: none).
+    pub fn stationary_ratio(&self) -> f64 {
+        match self {
+            LossSpec::None | LossSpec::List { .. } => 0.0,
+            LossSpec::Bernoulli { ratio } => *ratio,
+            LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                let bad = stationary_bad(*good_to_bad, *bad_to_good);
+                (1.0 - bad) * loss_good + bad * loss_bad
+            }
+            LossSpec::Periodic { every } => 1.0 / *every as f64,
+        }
+    }
+}
+
+/// The share of packets that meet the bad state; the good state if the channel never changes.
+pub(crate) fn stationary_bad(good_to_bad: f64, bad_to_good: f64) -> f64 {
+    if good_to_bad == 0.0 { 0.0 } else { good_to_bad / (good_to_bad + bad_to_good) }
+}
+
 /// A transport stack: congestion control x loss detection x ACK policy, and the sizes and timers around them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -326,24 +346,24 @@ pub enum HopsSpec {
     /// The next hop of the shortest path; ties go to the path of fewer hops, then to the lower link.
     Shortest {
         /// What is short.
-        metric: Metric,
+        metric: MetricSpec,
     },
     /// Every next hop that lies on a shortest path (equal-cost multipath).
     EqualCost {
         /// What is short.
-        metric: Metric,
+        metric: MetricSpec,
     },
     /// Link-disjoint explicit paths of least total weight (Suurballe), at most so many.
     Disjoint {
         /// What is short.
-        metric: Metric,
+        metric: MetricSpec,
         /// The most paths.
         paths: u32,
     },
     /// The K shortest loopless explicit paths (Yen).
     KShortest {
         /// What is short.
-        metric: Metric,
+        metric: MetricSpec,
         /// The most paths.
         paths: u32,
     },
@@ -356,7 +376,25 @@ pub enum HopsSpec {
     },
 }
 
-/// A link weight that adds up along a path.
+/// What makes a path short.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MetricSpec {
+    /// One isotone metric.
+    One(Metric),
+    /// The first decides, among equals the second, and so on.
+    Lexicographic(Vec<Metric>),
+    /// Predicted TCP throughput.
+    Throughput(ThroughputMetric),
+}
+
+impl From<Metric> for MetricSpec {
+    fn from(metric: Metric) -> MetricSpec {
+        MetricSpec::One(metric)
+    }
+}
+
+/// A weight of links, and how it combines along a path: an isotone and monotone metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
@@ -364,10 +402,24 @@ pub enum Metric {
     HopCount,
     /// Propagation delay.
     Delay,
+    /// Loss ratio: -ln(1 - p), which adds up.
+    Loss,
     /// Reference bandwidth (100 Mbit/s) over the link's rate, at least 1 (OSPF's automatic cost).
     Ospf,
     /// The cost given with the link.
     Cost,
+    /// The least rate on the path; the greater, the better.
+    Widest,
+}
+
+/// The metric delay x sqrt(loss) of the paper TCPBP, the inverse of the throughput that it predicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThroughputMetric {
+    /// As the paper finds its paths: Dijkstra's method with the cost of the whole path. A heuristic.
+    Tcpbp,
+    /// The paths of least cost.
+    TcpbpExact,
 }
 
 /// How one of several next hops or paths is chosen.

@@ -1,6 +1,7 @@
 //! The Python face of `anabranch-core`: as thin as it can be.
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
+mod network;
 mod robust;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
@@ -11,6 +12,8 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+
+mod predict;
 
 /// The registries of congestion controls, slow starts, detectors and ACK policies as a JSON text.
 #[pyfunction]
@@ -116,7 +119,11 @@ impl Simulation {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Simulation>()?;
+    module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(drill, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::prediction_models, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(predict::round_trip, module)?)?;
     robust::register(module)
 }

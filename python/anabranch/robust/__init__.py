@@ -11,6 +11,7 @@
 from anabranch.robust.candidates import Candidates, disjoint, given, shortest, shortest_with_ties
 from anabranch.robust.document import as_routes, document
 from anabranch.robust.errors import RobustError
+from anabranch.robust.incremental import WorstLoads
 from anabranch.robust.network import Network
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import Loads, worst_loads
@@ -31,6 +32,7 @@ __all__ = [
     "Splits",
     "TrafficModel",
     "Verified",
+    "WorstLoads",
     "as_routes",
     "bounds",
     "box",

@@ -2,11 +2,24 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, Tag, WithJsonSchema, model_validator
 
+from anabranch import metrics
 from anabranch.scenario.table import Count, Duration, PositiveDuration, Table, by_kind
 
 HASH_FIELDS = ("source", "destination", "source-port", "destination-port")
+
+
+def _known_metric(value: object) -> object:
+    metrics.metric(value)  # type: ignore[arg-type] # refuses what is no text
+    return value
+
+
+Metric = Annotated[
+    str,
+    BeforeValidator(_known_metric),
+    WithJsonSchema({"anyOf": [{"enum": list(metrics.NAMES)}, {"type": "string", "pattern": ","}]}),
+]
 
 
 class Disjoint(Table):
@@ -55,8 +68,11 @@ Per = Annotated[
 class Routing(Table):
     """A routing: one shortest path, equal-cost paths (``select`` without ``paths``), or explicit ``paths``."""
 
-    metric: Literal["hop-count", "delay", "ospf", "cost"] = Field(
-        "ospf", description="What is short; ospf is 100 Mbit/s over the link's rate, at least 1."
+    metric: Metric = Field(
+        "ospf",
+        description="What is short: "
+        + "; ".join(f"{name}: {meaning}" for name, meaning in metrics.DESCRIPTIONS.items())
+        + '. Several isotone ones with commas decide one after the other: "hop-count, delay".',
     )
     paths: Paths | None = Field(None, description="Several paths instead of next hops.")
     weights: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
@@ -84,6 +100,7 @@ class Routing(Table):
                 'all packets of a flow hash alike, so hash goes with per = "flow"; '
                 'use select = "random" or "round-robin" for packets and flowlets'
             )
+        self._check_metric()
         if self.hash is not None and self.selector != "hash":
             raise ValueError(f'hash fields go with select = "hash", not "{self.selector}"')
         explicit = len(self.paths) if isinstance(self.paths, list) else None
@@ -94,6 +111,21 @@ class Routing(Table):
                 f"weights has {len(self.weights)} entries; it needs one for each explicit path of paths = [[...], ...]"
             )
         return self
+
+    def _check_metric(self) -> None:
+        if isinstance(self.paths, Disjoint) and self.metric not in metrics.SUMS:
+            raise ValueError(
+                f'disjoint paths go by a metric that adds up: {", ".join(metrics.SUMS)}, not "{self.metric}"'
+            )
+        if self.metric not in metrics.BY_THROUGHPUT:
+            return
+        if self.paths is None and self.select is not None:
+            raise ValueError(f'"{self.metric}" has no equal-cost next hops; leave select out, or give paths')
+        if isinstance(self.paths, Shortest) and self.paths.shortest > 1:
+            raise ValueError(
+                f'"{self.metric}" is not isotone, so it finds one path: paths = {{ shortest = 1 }}, '
+                "or leave paths out to forward hop by hop"
+            )
 
     @property
     def selector(self) -> str:

@@ -215,7 +215,8 @@ impl<L: EventLoop> Engine<L> {
     /// Names the first thing that the engine cannot work with. The scenario schema finds most of these before.
     pub fn new(spec: RunSpec) -> Result<Engine<L>, BuildError> {
         check_run(&spec)?;
-        let graph = Graph::new(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
+        let graph =
+            Graph::of_specs(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
         let dynamic = !spec.events.is_empty();
         let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, dynamic);
         let mut flows = Vec::new();

@@ -5,7 +5,7 @@
 
 use crate::rng::{Purpose, Stream, hash_words};
 use crate::routing::{self, Graph, RoutingError};
-use crate::spec::{Granularity, HashField, HopsSpec, LinkId, NodeId, RoutingSpec, Selector};
+use crate::spec::{Granularity, HashField, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 use std::collections::HashMap;
 
@@ -98,7 +98,7 @@ impl Forwarding {
             return Ok(*way);
         }
         let way = match &self.routings[routing].hops {
-            HopsSpec::Shortest { .. } if !self.dynamic => self.compile_shortest(routing, src, dst)?,
+            hops if !self.dynamic && follows_one_tree(hops) => self.compile_shortest(routing, src, dst)?,
             HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => self.column(routing, src, dst)?,
             _ => self.path_set(routing, src, dst)?,
         };
@@ -140,8 +140,7 @@ impl Forwarding {
     /// Compiles the single routes among these (routing, source, destination) destination by destination, so that each
     /// destination's next hops are computed once. What is wrong with one is told when [`Self::way`] is asked for it.
     pub fn prepare(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
-        wanted
-            .retain(|(routing, ..)| !self.dynamic && matches!(self.routings[*routing].hops, HopsSpec::Shortest { .. }));
+        wanted.retain(|(routing, ..)| !self.dynamic && follows_one_tree(&self.routings[*routing].hops));
         wanted.sort_unstable_by_key(|(routing, src, dst)| (*routing, *dst, *src));
         wanted.dedup();
         for (routing, src, dst) in wanted {
@@ -297,6 +296,11 @@ impl Forwarding {
     }
 }
 
+/// Whether the one next hop of every node lies on one tree, so that a packet's route is known where it starts.
+fn follows_one_tree(hops: &HopsSpec) -> bool {
+    matches!(hops, HopsSpec::Shortest { metric } if !matches!(metric, MetricSpec::Throughput(_)))
+}
+
 impl Choice {
     fn new(routing: usize, draws: Stream) -> Choice {
         Choice {
@@ -413,7 +417,7 @@ mod tests {
         let routing = serde_json::from_value(json!({
             "name": "", "hops": hops, "select": "random", "per": {"unit": per}, "hash": [], "acks": null, "reconverge": null
         }));
-        let graph = Graph::new(9, &links).expect("a graph");
+        let graph = Graph::of_specs(9, &links).expect("a graph");
         let mut forwarding = Forwarding::new(vec![routing.expect("a routing")], graph, 1, dynamic);
         let way = forwarding.way(0, 0, 8).expect("a way");
         forwarding.paths_of_flow(way, 0)

@@ -4,7 +4,7 @@
 //! what happens elsewhere, nor on the order in which an engine visits the links.
 
 use crate::rng::{Purpose, Stream};
-use crate::spec::{LinkId, LossSpec};
+use crate::spec::{LinkId, LossSpec, stationary_bad};
 
 /// Decides for the packets of one link, in the order of their arrival, which are lost.
 #[derive(Debug, Clone)]
@@ -112,24 +112,6 @@ impl Chance {
     }
 }
 
-/// The share of packets that meet the bad state; the good state if the channel never changes.
-fn stationary_bad(good_to_bad: f64, bad_to_good: f64) -> f64 {
-    if good_to_bad == 0.0 { 0.0 } else { good_to_bad / (good_to_bad + bad_to_good) }
-}
-
-/// The share of packets that is lost in the long run (of a finite list: none).
-pub fn stationary_ratio(spec: &LossSpec) -> f64 {
-    match spec {
-        LossSpec::None | LossSpec::List { .. } => 0.0,
-        LossSpec::Bernoulli { ratio } => *ratio,
-        LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-            let bad = stationary_bad(*good_to_bad, *bad_to_good);
-            (1.0 - bad) * loss_good + bad * loss_bad
-        }
-        LossSpec::Periodic { every } => 1.0 / *every as f64,
-    }
-}
-
 /// Refuses what is no loss model.
 ///
 /// # Errors
@@ -151,7 +133,7 @@ pub fn check(spec: &LossSpec) -> Result<(), String> {
                     return Err(format!("{name} is {value}: it must be between 0 and 1"));
                 }
             }
-            if stationary_ratio(spec) >= 1.0 {
+            if spec.stationary_ratio() >= 1.0 {
                 return Err("the channel loses every packet: lower loss_bad or raise bad_to_good".into());
             }
             Ok(())
@@ -213,8 +195,8 @@ mod tests {
         // Gilbert's channel with certain loss in the bad state: a loss burst is a stay in the bad state.
         let spec = LossSpec::GilbertElliott { good_to_bad: 0.01, bad_to_good: 0.25, loss_good: 0.0, loss_bad: 1.0 };
         let lost = losses(&spec, 9, 1, 2_000_000);
-        assert!((stationary_ratio(&spec) - 0.01 / 0.26).abs() < 1e-12);
-        assert!((ratio(&lost) / stationary_ratio(&spec) - 1.0).abs() < 0.03, "{}", ratio(&lost));
+        assert!((spec.stationary_ratio() - 0.01 / 0.26).abs() < 1e-12);
+        assert!((ratio(&lost) / spec.stationary_ratio() - 1.0).abs() < 0.03, "{}", ratio(&lost));
         let bursts: Vec<usize> = lost.split(|lost| !lost).map(<[bool]>::len).filter(|length| *length > 0).collect();
         let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
         assert!((mean - 4.0).abs() < 0.12, "mean burst {mean}");
@@ -226,7 +208,7 @@ mod tests {
     fn gilbert_elliott_mixes_the_loss_ratios_of_its_states() {
         let spec = LossSpec::GilbertElliott { good_to_bad: 0.02, bad_to_good: 0.08, loss_good: 0.01, loss_bad: 0.3 };
         // A fifth of the time bad: 0.8 * 0.01 + 0.2 * 0.3.
-        assert!((stationary_ratio(&spec) - 0.068).abs() < 1e-12);
+        assert!((spec.stationary_ratio() - 0.068).abs() < 1e-12);
         let lost = losses(&spec, 2, 4, 1_000_000);
         assert!((ratio(&lost) - 0.068).abs() < 0.003, "{}", ratio(&lost));
     }

@@ -127,6 +127,7 @@ fn decompose(
 mod tests {
     use super::super::test_support::{Network, network, simple_paths};
     use super::*;
+    use crate::routing::PathWeight;
     use proptest::prelude::*;
 
     fn links(network: &Network, destination: NodeId, most: usize) -> Vec<Vec<LinkId>> {
@@ -179,14 +180,14 @@ mod tests {
     /// The least total weight of `count` paths that share no link, by trying all sets.
     fn least_total(paths: &[Path], count: usize, taken: &[LinkId]) -> Option<Weight> {
         if count == 0 {
-            return Some(Weight::ZERO);
+            return Some(Weight::IDENTITY);
         }
         let totals = paths.iter().enumerate().filter_map(|(index, path)| {
             if path.links.iter().any(|link| taken.contains(link)) {
                 return None;
             }
             let rest = least_total(&paths[index + 1..], count - 1, &[taken, &path.links].concat())?;
-            Some(path.weight + rest)
+            Some(path.weight.extend(rest))
         });
         totals.min()
     }
@@ -204,7 +205,7 @@ mod tests {
             prop_assert!(links.is_sorted_by(|a, b| a < b), "a link used twice");
             prop_assert!(found.is_sorted());
 
-            let total = found.iter().fold(Weight::ZERO, |sum, path| sum + path.weight);
+            let total = found.iter().fold(Weight::IDENTITY, |sum, path| sum.extend(path.weight));
             prop_assert_eq!(Some(total), least_total(&all, found.len(), &[]));
         }
 

@@ -31,6 +31,53 @@ pub enum RoutingError {
         /// Its cost.
         cost: f64,
     },
+    /// A loss ratio that is none.
+    #[error("link {link} has loss {loss}: a ratio of lost packets is at least 0 and less than 1")]
+    Loss {
+        /// The link.
+        link: LinkId,
+        /// Its loss ratio.
+        loss: f64,
+    },
+    /// A lexicographic metric that orders by nothing, or twice by the same.
+    #[error("the metric [{metric}] names {problem}: it needs one or several different metrics, the weightiest first")]
+    Lexicographic {
+        /// The metric as a list of names.
+        metric: String,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// A lexicographic metric that Dijkstra's method does not serve.
+    #[error(
+        "the metric [{metric}] is not isotone: a wider path may lose its lead where both go on over a narrow link, and \
+         then a metric after `widest` decides otherwise; put `widest` last"
+    )]
+    NotIsotone {
+        /// The metric as a list of names.
+        metric: String,
+    },
+    /// Several paths by a metric that is not isotone.
+    #[error(
+        "the metric `{metric}` is not isotone, so {wanted} cannot be found by it: use an isotone metric \
+         (hop-count, delay, loss, ospf, cost, widest), or one path"
+    )]
+    NotIsotoneFor {
+        /// The metric.
+        metric: &'static str,
+        /// What was asked for.
+        wanted: &'static str,
+    },
+    /// Trees by a metric whose paths make none.
+    #[error("the best paths by `tcpbp-exact` make no tree: part of a best path need not be a best path")]
+    NoTree,
+    /// Disjoint paths by a metric that is no sum.
+    #[error(
+        "the metric {metric} does not add up along a path: disjoint paths need hop-count, delay, loss, ospf or cost"
+    )]
+    NotAdditive {
+        /// The metric.
+        metric: String,
+    },
     /// A rate that the metric `ospf` cannot divide by.
     #[error("link {link} has rate 0: the metric `ospf` divides by the rate, which must be at least 1 bit/s")]
     Rate {

@@ -17,6 +17,21 @@ pub struct Link {
     pub delay: Duration,
     /// The operator's cost.
     pub cost: f64,
+    /// Ratio of packets that the wire loses, in [0, 1).
+    pub loss: f64,
+}
+
+impl From<&LinkSpec> for Link {
+    fn from(spec: &LinkSpec) -> Link {
+        Link {
+            src: spec.src,
+            dst: spec.dst,
+            rate: spec.rate,
+            delay: spec.delay,
+            cost: spec.cost,
+            loss: spec.loss.stationary_ratio(),
+        }
+    }
 }
 
 /// A directed graph; links may be parallel, and each is up or down. A link's id is its index in
@@ -66,22 +81,38 @@ impl Graph {
     /// The graph of `nodes` nodes and these links, all up.
     ///
     /// # Errors
-    /// [`RoutingError::LinkEnd`] if a link begins or ends at a node that does not exist.
-    pub fn new(nodes: usize, links: &[LinkSpec]) -> Result<Graph, RoutingError> {
-        for (link, spec) in links.iter().enumerate() {
-            if let Some(node) = [spec.src, spec.dst].into_iter().find(|&node| node as usize >= nodes) {
-                return Err(RoutingError::LinkEnd { link: link as LinkId, node, nodes });
+    /// [`RoutingError::LinkEnd`] if a link begins or ends at a node that does not exist, [`RoutingError::Loss`] if its
+    /// loss ratio is none.
+    pub fn new(nodes: usize, links: Vec<Link>) -> Result<Graph, RoutingError> {
+        for (id, link) in (0..).zip(&links) {
+            if let Some(node) = [link.src, link.dst].into_iter().find(|&node| node as usize >= nodes) {
+                return Err(RoutingError::LinkEnd { link: id, node, nodes });
+            }
+            if !(0.0..1.0).contains(&link.loss) {
+                return Err(RoutingError::Loss { link: id, loss: link.loss });
             }
         }
         Ok(Graph {
-            links: links
-                .iter()
-                .map(|spec| Link { src: spec.src, dst: spec.dst, rate: spec.rate, delay: spec.delay, cost: spec.cost })
-                .collect(),
             up: vec![true; links.len()],
-            leaving: Incidence::new(nodes, links.iter().map(|spec| spec.src)),
-            entering: Incidence::new(nodes, links.iter().map(|spec| spec.dst)),
+            leaving: Incidence::new(nodes, links.iter().map(|link| link.src)),
+            entering: Incidence::new(nodes, links.iter().map(|link| link.dst)),
+            links,
         })
+    }
+
+    /// The graph of the network of a compiled run, all links up.
+    ///
+    /// # Errors
+    /// As [`Graph::new`].
+    pub fn of_specs(nodes: usize, links: &[LinkSpec]) -> Result<Graph, RoutingError> {
+        Graph::new(nodes, links.iter().map(Link::from).collect())
+    }
+
+    /// Lets routing believe that a link has this delay and this loss ratio, which lies in [0, 1).
+    pub fn set_quality(&mut self, link: LinkId, delay: Duration, loss: f64) {
+        debug_assert!((0.0..1.0).contains(&loss));
+        let link = &mut self.links[link as usize];
+        (link.delay, link.loss) = (delay, loss);
     }
 
     /// How many nodes there are.
@@ -146,7 +177,7 @@ mod tests {
 
     #[test]
     fn links_are_listed_at_both_ends_by_ascending_id() {
-        let graph = Graph::new(3, &[link(2, 0), link(0, 1), link(0, 1), link(1, 2), link(0, 2)]).unwrap();
+        let graph = Graph::of_specs(3, &[link(2, 0), link(0, 1), link(0, 1), link(1, 2), link(0, 2)]).unwrap();
         assert_eq!(graph.out_links(0).collect::<Vec<_>>(), [1, 2, 4]);
         assert_eq!(graph.in_links(2).collect::<Vec<_>>(), [3, 4]);
         assert_eq!(graph.in_links(0).collect::<Vec<_>>(), [0]);
@@ -154,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_link_that_is_down_is_not_listed_until_it_is_up_again() {
-        let mut graph = Graph::new(2, &[link(0, 1), link(0, 1)]).unwrap();
+        let mut graph = Graph::of_specs(2, &[link(0, 1), link(0, 1)]).unwrap();
         graph.set_up(0, false);
         assert_eq!(graph.out_links(0).collect::<Vec<_>>(), [1]);
         assert_eq!(graph.in_links(1).collect::<Vec<_>>(), [1]);
@@ -165,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_link_to_nowhere_is_refused() {
-        let error = Graph::new(2, &[link(0, 1), link(1, 2)]).unwrap_err();
+        let error = Graph::of_specs(2, &[link(0, 1), link(1, 2)]).unwrap_err();
         assert_eq!(error, RoutingError::LinkEnd { link: 1, node: 2, nodes: 2 });
         assert_eq!(error.to_string(), "link 1 joins node 2, but the network has 2 nodes, numbered from 0");
     }

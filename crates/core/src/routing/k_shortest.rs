@@ -5,7 +5,7 @@
 //! earlier paths took from there excluded. A path that itself left another at its i-th node needs this from its i-th node
 //! on only (Lawler), so no candidate is found twice.
 
-use super::{Graph, Path, Weight, shortest_path};
+use super::{Graph, Path, PathWeight, Weight, shortest_path};
 use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,39 +14,39 @@ use std::collections::BinaryHeap;
 ///
 /// Paths over different parallel links are different paths.
 #[derive(Debug, Clone)]
-pub struct ShortestPaths<'a> {
+pub struct ShortestPaths<'a, W = Weight> {
     /// A copy: links are taken down in it for the length of a search.
     graph: Graph,
-    weights: &'a [Weight],
+    weights: &'a [W],
     source: NodeId,
     destination: NodeId,
-    given: Vec<Candidate>,
-    candidates: BinaryHeap<Reverse<Candidate>>,
+    given: Vec<Candidate<W>>,
+    candidates: BinaryHeap<Reverse<Candidate<W>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    path: Path,
+struct Candidate<W> {
+    path: Path<W>,
     /// How many links it shares with the path that it leaves.
     shared: usize,
 }
 
 /// The loopless paths from `source` to `destination` over the links that are up, shortest first.
-pub fn shortest_paths<'a>(
+pub fn shortest_paths<'a, W: PathWeight>(
     graph: &Graph,
-    weights: &'a [Weight],
+    weights: &'a [W],
     source: NodeId,
     destination: NodeId,
-) -> ShortestPaths<'a> {
+) -> ShortestPaths<'a, W> {
     let first = shortest_path(graph, weights, source, destination);
     let candidates = first.map(|path| Reverse(Candidate { path, shared: 0 })).into_iter().collect();
     ShortestPaths { graph: graph.clone(), weights, source, destination, given: Vec::new(), candidates }
 }
 
-impl Iterator for ShortestPaths<'_> {
-    type Item = Path;
+impl<W: PathWeight> Iterator for ShortestPaths<'_, W> {
+    type Item = Path<W>;
 
-    fn next(&mut self) -> Option<Path> {
+    fn next(&mut self) -> Option<Path<W>> {
         self.add_branches_of_last();
         let Reverse(next) = self.candidates.pop()?;
         let path = next.path.clone();
@@ -55,7 +55,7 @@ impl Iterator for ShortestPaths<'_> {
     }
 }
 
-impl ShortestPaths<'_> {
+impl<W: PathWeight> ShortestPaths<'_, W> {
     /// Adds the best paths that leave the path given out last at each of its nodes.
     fn add_branches_of_last(&mut self) {
         let Some(last) = self.given.last() else { return };
@@ -63,7 +63,7 @@ impl ShortestPaths<'_> {
         let mut alike: Vec<&[LinkId]> = self.given.iter().map(|given| given.path.links.as_slice()).collect();
         let mut closed = Vec::new();
         let mut node = self.source;
-        let mut weight = Weight::ZERO;
+        let mut weight = W::IDENTITY;
         for (shared, &link) in root.iter().enumerate() {
             if shared >= last.shared {
                 // Given paths that begin with these links take at least one more: they have not arrived yet.
@@ -71,7 +71,7 @@ impl ShortestPaths<'_> {
                 take_down(&mut self.graph, &taken);
                 if let Some(rest) = shortest_path(&self.graph, self.weights, node, self.destination) {
                     let links = [&root[..shared], &rest.links].concat();
-                    let path = Path { weight: weight + rest.weight, links };
+                    let path = Path { weight: weight.extend(rest.weight), links };
                     self.candidates.push(Reverse(Candidate { path, shared }));
                 }
                 bring_up(&mut self.graph, &taken);
@@ -80,7 +80,7 @@ impl ShortestPaths<'_> {
             take_down(&mut self.graph, &entering);
             closed.extend(entering);
             alike.retain(|links| links[shared] == link);
-            weight += self.weights[link as usize];
+            weight = weight.extend(self.weights[link as usize]);
             node = self.graph.link(link).dst;
         }
         bring_up(&mut self.graph, &closed);

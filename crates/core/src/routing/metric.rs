@@ -1,11 +1,10 @@
-//! Link weights: what makes a path short.
+//! Link weights that add up: what makes a path short.
 //!
 //! Weights are whole numbers, so that sums are exact and "equal cost" means equal. Of two paths of equal sum the one of
 //! fewer hops is the shorter. As every link counts one hop, no cycle has weight zero, not even one of links that cost nothing.
 
-use super::{Graph, RoutingError};
+use super::{Graph, Link, PathWeight, RoutingError};
 use crate::spec::{LinkId, Metric};
-use std::ops::{Add, AddAssign};
 
 /// OSPF's customary reference bandwidth, 100 Mbit/s (RFC 4750, `ospfReferenceBandwidth`).
 const REFERENCE_BANDWIDTH: u64 = 100_000_000;
@@ -13,6 +12,8 @@ const REFERENCE_BANDWIDTH: u64 = 100_000_000;
 const COST_UNITS: f64 = 1e6;
 /// The greatest cost: beyond it, millionths overflow 64 bits.
 const MAX_COST: f64 = 1e13;
+/// Units of the metric `loss`: -ln(1 - p) is held in units of 2^-58, which leaves room for every p below 1.
+pub(super) const LOSS_UNITS: f64 = (1_u64 << 58) as f64;
 
 const HOP_BITS: u32 = 32;
 
@@ -23,15 +24,12 @@ const HOP_BITS: u32 = 32;
 pub struct Weight(pub(super) u128);
 
 impl Weight {
-    /// The weight of a path of no links.
-    pub const ZERO: Weight = Weight(0);
-
     /// The weight of one link, in the metric's units.
     pub fn of_link(value: u64) -> Weight {
         Weight(u128::from(value) << HOP_BITS | 1)
     }
 
-    /// The metric's sum: hops, picoseconds, OSPF cost, or millionths of the given cost.
+    /// The metric's sum: hops, picoseconds, 2^-58 of -ln(1 - p), OSPF cost, or millionths of the given cost.
     pub fn value(self) -> u128 {
         self.0 >> HOP_BITS
     }
@@ -42,43 +40,70 @@ impl Weight {
     }
 }
 
-impl Add for Weight {
-    type Output = Weight;
-    fn add(self, rhs: Weight) -> Weight {
-        Weight(self.0 + rhs.0)
+impl PathWeight for Weight {
+    const IDENTITY: Self = Weight(0);
+
+    fn extend(self, by: Self) -> Self {
+        Weight(self.0 + by.0)
+    }
+
+    fn ties(self, other: Self) -> bool {
+        self.value() == other.value()
     }
 }
 
-impl AddAssign for Weight {
-    fn add_assign(&mut self, rhs: Weight) {
-        *self = *self + rhs;
+impl Metric {
+    /// As scenarios spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::HopCount => "hop-count",
+            Metric::Delay => "delay",
+            Metric::Loss => "loss",
+            Metric::Ospf => "ospf",
+            Metric::Cost => "cost",
+            Metric::Widest => "widest",
+        }
     }
 }
 
 /// The weight of every link by id.
 ///
-/// A cost is rounded to the nearest millionth.
+/// # Errors
+/// [`RoutingError::NotAdditive`] for `widest`, and as [`metric_value`].
+pub fn link_weights(graph: &Graph, metric: Metric) -> Result<Vec<Weight>, RoutingError> {
+    if metric == Metric::Widest {
+        return Err(RoutingError::NotAdditive { metric: metric.name().into() });
+    }
+    let weight = |(id, link)| Ok(Weight::of_link(metric_value(id, link, metric)?));
+    (0..).zip(graph.links()).map(weight).collect()
+}
+
+/// What a link counts in a metric. Less is better: `widest` counts how far the rate falls short of the greatest.
+///
+/// A cost is rounded to the nearest millionth, -ln(1 - p) to the nearest 2^-58.
 ///
 /// # Errors
 /// [`RoutingError::Cost`] for a cost that is negative, not a number, above 1e13, or so small that rounding would make
 /// it zero; [`RoutingError::Rate`] for a rate of zero under the metric `ospf`.
-pub fn link_weights(graph: &Graph, metric: Metric) -> Result<Vec<Weight>, RoutingError> {
-    let weight = |(id, link): (usize, &super::Link)| {
-        let id = id as LinkId;
-        let value = match metric {
-            Metric::HopCount => 1,
-            Metric::Delay => link.delay.0,
-            Metric::Ospf => ospf_cost(link.rate.0).ok_or(RoutingError::Rate { link: id })?,
-            Metric::Cost => fixed_point_cost(link.cost).ok_or(RoutingError::Cost { link: id, cost: link.cost })?,
-        };
-        Ok(Weight::of_link(value))
-    };
-    graph.links().iter().enumerate().map(weight).collect()
+pub(super) fn metric_value(id: LinkId, link: &Link, metric: Metric) -> Result<u64, RoutingError> {
+    Ok(match metric {
+        Metric::HopCount => 1,
+        Metric::Delay => link.delay.0,
+        Metric::Loss => (log_loss(link.loss) * LOSS_UNITS).round() as u64,
+        Metric::Ospf => ospf_cost(link.rate.0).ok_or(RoutingError::Rate { link: id })?,
+        Metric::Cost => fixed_point_cost(link.cost).ok_or(RoutingError::Cost { link: id, cost: link.cost })?,
+        Metric::Widest => u64::MAX - link.rate.0,
+    })
+}
+
+/// -ln(1 - p), which adds up along a path where loss ratios do not, without cancellation for small p.
+pub(super) fn log_loss(loss: f64) -> f64 {
+    -(-loss).ln_1p()
 }
 
 /// OSPF's automatic cost: the reference bandwidth over the rate, rounded down, at least 1 (RFC 2328 appendix C.3 wants
 /// it positive).
-fn ospf_cost(bits_per_second: u64) -> Option<u64> {
+pub(super) fn ospf_cost(bits_per_second: u64) -> Option<u64> {
     Some(REFERENCE_BANDWIDTH.checked_div(bits_per_second)?.max(1))
 }
 
@@ -92,11 +117,11 @@ fn fixed_point_cost(cost: f64) -> Option<u64> {
 mod tests {
     use super::super::test_support::link;
     use super::*;
-    use crate::spec::LinkSpec;
+    use crate::spec::{LinkSpec, LossSpec};
     use crate::units::{Duration, Rate};
 
     fn value(metric: Metric, spec: LinkSpec) -> Result<u128, RoutingError> {
-        Ok(link_weights(&Graph::new(2, &[spec]).unwrap(), metric)?[0].value())
+        Ok(link_weights(&Graph::of_specs(2, &[spec]).unwrap(), metric)?[0].value())
     }
 
     #[test]
@@ -125,6 +150,21 @@ mod tests {
     }
 
     #[test]
+    fn losses_add_up_as_the_packets_that_pass_multiply() {
+        let loss = |ratio| value(Metric::Loss, LinkSpec { loss: LossSpec::Bernoulli { ratio }, ..link(0, 1) }).unwrap();
+        assert_eq!(loss(0.0), 0);
+        // 1 - 0.9 * 0.8 = 0.28.
+        assert!((loss(0.1) + loss(0.2)).abs_diff(loss(0.28)) <= 32);
+        assert_eq!(loss(1e-9), 288_230_376); // (1e-9 + 0.5e-18) 2^58
+    }
+
+    #[test]
+    fn widest_is_no_sum() {
+        let error = value(Metric::Widest, link(0, 1)).unwrap_err();
+        assert!(error.to_string().starts_with("the metric widest does not add up"), "{error}");
+    }
+
+    #[test]
     fn costs_without_an_order_or_a_representation_are_refused() {
         for cost in [-1.0, f64::NAN, f64::INFINITY, 1.1e13, 1e-9] {
             let error = value(Metric::Cost, LinkSpec { cost, ..link(0, 1) }).unwrap_err();
@@ -136,10 +176,10 @@ mod tests {
 
     #[test]
     fn weights_order_by_sum_and_then_by_hops_without_overflow() {
-        let long = Weight::of_link(u64::MAX) + Weight::of_link(u64::MAX);
+        let long = Weight::of_link(u64::MAX).extend(Weight::of_link(u64::MAX));
         assert_eq!((long.value(), long.hops()), (2 * u128::from(u64::MAX), 2));
-        assert!(Weight::of_link(2) < Weight::of_link(1) + Weight::of_link(1));
-        assert!(Weight::of_link(1) + Weight::of_link(1) < Weight::of_link(3));
-        assert!(Weight::ZERO < Weight::of_link(0));
+        let two = Weight::of_link(1).extend(Weight::of_link(1));
+        assert!(Weight::of_link(2) < two && two < Weight::of_link(3));
+        assert!(Weight::IDENTITY < Weight::of_link(0));
     }
 }

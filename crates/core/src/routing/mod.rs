@@ -4,24 +4,34 @@
 //! [`HopsSpec::is_explicit`] tells which. Both see only links that are up ([`Graph::set_up`]). Results depend on nothing
 //! but the graph and the routing; ties are decided by hops and link ids (see [`Path`]).
 
+mod algebra;
 mod disjoint;
 mod error;
 mod explicit;
 mod graph;
 mod k_shortest;
+mod lexicographic;
 mod metric;
+pub mod routes;
 mod shortest;
+mod source_tree;
+pub mod tcpbp;
 #[cfg(test)]
 pub(crate) mod test_support;
 
+pub use algebra::PathWeight;
 pub use disjoint::disjoint_paths;
 pub use error::RoutingError;
 pub use graph::{Graph, Link};
 pub use k_shortest::{ShortestPaths, shortest_paths};
+pub use lexicographic::{Lexicographic, lexicographic_weights};
 pub use metric::{Weight, link_weights};
 pub use shortest::{Path, ShortestTree, shortest_path};
+pub use source_tree::SourceTree;
 
-use crate::spec::{HopsSpec, LinkId, NodeId};
+use self::tcpbp::exact::ExactSearch;
+use self::tcpbp::heuristic::{ModifiedDijkstra, Queue};
+use crate::spec::{HopsSpec, LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
 
 /// One of the paths between two nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,13 +78,24 @@ pub fn explicit_paths(
             return Err(RoutingError::NoPathsWanted);
         }
         HopsSpec::Disjoint { metric, paths } => {
-            let weights = link_weights(graph, *metric)?;
+            let weights = additive_weights(graph, metric)?;
             disjoint_paths(graph, &weights, src, dst, *paths as usize).into_iter().map(equally).collect()
         }
-        HopsSpec::KShortest { metric, paths } => {
-            let weights = link_weights(graph, *metric)?;
-            shortest_paths(graph, &weights, src, dst).take(*paths as usize).map(equally).collect()
+        HopsSpec::KShortest { metric: MetricSpec::Throughput(metric), paths } => {
+            if *paths > 1 {
+                return Err(RoutingError::NotIsotoneFor { metric: metric.name(), wanted: "several shortest paths" });
+            }
+            best_throughput_path(graph, *metric, src, dst).into_iter().map(|links| (links, 1.0)).collect()
         }
+        HopsSpec::KShortest { metric, paths } => match isotone_weights(graph, metric)? {
+            IsotoneWeights::Additive(weights) => {
+                shortest_paths(graph, &weights, src, dst).take(*paths as usize).map(equally).collect()
+            }
+            IsotoneWeights::Lexicographic(weights) => {
+                let paths = shortest_paths(graph, &weights, src, dst).take(*paths as usize);
+                paths.map(|path| (path.links, 1.0)).collect()
+            }
+        },
         HopsSpec::Explicit { paths, weights } => explicit::given_paths(graph, paths, weights, src, dst)?,
         HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => return Err(RoutingError::HopByHop),
     };
@@ -86,23 +107,87 @@ pub fn explicit_paths(
 }
 
 /// The next hops of every node towards `dst`, by node, each by ascending link id. A node without a path has none, nor has
-/// `dst` itself. Packets that follow any of them arrive without a loop.
+/// `dst` itself. By an isotone metric, packets that follow any of them arrive without a loop; by predicted throughput every
+/// node goes by its own path, and packets may loop.
 ///
 /// # Errors
-/// [`RoutingError`]: a node that does not exist, a link without a weight in the metric, or a routing along explicit paths.
+/// [`RoutingError`]: a node that does not exist, a link without a weight in the metric, a routing along explicit paths, or
+/// equal-cost sets by a metric that is not isotone.
 pub fn next_hops(graph: &Graph, hops: &HopsSpec, dst: NodeId) -> Result<Vec<Vec<LinkId>>, RoutingError> {
     graph.check_node(dst)?;
     let (metric, all) = match hops {
-        HopsSpec::Shortest { metric } => (*metric, false),
-        HopsSpec::EqualCost { metric } => (*metric, true),
+        HopsSpec::Shortest { metric } => (metric, false),
+        HopsSpec::EqualCost { metric } => (metric, true),
         HopsSpec::Disjoint { .. } | HopsSpec::KShortest { .. } | HopsSpec::Explicit { .. } => {
             return Err(RoutingError::AlongPaths);
         }
     };
-    let weights = link_weights(graph, metric)?;
-    let tree = ShortestTree::new(graph, &weights, dst);
+    match metric {
+        MetricSpec::Throughput(metric) if all => {
+            Err(RoutingError::NotIsotoneFor { metric: metric.name(), wanted: "equal-cost next hops" })
+        }
+        MetricSpec::Throughput(metric) => {
+            let first = |node| best_throughput_path(graph, *metric, node, dst)?.first().copied();
+            Ok((0..graph.nodes() as NodeId).map(|node| first(node).into_iter().collect()).collect())
+        }
+        _ => Ok(match isotone_weights(graph, metric)? {
+            IsotoneWeights::Additive(weights) => hops_of_tree(&ShortestTree::new(graph, &weights, dst), all),
+            IsotoneWeights::Lexicographic(weights) => hops_of_tree(&ShortestTree::new(graph, &weights, dst), all),
+        }),
+    }
+}
+
+fn hops_of_tree<W: PathWeight>(tree: &ShortestTree<W>, all: bool) -> Vec<Vec<LinkId>> {
     let at = |node| if all { tree.equal_cost(node) } else { tree.next_hop(node).into_iter().collect() };
-    Ok((0..graph.nodes() as NodeId).map(at).collect())
+    (0..tree.distance.len() as NodeId).map(at).collect()
+}
+
+/// The weight of every link in an isotone metric.
+enum IsotoneWeights {
+    Additive(Vec<Weight>),
+    Lexicographic(Vec<Lexicographic>),
+}
+
+fn isotone_weights(graph: &Graph, metric: &MetricSpec) -> Result<IsotoneWeights, RoutingError> {
+    match metric {
+        MetricSpec::One(Metric::Widest) => {
+            lexicographic_weights(graph, &[Metric::Widest]).map(IsotoneWeights::Lexicographic)
+        }
+        MetricSpec::One(metric) => link_weights(graph, *metric).map(IsotoneWeights::Additive),
+        MetricSpec::Lexicographic(metrics) => lexicographic_weights(graph, metrics).map(IsotoneWeights::Lexicographic),
+        MetricSpec::Throughput(metric) => {
+            Err(RoutingError::NotIsotoneFor { metric: metric.name(), wanted: "several shortest paths" })
+        }
+    }
+}
+
+fn additive_weights(graph: &Graph, metric: &MetricSpec) -> Result<Vec<Weight>, RoutingError> {
+    match metric {
+        MetricSpec::One(metric) => link_weights(graph, *metric),
+        MetricSpec::Lexicographic(metrics) => {
+            let names: Vec<_> = metrics.iter().map(|metric| metric.name()).collect();
+            Err(RoutingError::NotAdditive { metric: format!("[{}]", names.join(", ")) })
+        }
+        MetricSpec::Throughput(metric) => Err(RoutingError::NotAdditive { metric: metric.name().into() }),
+    }
+}
+
+/// The path that a node finds to another by predicted throughput.
+fn best_throughput_path(graph: &Graph, metric: ThroughputMetric, src: NodeId, dst: NodeId) -> Option<Vec<LinkId>> {
+    match metric {
+        ThroughputMetric::Tcpbp => ModifiedDijkstra::new(graph).tree(src, Queue::Heap).path(graph, dst),
+        ThroughputMetric::TcpbpExact => ExactSearch::new(graph).to(src, vec![dst]).path(dst),
+    }
+}
+
+impl ThroughputMetric {
+    /// As scenarios spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ThroughputMetric::Tcpbp => "tcpbp",
+            ThroughputMetric::TcpbpExact => "tcpbp-exact",
+        }
+    }
 }
 
 #[cfg(test)]

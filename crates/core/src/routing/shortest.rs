@@ -1,44 +1,39 @@
 //! Shortest paths to one destination (Dijkstra 1959).
 
-use super::{Graph, Weight};
+use super::{Graph, PathWeight, Weight};
 use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A path as its links. The order is that of all ties: sum of the metric, hops, then link ids one by one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Path {
+pub struct Path<W = Weight> {
     /// Its length.
-    pub weight: Weight,
+    pub weight: W,
     /// Its links from source to destination.
     pub links: Vec<LinkId>,
 }
 
 /// The shortest paths from every node to one destination, over the links that are up.
 #[derive(Debug, Clone)]
-pub struct ShortestTree<'a> {
+pub struct ShortestTree<'a, W = Weight> {
     graph: &'a Graph,
-    weights: &'a [Weight],
+    weights: &'a [W],
     /// The weight of a shortest path from each node; `None` where there is no path.
-    pub distance: Vec<Option<Weight>>,
+    pub distance: Vec<Option<W>>,
 }
 
-impl<'a> ShortestTree<'a> {
+impl<'a, W: PathWeight> ShortestTree<'a, W> {
     /// Finds the shortest paths to `destination` with the weight of every link.
-    pub fn new(graph: &'a Graph, weights: &'a [Weight], destination: NodeId) -> ShortestTree<'a> {
+    pub fn new(graph: &'a Graph, weights: &'a [W], destination: NodeId) -> ShortestTree<'a, W> {
         ShortestTree::search(graph, weights, destination, None)
     }
 
     /// As [`ShortestTree::new`], but once `source` is reached, nodes farther away may have a distance too great or none.
-    fn search(
-        graph: &'a Graph,
-        weights: &'a [Weight],
-        destination: NodeId,
-        source: Option<NodeId>,
-    ) -> ShortestTree<'a> {
+    fn search(graph: &'a Graph, weights: &'a [W], destination: NodeId, source: Option<NodeId>) -> ShortestTree<'a, W> {
         let mut distance = vec![None; graph.nodes()];
-        distance[destination as usize] = Some(Weight::ZERO);
-        let mut frontier = BinaryHeap::from([Reverse((Weight::ZERO, destination))]);
+        distance[destination as usize] = Some(W::IDENTITY);
+        let mut frontier = BinaryHeap::from([Reverse((W::IDENTITY, destination))]);
         while let Some(Reverse((weight, node))) = frontier.pop() {
             if Some(node) == source {
                 break;
@@ -48,7 +43,7 @@ impl<'a> ShortestTree<'a> {
             }
             for link in graph.in_links(node) {
                 let previous = graph.link(link).src;
-                let through = weight + weights[link as usize];
+                let through = weight.extend(weights[link as usize]);
                 let known = &mut distance[previous as usize];
                 if known.is_none_or(|known| through < known) {
                     *known = Some(through);
@@ -65,7 +60,7 @@ impl<'a> ShortestTree<'a> {
         let distance = self.distance[node as usize]?;
         self.graph
             .out_links(node)
-            .find(|&link| self.beyond(link).is_some_and(|rest| self.weights[link as usize] + rest == distance))
+            .find(|&link| self.beyond(link).is_some_and(|rest| self.weights[link as usize].extend(rest) == distance))
     }
 
     /// Every link at `node` that begins a shortest path, whatever the number of hops, by ascending id; empty at the
@@ -77,16 +72,16 @@ impl<'a> ShortestTree<'a> {
         let Some(distance) = self.distance[node as usize] else { return Vec::new() };
         let shortest = |&link: &LinkId| {
             let Some(rest) = self.beyond(link) else { return false };
-            self.weights[link as usize].value() + rest.value() == distance.value() && rest < distance
+            self.weights[link as usize].extend(rest).ties(distance) && rest < distance
         };
         self.graph.out_links(node).filter(shortest).collect()
     }
 
     /// The shortest path from `source`; ties as for [`ShortestTree::next_hop`], so of all shortest paths of fewest hops
     /// the one whose link ids come first. `None` where there is no path.
-    pub fn path(&self, source: NodeId) -> Option<Path> {
+    pub fn path(&self, source: NodeId) -> Option<Path<W>> {
         let weight = self.distance[source as usize]?;
-        let mut links = Vec::with_capacity(weight.hops() as usize);
+        let mut links = Vec::new();
         let mut node = source;
         while let Some(link) = self.next_hop(node) {
             links.push(link);
@@ -96,13 +91,18 @@ impl<'a> ShortestTree<'a> {
     }
 
     /// The distance from a link's end.
-    fn beyond(&self, link: LinkId) -> Option<Weight> {
+    fn beyond(&self, link: LinkId) -> Option<W> {
         self.distance[self.graph.link(link).dst as usize]
     }
 }
 
 /// The one path of [`ShortestTree::path`], without exploring nodes farther away than its source.
-pub fn shortest_path(graph: &Graph, weights: &[Weight], source: NodeId, destination: NodeId) -> Option<Path> {
+pub fn shortest_path<W: PathWeight>(
+    graph: &Graph,
+    weights: &[W],
+    source: NodeId,
+    destination: NodeId,
+) -> Option<Path<W>> {
     ShortestTree::search(graph, weights, destination, Some(source)).path(source)
 }
 
@@ -152,13 +152,13 @@ mod tests {
     /// Distances by Bellman and Ford's method: relax every link as often as there are nodes.
     fn bellman_ford(network: &Network, destination: NodeId) -> Vec<Option<Weight>> {
         let mut distance = vec![None; network.graph.nodes()];
-        distance[destination as usize] = Some(Weight::ZERO);
+        distance[destination as usize] = Some(Weight::IDENTITY);
         for _ in 0..network.graph.nodes() {
             for (id, link) in network.graph.links().iter().enumerate() {
                 let Some(rest) = distance[link.dst as usize].filter(|_| network.graph.is_up(id as LinkId)) else {
                     continue;
                 };
-                let through = network.weights[id] + rest;
+                let through = network.weights[id].extend(rest);
                 if distance[link.src as usize].is_none_or(|known| through < known) {
                     distance[link.src as usize] = Some(through);
                 }
@@ -205,12 +205,12 @@ mod tests {
             for source in 1..network.graph.nodes() as NodeId {
                 let Some(distance) = tree.distance[source as usize] else { continue };
                 prop_assert!(tree.equal_cost(source).contains(&tree.next_hop(source).unwrap()));
-                let (mut node, mut walked, mut choice) = (source, Weight::ZERO, choice);
+                let (mut node, mut walked, mut choice) = (source, Weight::IDENTITY, choice);
                 while node != 0 {
                     let links = tree.equal_cost(node);
                     let link = links[(choice % links.len() as u64) as usize];
                     choice = choice.rotate_left(7) ^ 1;
-                    walked += network.weights[link as usize];
+                    walked = walked.extend(network.weights[link as usize]);
                     node = network.graph.link(link).dst;
                     prop_assert!(walked.hops() as usize <= network.graph.nodes(), "a loop");
                 }

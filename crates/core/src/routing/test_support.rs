@@ -1,6 +1,6 @@
 //! Small networks for the tests of routing, and the brute force that they are checked against.
 
-use super::{Graph, Path, Weight};
+use super::{Graph, Path, PathWeight, Weight};
 use crate::spec::{LinkId, LinkSpec, LossSpec, NodeId, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate};
 use proptest::prelude::*;
@@ -21,9 +21,9 @@ pub fn link(src: NodeId, dst: NodeId) -> LinkSpec {
 
 /// A graph with its link weights.
 #[derive(Debug, Clone)]
-pub struct Network {
+pub struct Network<W = Weight> {
     pub graph: Graph,
-    pub weights: Vec<Weight>,
+    pub weights: Vec<W>,
 }
 
 impl Network {
@@ -31,7 +31,7 @@ impl Network {
     pub fn new(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> Network {
         let specs: Vec<LinkSpec> = links.iter().map(|&(src, dst, _)| link(src, dst)).collect();
         Network {
-            graph: Graph::new(nodes, &specs).unwrap(),
+            graph: Graph::of_specs(nodes, &specs).unwrap(),
             weights: links.iter().map(|&(_, _, weight)| Weight::of_link(weight)).collect(),
         }
     }
@@ -60,8 +60,14 @@ pub fn network(nodes: NodeId, links: usize, weights: Range<u64>) -> impl Strateg
 }
 
 /// Every path from `source` to `destination` that visits no node twice, by depth-first enumeration, in no useful order.
-pub fn simple_paths(network: &Network, source: NodeId, destination: NodeId) -> Vec<Path> {
-    fn extend(network: &Network, visited: &mut Vec<NodeId>, path: &Path, destination: NodeId, found: &mut Vec<Path>) {
+pub fn simple_paths<W: PathWeight>(network: &Network<W>, source: NodeId, destination: NodeId) -> Vec<Path<W>> {
+    fn extend<W: PathWeight>(
+        network: &Network<W>,
+        visited: &mut Vec<NodeId>,
+        path: &Path<W>,
+        destination: NodeId,
+        found: &mut Vec<Path<W>>,
+    ) {
         let node = visited[visited.len() - 1];
         if node == destination {
             found.push(path.clone());
@@ -73,13 +79,13 @@ pub fn simple_paths(network: &Network, source: NodeId, destination: NodeId) -> V
             }
             let mut longer = path.clone();
             longer.links.push(id as LinkId);
-            longer.weight += network.weights[id];
+            longer.weight = longer.weight.extend(network.weights[id]);
             visited.push(link.dst);
             extend(network, visited, &longer, destination, found);
             visited.pop();
         }
     }
     let mut found = Vec::new();
-    extend(network, &mut vec![source], &Path { weight: Weight::ZERO, links: vec![] }, destination, &mut found);
+    extend(network, &mut vec![source], &Path { weight: W::IDENTITY, links: vec![] }, destination, &mut found);
     found
 }

@@ -10,7 +10,7 @@ fn ring() -> Graph {
     for chord in &mut links[8..] {
         chord.delay = Duration::from_millis(10);
     }
-    Graph::new(4, &links).unwrap()
+    Graph::of_specs(4, &links).unwrap()
 }
 
 fn links(graph: &Graph, hops: &HopsSpec) -> Vec<Vec<LinkId>> {
@@ -23,11 +23,11 @@ fn given(paths: &[&[NodeId]], weights: &[f64]) -> HopsSpec {
 
 #[test]
 fn the_metric_decides_what_is_short() {
-    let hop_count = next_hops(&ring(), &HopsSpec::Shortest { metric: Metric::HopCount }, 2).unwrap();
+    let hop_count = next_hops(&ring(), &HopsSpec::Shortest { metric: Metric::HopCount.into() }, 2).unwrap();
     assert_eq!(hop_count, [vec![8], vec![2], vec![], vec![5]]);
-    let delay = next_hops(&ring(), &HopsSpec::Shortest { metric: Metric::Delay }, 2).unwrap();
+    let delay = next_hops(&ring(), &HopsSpec::Shortest { metric: Metric::Delay.into() }, 2).unwrap();
     assert_eq!(delay, [vec![0], vec![2], vec![], vec![5]]);
-    let equal_cost = next_hops(&ring(), &HopsSpec::EqualCost { metric: Metric::Delay }, 2).unwrap();
+    let equal_cost = next_hops(&ring(), &HopsSpec::EqualCost { metric: Metric::Delay.into() }, 2).unwrap();
     assert_eq!(equal_cost, [vec![0, 7], vec![2], vec![], vec![5]]);
 }
 
@@ -37,9 +37,10 @@ fn links_that_are_down_carry_nothing() {
     for link in [2, 5, 8] {
         graph.set_up(link, false);
     }
-    let shortest = HopsSpec::Shortest { metric: Metric::HopCount };
+    let shortest = HopsSpec::Shortest { metric: Metric::HopCount.into() };
     assert!(next_hops(&graph, &shortest, 2).unwrap().iter().all(Vec::is_empty));
-    for hops in [HopsSpec::Disjoint { metric: Metric::HopCount, paths: 2 }, given(&[&[0, 1, 2], &[0, 2]], &[1.0, 1.0])]
+    for hops in
+        [HopsSpec::Disjoint { metric: Metric::HopCount.into(), paths: 2 }, given(&[&[0, 1, 2], &[0, 2]], &[1.0, 1.0])]
     {
         assert_eq!(explicit_paths(&graph, &hops, 0, 2), Err(RoutingError::NoPath { src: 0, dst: 2 }));
     }
@@ -47,9 +48,9 @@ fn links_that_are_down_carry_nothing() {
 
 #[test]
 fn computed_paths_come_shortest_first_and_share_equally() {
-    let disjoint = HopsSpec::Disjoint { metric: Metric::Delay, paths: 5 };
+    let disjoint = HopsSpec::Disjoint { metric: Metric::Delay.into(), paths: 5 };
     assert_eq!(links(&ring(), &disjoint), [vec![0, 2], vec![7, 5], vec![8]]);
-    let k_shortest = HopsSpec::KShortest { metric: Metric::HopCount, paths: 2 };
+    let k_shortest = HopsSpec::KShortest { metric: Metric::HopCount.into(), paths: 2 };
     assert_eq!(links(&ring(), &k_shortest), [vec![8], vec![0, 2]]);
     let weights: Vec<f64> =
         explicit_paths(&ring(), &k_shortest, 0, 2).unwrap().iter().map(|path| path.weight).collect();
@@ -74,7 +75,7 @@ fn a_given_path_over_a_failed_link_leaves_its_share_to_the_others() {
 
 #[test]
 fn a_given_path_takes_the_lowest_parallel_link_that_is_up() {
-    let mut graph = Graph::new(2, &[link(0, 1), link(0, 1)]).unwrap();
+    let mut graph = Graph::of_specs(2, &[link(0, 1), link(0, 1)]).unwrap();
     let path = |graph: &Graph| explicit_paths(graph, &given(&[&[0, 1]], &[1.0]), 0, 1).unwrap().remove(0).links;
     assert_eq!(path(&graph), [0]);
     graph.set_up(0, false);
@@ -100,8 +101,8 @@ fn given_paths_that_are_none_are_refused() {
 
 #[test]
 fn questions_that_have_no_answer_are_refused() {
-    let shortest = HopsSpec::Shortest { metric: Metric::HopCount };
-    let disjoint = |paths| HopsSpec::Disjoint { metric: Metric::HopCount, paths };
+    let shortest = HopsSpec::Shortest { metric: Metric::HopCount.into() };
+    let disjoint = |paths| HopsSpec::Disjoint { metric: Metric::HopCount.into(), paths };
     assert_eq!(explicit_paths(&ring(), &shortest, 0, 2), Err(RoutingError::HopByHop));
     assert_eq!(next_hops(&ring(), &disjoint(2), 2), Err(RoutingError::AlongPaths));
     assert_eq!(explicit_paths(&ring(), &disjoint(0), 0, 2), Err(RoutingError::NoPathsWanted));

@@ -1,0 +1,66 @@
+//! The links that are up as one packed list for the searches: those that leave a node stand side by side.
+
+use super::Label;
+use crate::routing::Graph;
+use crate::spec::{LinkId, NodeId};
+
+/// A link as the searches read it.
+#[derive(Debug, Clone, Copy)]
+pub struct Arc {
+    /// Its other end: where it leads, or of a link that enters, whence it comes.
+    pub end: NodeId,
+    /// Which link it is.
+    pub link: LinkId,
+    /// Picoseconds.
+    pub delay: f64,
+    /// -ln(1 - p) in units of 2^-58.
+    pub log_loss: f64,
+}
+
+/// The links that are up, by the node that they leave.
+#[derive(Debug, Clone)]
+pub struct Arcs {
+    first: Vec<u32>,
+    arcs: Vec<Arc>,
+    /// Where the links that enter a node begin in `entering`.
+    first_entering: Vec<u32>,
+    entering: Vec<Arc>,
+}
+
+impl Arcs {
+    /// The links of a graph.
+    pub fn new(graph: &Graph) -> Arcs {
+        let arc = |id: LinkId, end: NodeId| {
+            let link = graph.link(id);
+            let label = Label::of_link(link);
+            Arc { end, link: id, delay: label.delay as f64, log_loss: label.log_loss as f64 }
+        };
+        let (mut first, mut first_entering) = (vec![0], vec![0]);
+        let (mut arcs, mut entering) = (Vec::new(), Vec::new());
+        for node in 0..graph.nodes() as NodeId {
+            arcs.extend(graph.out_links(node).map(|id| arc(id, graph.link(id).dst)));
+            first.push(arcs.len() as u32);
+            entering.extend(graph.in_links(node).map(|id| arc(id, graph.link(id).src)));
+            first_entering.push(entering.len() as u32);
+        }
+        Arcs { first, arcs, first_entering, entering }
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// The links that leave a node.
+    #[inline]
+    pub fn leaving(&self, node: NodeId) -> &[Arc] {
+        &self.arcs[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+    }
+
+    /// The links that enter a node.
+    #[inline]
+    pub fn entering(&self, node: NodeId) -> &[Arc] {
+        let node = node as usize;
+        &self.entering[self.first_entering[node] as usize..self.first_entering[node + 1] as usize]
+    }
+}

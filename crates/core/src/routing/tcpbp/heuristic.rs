@@ -1,0 +1,148 @@
+//! The paper's modified Dijkstra (section 4.2, Algorithm 1): an edge is relaxed with the cost of the whole extended path.
+//!
+//! It keeps one label a node, the cheapest so far. As the metric is not isotone, a costlier beginning may end cheaper:
+//! this is a heuristic. Costs are compared by their squares D^2 P, and P grows by p (1 - P) with every link, so that an edge
+//! takes neither logarithm nor root and nothing cancels.
+
+use super::arcs::Arcs;
+use crate::routing::{Graph, SourceTree};
+use crate::spec::{LinkId, NodeId};
+use crate::units::Duration;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How the next node is found among those reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queue {
+    /// By looking at all of them, as the paper does: O(V^2).
+    Array,
+    /// From a binary heap: O(E log V).
+    Heap,
+}
+
+/// The modified Dijkstra on one graph, for any number of sources.
+#[derive(Debug, Clone)]
+pub struct ModifiedDijkstra {
+    arcs: Arcs,
+    /// The loss ratio of every link.
+    losses: Vec<f64>,
+    labels: Vec<Label>,
+    frontier: BinaryHeap<Reverse<(Key, NodeId)>>,
+}
+
+/// The cheapest way to a node so far.
+#[derive(Debug, Clone, Copy)]
+struct Label {
+    /// D^2 P, square picoseconds; without end where the node is not reached.
+    squared_cost: f64,
+    /// D, picoseconds.
+    delay: f64,
+    /// P.
+    loss: f64,
+    hops: u32,
+    reached_by: LinkId,
+    from: NodeId,
+}
+
+const UNREACHED: Label = Label {
+    squared_cost: f64::INFINITY,
+    delay: f64::INFINITY,
+    loss: 1.0,
+    hops: u32::MAX,
+    reached_by: LinkId::MAX,
+    from: NodeId::MAX,
+};
+
+/// Squared cost, then delay, as bits: those of floating-point numbers that are not negative order as the numbers do.
+type Key = (u64, u64);
+
+impl Label {
+    fn key(&self) -> Key {
+        (self.squared_cost.to_bits(), self.delay.to_bits())
+    }
+
+    /// Cost, delay, hops, and the node before, in this order.
+    #[inline]
+    fn is_better_than(&self, other: &Label) -> bool {
+        if self.squared_cost != other.squared_cost {
+            return self.squared_cost < other.squared_cost;
+        }
+        (self.delay, self.hops, self.from) < (other.delay, other.hops, other.from)
+    }
+}
+
+impl ModifiedDijkstra {
+    /// Over the links of the graph that are up.
+    pub fn new(graph: &Graph) -> ModifiedDijkstra {
+        ModifiedDijkstra {
+            arcs: Arcs::new(graph),
+            losses: graph.links().iter().map(|link| link.loss).collect(),
+            labels: vec![UNREACHED; graph.nodes()],
+            frontier: BinaryHeap::new(),
+        }
+    }
+
+    /// The paths that it finds from a source to every node. Ties: the lesser delay, fewer hops, the lower node before.
+    pub fn tree(&mut self, source: NodeId, queue: Queue) -> SourceTree {
+        self.labels.fill(UNREACHED);
+        self.labels[source as usize] = Label { squared_cost: 0.0, delay: 0.0, loss: 0.0, hops: 0, ..UNREACHED };
+        match queue {
+            Queue::Heap => self.search_with_heap(source),
+            Queue::Array => self.search_array(),
+        }
+        SourceTree { source, reached_by: self.labels.iter().map(|label| label.reached_by).collect() }
+    }
+
+    /// The costs of the paths of the last tree by node, seconds; infinite where there is no path.
+    pub fn costs(&self) -> impl Iterator<Item = f64> + '_ {
+        self.labels.iter().map(|label| label.squared_cost.sqrt() * Duration(1).as_secs())
+    }
+
+    fn search_with_heap(&mut self, source: NodeId) {
+        self.frontier.push(Reverse((self.labels[source as usize].key(), source)));
+        while let Some(Reverse((key, node))) = self.frontier.pop() {
+            if self.labels[node as usize].key() == key {
+                relax(&self.arcs, &self.losses, &mut self.labels, node, |label, head| {
+                    self.frontier.push(Reverse((label.key(), head)));
+                });
+            }
+        }
+    }
+
+    fn search_array(&mut self) {
+        let mut waiting: Vec<NodeId> = (0..self.labels.len() as NodeId).collect();
+        loop {
+            let keys = waiting.iter().enumerate().map(|(place, &node)| (self.labels[node as usize].key(), node, place));
+            match keys.min() {
+                Some((_, node, place)) if self.labels[node as usize].delay.is_finite() => {
+                    waiting.swap_remove(place);
+                    relax(&self.arcs, &self.losses, &mut self.labels, node, |_, _| ());
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Algorithm 1 for every link that leaves a node; tells which nodes got a better label.
+#[inline]
+fn relax(arcs: &Arcs, losses: &[f64], labels: &mut [Label], node: NodeId, mut improved: impl FnMut(&Label, NodeId)) {
+    let here = labels[node as usize];
+    for arc in arcs.leaving(node) {
+        let delay = here.delay + arc.delay;
+        let loss = here.loss + losses[arc.link as usize] * (1.0 - here.loss);
+        let through = Label {
+            squared_cost: delay * delay * loss,
+            delay,
+            loss,
+            hops: here.hops + 1,
+            reached_by: arc.link,
+            from: node,
+        };
+        let known = &mut labels[arc.end as usize];
+        if through.is_better_than(known) {
+            *known = through;
+            improved(known, arc.end);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Path search over a network that Python gives as columns.
+
+use anabranch_core::routing::routes::{self, PairRoutes};
+use anabranch_core::routing::tcpbp::certificate::certified_path;
+use anabranch_core::routing::{Graph, Link};
+use anabranch_core::spec::MetricSpec;
+use anabranch_core::units::{Duration, Rate};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::fmt::Display;
+
+/// A directed graph to find paths in.
+#[pyclass(frozen)]
+pub struct Network(Graph);
+
+fn refuse(problem: impl Display) -> PyErr {
+    PyValueError::new_err(problem.to_string())
+}
+
+fn metric_of(text: &str) -> PyResult<MetricSpec> {
+    serde_json::from_str(text).map_err(|error| refuse(format!("the metric {text}: {error}")))
+}
+
+/// The columns of a list of routes: for each pair how many paths there are, then all paths one after another.
+fn columns<'py>(py: Python<'py>, found: PairRoutes) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    columns.set_item("src", PyArray1::from_vec(py, found.src))?;
+    columns.set_item("dst", PyArray1::from_vec(py, found.dst))?;
+    columns.set_item("paths", PyArray1::from_vec(py, found.paths))?;
+    columns.set_item("hops", PyArray1::from_vec(py, found.hops))?;
+    columns.set_item("links", PyArray1::from_vec(py, found.links))?;
+    columns.set_item("delay_s", PyArray1::from_vec(py, found.delay_s))?;
+    columns.set_item("loss", PyArray1::from_vec(py, found.loss))?;
+    columns.set_item("cost", PyArray1::from_vec(py, found.cost))?;
+    Ok(columns)
+}
+
+#[pymethods]
+impl Network {
+    #[new]
+    fn new(
+        nodes: usize,
+        src: PyReadonlyArray1<'_, u32>,
+        dst: PyReadonlyArray1<'_, u32>,
+        rate_bps: PyReadonlyArray1<'_, u64>,
+        delay_ps: PyReadonlyArray1<'_, u64>,
+        loss: PyReadonlyArray1<'_, f64>,
+        cost: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Network> {
+        let (src, dst) = (src.as_slice()?, dst.as_slice()?);
+        let (rate, delay) = (rate_bps.as_slice()?, delay_ps.as_slice()?);
+        let (loss, cost) = (loss.as_slice()?, cost.as_slice()?);
+        let links = (0..src.len()).map(|id| Link {
+            src: src[id],
+            dst: dst[id],
+            rate: Rate(rate[id]),
+            delay: Duration(delay[id]),
+            cost: cost[id],
+            loss: loss[id],
+        });
+        Graph::new(nodes, links.collect()).map(Network).map_err(refuse)
+    }
+
+    fn trees<'py>(&self, py: Python<'py>, metric: &str, sources: Vec<u32>) -> PyResult<Bound<'py, PyDict>> {
+        let metric = metric_of(metric)?;
+        let found = py.detach(|| routes::trees(&self.0, &metric, &sources)).map_err(refuse)?;
+        let shape = [sources.len(), self.0.nodes()];
+        let columns = PyDict::new(py);
+        columns.set_item("cost", PyArray1::from_vec(py, found.cost).reshape(shape)?)?;
+        columns.set_item("reached_by", PyArray1::from_vec(py, found.reached_by).reshape(shape)?)?;
+        Ok(columns)
+    }
+
+    fn routes<'py>(
+        &self,
+        py: Python<'py>,
+        metric: &str,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let metric = metric_of(metric)?;
+        let found = py.detach(|| routes::routes(&self.0, &metric, &sources, &destinations)).map_err(refuse)?;
+        columns(py, found)
+    }
+
+    fn hop_by_hop<'py>(&self, py: Python<'py>, metric: &str) -> PyResult<Bound<'py, PyDict>> {
+        let metric = metric_of(metric)?;
+        let found = py.detach(|| routes::hop_by_hop(&self.0, &metric)).map_err(refuse)?;
+        columns(py, found)
+    }
+
+    fn path_counts<'py>(&self, py: Python<'py>, metric: &str) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let metric = metric_of(metric)?;
+        let counts = py.detach(|| routes::path_counts(&self.0, &metric)).map_err(refuse)?;
+        PyArray1::from_vec(py, counts).reshape([self.0.nodes(), self.0.nodes()])
+    }
+
+    fn certificate<'py>(&self, py: Python<'py>, source: u32, destination: u32) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(certificate) = certified_path(&self.0, source, destination) else { return Ok(None) };
+        let columns = PyDict::new(py);
+        columns.set_item("cost", certificate.cost)?;
+        columns.set_item("lower_bound", certificate.lower_bound)?;
+        columns.set_item("lambda_s", certificate.supports.iter().map(|support| support.lambda).collect::<Vec<_>>())?;
+        columns.set_item("length", certificate.supports.iter().map(|support| support.length).collect::<Vec<_>>())?;
+        columns.set_item("holds", certificate.holds(&self.0, source, destination, 1e-9))?;
+        Ok(Some(columns))
+    }
+}

@@ -1,0 +1,44 @@
+"""Arguments that are numbers or arrays: as arrays of doubles, with one shape, and back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def array(name: str, value: npt.ArrayLike) -> Array:
+    """The argument as an array; :class:`ValueError` if it is not made of real numbers."""
+    try:
+        values = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        values = np.asarray(None)
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{name} is {value!r}: it must be a number or an array of numbers")
+    return values.astype(np.float64)
+
+
+def arrays(arguments: Mapping[str, npt.ArrayLike]) -> tuple[list[Array], tuple[int, ...]]:
+    """The arguments as arrays, and the shape to which they broadcast; :class:`ValueError` if there is none."""
+    values = {name: array(name, value) for name, value in arguments.items()}
+    try:
+        shape = np.broadcast_shapes(*(one.shape for one in values.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {one.shape}" for name, one in values.items() if one.ndim)
+        raise ValueError(f"the shapes of the arguments do not broadcast: {shapes}") from None
+    return list(values.values()), shape
+
+
+def refuse(name: str, values: Array, wrong: npt.NDArray[np.bool_], requirement: str) -> None:
+    """Refuse the first of the values that is ``wrong``: :class:`ValueError` with its name and place."""
+    if wrong.any():
+        index = tuple(int(axis) for axis in np.argwhere(wrong)[0])
+        place = f"[{', '.join(map(str, index))}]" if index else ""
+        raise ValueError(f"{name}{place} is {values[index]}: it must be {requirement}")
+
+
+def plain(values: npt.NDArray[Any]) -> Any:
+    """An array as it is, but a number instead of an array without dimensions."""
+    return values if np.ndim(values) else values.item()

@@ -1,0 +1,86 @@
+"""What all models predict of one path, for a table or a JSON document."""
+
+from collections.abc import Callable
+from functools import partial
+from math import inf, isfinite
+from typing import Any, NamedTuple
+
+from anabranch import units
+from anabranch.predict import models
+from anabranch.predict.registry import MODELS
+
+LEAST_TIMEOUT_S = 0.2
+"""Below which Linux sets no retransmission timer, seconds."""
+
+
+class Prediction(NamedTuple):
+    """What a model predicts; a rate and a window are infinite where nothing limits them."""
+
+    model: str
+    rate_bps: float
+    window_segments: float
+    """The mean window that makes the rate."""
+    least_loss: float
+    greatest_loss: float
+    holds: bool
+    """Whether the loss is within the two."""
+    note: str
+    """What follows if not."""
+
+    def record(self) -> dict[str, Any]:
+        """As it goes into JSON: ``null`` for infinite."""
+        record = self._asdict() | {"summary": MODELS[self.model].summary}
+        return {key: None if value == inf else value for key, value in record.items()}
+
+    def cells(self) -> tuple[str, str, str, str]:
+        """All but the model, the rate and the note, for a table."""
+        holds = "yes" if self.holds else "no"
+        return f"{self.window_segments:.1f}", f"{self.least_loss:g}", f"{self.greatest_loss:g}", holds
+
+
+def seconds(option: str, text: str) -> float:
+    """The seconds of a unit string that an option had; :class:`ValueError` names the option."""
+    try:
+        return units.duration(text) / units.PICOSECONDS_PER_SECOND
+    except units.UnitError as error:
+        raise ValueError(f"{option} {text}: {error}") from None
+
+
+def predictions(
+    rtt_s: float,
+    loss: float,
+    *,
+    mss_bytes: float,
+    packets_per_ack: float,
+    timeout_s: float | None,
+    max_window: float,
+) -> list[Prediction]:
+    """What each model that needs no more predicts; without ``timeout_s``, the RTT or 200 ms, whichever is greater."""
+    timeout = max(rtt_s, LEAST_TIMEOUT_S) if timeout_s is None else timeout_s
+    per_ack = {"packets_per_ack": packets_per_ack}
+    rates: dict[str, Callable[..., Any]] = {
+        "mathis": partial(models.mathis, **per_ack),
+        "padhye": partial(models.padhye, timeout_s=timeout, **per_ack),
+        "padhye_short": partial(models.padhye_short, timeout_s=timeout, **per_ack),
+        "cubic": models.cubic,
+        "highspeed": models.highspeed,
+        "scalable": models.scalable,
+        "linear": partial(models.linear, **per_ack),
+    }
+    found = []
+    for name, model in rates.items():
+        rate = model(rtt_s, loss, mss_bytes=mss_bytes, max_window=max_window)
+        window = rate * rtt_s / (8 * mss_bytes) if isfinite(rate) else rate
+        validity = MODELS[name].validity
+        found.append(
+            Prediction(
+                name,
+                rate,
+                window,
+                validity.least_loss,
+                validity.greatest_loss,
+                validity.holds(loss),
+                validity.note(loss),
+            )
+        )
+    return found

@@ -1,0 +1,102 @@
+"""What routes need to know of links, where the topology does not say it."""
+
+import math
+import random
+from dataclasses import replace
+
+from anabranch.topologies import Link, Topology
+
+SIGNAL_SPEED_M_S = 2e8
+"""In glass: two thirds of that in a vacuum."""
+LEAST_DELAY_S = 1e-6
+"""Of a link between two nodes in one place."""
+
+NEEDED_BY = {
+    "delay": ("delay_s",),
+    "loss": ("loss",),
+    "ospf": ("capacity_bps",),
+    "cost": ("cost",),
+    "widest": ("capacity_bps",),
+    "tcpbp": ("delay_s", "loss"),
+    "tcpbp-exact": ("delay_s", "loss"),
+}
+"""What each metric must know of every link."""
+
+_REMEDIES = {
+    "delay_s": "give the links a delay, a length, or their nodes places on the map",
+    "loss": "give the links a loss, or say --loss 0.001 or --random-loss 1e-5..1e-2",
+    "capacity_bps": "give the links a capacity, or say --capacity 10Gbps",
+    "cost": "give the links a cost",
+}
+
+
+def completed(
+    topology: Topology,
+    *,
+    capacity_bps: int | None = None,
+    loss: float | None = None,
+    random_loss: tuple[float, float] | None = None,
+    seed: int = 1,
+) -> Topology:
+    """The topology with what it does not say: a delay from the length, and these values for links without their own.
+
+    ``random_loss`` draws each cable's loss ratio between two bounds, all magnitudes alike (uniform in the logarithm), the same
+    in both directions.
+
+    Raises:
+        ValueError: a loss ratio that is none, or bounds that are not in order.
+    """
+    if loss is not None and not 0 <= loss < 1:
+        raise ValueError(f"loss {loss}: must be a ratio from 0 to less than 1, such as 0.001")
+    if random_loss is not None:
+        low, high = random_loss
+        if not 0 < low <= high < 1:
+            raise ValueError(f"random loss {low}..{high}: must be two ratios above 0 and below 1, the lower one first")
+    draws = random.Random(seed)
+    drawn: dict[frozenset[str], float] = {}
+
+    def loss_of(link: Link) -> float | None:
+        if link.loss is not None or random_loss is None:
+            return loss if link.loss is None else link.loss
+        ends = frozenset((link.source, link.target))
+        if ends not in drawn:
+            drawn[ends] = math.exp(draws.uniform(math.log(random_loss[0]), math.log(random_loss[1])))
+        return drawn[ends]
+
+    links = tuple(
+        replace(
+            link,
+            capacity_bps=capacity_bps if link.capacity_bps is None else link.capacity_bps,
+            delay_s=_delay(link),
+            loss=loss_of(link),
+        )
+        for link in topology.links
+    )
+    return replace(topology, links=links)
+
+
+def _delay(link: Link) -> float | None:
+    if link.delay_s is not None or link.length_m is None:
+        return link.delay_s
+    return max(LEAST_DELAY_S, link.length_m / SIGNAL_SPEED_M_S)
+
+
+def require(topology: Topology, metrics: list[str]) -> None:
+    """Check that the topology says what metrics need of every link.
+
+    Raises:
+        ValueError: names the metric, the first link that lacks something, and how to give it.
+    """
+    for metric in metrics:
+        for quantity in NEEDED_BY.get(metric, ()):
+            for link in topology.links:
+                if getattr(link, quantity) is None:
+                    raise ValueError(
+                        f"{topology.name}: link {link.source} -> {link.target} has no {quantity}, which the metric "
+                        f"{metric} needs; {_REMEDIES[quantity]}"
+                    )
+
+
+def known(topology: Topology, quantity: str) -> bool:
+    """Whether every link has that quantity."""
+    return all(getattr(link, quantity) is not None for link in topology.links)

@@ -1,0 +1,147 @@
+"""Find routes in a topology."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch import _core, metrics
+from anabranch.routes import quantities
+from anabranch.routes.model import Forwarding, Path, Route, Routes
+from anabranch.topologies import Topology
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The proof that no path costs less than the one found by ``tcpbp-exact``.
+
+    Every path has D + lambda L >= length (with L = -ln(1 - P); for an infinite lambda: L >= length). The region that this leaves
+    has its cheapest corner at ``lower_bound_s``.
+    """
+
+    cost_s: float
+    lower_bound_s: float
+    supports: tuple[tuple[float, float], ...]
+    """Lambda in seconds, and length in seconds (for an infinite lambda without unit), by ascending lambda."""
+    holds: bool
+    """Whether Bellman and Ford's method, which shares nothing with the search, finds these lengths, and cost and bound agree to 1e-9."""
+
+
+class Search:
+    """Path search in one topology, for any number of questions.
+
+    ``topology`` must say of every link what the metrics asked for need: see :func:`anabranch.routes.completed`.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        """Lay out the links for the search."""
+        self.topology = topology
+        self.names = [node.name for node in topology.nodes]
+        self._index = {name: index for index, name in enumerate(self.names)}
+        links = topology.links
+        self._network = _core.Network(
+            len(self.names),
+            np.array([self._index[link.source] for link in links], np.uint32),
+            np.array([self._index[link.target] for link in links], np.uint32),
+            np.array([link.capacity_bps or 0 for link in links], np.uint64),
+            np.array([round((link.delay_s or 0) * 1e12) for link in links], np.uint64),
+            np.array([link.loss or 0.0 for link in links]),
+            np.array([link.cost or 0.0 for link in links]),
+        )
+        self._targets = [link.target for link in links]
+        self._delay_known = quantities.known(topology, "delay_s")
+        self._loss_known = quantities.known(topology, "loss")
+
+    def routes(
+        self,
+        metric: str = "tcpbp-exact",
+        sources: Iterable[str] | None = None,
+        targets: Iterable[str] | None = None,
+        forwarding: Forwarding = "explicit",
+    ) -> Routes:
+        """The best path from each source to each target, by default from all nodes to all others.
+
+        With ``forwarding="hop-by-hop"`` these are the routers' own plans; :meth:`delivered` tells where packets get by them.
+
+        Raises:
+            ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.
+        """
+        columns = self._network.routes(self._metric(metric), self._nodes(sources), self._nodes(targets))
+        return Routes(self.topology, metric, forwarding, self._routes(columns))
+
+    def delivered(self, metric: str) -> Routes:
+        """The paths of all pairs if every router forwards along its own route; without a path where packets loop.
+
+        Raises:
+            ValueError: as :meth:`routes`.
+        """
+        return Routes(self.topology, metric, "hop-by-hop", self._routes(self._network.hop_by_hop(self._metric(metric))))
+
+    def path_counts(self, metric: str) -> npt.NDArray[np.float64]:
+        """How many best paths there are by an isotone metric, by source and target: more than one is a tie.
+
+        Raises:
+            ValueError: as :meth:`routes`, or a metric that is not isotone.
+        """
+        return self._network.path_counts(self._metric(metric))
+
+    def certificate(self, source: str, target: str) -> Certificate | None:
+        """The proof of the best path by ``tcpbp-exact``; ``None`` without a way.
+
+        Raises:
+            ValueError: as :meth:`routes`.
+        """
+        self._metric("tcpbp-exact")
+        (one,), (other,) = self._nodes([source]), self._nodes([target])
+        found = self._network.certificate(one, other)
+        if found is None:
+            return None
+        supports = zip(found["lambda_s"], found["length"], strict=True)
+        return Certificate(found["cost"], found["lower_bound"], tuple(supports), found["holds"])
+
+    def _metric(self, metric: str) -> str:
+        quantities.require(self.topology, metrics.metric(metric))
+        return json.dumps(metrics.compiled(metric))
+
+    def _nodes(self, names: Iterable[str] | None) -> list[int]:
+        if names is None:
+            return list(range(len(self.names)))
+        return [self._node(name) for name in names]
+
+    def _node(self, name: str) -> int:
+        from anabranch.scenario.problems import suggest
+
+        if name not in self._index:
+            raise ValueError(f'{self.topology.name}: there is no node "{name}"; {suggest(name, self.names)}')
+        return self._index[name]
+
+    def _routes(self, columns: Columns) -> tuple[Route, ...]:
+        """The routes that columns hold, paths of a pair with equal shares."""
+        links = _pieces(columns["links"].tolist(), columns["hops"].tolist())
+        values = zip(*(columns[name].tolist() for name in ("delay_s", "loss", "cost")), strict=True)
+        paths = list(zip(links, values, strict=True))
+        pairs = zip(columns["src"].tolist(), columns["dst"].tolist(), strict=True)
+        return tuple(
+            Route(
+                self.names[src],
+                self.names[dst],
+                tuple(self._path(self.names[src], links, values, 1 / len(pieces)) for links, values in pieces),
+            )
+            for (src, dst), pieces in zip(pairs, _pieces(paths, columns["paths"].tolist()), strict=True)
+        )
+
+    def _path(self, source: str, links: Sequence[int], values: tuple[float, float, float], weight: float) -> Path:
+        delay, loss, cost = values
+        nodes = (source, *(self._targets[link] for link in links))
+        return Path(nodes, weight, delay if self._delay_known else None, loss if self._loss_known else None, cost)
+
+
+def _pieces(items: Sequence[Any], lengths: Sequence[int]) -> list[Sequence[Any]]:
+    ends = np.cumsum([0, *lengths]).tolist()
+    return [items[start:end] for start, end in pairwise(ends)]
