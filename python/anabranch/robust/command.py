@@ -46,6 +46,11 @@ def robust(
     single: Annotated[
         float, Parameter(help="Percent of pairs that keep to their shortest path, those of longest candidates first.")
     ] = 0.0,
+    sweep: Annotated[
+        bool, Parameter(negative="", help="Instead of --single, all of 0, 20, ..., 100 percent, as a table.")
+    ] = False,
+    draws: Annotated[int, Parameter(help="With --sweep: the range of loads over so many random tie-breaks.")] = 0,
+    picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None,
     method: Annotated[Literal["auto", "compact", "exchange"], Parameter(help="How it is solved.")] = "auto",
     gap: Annotated[float, Parameter(help="At which relative gap between the bounds the search ends.")] = 1e-6,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the JSON document to this file.")] = None,
@@ -62,7 +67,10 @@ def robust(
 
     network = Network.of(load(topology), None if capacity is None else _rate(capacity, "--capacity"))
     model = _model(network, hose, pipe, matrix or [], box)
-    problem = with_single_paths(_problem(network, model, paths, by, ties), single)
+    chosen = _problem(network, model, paths, by, ties)
+    if sweep:
+        return _sweep(chosen, (paths, by, draws), method, gap, picture, json)
+    problem = with_single_paths(chosen, single)
     with Bounds() as progress:
         routing = solve(problem, method, gap, progress)
     verify(routing)
@@ -80,6 +88,41 @@ def robust(
     if not routing.closed:
         raise RobustError(f"{method} ended with a gap of {routing.gap:.2g}, above the {gap:g} wanted")
     return DONE
+
+
+def _sweep(
+    problem: "Problem",
+    ties: tuple[str, Literal["hop-count", "delay"], int],
+    method: Literal["auto", "compact", "exchange"],
+    gap: float,
+    output: Path | None,
+    json: bool,
+) -> int:
+    from json import dumps
+
+    from anabranch.robust import RobustError
+    from anabranch.robust.progress import Bounds
+    from anabranch.robust.sweep import picture, records, sweep
+
+    paths, by, draws = ties
+    if draws and not paths.isdecimal():
+        raise RobustError(
+            f"--draws {draws}: ranges over ties are of the shortest paths, such as --paths 2, not {paths}"
+        )
+    with Bounds() as progress:
+        steps = sweep(problem, method=method, gap=gap, report=progress, ties=(int(paths), by, draws) if draws else None)
+    rows = records(steps)
+    if output is not None:
+        picture(steps, f"{problem.network.topology.name}, by {by}", output)
+    if json:
+        print(dumps({"topology": problem.network.topology.name, "by": by, "sweep": rows}, indent=1, allow_nan=False))
+    else:
+        print("single paths  worst-case load  lower bound" + ("  over ties" if draws else ""))
+        for row in rows:
+            over = row["over_ties"]
+            span = f"  {over['least_found']:.4f} to {over['greatest_found']:.4f}" if over else ""
+            print(f"{row['single_percent']:10.0f} %  {row['worst_case_load']:15.6f}  {row['lower_bound']:11.6f}{span}")
+    return INTERRUPTED if steps[-1].routing.interrupted else DONE
 
 
 def _model(
