@@ -108,6 +108,20 @@ class Simulation:
     def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
         """The link samples taken since the last call."""
 
+    def take_link_state(self) -> Mapping[str, npt.NDArray[Any]]:
+        """What routings that measure links have learnt of them since the last call; NaN where unknown."""
+
+    def routes(self) -> Mapping[str, Any]:
+        """The routes of the pairs in use, of routings that measure links, and their changes; ``nodes`` is a list of lists."""
+
+    @property
+    def packets_without_route(self) -> int:
+        """Packets that no route led on."""
+
+    @property
+    def packets_expired(self) -> int:
+        """Packets whose time to live was over."""
+
     def take_capture(self, link: int) -> bytes:
         """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""
 

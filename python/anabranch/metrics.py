@@ -1,11 +1,20 @@
 """Metrics of routing by name, for scenarios and the command line."""
 
+from collections.abc import Sequence
+from math import log1p
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from anabranch.topologies import Link
+
 SUMS = ("hop-count", "delay", "loss", "ospf", "cost")
 """Those that add up along a path; paths by them may be disjoint."""
 ISOTONE = (*SUMS, "widest")
 """Those that Dijkstra's method serves, alone or one after the other."""
 BY_THROUGHPUT = ("tcpbp", "tcpbp-exact")
 """Predicted TCP throughput: as the paper searches, and exactly."""
+MEASURABLE = ("delay", "loss", *BY_THROUGHPUT)
+"""Those that depend on what is measured of links."""
 NAMES = (*ISOTONE, *BY_THROUGHPUT)
 
 DESCRIPTIONS = {
@@ -43,6 +52,22 @@ def metric(text: str) -> list[str]:
             '"widest" may only be the last metric: before another it is not isotone, and no best path would be certain'
         )
     return names
+
+
+def path_value(metric: str, links: Sequence["Link"]) -> float:
+    """What a path of these links counts by one isotone metric, less being better: ``widest`` counts minus the least rate."""
+    match metric:
+        case "hop-count":
+            return len(links)
+        case "delay":
+            return sum(link.delay_s or 0.0 for link in links)
+        case "loss":
+            return -sum(log1p(-(link.loss or 0.0)) for link in links)
+        case "ospf":
+            return sum(max(1, 100_000_000 // link.capacity_bps) for link in links if link.capacity_bps)
+        case "cost":
+            return sum(link.cost or 0.0 for link in links)
+    return -min((link.capacity_bps or 0 for link in links), default=0)
 
 
 def compiled(text: str) -> str | list[str]:

@@ -112,9 +112,14 @@ class Search:
     def _nodes(self, names: Iterable[str] | None) -> list[int]:
         if names is None:
             return list(range(len(self.names)))
-        return [self._node(name) for name in names]
+        return [self.index(name) for name in names]
 
-    def _node(self, name: str) -> int:
+    def index(self, name: str) -> int:
+        """The place of a node among :attr:`names`.
+
+        Raises:
+            ValueError: there is no such node.
+        """
         from anabranch.scenario.problems import suggest
 
         if name not in self._index:

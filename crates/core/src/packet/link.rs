@@ -6,6 +6,7 @@
 
 use super::codel::{self, Codel};
 use super::line::Line;
+use super::link_state::Reading;
 use super::loss::LossProcess;
 use super::packet::{LOST, MARK, Packet, PacketSizes};
 use super::red::{self, Red, RedSettings};
@@ -54,6 +55,15 @@ struct Backlog {
     bytes: u64,
 }
 
+/// What is kept of a link whose delay is measured.
+#[derive(Default)]
+struct Meter {
+    /// When each packet of the line came to the link.
+    came: VecDeque<Time>,
+    /// The sum over those that have arrived of their time on the link, picoseconds.
+    transit: u128,
+}
+
 /// What became of a packet that arrived at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
@@ -93,6 +103,7 @@ pub struct Link {
     /// The arrival and the size of the packet that was last taken out of a link that is not plain.
     taken_last: (Time, u32),
     backlog: Option<Box<Backlog>>,
+    meter: Option<Box<Meter>>,
     discipline: Discipline,
 }
 
@@ -141,6 +152,7 @@ impl Link {
             taken_last: (Time::ZERO, 0),
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
+            meter: None,
             discipline,
             lossless: spec.loss == LossSpec::None,
             counters: LinkCounters::default(),
@@ -153,6 +165,31 @@ impl Link {
     pub fn watch(&mut self) {
         self.watched = true;
         self.plain = false;
+    }
+
+    /// Its delay is measured from now on, the start of the run: it is not plain any more.
+    pub fn measure(&mut self) {
+        self.watch();
+        self.meter = Some(Box::default());
+    }
+
+    /// What a measured link has counted.
+    pub fn reading(&self) -> Reading {
+        let counters = &self.counters;
+        let lost_by_wire = counters.losses - counters.cut - counters.refused;
+        Reading {
+            arrived: counters.packets - lost_by_wire,
+            lost: counters.queue_drops + counters.losses,
+            transit: self.meter.as_ref().map_or(0, |meter| meter.transit),
+        }
+    }
+
+    /// From now on the wire loses packets by another process. A link that has lost packets never is plain again: it may hold
+    /// some that will not arrive.
+    pub fn change_loss(&mut self, spec: &LossSpec, loss: LossProcess) {
+        self.loss = loss;
+        self.lossless &= *spec == LossSpec::None;
+        self.plain = self.makes_plain();
     }
 
     /// Packets will be taken out at the far end up to so long before others are offered.
@@ -241,6 +278,7 @@ impl Link {
             waiting.push_back((now, packet));
         } else {
             self.transmit(now, packet, size);
+            self.note_coming(now);
             if let Some(backlog) = &mut self.backlog {
                 backlog.bytes += u64::from(size);
             }
@@ -262,6 +300,14 @@ impl Link {
         self.counters.bytes += u64::from(size);
         self.line.push(packet);
         arrival
+    }
+
+    /// On a measured link: the packet that was put in line last has come then.
+    #[inline(always)]
+    fn note_coming(&mut self, at: Time) {
+        if let Some(meter) = &mut self.meter {
+            meter.came.push_back(at);
+        }
     }
 
     #[inline(always)]
@@ -414,6 +460,12 @@ impl Link {
         self.taken_last = (packet.arrival(), size);
         self.leave_backlog(size);
         self.counters.losses += u64::from(packet.has(LOST));
+        if let Some(meter) = &mut self.meter
+            && let Some(came) = meter.came.pop_front()
+            && !packet.has(LOST)
+        {
+            meter.transit += u128::from((packet.arrival() - came).0);
+        }
         packet
     }
 
@@ -449,6 +501,7 @@ impl Link {
             }
             let size = sizes_of_flow.of(&packet);
             self.transmit(now, packet, size);
+            self.note_coming(since);
             self.count_wait(now - since);
             return;
         }
@@ -477,6 +530,9 @@ impl Link {
         }
         if let Some(backlog) = &mut self.backlog {
             **backlog = Backlog::default();
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.came.clear();
         }
         self.counters.losses += gone.len() as u64;
         self.counters.cut += gone.len() as u64;

@@ -2,6 +2,7 @@
 
 use super::flow::{Activity, Flow, Tally};
 use super::link::{Link, LinkCounters};
+use super::link_state::Estimate;
 use super::packet::PacketSizes;
 use super::table::{Column, Table};
 use crate::spec::{RunSpec, TransportSpec};
@@ -22,6 +23,7 @@ pub struct Observations {
     warm_links: Vec<LinkCounters>,
     flow_series: Table,
     link_series: Table,
+    link_state: Table,
     /// Segments delivered and retransmitted at the last sample.
     sampled_flows: Vec<(u32, u64)>,
     /// Bytes carried and packets dropped at the last sample.
@@ -52,6 +54,16 @@ fn link_series() -> Table {
     ])
 }
 
+fn link_state() -> Table {
+    Table::with_columns(&[
+        ("time_s", Column::F64(Vec::new())),
+        ("routing", Column::U32(Vec::new())),
+        ("link", Column::U32(Vec::new())),
+        ("delay_s", Column::F64(Vec::new())),
+        ("loss", Column::F64(Vec::new())),
+    ])
+}
+
 impl Observations {
     pub(super) fn new(spec: &RunSpec) -> Observations {
         Observations {
@@ -59,6 +71,7 @@ impl Observations {
             warm_links: Vec::new(),
             flow_series: flow_series(),
             link_series: link_series(),
+            link_state: link_state(),
             sampled_flows: Vec::new(),
             sampled_links: vec![(0, 0); if spec.sample.is_some() { spec.links.len() } else { 0 }],
             sampled_at: Time::ZERO,
@@ -137,6 +150,20 @@ impl Observations {
             self.sampled_links[index] = (counters.bytes, dropped);
         }
         self.sampled_at = now;
+    }
+
+    /// A routing has taken a sample of the links.
+    pub(super) fn on_link_state(&mut self, now: Time, routing: usize, estimates: &[Estimate]) {
+        for (link, estimate) in estimates.iter().enumerate() {
+            let delay = estimate.delay().unwrap_or(f64::NAN);
+            let loss = estimate.loss().unwrap_or(f64::NAN);
+            self.link_state.push(&[now.as_secs(), routing as f64, link as f64, delay, loss]);
+        }
+    }
+
+    /// What routings have learnt of the links since the last call.
+    pub fn take_link_state(&mut self) -> Table {
+        std::mem::replace(&mut self.link_state, link_state())
     }
 
     /// The flow samples since the last call.

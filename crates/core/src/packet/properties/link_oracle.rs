@@ -2,6 +2,7 @@
 
 use super::super::codel::{Codel, Decision};
 use super::super::link::{Link, Offer};
+use super::super::link_state::Reading;
 use super::super::packet::{MARK, Packet, PacketSizes, RETRANSMISSION};
 use crate::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
@@ -24,8 +25,23 @@ fn spec(queue: QueueSpec) -> LinkSpec {
     LinkSpec { src: 0, dst: 1, rate: Rate(8_000_000), delay, cost: 1.0, queue, loss: LossSpec::None }
 }
 
+/// Through a link as it is, and through a measured one, which must do the same and count what it has done.
 fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
-    let mut link = Link::new(spec, 1, 0);
+    let mut measured = Link::new(spec, 1, 0);
+    measured.measure();
+    let (fates, reading) = through(measured, coming);
+    let arrived = || fates.iter().zip(coming).filter_map(|(fate, packet)| fate.map(|(at, _)| at - packet.at));
+    let expected = Reading {
+        arrived: arrived().count() as u64,
+        lost: fates.iter().filter(|fate| fate.is_none()).count() as u64,
+        transit: arrived().map(|transit| u128::from(transit.0)).sum(),
+    };
+    assert_eq!(reading, expected);
+    assert_eq!(through(Link::new(spec, 1, 0), coming).0, fates);
+    fates
+}
+
+fn through(mut link: Link, coming: &[Coming]) -> (Fates, Reading) {
     let sizes: Vec<PacketSizes> =
         coming.iter().map(|packet| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX)).collect();
     let mut fates = vec![None; coming.len()];
@@ -64,7 +80,7 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
     assert_eq!(counters.offered, coming.len() as u64);
     assert_eq!(counters.packets + counters.queue_drops, counters.offered);
     assert_eq!(counters.marks, fates.iter().flatten().filter(|(_, marked)| *marked).count() as u64);
-    fates
+    (fates, link.reading())
 }
 
 /// A packet in the naive queue: its number, its arrival, its mark.

@@ -1,0 +1,275 @@
+"""Compare metrics pair by pair: where they differ, what the heuristic loses, and what hop-by-hop forwarding delivers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, nan, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from anabranch import metrics as known_metrics
+from anabranch.predict import PathQuality, advantage, mathis, round_trip
+from anabranch.routes import quantities
+from anabranch.routes.model import Path
+from anabranch.routes.search import Search
+from anabranch.topologies import Topology
+
+Outcome = Literal["as planned", "another path", "loop"]
+
+OPTIMUM = "tcpbp-exact"
+HEURISTIC = "tcpbp"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Where packets of a pair get if every router forwards along its own route."""
+
+    outcome: Outcome
+    path: tuple[str, ...]
+    """The nodes that they pass; of a loop up to the node that they come back to."""
+    cost_s: float
+    """Delay x sqrt(loss); infinite for a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One ordered pair of nodes."""
+
+    source: str
+    target: str
+    paths: dict[str, Path]
+    """By metric; empty if there is no way."""
+    ties: dict[str, int]
+    """By isotone metric, how many paths are equally good."""
+    tcpbp_cost_s: dict[str, float]
+    """Delay x sqrt(loss) of each metric's path."""
+    predicted_bps: dict[str, float]
+    """What one flow gets there and back by Mathis, at most the least capacity (infinite without loss and capacities)."""
+    deliveries: dict[str, Delivery]
+    """Of ``tcpbp`` and ``tcpbp-exact``, hop by hop."""
+    flows: dict[str, float]
+    """By metric other than the optimum: up to how many flows (n_f, condition iii) the optimum's path gives each more; 0 if not for
+    one, or the path is the same."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether not all metrics choose the same path."""
+        return len({path.nodes for path in self.paths.values()}) > 1
+
+    @property
+    def heuristic_ratio(self) -> float:
+        """The heuristic's cost over the least; 1 where it finds the optimum."""
+        return _ratio(self.tcpbp_cost_s[HEURISTIC], self.tcpbp_cost_s[OPTIMUM])
+
+    def explicit_gain(self, metric: str) -> float:
+        """What is delivered hop by hop over the optimum that explicit paths deliver, in cost; infinite for a loop."""
+        return _ratio(self.deliveries[metric].cost_s, self.tcpbp_cost_s[OPTIMUM])
+
+    def record(self) -> dict[str, Any]:
+        """For JSON; numbers without bound are null."""
+        record: dict[str, Any] = {"src": self.source, "dst": self.target, "differs": self.differs, "routes": {}}
+        for metric, path in self.paths.items():
+            record["routes"][metric] = {
+                "path": list(path.nodes),
+                "delay_s": path.delay_s,
+                "loss": path.loss,
+                "cost": path.cost,
+                "tcpbp_cost_s": self.tcpbp_cost_s[metric],
+                "predicted_bps": _finite(self.predicted_bps[metric]),
+                "equally_good_paths": self.ties.get(metric),
+                "n_f": _finite(self.flows[metric]) if metric in self.flows else None,
+            }
+        if self.paths:
+            record["heuristic_ratio"] = self.heuristic_ratio
+            record["hop_by_hop"] = {
+                metric: {
+                    "outcome": delivery.outcome,
+                    "path": list(delivery.path),
+                    "tcpbp_cost_s": _finite(delivery.cost_s),
+                    "explicit_gain": _finite(self.explicit_gain(metric)),
+                }
+                for metric, delivery in self.deliveries.items()
+            }
+        return record
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs asked for, by several metrics."""
+
+    topology: Topology
+    metrics: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+
+    def document(self) -> dict[str, Any]:
+        """What ``anabranch routes --compare --json`` prints."""
+        return {
+            "topology": self.topology.name,
+            "metrics": list(self.metrics),
+            "summary": self.summary(),
+            "pairs": [pair.record() for pair in self.pairs],
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Counts over all pairs: agreement with the paper's metric (with ties as a range), its misses, and what is delivered."""
+        found = [pair for pair in self.pairs if pair.paths]
+        worst = max((pair.heuristic_ratio for pair in found), default=nan)
+        return {
+            "pairs": len(self.pairs),
+            "unreachable": len(self.pairs) - len(found),
+            "differing": sum(pair.differs for pair in found),
+            "same_path_as_tcpbp": {
+                metric: _agreement(self.topology, found, metric) for metric in self.metrics if metric != HEURISTIC
+            },
+            "heuristic_misses": sum(pair.heuristic_ratio > 1 + 1e-9 for pair in found),
+            "heuristic_ratio_worst": _finite(worst),
+            "hop_by_hop": {
+                metric: {
+                    outcome: sum(pair.deliveries[metric].outcome == outcome for pair in found)
+                    for outcome in ("as planned", "another path", "loop")
+                }
+                for metric in (HEURISTIC, OPTIMUM)
+            },
+        }
+
+
+def compare(
+    topology: Topology,
+    metrics: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
+    targets: Sequence[str] | None = None,
+    once: bool = False,
+) -> Comparison:
+    """Routes by several metrics side by side, always with ``tcpbp`` and ``tcpbp-exact``.
+
+    Without ``metrics`` all that the topology says enough for; ``once`` takes each two nodes in one direction only, from the
+    earlier one of the topology.
+
+    Raises:
+        ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.
+    """
+    wanted = list(metrics) if metrics is not None else _possible(topology)
+    wanted = [metric for metric in dict.fromkeys(wanted) if metric not in known_metrics.BY_THROUGHPUT]
+    wanted += [HEURISTIC, OPTIMUM]
+    search = Search(topology)
+    planned = {metric: _by_ends(search.routes(metric).routes) for metric in wanted}
+    delivered = {metric: _by_ends(search.delivered(metric).routes) for metric in (HEURISTIC, OPTIMUM)}
+    counts = {metric: search.path_counts(metric) for metric in wanted if metric not in known_metrics.BY_THROUGHPUT}
+    place = search.index
+    for node in (*(sources or ()), *(targets or ())):
+        place(node)  # refuses what is none
+    ends = [
+        (source, target)
+        for source in sources or search.names
+        for target in targets or search.names
+        if source != target and not (once and place(source) > place(target))
+    ]
+    reachable = [pair for pair in ends if pair in planned[OPTIMUM]]
+    qualities = {metric: _qualities(topology, routes, reachable) for metric, routes in planned.items()}
+    predicted = {metric: np.minimum(mathis(*quality[:2]), quality[2]).tolist() for metric, quality in qualities.items()}
+    best = qualities[OPTIMUM]
+    flows = {
+        metric: advantage(best, quality).n_f.tolist() for metric, quality in qualities.items() if metric != OPTIMUM
+    }
+    pairs = {}
+    for row, pair in enumerate(reachable):
+        paths = {metric: routes[pair] for metric, routes in planned.items()}
+        at = place(pair[0]), place(pair[1])
+        pairs[pair] = Pair(
+            *pair,
+            paths,
+            {metric: int(min(count[at], 2**53)) for metric, count in counts.items()},
+            {metric: _tcpbp_cost(path) for metric, path in paths.items()},
+            {metric: rates[row] for metric, rates in predicted.items()},
+            {metric: _delivery(planned[metric], delivered[metric], *pair) for metric in (HEURISTIC, OPTIMUM)},
+            {
+                metric: 0.0 if paths[metric].nodes == paths[OPTIMUM].nodes else most[row]
+                for metric, most in flows.items()
+            },
+        )
+    unreachable = {pair: Pair(*pair, {}, {}, {}, {}, {}, {}) for pair in ends if pair not in pairs}
+    return Comparison(topology, tuple(wanted), tuple((pairs | unreachable)[pair] for pair in ends))
+
+
+def _possible(topology: Topology) -> list[str]:
+    needs = {metric: quantities.NEEDED_BY.get(metric, ()) for metric in ("hop-count", "delay", "loss", "ospf")}
+    return [
+        metric for metric, needed in needs.items() if all(quantities.known(topology, quantity) for quantity in needed)
+    ]
+
+
+def _by_ends(routes: Sequence[Any]) -> dict[tuple[str, str], Path]:
+    return {(route.source, route.target): route.paths[0] for route in routes if route.paths}
+
+
+def _qualities(
+    topology: Topology, routes: dict[tuple[str, str], Path], pairs: Sequence[tuple[str, str]]
+) -> PathQuality:
+    """Of all pairs: there by their route and back by that of the way back (where there is none, as there)."""
+    capacity = {(link.source, link.target): link.capacity_bps or inf for link in topology.links}
+    there = [routes[pair] for pair in pairs]
+    back = [routes.get((target, source), routes[source, target]) for source, target in pairs]
+    rtt, loss = round_trip(
+        *(
+            np.array([getattr(path, name) for path in paths], float)
+            for paths in (there, back)
+            for name in ("delay_s", "loss")
+        )
+    )
+    least = [min(capacity[hop] for hop in pairwise(path.nodes)) for path in there]
+    return PathQuality(rtt, loss, np.array(least, float))
+
+
+def _tcpbp_cost(path: Path) -> float:
+    return (path.delay_s or 0.0) * sqrt(path.loss or 0.0)
+
+
+def _delivery(
+    planned: dict[tuple[str, str], Path], delivered: dict[tuple[str, str], Path], source: str, target: str
+) -> Delivery:
+    path = delivered.get((source, target))
+    if path is not None:
+        outcome: Outcome = "as planned" if path.nodes == planned[source, target].nodes else "another path"
+        return Delivery(outcome, path.nodes, _tcpbp_cost(path))
+    nodes = [source]
+    while nodes[-1] not in nodes[:-1]:
+        nodes.append(planned[nodes[-1], target].nodes[1])
+    return Delivery("loop", tuple(nodes), inf)
+
+
+def _agreement(topology: Topology, pairs: Sequence[Pair], metric: str) -> dict[str, int]:
+    """How many pairs have the paper's path: as found, and at least and at most over all ways to break ties."""
+    same = [pair for pair in pairs if pair.paths[metric].nodes == pair.paths[HEURISTIC].nodes]
+    if metric in known_metrics.BY_THROUGHPUT:
+        return {"found": len(same), "at_least": len(same), "at_most": len(same), "tied": 0}
+    links = {(link.source, link.target): link for link in topology.links}
+
+    def value(path: Path) -> tuple[float, ...]:
+        hops = [links[hop] for hop in pairwise(path.nodes)]
+        return tuple(known_metrics.path_value(one, hops) for one in known_metrics.metric(metric))
+
+    as_good = [
+        pair
+        for pair in pairs
+        if all(
+            mine <= best * (1 + 1e-12) if best >= 0 else mine <= best * (1 - 1e-12)
+            for mine, best in zip(value(pair.paths[HEURISTIC]), value(pair.paths[metric]), strict=True)
+        )
+    ]
+    return {
+        "found": len(same),
+        "at_least": sum(pair.ties[metric] == 1 for pair in as_good),
+        "at_most": len(as_good),
+        "tied": sum(pair.ties[metric] > 1 for pair in pairs),
+    }
+
+
+def _ratio(cost: float, least: float) -> float:
+    if least == 0:
+        return 1.0 if cost == 0 else inf
+    return cost / least
+
+
+def _finite(number: float) -> float | None:
+    return number if abs(number) < inf else None
