@@ -54,7 +54,7 @@ def _rounds(best: Best, gap: float, links: Array) -> None:
     best.say("starting")
     while best.gap > gap:
         program = Program()
-        routing = Routing(program, candidates, problem.scale)
+        routing = Routing.new(program, candidates, problem.scale)
         blocks = Blocks(routing, problem.model, links)
         optimum = program.solve("interior-point")
         loads = best.offer(Splits.rounded(candidates, routing.shares(optimum)))
