@@ -33,6 +33,7 @@ def robust(
     box: Annotated[
         str | None, Parameter(help="All matrices around the one of --matrix, from and to a factor: --box 0.5..2.")
     ] = None,
+    directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
     capacity: Annotated[str | None, Parameter(help="The rate of links for which the topology says none.")] = None,
     paths: Annotated[
         str, Parameter(help='Candidates of a pair: so many of the shortest, "all", disjoint=N, or a file of paths.')
@@ -72,7 +73,7 @@ def robust(
     from anabranch.robust.progress import Bounds
     from anabranch.topologies import load
 
-    network = Network.of(load(topology), None if capacity is None else _rate(capacity, "--capacity"))
+    network = Network.of(load(topology, directed), None if capacity is None else _rate(capacity, "--capacity"))
     model = _model(network, hose, pipe, matrix or [], box)
     chosen = _problem(network, model, paths, by, ties)
     if sweep:

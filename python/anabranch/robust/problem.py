@@ -36,15 +36,17 @@ class Problem:
 
     @cached_property
     def scale(self) -> float:
-        """Bit/s that make the numbers of the programs be about one.
+        """Bit/s that make the numbers of the programs be about one."""
+        return float(self.model.largest.max())
+
+    def check(self) -> None:
+        """Refuse a model without traffic.
 
         Raises:
-            RobustError: the model has no traffic at all.
+            RobustError: every pair may send 0 bit/s at most.
         """
-        largest = float(self.model.largest.max())
-        if not largest > 0:
+        if not self.scale > 0:
             raise RobustError("the traffic model has no traffic: every pair may send 0 bit/s at most")
-        return largest
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,6 +72,7 @@ def solve(problem: Problem, method: Method = "auto", gap: float = GAP, report: R
     """
     if not 0 <= gap < 1:
         raise RobustError(f"a gap of {gap:g}: must be at least 0 and less than 1, such as 1e-6")
+    problem.check()
     best = Best(problem, report)
     interrupted = False
     try:
