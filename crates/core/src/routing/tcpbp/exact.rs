@@ -14,7 +14,7 @@
 
 use super::arcs::{Arc, Arcs};
 use super::{LOSS_UNITS, Label, loss_ratio};
-use crate::routing::{Graph, PathWeight};
+use crate::routing::Graph;
 use crate::spec::{LinkId, NodeId};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -383,7 +383,6 @@ impl ExactRoutes<'_> {
 
     /// What is known of the best path to a node.
     pub fn label(&self, node: NodeId) -> Option<Label> {
-        let links = self.path(node)?;
-        Some(links.iter().fold(Label::IDENTITY, |label, &link| label.extend(Label::of_link(self.graph.link(link)))))
+        Some(Label::of_path(self.graph, &self.path(node)?))
     }
 }
