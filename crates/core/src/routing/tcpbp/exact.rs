@@ -173,9 +173,19 @@ impl<'a> ExactSearch<'a> {
 
     /// The best paths from a source to these nodes.
     pub fn to(&self, source: NodeId, destinations: Vec<NodeId>) -> ExactRoutes<'a> {
+        self.onward(source, Point::SOURCE, destinations)
+    }
+
+    /// The search over some of its links.
+    pub(super) fn among(&self, open: impl Fn(LinkId) -> bool) -> ExactSearch<'a> {
+        ExactSearch { graph: self.graph, arcs: self.arcs.among(open) }
+    }
+
+    /// The best ways on to these nodes from a node where a path has come with a delay and a loss `behind` it.
+    pub(super) fn onward(&self, source: NodeId, behind: Point, destinations: Vec<NodeId>) -> ExactRoutes<'a> {
         let nodes = self.arcs.nodes();
         let mut routes = ExactRoutes { graph: self.graph, source, searches: Vec::new(), best: vec![None; nodes] };
-        for search in [self.search_end(source, End::LeastDelay), self.search_end(source, End::LeastLoss)] {
+        for search in [End::LeastDelay, End::LeastLoss].map(|end| self.search_end(source, behind, end)) {
             routes.take(search, &destinations);
         }
         let mut lengths = Vec::with_capacity(nodes);
@@ -277,13 +287,13 @@ impl<'a> ExactSearch<'a> {
 
     /// Shortest paths by D or by L. A node is looked at again if a path of the same length turns out to be better by what
     /// breaks ties: links may lose nothing.
-    fn search_end(&self, source: NodeId, end: End) -> Search {
+    fn search_end(&self, source: NodeId, behind: Point, end: End) -> Search {
         let nodes = self.arcs.nodes();
         let (mut points, mut reached_by) = (vec![Point::UNREACHED; nodes], vec![NONE; nodes]);
         let mut hops = vec![0_u32; nodes];
-        points[source as usize] = Point::SOURCE;
+        points[source as usize] = behind;
         // A length's bits order as lengths do, as none is negative.
-        let mut frontier = BinaryHeap::from([Reverse((0, source))]);
+        let mut frontier = BinaryHeap::from([Reverse((end.lengths(behind).0.to_bits(), source))]);
         while let Some(Reverse((bits, node))) = frontier.pop() {
             let (point, hops_through) = (points[node as usize], hops[node as usize] + 1);
             if end.lengths(point).0.to_bits() != bits {
