@@ -26,6 +26,9 @@ class Question:
     once: bool = False
     certify: bool = False
     hop_by_hop: bool = False
+    shortest: int | None = None
+    disjoint: int | None = None
+    node_disjoint: int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,12 @@ class Answer(Protocol):
 
 
 def network(
-    topology: Topology, loss: float | None, random_loss: str | None, seed: int, capacity: str | None
+    topology: Topology,
+    loss: float | None = None,
+    random_loss: str | None = None,
+    seed: int = 1,
+    capacity: str | None = None,
+    loss_floor: float = 0.0,
 ) -> Topology:
     """The topology, completed by what the command line says.
 
@@ -77,7 +85,7 @@ def network(
         rate = None if capacity is None else units.rate(capacity)
     except ValueError as error:
         raise ValueError(f"--capacity {capacity}: {error}") from None
-    return completed(topology, capacity_bps=rate, loss=loss, random_loss=bounds, seed=seed)
+    return completed(topology, capacity_bps=rate, loss=loss, random_loss=bounds, seed=seed, loss_floor=loss_floor)
 
 
 def answer(question: Question, topology: Topology) -> Answer:
@@ -94,8 +102,7 @@ def answer(question: Question, topology: Topology) -> Answer:
     if question.certify and question.metric != OPTIMUM:
         raise ValueError(f'--certify proves paths of the metric {OPTIMUM}, not of "{question.metric}"')
     search = Search(topology)
-    forwarding: Forwarding = "hop-by-hop" if question.hop_by_hop else "explicit"
-    found = search.routes(question.metric, question.sources, question.targets, forwarding)
+    found = _searched(search, question)
     if not found.routes:
         raise ValueError("--from and --to name the same node: a route joins two different nodes")
     certificates: dict[tuple[str, str], Certificate] = {}
@@ -105,6 +112,28 @@ def answer(question: Question, topology: Topology) -> Answer:
             if certificate is not None:
                 certificates[route.source, route.target] = certificate
     return _Found(found, certificates)
+
+
+def _searched(search: Search, question: Question) -> Routes:
+    several = {
+        "--shortest": question.shortest,
+        "--disjoint": question.disjoint,
+        "--node-disjoint": question.node_disjoint,
+    }
+    chosen = [(option, number) for option, number in several.items() if number is not None]
+    ends = question.sources, question.targets
+    if not chosen:
+        forwarding: Forwarding = "hop-by-hop" if question.hop_by_hop else "explicit"
+        return search.routes(question.metric, *ends, forwarding)
+    (option, most), *others = chosen
+    if others or question.hop_by_hop or question.certify:
+        other = others[0][0] if others else "--hop-by-hop" if question.hop_by_hop else "--certify"
+        raise ValueError(f"{option} and {other} do not go together")
+    if most < 1:
+        raise ValueError(f"{option} {most}: must be at least 1")
+    if option == "--shortest":
+        return search.shortest(question.metric, most, *ends)
+    return search.disjoint(question.metric, most, *ends, by_nodes=option == "--node-disjoint")
 
 
 @dataclass(frozen=True)
