@@ -11,6 +11,7 @@ mod arcs;
 pub mod certificate;
 pub mod exact;
 pub mod heuristic;
+pub mod onward;
 
 use super::metric::{LOSS_UNITS, metric_value};
 use super::{Graph, Link, PathWeight};
