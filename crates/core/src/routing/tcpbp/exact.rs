@@ -16,6 +16,7 @@ use super::arcs::{Arc, Arcs};
 use super::reached::Reached;
 use super::{LOSS_UNITS, Label, loss_ratio};
 use crate::routing::Graph;
+use crate::routing::source_tree::USUAL_HOPS;
 use crate::spec::{LinkId, NodeId};
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
@@ -346,7 +347,7 @@ impl ExactRoutes<'_> {
     /// The links of the best path to a node; `None` if there is no path, or nobody asked for it.
     pub fn path(&self, node: NodeId) -> Option<Vec<LinkId>> {
         let mut search = self.best[node as usize]?.search;
-        let mut links = Vec::new();
+        let mut links = Vec::with_capacity(USUAL_HOPS);
         let mut at = node;
         while at != self.source {
             match self.searches[search].reached_by[at as usize] {
