@@ -16,6 +16,8 @@ from anabranch.robust.problem import Best, Problem
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
 
+_SMALL = 20_000
+"""Programs of so many columns are solved by an interior point in a second."""
 _COARSE = 1e-3
 """The first tolerance of the first-order method."""
 _FINEST = 1e-9
@@ -47,15 +49,17 @@ def all_paths(best: Best, gap: float) -> None:
     """Solve the program to this relative gap; a traffic model that is an explicit set is not for it.
 
     A first-order method comes close very fast: its points violate rows a little, but splits and bounds made of them do not, and
-    have a gap of their own. So it is asked for more and more until that is small enough; an interior point is the last resort.
+    have a gap of their own. So it is asked for more and more until that is small enough. An interior point is the last resort,
+    and the first for small programs.
     """
     problem = best.problem
     program = _Program(problem, mirrored_links(problem))
     what = f"one program of {program.program.columns} columns for all paths"
     best.say(what)
     finer = (gap / 10, gap / 50, gap / 250)
-    attempts: list[tuple[Method, float]] = [("first-order", _COARSE)]
-    attempts += [("first-order", tolerance) for tolerance in finer if _FINEST < tolerance < _COARSE]
+    attempts: list[tuple[Method, float]] = []
+    if program.program.columns > _SMALL:
+        attempts += [("first-order", tolerance) for tolerance in (_COARSE, *finer) if _FINEST < tolerance <= _COARSE]
     attempts += [("interior-point", max(_FINEST, gap / 4)), ("interior-point", _FINEST)]
     for method, tolerance in attempts:
         if best.gap <= gap:

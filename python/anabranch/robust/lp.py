@@ -12,6 +12,8 @@ from anabranch.robust.network import Array
 
 Method = Literal["interior-point", "first-order", "simplex"]
 _SOLVERS = {"interior-point": "ipx", "first-order": "hipdlp", "simplex": "simplex"}
+_MOST_ITERATIONS = 100_000
+"""Of a first-order method; beyond them it no longer comes closer."""
 _GRACE_S = 5.0
 """How long an interrupted solver may take to stop before it is left alone."""
 
@@ -75,6 +77,7 @@ class Program:
         highs.setOptionValue("pdlp_optimality_tolerance", tolerance)
         if method == "first-order":
             highs.setOptionValue("kkt_tolerance", tolerance)
+            highs.setOptionValue("pdlp_iteration_limit", _MOST_ITERATIONS)
         if limit_s <= 0:
             raise OutOfTime
         highs.setOptionValue("time_limit", highs.getRunTime() + limit_s)
@@ -87,7 +90,11 @@ class Program:
             highs.setOptionValue("solver", "simplex")
             _run(highs)
             status = highs.getModelStatus()
-        if status != highspy.HighsModelStatus.kOptimal:
+        near = method == "first-order" and status in (
+            highspy.HighsModelStatus.kIterationLimit,
+            highspy.HighsModelStatus.kUnknown,
+        )
+        if status != highspy.HighsModelStatus.kOptimal and not near:
             text = highs.modelStatusToString(status)
             raise RobustError(f"the linear program of {self.columns} columns and {self.rows} rows is {text.lower()}")
         found = highs.getSolution()
