@@ -69,6 +69,22 @@ class Network:
     def path_counts(self, metric: str) -> npt.NDArray[Any]:
         """How many best paths there are by an isotone metric, by source and destination."""
 
+    def k_shortest(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """The loopless paths from every source to every destination, best first, at most so many a pair.
+
+        :class:`ValueError` for several by a metric that is not isotone.
+        """
+
+    def disjoint(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int, by_nodes: bool
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """Paths that share no link (or no node but the ends) from every source to every destination, as many as there are.
+
+        At most so many a pair, of least total cost, best first; :class:`ValueError` for a metric that does not add up.
+        """
+
     def certificate(self, source: int, destination: int) -> Mapping[str, Any] | None:
         """The proof that a path by ``tcpbp-exact`` is the best one; ``None`` without a path.
 

@@ -216,12 +216,16 @@ def routes(
         bool, Parameter(negative="", help="With --compare: every two nodes in one direction only.")
     ] = False,
     rows: Annotated[int, Parameter(help="With --compare: at most so many rows of pairs that differ.")] = 20,
+    shortest: Annotated[int | None, Parameter(help="The K shortest loopless paths of each pair.")] = None,
+    disjoint: Annotated[int | None, Parameter(help="At most so many paths of each pair that share no link.")] = None,
+    node_disjoint: Annotated[int | None, Parameter(help="At most so many that share no node in between.")] = None,
     certify: Annotated[bool, Parameter(negative="", help="Prove that no path by tcpbp-exact is better.")] = False,
     loss: Annotated[float | None, Parameter(help="Loss ratio of links without their own.")] = None,
     random_loss: Annotated[
         str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")
     ] = None,
     seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1,
+    loss_floor: Annotated[float, Parameter(help="Count no link's loss as less than this.")] = 0.0,
     capacity: Annotated[str | None, Parameter(help="Capacity of links without their own, such as 10Gbps.")] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
     hop_by_hop: Annotated[
@@ -253,8 +257,12 @@ def routes(
     """
     from anabranch.routes import command
 
-    question = command.Question(metric, from_, to, compare, against, once, certify, hop_by_hop)
-    answer = command.answer(question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity))
+    question = command.Question(
+        metric, from_, to, compare, against, once, certify, hop_by_hop, shortest, disjoint, node_disjoint
+    )
+    answer = command.answer(
+        question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity, loss_floor)
+    )
     if picture is not None:
         picture.write_text(answer.drawing(), encoding="utf-8")
     if export is not None:

@@ -273,7 +273,12 @@ def _direct(links: Sequence[Pair], nodes: dict[str, int]) -> dict[str, Any]:
 
 def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
     if isinstance(routing.paths, Disjoint):
-        return {"kind": "disjoint", "metric": metrics.compiled(routing.metric), "paths": routing.paths.disjoint}
+        return {
+            "kind": "disjoint",
+            "metric": metrics.compiled(routing.metric),
+            "paths": routing.paths.disjoint,
+            "by": routing.paths.by,
+        }
     if isinstance(routing.paths, Shortest):
         return {"kind": "k-shortest", "metric": metrics.compiled(routing.metric), "paths": routing.paths.shortest}
     if routing.paths is None:

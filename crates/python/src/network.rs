@@ -107,6 +107,7 @@ impl Network {
         columns.set_item("holds", certificate.holds(&self.0, source, destination, 1e-9))?;
         Ok(Some(columns))
     }
+
     fn k_shortest<'py>(
         &self,
         py: Python<'py>,

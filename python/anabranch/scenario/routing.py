@@ -24,9 +24,12 @@ Metric = Annotated[
 
 
 class Disjoint(Table):
-    """Link-disjoint paths of least total weight (Suurballe), at most so many."""
+    """Disjoint paths of least total weight (Suurballe), at most so many."""
 
     disjoint: Count
+    by: Literal["links", "nodes"] = Field(
+        "links", description="What no two of them share: links, or nodes other than the ends (and so links)."
+    )
 
 
 class Shortest(Table):

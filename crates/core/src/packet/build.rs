@@ -279,7 +279,7 @@ impl<L: EventLoop> Engine<L> {
                         .map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?,
                 );
                 let identity = FlowIdentity { group: index as u32, src, dst, start: planned.start, forward, reverse };
-                flows.push(Flow { identity, activity: Activity::Pending, end: None });
+                flows.push(Flow { identity, activity: Activity::Pending, end: Time::NEVER });
             }
         }
         flows.shrink_to_fit();

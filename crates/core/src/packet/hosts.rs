@@ -11,7 +11,11 @@ use crate::tcp::ack::ReceiverContext;
 use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
 use crate::tcp::sender::{Sender, Transmission};
 use crate::traffic::application::Application;
-use crate::units::Time;
+use crate::units::{Duration, Time};
+
+/// A sender is woken after so long at the latest, and says then when it is really due: else the entry of its SYN's timer would
+/// stand for a second beside that of the first, shorter, retransmission timeout.
+const FARTHEST_TIMER: Duration = Duration::from_millis(200);
 
 impl<L: EventLoop> Engine<L> {
     /// A packet has arrived at a node: it goes on, or has reached its host.
@@ -134,8 +138,8 @@ impl<L: EventLoop> Engine<L> {
             last: packet.segment() == last_segment,
         };
         let ack = connection.receiver.on_segment(self.now, &data);
-        if connection.receiver.delivered() > last_segment && state.end.is_none() {
-            state.end = Some(self.now);
+        if connection.receiver.delivered() > last_segment && state.end == Time::NEVER {
+            state.end = self.now;
         }
         let deadline = connection.receiver.deadline(); // an exact echo may owe another ACK
         if let Some(ack) = ack {
@@ -195,12 +199,12 @@ impl<L: EventLoop> Engine<L> {
         }
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
-        if connection.sender.is_done() && state.end.is_some() {
+        if connection.sender.is_done() && state.end != Time::NEVER {
             self.retire_later(flow);
         } else if !connection.sender.rests_until(self.order.armed(flow, SENDER))
             && let Some(deadline) = connection.sender.deadline()
         {
-            L::arm(self, flow, SENDER, deadline.max(self.now));
+            L::arm(self, flow, SENDER, deadline.clamp(self.now, self.now + FARTHEST_TIMER));
         }
     }
 
@@ -239,7 +243,7 @@ impl<L: EventLoop> Engine<L> {
                 connection.sender.on_deadline(self.now);
                 self.pump(flow);
             }
-            Some(deadline) => L::arm(self, flow, SENDER, deadline),
+            Some(deadline) => L::arm(self, flow, SENDER, deadline.min(self.now + FARTHEST_TIMER)),
             None => {}
         }
     }

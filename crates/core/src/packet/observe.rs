@@ -1,6 +1,7 @@
 //! What is written down of a run: the state at the end of the warm-up, and samples.
 
 use super::flow::{Activity, Flow, Tally};
+use super::line::Lines;
 use super::link::{Link, LinkCounters};
 use super::link_state::Estimate;
 use super::packet::PacketSizes;
@@ -78,9 +79,9 @@ impl Observations {
         }
     }
 
-    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link], sizes: &[PacketSizes]) {
+    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link], sizes: &[PacketSizes], lines: &Lines) {
         self.warm_flows = flows.iter().map(|flow| flow.activity.tally()).collect();
-        self.warm_links = links.iter().map(|link| link.counters(sizes)).collect();
+        self.warm_links = links.iter().map(|link| link.counters(sizes, lines)).collect();
     }
 
     /// What a flow had done when the warm-up ended.
@@ -100,6 +101,7 @@ impl Observations {
         flows: &[Flow],
         links: &[Link],
         sizes: &[PacketSizes],
+        lines: &Lines,
     ) {
         let interval = (now - self.sampled_at).as_secs();
         let seconds = now.as_secs();
@@ -137,13 +139,13 @@ impl Observations {
         }
         for (index, link) in links.iter().enumerate() {
             let (bytes, drops) = self.sampled_links[index];
-            let counters = link.counters(sizes);
+            let counters = link.counters(sizes, lines);
             let dropped = counters.queue_drops + counters.losses;
             let rate = spec.links[index].rate.as_bps();
             self.link_series.push(&[
                 seconds,
                 index as f64,
-                f64::from(link.queue_packets(now)),
+                f64::from(link.queue_packets(now, lines)),
                 (counters.bytes - bytes) as f64 * 8.0 / (rate * interval),
                 (dropped - drops) as f64,
             ]);

@@ -7,6 +7,7 @@ use super::beside::Pool;
 use super::capturing::Captures;
 use super::flow::{Activity, Flow};
 use super::forwarding::Forwarding;
+use super::line::Lines;
 use super::link::Link;
 use super::loss::LossProcess;
 use super::observe::Observations;
@@ -75,6 +76,8 @@ pub struct Engine<L> {
     pub(super) now: Time,
     pub(super) end: Time,
     pub(super) links: Vec<Link>,
+    /// The packets that stand in the links' lines.
+    pub(super) lines: Lines,
     pub(super) order: L,
     pub(super) forwarding: Forwarding,
     pub(super) flows: Vec<Flow>,
@@ -122,6 +125,7 @@ impl<L: EventLoop> Engine<L> {
             captures: Captures::new(&spec),
             spec,
             links,
+            lines: Lines::default(),
             forwarding,
             flows,
             sizes,
@@ -200,7 +204,7 @@ impl<L: EventLoop> Engine<L> {
         match control {
             Control::Fail(links) => {
                 for link in links {
-                    let gone = self.links[link as usize].fail(self.now, &self.sizes);
+                    let gone = self.links[link as usize].fail(self.now, &self.sizes, &mut self.lines);
                     gone.into_iter().for_each(|packet| self.discard(packet));
                     self.order.on_failed(link);
                     self.forwarding.set_up(link, false);
@@ -220,9 +224,9 @@ impl<L: EventLoop> Engine<L> {
                 }
             }
             Control::LinkState(routing) => self.follow_link_state(routing),
-            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links, &self.sizes),
+            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links, &self.sizes, &self.lines),
             Control::Sample => {
-                self.observations.on_sample(&self.spec, self.now, &self.flows, &self.links, &self.sizes);
+                self.observations.on_sample(&self.spec, self.now, &self.flows, &self.links, &self.sizes, &self.lines);
                 let interval = self.spec.sample.expect("samples are only scheduled with an interval");
                 self.schedule(self.now + interval, Control::Sample);
             }

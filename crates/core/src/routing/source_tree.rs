@@ -44,7 +44,7 @@ impl SourceTree {
 
     /// Whether of two equally long paths that end with these links the one that ends with `link` has the lower link where
     /// they first differ.
-    fn comes_first(&self, graph: &Graph, link: LinkId, other: LinkId) -> bool {
+    pub(super) fn comes_first(&self, graph: &Graph, link: LinkId, other: LinkId) -> bool {
         let (mut one, mut two) = (link, other);
         let (mut lower_one, mut lower_two) = (one, two);
         while one != two {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     let mut gone_or_inside = simulation.packets_without_route() + simulation.packets_expired();
     for (index, link) in simulation.links.iter().enumerate() {
-        let counters = link.counters(&simulation.sizes);
+        let counters = link.counters(&simulation.sizes, &simulation.lines);
         let inside = link.packets_inside() as u64;
         assert_eq!(
             counters.offered,
@@ -99,6 +99,7 @@ proptest! {
         slow["stacks"][0]["detection"] = json!({"name": "dup-ack"});
         slow["stacks"][0]["ack"] = json!({"name": "immediate"});
         slow["stacks"][0]["pacing"] = json!(false);
+        slow["stacks"][0]["rto_granularity"] = json!(10_000_000_000_u64);
         let mut fast = slow.clone();
         halve(&mut fast);
         let (mut slow, mut fast): (Simulation, Simulation) = (build(&slow), build(&fast));
@@ -129,6 +130,7 @@ fn halve(value: &mut Value) {
         "min_rto",
         "max_rto",
         "initial_rto",
+        "rto_granularity",
     ];
     match value {
         Value::Object(fields) => {
