@@ -13,10 +13,10 @@
 //! that are near enough to lie on a path that matters.
 
 use super::arcs::{Arc, Arcs};
+use super::reached::Reached;
 use super::{LOSS_UNITS, Label, loss_ratio};
 use crate::routing::Graph;
 use crate::spec::{LinkId, NodeId};
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
 
@@ -288,35 +288,6 @@ impl<'a> ExactSearch<'a> {
             }
         }
         Search { lambda: if BY_LOSS { f64::INFINITY } else { 0.0 }, below: 0, above: 0, reached_by, points }
-    }
-}
-
-/// A node in the heap; the nearest is the greatest.
-#[derive(Debug, Clone, Copy)]
-struct Reached {
-    length: f64,
-    node: NodeId,
-}
-
-impl PartialEq for Reached {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Reached {}
-
-impl Ord for Reached {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        // No length is negative or none, so that their bits order as they do.
-        other.length.to_bits().cmp(&self.length.to_bits())
-    }
-}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 

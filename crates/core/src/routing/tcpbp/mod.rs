@@ -12,6 +12,7 @@ pub mod certificate;
 pub mod exact;
 pub mod heuristic;
 pub mod onward;
+mod reached;
 
 use super::metric::{LOSS_UNITS, metric_value};
 use super::{Graph, Link, PathWeight};
