@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,13 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch import topologies
+from anabranch.cli import status
 from anabranch.compile import compile_run
 from anabranch.routes import Path, Route, Routes
 from anabranch.routes.export import FORMATS, ExportError, described, export, make, make_plan, read_json
 from anabranch.routes.export.forwarding import next_hops, paths
 from anabranch.routes.export.segments import Shortest, compress
 from anabranch.routes.export.shares import of_sums, up_to
-from anabranch.runs import refusals
+from anabranch.runs import execute, refusals
 from anabranch.scenario import Scenario
 from anabranch.topologies import Link, Node, Topology
 from anabranch.topologies.export import to_json
@@ -36,6 +38,7 @@ def splits(most: int) -> st.SearchStrategy[list[float]]:
     return parts.map(lambda values: [value / sum(values) for value in values])
 
 
+@settings(deadline=None)
 @given(splits(12), st.sampled_from([4, 255, 256]))
 def test_weights_keep_their_bounds_and_miss_by_what_they_say(shares: list[float], largest: int) -> None:
     weights, error = up_to(shares, largest)
@@ -45,7 +48,7 @@ def test_weights_keep_their_bounds_and_miss_by_what_they_say(shares: list[float]
     assert worst == pytest.approx(error, abs=1e-12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(splits(3))
 def test_no_other_weights_are_closer_by_brute_force(shares: list[float]) -> None:
     _, error = up_to(shares, 12)
@@ -57,6 +60,7 @@ def test_no_other_weights_are_closer_by_brute_force(shares: list[float]) -> None
     assert error <= best + 2e-9
 
 
+@settings(deadline=None)
 @given(splits(40))
 def test_weights_of_a_given_sum_add_up_to_it(shares: list[float]) -> None:
     sums = (16, 32, 64)
@@ -282,7 +286,10 @@ def test_an_sr_policy_of_frr_has_one_path_and_both_directions() -> None:
 @pytest.mark.parametrize("routes", [explicit(topology(), True), hop_by_hop(topology())], ids=["explicit", "hop-by-hop"])
 def test_json_comes_back_as_it_was(routes: Routes, tmp_path: FilePath) -> None:
     export(routes, "json", tmp_path / "out")
-    assert read_json(tmp_path / "out" / "routes.json", routes.topology) == routes
+    back = read_json(tmp_path / "out" / "routes.json", routes.topology)
+    assert replace(back, routes=frozenset(back.routes)) == replace(routes, routes=frozenset(routes.routes))  # type: ignore[arg-type]
+    export(back, "json", tmp_path / "again")
+    assert (tmp_path / "again" / "routes.json").read_bytes() == (tmp_path / "out" / "routes.json").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -348,6 +355,32 @@ def test_a_scenario_takes_the_routes(routes: Routes, tmp_path: FilePath) -> None
     meant = planned(routes)
     for pair, several in meant.items():
         assert found[pair] == pytest.approx(several), pair
+
+
+def test_the_packet_engine_sends_over_the_exported_paths_in_their_shares(tmp_path: FilePath) -> None:
+    """300 flows of UDP, which nothing answers: each link carries as many as the paths over it have shares."""
+    on = topologies.load("tcpbp10")
+    on = replace(on, links=tuple(replace(link, loss=None) for link in on.links))
+    (tmp_path / "t.json").write_text(to_json(on), encoding="utf-8")
+    routes = explicit(on, True)
+    pair, several = next((pair, several) for pair, several in planned(routes).items() if len(several) == 3)
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(
+        f'[topology]\nfrom = "t.json"\n\n{make(routes, "scenario", name="found here").texts["routing.toml"]}\n'
+        f'[[traffic]]\nfrom = "{pair[0]}"\nto = "{pair[1]}"\nconstant = "100kbps"\ntransport = "udp"\nflows = 300\n'
+        'routing = "found here"\n\n[run]\nduration = "2s"\n',
+        encoding="utf-8",
+    )
+    links = execute(Scenario.load(scenario), show_progress=False).links
+    carried = {(row["src"], row["dst"]): row["packets"] for row in links.to_dicts() if row["packets"]}
+    sent = sum(packets for (source, _), packets in carried.items() if source == pair[0])
+    expected: dict[tuple[str, str], float] = {}
+    for path, share in several.items():
+        for link in itertools.pairwise(path):
+            expected[link] = expected.get(link, 0.0) + share
+    assert carried.keys() == expected.keys()
+    for link, share in expected.items():
+        assert abs(carried[link] / sent - share) < 5 * (share * (1 - share) / 300) ** 0.5 + 0.01
 
 
 def test_an_export_is_replaced_by_one_and_by_nothing_else(tmp_path: FilePath) -> None:
@@ -423,6 +456,7 @@ def test_tcp_ports_that_are_none_are_refused(ports: dict[str | int, None], messa
         make(routes, "openflow13", tcp_source_ports=dict.fromkeys(ports, routes))
 
 
+@settings(deadline=None)
 @given(st.integers(1, 65_535), st.integers(1, 65_535))
 def test_masks_take_the_ports_of_a_range_and_no_others(one: int, other: int) -> None:
     first, last = min(one, other), max(one, other)
@@ -450,6 +484,23 @@ def test_files_hold_ascii_whatever_the_names() -> None:
             if not name.endswith(".json"):
                 assert text.isascii(), name
                 assert all("reboot" not in line or line[0] in "#!" for line in text.splitlines())
+
+
+def test_command_line_and_python_write_the_same_files_as_on_the_page(
+    tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (FilePath(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^anabranch (.*)$", page, re.MULTILINE)
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    written = []
+    for run in (lambda: [status(command.split()) for command in commands], lambda: exec(program, {})):
+        directory = tmp_path / str(len(written))
+        directory.mkdir()
+        monkeypatch.chdir(directory)
+        run()
+        written.append({file.relative_to(directory): file.read_bytes() for file in directory.rglob("*.*")})
+    assert written[0] == written[1]
+    assert {file.parent.name for file in written[0]} == {"linux", "switches"}
 
 
 def test_every_format_has_a_line_of_help() -> None:

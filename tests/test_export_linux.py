@@ -1,6 +1,7 @@
 """Exports for Linux in its kernel: loaded by iproute2 into namespaces, read back and walked, and packets sent."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,21 @@ def segment_routing(namespaces: None) -> None:
     reason = missing("ip -6 route add fd00::1/128 encap seg6local action End dev probe0")
     if reason:
         pytest.skip(reason)
+
+
+def run_example(directory: Path, number: int, flags: Sequence[str]) -> str:
+    """What a shell example of docs/export.md prints, in namespaces, after the page's Python."""
+    page = (Path(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
+    (python,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shell = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)[number]
+    done = subprocess.run([sys.executable, "-c", python], cwd=directory, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        ["unshare", *flags, "bash", "-ec", shell], cwd=directory, capture_output=True, text=True, timeout=_PATIENCE_S,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def decoded(said: str) -> list[Any]:
@@ -224,3 +240,11 @@ def test_packets_take_the_planned_links(format: str, tmp_path: Path, segment_rou
             # flows are hashed: five standard deviations of a binomial, and some packets of the routers' own
             slack = 5 * (count * share * (1 - share)) ** 0.5 + 10
             assert abs(packets - count * share) <= slack, (pair, link, packets, share)
+
+
+def test_the_worked_example_runs_as_it_stands_on_the_page(tmp_path: Path, namespaces: None) -> None:
+    """docs/export.md, by delay: from 1 to 10 over 5 and 4, as the TCPBP paper has it."""
+    said = run_example(tmp_path, 1, ("-rmn",))
+    assert re.match(r"10\.0\.10\.1 via 10\.128\.0\.3 dev n1-n5 src 10\.0\.1\.1", said)
+    (route,) = json.loads(said[said.index("[") :])
+    assert route["dev"] == "n5-n4"

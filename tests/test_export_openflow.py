@@ -1,5 +1,6 @@
 """OpenFlow exports in Open vSwitch itself: parsed, loaded into switches, read back, traced from switch to switch."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from anabranch.routes import Routes
 from anabranch.routes.export import export, make_plan
 from anabranch.routes.export.plan import Plan
 from tests.export_routes import explicit, hop_by_hop, planned, topology
+from tests.test_export_linux import missing, run_example
 
 _PATIENCE_S = 120
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
@@ -227,3 +229,19 @@ def test_rules_read_back_are_the_planned_next_hops(lab: Lab, tmp_path: Path) -> 
             else:
                 ahead += [((*nodes, hop), share * part) for hop, part in next_hops(nodes[-1], target).items()]
         assert found == pytest.approx(several, abs=len(max(several, key=len)) / 256)
+
+
+@needs_switch
+@pytest.mark.skipif(os.geteuid() != 0, reason="Open vSwitch's own ports want root")
+def test_the_worked_example_sends_tcp_over_the_routes_of_its_source_port(tmp_path: Path) -> None:
+    """The page's commands as they stand there: real TCP connections through ten switches, over two metrics' routes."""
+    reason = missing("ip netns add probe && ip tuntap add probe2 mode tap")
+    if reason:
+        pytest.skip(reason)
+    said = run_example(tmp_path, 2, ("-mnpf", "--mount-proc", "--kill-child"))
+    assert said.count("b'from 10'") == 2
+    passed = {
+        kind: re.findall(rf"^(n\d+) .*n_packets=[1-9].* priority={priority},", said, re.MULTILINE)
+        for kind, priority in (("tcpbp", 1000), ("delay", 2000))
+    }
+    assert passed == {"tcpbp": ["n1", "n3", "n4"], "delay": ["n1", "n4", "n5"]}

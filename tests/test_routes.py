@@ -31,12 +31,12 @@ def law(search, metric, *nodes):
 
 def agreement(topology):
     """How many of the 45 pairs have the heuristic's path by each metric."""
-    return compare(topology, ["hop-count", "delay"], once=True).summary()["same_path_as_tcpbp"]
+    return compare(topology, ["hop-count", "delay"], once=True).summary["same_path_as_tcpbp"]
 
 
 def test_ten_nodes_of_the_paper_to_all_printed_digits():
     found = agreement(TEN)
-    assert compare(TEN, once=True).summary()["pairs"] == 45
+    assert compare(TEN, once=True).summary["pairs"] == 45
     assert (found["delay"]["found"], agreement(OTHER_TEN)["delay"]["found"]) == (37, 38)
     assert found["hop-count"]["tied"] == 18
     assert found["hop-count"]["at_least"] <= 26 <= found["hop-count"]["at_most"]  # the paper's count
@@ -155,7 +155,7 @@ def test_on_backbones_with_random_losses_the_heuristic_misses_as_many_as_the_spe
     """8 to 24 % of the pairs, by up to 2.8 times; the draws are others."""
     shares, worst = [], []
     for name in ("sndlib/germany50", "topozoo/AttMpls", "sndlib/cost266", "topozoo/Geant2012"):
-        counts = compare(completed(load(name), random_loss=(1e-5, 5e-2)), ["delay"]).summary()
+        counts = compare(completed(load(name), random_loss=(1e-5, 5e-2)), ["delay"]).summary
         shares.append(counts["heuristic_misses"] / counts["pairs"])
         worst.append(counts["heuristic_ratio_worst"])
     assert 0.06 < np.mean(shares) < 0.24
@@ -195,6 +195,7 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,0.1", ["--metric", "delay", "--certify"], "--certify proves paths of the metric tcpbp-exact"),
         ("A,B,5ms,", ["--random-loss", "0.1..0.01"], "random loss 0.1..0.01"),
         ("A,B,5ms,", ["--loss", "1.5"], "loss 1.5"),
+        ("A,B,5ms,0.1", ["--loss-floor", "-1"], "loss floor -1"),
         ("A,B,5ms,0.1", ["--capacity", "fast"], "--capacity fast"),
         ("A,B,5ms,0.1", ["--once"], "--once goes with --compare"),
     ],
@@ -212,6 +213,14 @@ def test_a_lexicographic_metric_decides_ties(capsys):
     assert status(["routes", "tcpbp10", "--metric", "hop-count,delay", "--from", "1", "--to", "10", "--json"]) == 0
     (route,) = json.loads(capsys.readouterr().out)["routes"]
     assert route["path"] == ["1", "5", "10"]  # 9 ms, against 12.9 ms over 3
+
+
+def test_without_losses_the_delay_decides_and_with_a_floor_the_number_of_links_too(tmp_path, capsys):
+    file = tmp_path / "lossless.csv"
+    file.write_text("source,target,delay,loss\nA,B,4ms,0\nB,C,5ms,0\nA,C,10ms,0\n")
+    for floor, expected in ("0", ["A", "B", "C"]), ("1e-5", ["A", "C"]):
+        assert status(["routes", str(file), "--from", "A", "--to", "C", "--loss-floor", floor, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["routes"][0]["path"] == expected
 
 
 def test_pictures_show_the_paths(tmp_path, capsys):

@@ -28,6 +28,11 @@ app = App(
 )
 topology_app = App(name="topology", help="Topologies by name or from a file: list, show, plot.")
 app.command(topology_app)
+app.command(
+    "anabranch.robust.command:robust",
+    name="robust",
+    help="Split traffic so that its worst case loads no link too much.",
+)
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
 ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]
@@ -220,6 +225,7 @@ def routes(
         str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")
     ] = None,
     seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1,
+    loss_floor: Annotated[float, Parameter(help="Count no link's loss as less than this.")] = 0.0,
     capacity: Annotated[str | None, Parameter(help="Capacity of links without their own, such as 10Gbps.")] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
     hop_by_hop: Annotated[
@@ -254,7 +260,9 @@ def routes(
     question = command.Question(
         metric, from_, to, compare, against, once, certify, hop_by_hop, shortest, disjoint, node_disjoint
     )
-    answer = command.answer(question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity))
+    answer = command.answer(
+        question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity, loss_floor)
+    )
     if picture is not None:
         picture.write_text(answer.drawing(), encoding="utf-8")
     if export is not None:

@@ -1,7 +1,7 @@
 """All variants and seeds of a scenario through an engine, in threads, into a run directory.
 
 A run directory holds ``manifest.json``, ``flows.parquet`` and ``links.parquet`` of all runs, ``series/`` written while
-the runs go on, and ``captures/``.
+the runs go on, and ``captures/``; ``states.parquet`` and ``routes.parquet`` if there is anything for them.
 """
 
 import os

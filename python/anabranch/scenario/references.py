@@ -110,6 +110,11 @@ def _link_state(variant: Variant, routing: Routing, path: Path) -> Iterator[Prob
 def _traffic(variant: Variant, network: _Network, with_pairs: bool) -> Iterator[Problem]:
     names: dict[str, int] = {}
     duration = units.duration(variant.run.duration)
+    routed = {
+        name: {(nodes[0], nodes[-1]) for nodes in routing.paths}
+        for name, routing in variant.routing.items()
+        if isinstance(routing.paths, list)
+    }
     for index, entry in enumerate(variant.traffic):
         path = ("traffic", index)
         if entry.name is not None and names.setdefault(entry.name, index) != index:
@@ -122,6 +127,7 @@ def _traffic(variant: Variant, network: _Network, with_pairs: bool) -> Iterator[
         yield from unknown
         if with_pairs and not unknown:
             yield from _pairs(entry, path, network)
+            yield from _routed(entry, path, network, variant.routing_of(entry), routed)
         if units.duration(entry.start) >= duration:
             yield Problem(
                 (*path, "start"), f'must be before the end of the run (duration "{variant.run.duration}")', entry.start
@@ -163,6 +169,23 @@ def _pairs(entry: Traffic, path: Path, network: _Network) -> Iterator[Problem]:
         pairs_of(entry, network.nodes, network.links, draw="")
     except ValueError as error:
         yield Problem(path, str(error), MISSING)
+
+
+def _routed(
+    entry: Traffic, path: Path, network: _Network, routing: str | None, ends: dict[str, set[tuple[str, str]]]
+) -> Iterator[Problem]:
+    """Pairs for which a routing of explicit paths, whose ``ends`` are given, has none; random pairs only the run knows."""
+    if routing not in ends or entry.pattern == "random-pairs" or not network.known:
+        return
+    try:
+        pairs = pairs_of(entry, network.nodes, network.links, draw="")
+    except ValueError:
+        return  # said already
+    without = [pair for pair in pairs if pair not in ends[routing]]
+    if without:
+        more = f", nor for {len(without) - 1} other pairs of this traffic" if len(without) > 1 else ""
+        message = f"has no path from {without[0][0]} to {without[0][1]}{more}; give one for every pair"
+        yield Problem((*path, "routing"), message, routing)
 
 
 def _flows(variant: Variant, network: _Network) -> Iterator[Problem]:

@@ -1,10 +1,11 @@
 """Where packets go: next hops or paths x selector x granularity."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, Tag, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema, model_validator
 
 from anabranch import metrics
+from anabranch.scenario import splits
 from anabranch.scenario.table import Count, Duration, PositiveDuration, Table, by_kind
 
 HASH_FIELDS = ("source", "destination", "source-port", "destination-port")
@@ -88,6 +89,13 @@ class Routing(Table):
         + "; ".join(f"{name}: {meaning}" for name, meaning in metrics.DESCRIPTIONS.items())
         + '. Several isotone ones with commas decide one after the other: "hop-count, delay".',
     )
+    from_: str | None = Field(
+        None,
+        alias="from",
+        min_length=1,
+        description="A file with the paths of each pair and their weights: JSON of anabranch robust, plan or routes "
+        "(select is weighted, unless it is given).",
+    )
     paths: Paths | None = Field(None, description="Several paths instead of next hops.")
     weights: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
         None, description="One for each explicit path, for the selector weighted."
@@ -106,6 +114,19 @@ class Routing(Table):
     link_state: LinkState | None = Field(
         None, description="Routes follow what is measured of the links; {} takes the testbed's values."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_file(cls, data: Any, info: ValidationInfo) -> Any:
+        """Explicit paths and weights from the file."""
+        if not isinstance(data, dict) or not isinstance(data.get("from"), str):
+            return data
+        both = next((key for key in ("paths", "weights") if key in data), None)
+        if both is not None:
+            raise ValueError(f"from names a file of paths and weights, so {both} cannot stand beside it")
+        paths, weights = splits.read(data["from"], (info.context or {}).get("directory"))
+        weighted = data.get("select", "weighted") == "weighted"
+        return {**data, "paths": paths} | ({"select": "weighted", "weights": weights} if weighted else {})
 
     @model_validator(mode="after")
     def _consistent(self) -> "Routing":

@@ -5,7 +5,7 @@ Hop-by-hop routes are next hops; explicit ones are paths. Each can be had as the
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import pairwise
 
 from anabranch.routes.export.errors import ExportError, pair
@@ -26,13 +26,15 @@ _TOLERANCE = 1e-6
 _MOST_PATHS = 4096
 
 
-def check(routes: Routes) -> None:
-    """Check that every path runs over links of the topology, without a node twice, and that weights add up to 1.
+def checked(routes: Routes) -> Routes:
+    """The same routes in the order of the topology's nodes, so that the same routes give the same files.
+
+    Every path runs over links of the topology, without a node twice, and the weights of a pair add up to 1.
 
     Raises:
         ExportError: names the pair and what is wrong.
     """
-    nodes = {node.name for node in routes.topology.nodes}
+    nodes = {node.name: number for number, node in enumerate(routes.topology.nodes)}
     links = {(link.source, link.target) for link in routes.topology.links}
     seen: set[tuple[str, str]] = set()
     for route in routes.routes:
@@ -50,6 +52,8 @@ def check(routes: Routes) -> None:
         total = sum(path.weight for path in route.paths)
         if route.paths and abs(total - 1) > _TOLERANCE:
             raise ExportError(f"route {pair(*ends)}: the weights of its paths add up to {total:g}; it must be 1")
+    ordered = sorted(routes.routes, key=lambda route: (nodes[route.source], nodes[route.target]))
+    return replace(routes, routes=tuple(ordered))
 
 
 def _check_path(route: Route, path: Path, links: set[tuple[str, str]]) -> None:
@@ -86,7 +90,7 @@ def next_hops(routes: Routes) -> NextHops:
                     f"route {pair(route.source, route.target)}: at {router!r} it goes on to {_listed(shares)}, but "
                     f"{'it also goes' if first == (route.source, route.target) else f'route {pair(*first)} goes'} "
                     f"on to {_listed(known)} from there; routers that look at nothing but the destination cannot do both. "
-                    f"{BY_PAIR} can"
+                    f"{BY_PAIR} can; or take hop-by-hop routes, by which packets may go other ways than planned"
                 )
     return table
 
@@ -186,31 +190,23 @@ def walk(table: NextHops, source: str, target: str) -> Iterator[WeightedPath]:
             open_paths.append(((*nodes, following), share * part))
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """Where the next hops of routers take packets for one destination."""
-
-    target: str
-    loop: tuple[str, ...] | None
-    """Routers that send packets round in a circle, the first one last again."""
-    missing: tuple[str, ...]
-    """Routers that packets may come to and that have no route."""
-
-
-def deliveries(table: NextHops) -> Iterator[Delivery]:
-    """For each destination whether packets get there from every router that has a route; only those where not all do."""
-    targets = dict.fromkeys(target for routers in table.values() for target in routers)
-    for target in targets:
+def undelivered(table: NextHops) -> list[str]:
+    """What to warn of: destinations that packets do not reach from every router that has a route to them."""
+    warnings = []
+    for target in dict.fromkeys(target for by_target in table.values() for target in by_target):
         hops = {router: list(by_target[target]) for router, by_target in table.items() if target in by_target}
         known = hops.keys() | {target}
-        missing = tuple(dict.fromkeys(node for nodes in hops.values() for node in nodes if node not in known))
+        missing = list(dict.fromkeys(node for nodes in hops.values() for node in nodes if node not in known))
         loop = _loop(hops, target)
-        if loop or missing:
-            yield Delivery(target, loop, missing)
+        if loop:
+            warnings.append(f"packets to {target!r} loop over {loop}; explicit routes do not loop")
+        if missing:
+            warnings.append(f"packets to {target!r} come to routers without a route to it: {missing}")
+    return warnings
 
 
-def _loop(hops: Mapping[str, list[str]], target: str) -> tuple[str, ...] | None:
-    """A circle in the graph of next hops, if there is one."""
+def _loop(hops: Mapping[str, list[str]], target: str) -> list[str] | None:
+    """A circle in the graph of next hops, the first router last again, if there is one."""
     done = {target}
     for start in hops:
         trail: list[str] = []
@@ -222,7 +218,7 @@ def _loop(hops: Mapping[str, list[str]], target: str) -> tuple[str, ...] | None:
                 if trail:
                     done.add(trail.pop())
             elif node in trail:
-                return (*trail[trail.index(node) :], node)
+                return [*trail[trail.index(node) :], node]
             elif node not in done:
                 trail.append(node)
                 ahead.append(iter(hops.get(node, [])))

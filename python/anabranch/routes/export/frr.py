@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from anabranch.routes.export.errors import ExportError
 from anabranch.routes.export.files import Files, error_note, quoted
-from anabranch.routes.export.forwarding import Shares, next_hops
-from anabranch.routes.export.ip_route import undelivered
+from anabranch.routes.export.forwarding import Shares, next_hops, undelivered
 from anabranch.routes.export.linux import lab, settings
 from anabranch.routes.export.plan import Plan, PlannedNode
 from anabranch.routes.export.shares import up_to
@@ -24,7 +23,7 @@ def files(routes: Routes, plan: Plan) -> Files:
     """A configuration and kernel settings for each node, and a batch that makes a lab of namespaces."""
     made = Files({"lab.batch": lab(plan)})
     table = next_hops(routes)
-    made.warnings += undelivered(routes)
+    made.warnings += undelivered(table)
     for node in plan.nodes.values():
         by_target = table.get(node.name, {})
         weighted = {target: up_to(list(shares.values()), LARGEST_WEIGHT) for target, shares in by_target.items()}

@@ -4,7 +4,7 @@ Linux looks at nothing but the destination, and takes weights from 1 to 256 (``r
 """
 
 from anabranch.routes.export.files import Files, error_note, heading
-from anabranch.routes.export.forwarding import Shares, deliveries, next_hops
+from anabranch.routes.export.forwarding import Shares, next_hops, undelivered
 from anabranch.routes.export.linux import addresses, lab, settings
 from anabranch.routes.export.plan import Plan, PlannedNode
 from anabranch.routes.export.shares import up_to
@@ -17,25 +17,12 @@ def files(routes: Routes, plan: Plan) -> Files:
     """A batch of routes, one of addresses and kernel settings for each node, and a batch that makes a lab of namespaces."""
     made = Files({"lab.batch": lab(plan)})
     table = next_hops(routes)
-    made.warnings += undelivered(routes)
+    made.warnings += undelivered(table)
     for node in plan.nodes.values():
         made.texts[f"{node.identifier}.sysctl.conf"] = settings(plan, node)
         made.texts[f"{node.identifier}.addresses.batch"] = addresses(plan, node)
         made.texts[f"{node.identifier}.routes.batch"] = _routes(plan, node, table.get(node.name, {}), made)
     return made
-
-
-def undelivered(routes: Routes) -> list[str]:
-    """Warnings about destinations that hop-by-hop routes do not reach from everywhere."""
-    said = []
-    for delivery in deliveries(next_hops(routes)):
-        if delivery.loop:
-            said.append(f"packets to {delivery.target!r} loop over {list(delivery.loop)}; explicit routes do not loop")
-        if delivery.missing:
-            said.append(
-                f"packets to {delivery.target!r} come to routers without a route to it: {list(delivery.missing)}"
-            )
-    return said
 
 
 def _routes(plan: Plan, node: PlannedNode, by_target: dict[str, Shares], made: Files) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from anabranch.routes.export.errors import ExportError
 from anabranch.routes.export.files import Files, document
-from anabranch.routes.export.forwarding import check
+from anabranch.routes.export.forwarding import checked
 from anabranch.routes.export.plan import Plan
 from anabranch.routes.model import Path, Route, Routes
 from anabranch.topologies import Topology
@@ -44,7 +44,7 @@ def read_json(file: str | FilePath, topology: Topology) -> Routes:
         topology, metric, forwarding, tuple(reader.route(record, f"routes[{i}]") for i, record in enumerate(records))
     )
     try:
-        check(routes)
+        checked(routes)
     except ExportError as error:
         raise ExportError(f"{file}: {error}") from None
     return routes

@@ -12,13 +12,11 @@ that, a bucket is written as two, one of them of weight 1; so the weights are me
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network
 from itertools import pairwise
 
 from anabranch.routes.export.errors import ExportError, pair
 from anabranch.routes.export.files import Files, error_note, heading
-from anabranch.routes.export.forwarding import WeightedPath, check, next_hops, paths
-from anabranch.routes.export.ip_route import undelivered
+from anabranch.routes.export.forwarding import WeightedPath, checked, next_hops, paths, undelivered
 from anabranch.routes.export.plan import HOST_PORT, Interface, Plan, PlannedNode
 from anabranch.routes.export.shares import of_sums
 from anabranch.routes.model import Routes
@@ -89,20 +87,17 @@ def _files(routes: Routes, plan: Plan, by_port: Mapping[Ports, Routes], version:
     for switch in switches.values():
         _deliver(switch)
     made = Files({"lab.ovs-vsctl": _lab(plan, version)})
-    _add(switches, plan, routes, "ip", _BY_PAIR)
-    made.warnings += undelivered(routes) if routes.forwarding == "hop-by-hop" else []
-    for port_matches, own in _by_ports(by_port, routes):
-        for match in port_matches:
-            _add(switches, plan, own, f"tcp,{match}", _BY_PORT)
-        if own.forwarding == "hop-by-hop":
-            made.warnings += [f"TCP source port {port_matches[0]}: {warning}" for warning in undelivered(own)]
+    made.warnings += _add(switches, plan, routes, ["ip"], _BY_PAIR)
+    for ports, masks, own in _by_ports(by_port, routes):
+        warnings = _add(switches, plan, own, [f"tcp,{mask}" for mask in masks], _BY_PORT)
+        made.warnings += [f"TCP source port {ports}: {warning}" for warning in warnings]
     for switch in switches.values():
-        made.texts |= switch.texts()
+        made.texts |= switch.texts() | {f"{switch.node.identifier}.host.batch": _host(switch.node)}
         made.missed(switch.error)
     return made
 
 
-def _by_ports(by_port: Mapping[Ports, Routes], routes: Routes) -> Iterable[tuple[list[str], Routes]]:
+def _by_ports(by_port: Mapping[Ports, Routes], routes: Routes) -> Iterable[tuple[Ports, Iterable[str], Routes]]:
     taken: list[tuple[int, int]] = []
     for ports, own in by_port.items():
         first, last = _range(ports)
@@ -114,8 +109,7 @@ def _by_ports(by_port: Mapping[Ports, Routes], routes: Routes) -> Iterable[tuple
         taken.append((first, last))
         if own.topology != routes.topology:
             raise ExportError(f"tcp_source_ports {ports}: its routes are on another topology than the others")
-        check(own)
-        yield list(_masks(first, last)), own
+        yield ports, _masks(first, last), checked(own)
 
 
 def _range(ports: Ports) -> tuple[int, int]:
@@ -150,17 +144,22 @@ def _deliver(switch: _Switch) -> None:
     switch.rule(_LOCAL + 1, f"vlan_tci=0x1000/0x1000,ip,nw_dst={switch.node.prefix}", f"pop_vlan,{host}")
 
 
-def _add(switches: Mapping[str, _Switch], plan: Plan, routes: Routes, protocol: str, priority: int) -> None:
+def _add(switches: Mapping[str, _Switch], plan: Plan, routes: Routes, protocols: list[str], priority: int) -> list[str]:
+    """Add the rules of some routes, for each match; what to warn of."""
     if routes.forwarding == "hop-by-hop":
-        for router, by_target in next_hops(routes).items():
+        table = next_hops(routes)
+        for router, by_target in table.items():
             for target, shares in by_target.items():
                 outputs = [_output(plan.interface(router, hop)) for hop in shares]
                 action = switches[router].choose(outputs, list(shares.values()), hop_by_hop=True)
-                switches[router].rule(priority, f"{protocol},nw_dst={plan.nodes[target].prefix}", action)
-        return
+                for protocol in protocols:
+                    switches[router].rule(priority, f"{protocol},nw_dst={plan.nodes[target].prefix}", action)
+        return undelivered(table)
     for (source, target), ways in paths(routes).items():
-        match = f"{protocol},nw_src={_prefix(plan, source)},nw_dst={_prefix(plan, target)}"
-        _add_pair(switches, plan, ways, match, priority)
+        prefixes = f"nw_src={plan.nodes[source].prefix},nw_dst={plan.nodes[target].prefix}"
+        for protocol in protocols:
+            _add_pair(switches, plan, ways, f"{protocol},{prefixes}", priority)
+    return []
 
 
 def _add_pair(
@@ -219,8 +218,16 @@ def _output(interface: Interface) -> str:
     return f"output:{interface.port}"
 
 
-def _prefix(plan: Plan, name: str) -> IPv4Network:
-    return plan.nodes[name].prefix
+def _host(node: PlannedNode) -> str:
+    """For ``ip -batch`` in the network namespace of the node's host, who asks nobody for addresses of the link layer."""
+    interface = node.host_interface
+    return heading(node, "its host") + (
+        f"link set {interface} address {node.host_mac}\n"
+        f"link set {interface} up\n"
+        f"address replace {node.host}/{node.prefix.prefixlen} dev {interface}\n"
+        f"neighbour replace {node.router} lladdr {node.router_mac} dev {interface}\n"
+        f"route replace default via {node.router} dev {interface}\n"
+    )
 
 
 def _lab(plan: Plan, version: str) -> str:

@@ -9,7 +9,7 @@ from anabranch import version
 from anabranch.routes.export.errors import ExportError
 from anabranch.routes.export.files import Files
 from anabranch.routes.export.formats import FORMATS
-from anabranch.routes.export.forwarding import check
+from anabranch.routes.export.forwarding import checked
 from anabranch.routes.export.plan import PREFIX, PREFIX6, make_plan
 from anabranch.routes.model import Routes
 
@@ -31,7 +31,7 @@ def make(routes: Routes, format: str, *, prefix: str = PREFIX, prefix6: str = PR
         if option not in chosen.options:
             known = ", ".join(("prefix", "prefix6", *chosen.options))
             raise ExportError(f"format {format} has no option {option!r}; possible: {known}")
-    check(routes)
+    routes = checked(routes)
     if not any(route.reachable for route in routes.routes):
         raise ExportError(f"{routes.topology.name}: there is no route to export")
     plan = make_plan(routes.topology, prefix, prefix6)
