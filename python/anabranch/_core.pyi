@@ -110,3 +110,47 @@ class Simulation:
 
     def take_capture(self, link: int) -> bytes:
         """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""
+
+_Array = npt.NDArray[Any]
+
+def candidate_paths(
+    nodes: int,
+    link_sources: _Array,
+    link_targets: _Array,
+    link_weights: _Array,
+    pair_sources: _Array,
+    pair_targets: _Array,
+    select: str,
+    count: int,
+    most: int,
+) -> tuple[_Array, _Array, _Array]:
+    """Candidate paths of pairs by whole-numbered link weights (``u64``; all other arrays are ``u32``).
+
+    ``select`` is ``shortest`` (the ``count`` shortest loopless ones), ``with-ties`` (and all as short as the last of
+    them, at most ``most`` and one more) or ``disjoint`` (at most ``count``). The pair of each path, where its links begin
+    in the list of links (one more entry than paths), and that list.
+    """
+
+def cheapest_paths(
+    nodes: int,
+    link_sources: _Array,
+    link_targets: _Array,
+    pair_sources: _Array,
+    pair_targets: _Array,
+    prices: _Array,
+) -> tuple[_Array, tuple[_Array, _Array, _Array]]:
+    """The least price of a path of each pair, and such paths, as :func:`candidate_paths` gives them.
+
+    ``prices`` holds for each pair one price a link, pair after pair; infinite where there is no way.
+    """
+
+def worst_matrices(
+    rows: _Array, columns: _Array, start: _Array, row: _Array, column: _Array, upper: _Array, weight: _Array
+) -> tuple[_Array, _Array, _Array, _Array, _Array]:
+    """For each of several weightings the traffic matrix of greatest weighted sum.
+
+    Row and column sums are bounded by ``rows`` and ``columns``, entries by ``upper`` (all may be infinite). The entries of
+    weighting ``k`` are those from ``start[k]`` to ``start[k + 1]`` of ``row``, ``column``, ``upper`` and ``weight``.
+    The sums, the values of the dual variables (equal but for rounding), the amounts of all entries, the dual
+    variables of the rows' bounds (weighting after weighting), and of the columns'.
+    """

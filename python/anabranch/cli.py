@@ -28,6 +28,11 @@ app = App(
 )
 topology_app = App(name="topology", help="Topologies by name or from a file: list, show, plot.")
 app.command(topology_app)
+app.command(
+    "anabranch.robust.command:robust",
+    name="robust",
+    help="Split traffic so that its worst case loads no link too much.",
+)
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
 ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]

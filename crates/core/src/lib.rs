@@ -7,6 +7,7 @@ pub mod packet;
 pub mod parameters;
 pub mod predict;
 pub mod rng;
+pub mod robust;
 pub mod routing;
 pub mod spec;
 pub mod tcp;

@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
 mod network;
+mod robust;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::{self, table};
@@ -123,5 +124,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drill, module)?)?;
     module.add_function(wrap_pyfunction!(predict::prediction_models, module)?)?;
     module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
-    module.add_function(wrap_pyfunction!(predict::round_trip, module)?)
+    module.add_function(wrap_pyfunction!(predict::round_trip, module)?)?;
+    robust::register(module)
 }

@@ -1,0 +1,50 @@
+"""Fixed robust routing: splits of every pair's traffic that bear the worst matrix of a traffic model, with a proof.
+
+>>> from anabranch import robust, topologies
+>>> network = robust.Network.of(topologies.load("nsfnet"), capacity_bps=500e6)
+>>> model = robust.bounds(network, sent=130e6, received=130e6, upper=50e6)
+>>> routing = robust.solve(robust.Problem(network, model, robust.shortest(network, 2, "delay")))
+>>> round(routing.worst_case_load, 4)
+1.04
+"""
+
+from anabranch.robust.candidates import Candidates, disjoint, given, shortest, shortest_with_ties
+from anabranch.robust.document import as_routes, document
+from anabranch.robust.errors import RobustError
+from anabranch.robust.incremental import WorstLoads
+from anabranch.robust.network import Network
+from anabranch.robust.problem import Problem
+from anabranch.robust.separation import Loads, worst_loads
+from anabranch.robust.solve import RobustRouting, solve
+from anabranch.robust.splits import Splits
+from anabranch.robust.traffic import Bounds, Matrices, TrafficModel, bounds, box, hose, matrices, pipe
+from anabranch.robust.verify import Verified, verify
+
+__all__ = [
+    "Bounds",
+    "Candidates",
+    "Loads",
+    "Matrices",
+    "Network",
+    "Problem",
+    "RobustError",
+    "RobustRouting",
+    "Splits",
+    "TrafficModel",
+    "Verified",
+    "WorstLoads",
+    "as_routes",
+    "bounds",
+    "box",
+    "disjoint",
+    "document",
+    "given",
+    "hose",
+    "matrices",
+    "pipe",
+    "shortest",
+    "shortest_with_ties",
+    "solve",
+    "verify",
+    "worst_loads",
+]

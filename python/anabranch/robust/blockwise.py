@@ -1,0 +1,71 @@
+"""The linear program with blocks for links: for all of them (`compact`), or for those that turn out to matter (`auto`).
+
+A block bears every matrix of the traffic model on its link (:mod:`anabranch.robust.blocks`). With blocks for all links this
+is the paper's single program (equations 9 to 14). `auto` begins with the links that an even split loads most, and adds those
+that the separation of the worst matrices finds overloaded by the program's answer: the others' rows would not bind.
+
+When all paths are allowed, the duals of the program price paths: each round adds the cheapest path of every pair that is
+cheaper than all of its candidates, and the cheapest paths prove the lower bound, whatever the candidates are.
+"""
+
+import numpy as np
+
+from anabranch.robust import lower_bounds
+from anabranch.robust.blocks import Blocks, Routing
+from anabranch.robust.candidates import Candidates
+from anabranch.robust.lp import Program
+from anabranch.robust.network import Array
+from anabranch.robust.problem import Best, Problem
+from anabranch.robust.splits import Splits
+
+_FIRST_SHARE = 0.7
+"""Links that an even split loads with this share of the greatest load have a block from the beginning."""
+_OVERLOADED = 1e-9
+"""By what ratio a link must be above the program's load to get a block."""
+_CHEAPER = 1e-9
+"""By what share of the bound a path must be cheaper than its pair's candidates, to become one."""
+
+
+def compact(best: Best, gap: float) -> None:
+    """Blocks for all links from the beginning."""
+    _rounds(best, gap, np.arange(best.problem.network.links))
+
+
+def auto(best: Best, gap: float) -> None:
+    """Blocks for the links that need one."""
+    candidates = best.problem.candidates
+    loads = best.offer(Splits.rounded(candidates, np.ones(candidates.paths)))
+    _rounds(best, gap, np.flatnonzero(loads.load >= _FIRST_SHARE * loads.load.max()))
+
+
+def _rounds(best: Best, gap: float, links: Array) -> None:
+    problem = best.problem
+    candidates = problem.candidates
+    best.say("starting")
+    while best.gap > gap:
+        program = Program()
+        routing = Routing(program, candidates, problem.scale)
+        blocks = Blocks(routing, problem.model, links)
+        optimum = program.solve("interior-point")
+        loads = best.offer(Splits.rounded(candidates, routing.shares(optimum)))
+        weighted = blocks.weighted(optimum)
+        best.bound(weighted)
+        best.say(f"{len(links)} of {problem.network.links} links, {candidates.paths} paths")
+        overloaded = np.flatnonzero(loads.load > optimum.objective * (1 + _OVERLOADED))
+        more_links = np.union1d(links, overloaded)
+        more_paths = priced_in(problem, candidates, lower_bounds.prices(problem.network, problem.model, weighted))
+        if len(more_links) == len(links) and more_paths.paths == candidates.paths:
+            return
+        links, candidates = more_links, more_paths
+
+
+def priced_in(problem: Problem, candidates: Candidates, priced: Array) -> Candidates:
+    """The candidates, and the cheapest path of each pair for which none of them is as cheap."""
+    if not problem.all_paths:
+        return candidates
+    bound, least, (pair, start, links) = lower_bounds.over_all_paths(problem.network, priced)
+    _, of_path = lower_bounds.over_candidates(candidates, priced)
+    known = np.minimum.reduceat(of_path, candidates.first[:-1])
+    cheaper = known - least > _CHEAPER * max(bound, 1.0) / problem.network.pairs
+    fresh = Candidates(problem.network, pair, start, links).keep(cheaper[pair])
+    return candidates.joined(fresh)

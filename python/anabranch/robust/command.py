@@ -1,0 +1,175 @@
+"""``anabranch robust``."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from anabranch.robust import Network, Problem, RobustRouting, TrafficModel
+
+DONE, INTERRUPTED = 0, 130
+_SHOWN = 10
+
+
+def robust(
+    topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
+    /,
+    *,
+    hose: Annotated[
+        str | None, Parameter(help="What each node sends and receives at most: a rate for all, or a file.")
+    ] = None,
+    pipe: Annotated[
+        str | None,
+        Parameter(help='What each pair sends at most: a rate for all, a file, "demands", or gravity=TOTAL.'),
+    ] = None,
+    matrix: Annotated[
+        list[str] | None,
+        Parameter(negative="", help="A traffic matrix (as --pipe) of an explicit set. May be repeated."),
+    ] = None,
+    box: Annotated[
+        str | None, Parameter(help="All matrices around the one of --matrix, from and to a factor: --box 0.5..2.")
+    ] = None,
+    capacity: Annotated[str | None, Parameter(help="The rate of links for which the topology says none.")] = None,
+    paths: Annotated[
+        str, Parameter(help='Candidates of a pair: so many of the shortest, "all", disjoint=N, or a file of paths.')
+    ] = "4",
+    by: Annotated[Literal["hop-count", "delay"], Parameter(help="What is short.")] = "hop-count",
+    ties: Annotated[
+        Literal["links", "delay", "hop-count", "first-found"],
+        Parameter(
+            help="Which of equally short paths comes first: of lower links, of less delay or hops, or networkx's."
+        ),
+    ] = "links",
+    single: Annotated[
+        float, Parameter(help="Percent of pairs that keep to their shortest path, those of longest candidates first.")
+    ] = 0.0,
+    method: Annotated[Literal["auto", "compact", "exchange"], Parameter(help="How it is solved.")] = "auto",
+    gap: Annotated[float, Parameter(help="At which relative gap between the bounds the search ends.")] = 1e-6,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the JSON document to this file.")] = None,
+    json: Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")] = False,
+) -> int:
+    """Split the traffic of every pair so that the worst case of a traffic model loads no link more than need be.
+
+    Prints the worst-case load with its certificate. Ctrl-C prints the best routing so far and ends with status 130.
+    """
+    from anabranch.robust import Network, RobustError, solve, verify
+    from anabranch.robust.hybrid import with_single_paths
+    from anabranch.robust.progress import Bounds
+    from anabranch.topologies import load
+
+    network = Network.of(load(topology), None if capacity is None else _rate(capacity, "--capacity"))
+    model = _model(network, hose, pipe, matrix or [], box)
+    problem = with_single_paths(_problem(network, model, paths, by, ties), single)
+    with Bounds() as progress:
+        routing = solve(problem, method, gap, progress)
+    verify(routing)
+    if out is not None:
+        out.write_text(_text(routing) + "\n", encoding="utf-8")
+    if json:
+        print(_text(routing))
+    else:
+        _print(routing)
+        if out is not None:
+            print(f"Splits: {out}", file=sys.stderr)
+    if routing.interrupted:
+        print(f"Interrupted: the best routing until then, with a gap of {routing.gap:.2%}.", file=sys.stderr)
+        return INTERRUPTED
+    if not routing.closed:
+        raise RobustError(f"{method} ended with a gap of {routing.gap:.2g}, above the {gap:g} wanted")
+    return DONE
+
+
+def _model(
+    network: "Network", hose: str | None, pipe: str | None, matrices: Sequence[str], box: str | None
+) -> "TrafficModel":
+    from anabranch import robust
+    from anabranch.robust.files import hose_rates, pair_rates
+
+    within = None
+    if hose is not None or pipe is not None:
+        sent, received = (None, None) if hose is None else hose_rates(hose, network)
+        within = robust.bounds(network, sent, received, None if pipe is None else pair_rates(pipe, network))
+    given = [pair_rates(source, network) for source in matrices]
+    if box is not None:
+        if len(given) != 1:
+            raise robust.RobustError(f"--box {box}: goes with one --matrix; there are {len(given)}")
+        least, dots, most = box.partition("..")
+        try:
+            factors = float(least), float(most)
+        except ValueError:
+            dots = ""
+        if not dots:
+            raise robust.RobustError(f"--box {box}: must be two factors, such as 0.5..2")
+        return robust.box(network, given[0], *factors, within=within)
+    if given:
+        if within is not None:
+            raise robust.RobustError(
+                "--matrix without --box is the whole traffic model; it does not go with --hose or --pipe"
+            )
+        return robust.matrices(network, given)
+    if within is None:
+        raise robust.RobustError("no traffic model: give --hose, --pipe, both, or --matrix")
+    return within
+
+
+def _problem(
+    network: "Network",
+    model: "TrafficModel",
+    paths: str,
+    by: Literal["hop-count", "delay"],
+    ties: Literal["links", "delay", "hop-count", "first-found"],
+) -> "Problem":
+    from anabranch import robust
+    from anabranch.robust.files import path_lists
+
+    if paths == "all":
+        return robust.Problem.over_all_paths(network, model)
+    kind, equals, number = paths.rpartition("=")
+    if number.isdecimal() and kind in ("", "disjoint"):
+        chosen = (
+            robust.disjoint(network, int(number), by) if equals else robust.shortest(network, int(number), by, ties)
+        )
+    elif Path(paths).exists():
+        chosen = robust.given(network, path_lists(Path(paths)))
+    else:
+        raise robust.RobustError(f'--paths {paths}: must be a number, "all", disjoint=N, or a file of paths')
+    return robust.Problem(network, model, chosen)
+
+
+def _rate(text: str, option: str) -> float:
+    from anabranch import units
+    from anabranch.robust import RobustError
+
+    try:
+        return float(units.rate(text))
+    except units.UnitError as error:
+        raise RobustError(f"{option} {text}: {error}") from None
+
+
+def _text(routing: "RobustRouting") -> str:
+    import json
+
+    from anabranch.robust import document
+
+    return json.dumps(document(routing), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _print(routing: "RobustRouting") -> None:
+    document: dict[str, Any]
+    from anabranch.robust import document as as_document
+
+    document = as_document(routing)
+    single = sum(len(split["paths"]) == 1 for split in document["splits"])
+    print(f"worst-case load  {routing.worst_case_load:.6f}")
+    print(f"lower bound      {routing.lower_bound:.6f}   gap {routing.gap:.2g}")
+    print(f"worst link       {' -> '.join(routing.worst_link)}")
+    rates = sorted(document["worst_matrix"], key=lambda entry: -entry["rate_bps"])
+    shown = ", ".join(
+        f"{entry['src']} -> {entry['dst']} {entry['rate_bps'] / 1e6:g} Mbit/s" for entry in rates[:_SHOWN]
+    )
+    more = f", and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else ""
+    print(f"worst traffic    {shown}{more}")
+    print(f"pairs            {len(document['splits'])}, {single} of them on a single path")

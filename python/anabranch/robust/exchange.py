@@ -1,0 +1,138 @@
+"""The exchange method (section 3.2 of the paper): a program over few traffic matrices, then the worst ones, and again.
+
+1. Begin with the worst matrix of every link when all traffic takes first paths.
+2. Solve the program in which every link bears every matrix so far (equations 4 and 5). Its load is a lower bound.
+3. For each link find the worst matrix of that routing (equations 6 to 8). If none loads its link more than the program knew,
+   the routing is optimal; else add these matrices and repeat.
+
+With all paths allowed, step 2 prices paths until none is cheaper. That is the method that is known not to close there.
+"""
+
+import numpy as np
+
+from anabranch.robust import lower_bounds
+from anabranch.robust.blocks import Routing, Weighted
+from anabranch.robust.blockwise import priced_in
+from anabranch.robust.lp import Optimum, Program
+from anabranch.robust.network import Array
+from anabranch.robust.problem import Best, Problem
+from anabranch.robust.separation import Loads
+from anabranch.robust.splits import Splits
+from anabranch.robust.traffic import Bounds
+
+_OVERLOADED = 1e-9
+
+
+def exchange(best: Best, gap: float) -> None:
+    """The three steps, until the bounds meet or the worst matrices are all known."""
+    problem = best.problem
+    candidates = problem.candidates
+    matrices = _Matrices(problem)
+    matrices.add(best.loads, np.flatnonzero(best.loads.load > 0))
+    rounds = 0
+    program = _Finite(problem, Routing(Program(), candidates, problem.scale), matrices)
+    while best.gap > gap:
+        optimum = program.solve()
+        weighted = program.weighted(optimum)
+        best.bound(weighted)
+        more = priced_in(problem, candidates, lower_bounds.prices(problem.network, problem.model, weighted))
+        loads = best.offer(Splits.rounded(candidates, program.routing.shares(optimum)))
+        rounds += 1
+        best.say(f"round {rounds}, {len(matrices.known)} traffic matrices, {candidates.paths} paths")
+        if more.paths > candidates.paths:
+            candidates = more
+            program = _Finite(problem, Routing(Program(), candidates, problem.scale), matrices)
+            continue
+        before = len(matrices.known)
+        matrices.add(loads, np.flatnonzero(loads.load > optimum.objective * (1 + _OVERLOADED)))
+        if len(matrices.known) == before:
+            return
+
+
+class _Matrices:
+    """The finite set of the paper, ``D'``."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.known: dict[bytes, Array] = {}
+        """What each pair sends, bit/s."""
+
+    def add(self, loads: Loads, places: Array) -> None:
+        """The worst matrices of these links."""
+        network, model = self.problem.network, self.problem.model
+        least = np.zeros(network.pairs)
+        if isinstance(model, Bounds):
+            least = model.lower[network.pair_sources, network.pair_targets]
+        for place in places:
+            matrix = least.copy()
+            pair, amount = loads.matrix(int(place))
+            matrix[pair] = amount
+            if not isinstance(model, Bounds):
+                matrix = self._whole(pair, amount)
+            self.known.setdefault(np.round(matrix / self.problem.scale, 9).tobytes(), matrix)
+
+    def _whole(self, pair: Array, amount: Array) -> Array:
+        """The matrix of an explicit set that has these entries."""
+        network, model = self.problem.network, self.problem.model
+        assert not isinstance(model, Bounds)
+        listed = model.matrices[:, network.pair_sources, network.pair_targets]
+        found: Array = listed[int(np.argmin(np.abs(listed[:, pair] - amount).sum(axis=1)))]
+        return found
+
+
+class _Finite:
+    """The program in which every link bears every known matrix."""
+
+    def __init__(self, problem: Problem, routing: Routing, matrices: _Matrices) -> None:
+        self.problem = problem
+        self.routing = routing
+        self.matrices = matrices
+        self._borne = 0
+        self._rows: list[tuple[Array, int]] = []
+        """The links of a matrix's rows, and the first row."""
+
+    def solve(self) -> Optimum:
+        """With the matrices that have come since."""
+        known = list(self.matrices.known.values())
+        for matrix in known[self._borne :]:
+            self._bear(matrix)
+        self._borne = len(known)
+        return self.routing.program.solve("simplex")
+
+    def _bear(self, matrix: Array) -> None:
+        candidates, network, program = self.routing.candidates, self.problem.network, self.routing.program
+        rate = np.repeat(matrix[candidates.pair] / self.routing.scale, candidates.hops)
+        column = np.repeat(self.routing.column, candidates.hops)
+        some = rate > 0
+        links, place = np.unique(candidates.path_links[some], return_inverse=True)
+        first = program.add_rows(np.full(len(links), -np.inf), np.zeros(len(links)))
+        rows = first + np.arange(len(links))
+        program.add_entries(rows, np.full(len(links), self.routing.load), -network.capacity[links] / self.routing.scale)
+        program.add_entries(first + place, column[some], rate[some])
+        self._rows.append((links, first))
+
+    def weighted(self, optimum: Optimum) -> Weighted:
+        """The matrices, weighted by the dual values of their rows."""
+        network, model = self.problem.network, self.problem.model
+        parts: list[tuple[Array, Array, Array]] = []
+        weight = np.zeros(network.links)
+        for (links, first), matrix in zip(self._rows, self.matrices.known.values(), strict=True):
+            duals = np.maximum(0.0, -optimum.row_duals[first : first + len(links)])
+            some = np.flatnonzero(duals > 0)
+            weight[links] += duals
+            if isinstance(model, Bounds):
+                above = matrix - model.lower[network.pair_sources, network.pair_targets]
+                pairs = np.flatnonzero(above > 0)
+                parts.append(
+                    (
+                        np.repeat(links[some], len(pairs)),
+                        np.tile(pairs, len(some)),
+                        np.outer(duals[some], above[pairs]).ravel(),
+                    )
+                )
+            else:
+                listed = model.matrices[:, network.pair_sources, network.pair_targets]
+                index = int(np.argmin(np.abs(listed - matrix).sum(axis=1)))
+                parts.append((links[some], np.full(len(some), index), duals[some]))
+        link, pair, amount = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return Weighted(link.astype(np.int64), pair.astype(np.int64), amount, weight)

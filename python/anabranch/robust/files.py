@@ -1,0 +1,226 @@
+"""Traffic from files, from a topology's own demands, and by gravity.
+
+A **rate for each node** (hose) is a CSV with the header ``node,sent,received`` (or ``node,rate`` for both alike), or TOML:
+``Seattle = "10Gbps"`` or ``Seattle = { sent = "10Gbps", received = "5Gbps" }``. A **traffic matrix** (pipe, explicit set, box)
+is a CSV with the header ``src,dst,rate``, TOML ``[Seattle]`` with ``Denver = "1Gbps"`` below it, or SNDlib XML, whose demands count
+Mbit/s as its capacities do. Pairs that are not named send nothing; every node of a hose must be named.
+"""
+
+import csv
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anabranch import units
+from anabranch.robust.errors import RobustError
+from anabranch.robust.network import Array, Network
+
+_SNDLIB_BPS = 1e6
+_NAMED = ("demands", "gravity")
+
+
+def hose_rates(source: str, network: Network) -> tuple[Array, Array]:
+    """What each node may send and receive, bit/s: a rate for all, or a file.
+
+    Raises:
+        RobustError: neither a rate nor a file that can be used.
+    """
+    plain = _rate_or_none(source)
+    if plain is not None:
+        return np.full(network.nodes, plain), np.full(network.nodes, plain)
+    sent, received = np.full(network.nodes, np.nan), np.full(network.nodes, np.nan)
+    place = {name: index for index, name in enumerate(network.names)}
+    for where, name, values in _node_rows(Path(source)):
+        node = _node(place, name, where, network)
+        if not np.isnan(sent[node]):
+            raise RobustError(f"{where}: node {name} stands there twice")
+        both = values.get("rate")
+        sent[node] = _rate(values.get("sent", both), f"{where}, sent")
+        received[node] = _rate(values.get("received", both), f"{where}, received")
+    if np.isnan(sent).any():
+        missing = network.names[int(np.argmax(np.isnan(sent)))]
+        raise RobustError(f"{source}: node {missing} is missing; a hose needs a rate for every node")
+    return sent, received
+
+
+def pair_rates(source: str, network: Network) -> Array:
+    """What each pair sends, bit/s: a rate for all, a file, ``demands`` (the topology's own) or ``gravity=TOTAL``.
+
+    Raises:
+        RobustError: none of these, or it cannot be used.
+    """
+    plain = _rate_or_none(source)
+    if plain is not None:
+        return np.full((network.nodes, network.nodes), plain)
+    if source == "demands":
+        return own_demands(network)
+    if source.startswith("gravity="):
+        return gravity(network, _rate(source.removeprefix("gravity="), "--... gravity="))
+    path = Path(source)
+    matrix = np.zeros((network.nodes, network.nodes))
+    place = {name: index for index, name in enumerate(network.names)}
+    seen = set()
+    for where, src, dst, value in _pair_rows(path):
+        one, other = _node(place, src, where, network), _node(place, dst, where, network)
+        if one == other:
+            raise RobustError(f"{where}: {src} cannot send to itself")
+        if (one, other) in seen:
+            raise RobustError(f"{where}: {src} -> {dst} stands there twice")
+        seen.add((one, other))
+        matrix[one, other] = value if isinstance(value, float) else _rate(value, where)
+    return matrix
+
+
+def own_demands(network: Network) -> Array:
+    """The demands that TopoHub has for the topology (SNDlib's instances have some), Mbit/s.
+
+    Raises:
+        RobustError: there are none.
+    """
+    from anabranch.topologies import topohub_names
+
+    name = network.topology.name
+    demands: dict[Any, Any] = {}
+    ids: dict[Any, int] = {}
+    if name in topohub_names.names():
+        import topohub
+
+        document = topohub.get(name)
+        demands = document["graph"].get("demands") or {}
+        ids = {node["id"]: index for index, node in enumerate(document["nodes"])}
+    if not demands:
+        raise RobustError(
+            f"{name} has no demands of its own (SNDlib's topologies in TopoHub have); give a file or gravity=RATE"
+        )
+    matrix = np.zeros((network.nodes, network.nodes))
+    for source, row in demands.items():
+        for target, value in row.items():
+            if source != target:
+                matrix[ids[source], ids[target]] += float(value) * _SNDLIB_BPS
+    return matrix
+
+
+def gravity(network: Network, total: float) -> Array:
+    """A gravity model: traffic in proportion to the capacities that leave the source and enter the destination."""
+    out = np.bincount(network.sources, weights=network.capacity, minlength=network.nodes)
+    into = np.bincount(network.targets, weights=network.capacity, minlength=network.nodes)
+    matrix = np.outer(out, into)
+    np.fill_diagonal(matrix, 0.0)
+    scaled: Array = matrix * (total / matrix.sum())
+    return scaled
+
+
+def path_lists(source: Path) -> list[list[str]]:
+    """The user's candidate paths: JSON, a list of lists of node names, or what ``anabranch routes`` and ``robust`` print.
+
+    Raises:
+        RobustError: the file is neither.
+    """
+    import json
+
+    wrong = RobustError(f'{source}: must be a list of paths such as [["A", "B", "C"]], or routes as JSON')
+    try:
+        document = json.loads(source.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RobustError(f"{source}: is not JSON ({error})") from None
+    if isinstance(document, dict):
+        routes = document.get("splits", document.get("routes"))
+        if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
+            raise wrong
+        parts = [part for route in routes for part in route.get("paths", [route])]
+        document = [part["path"] for part in parts if isinstance(part, dict) and part.get("path")]
+    if not isinstance(document, list):
+        raise wrong
+    for path in document:
+        if not isinstance(path, list) or not all(isinstance(name, str) for name in path):
+            raise wrong
+    return document
+
+
+def _node_rows(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
+    if path.suffix.lower() == ".toml":
+        for name, value in _toml(path).items():
+            yield f"{path}: {name}", name, value if isinstance(value, dict) else {"rate": value}
+        return
+    for where, row in _csv(path, ("node",), ("rate", "sent", "received")):
+        yield where, row["node"], row
+
+
+def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
+    if path.suffix.lower() == ".toml":
+        for src, row in _toml(path).items():
+            if not isinstance(row, dict):
+                raise RobustError(f"{path}: [{src}] must be a table of rates by destination")
+            for dst, value in row.items():
+                yield f"{path}: {src}.{dst}", src, dst, value
+    elif path.suffix.lower() == ".xml":
+        yield from _sndlib(path)
+    else:
+        for where, row in _csv(path, ("src", "dst", "rate"), ()):
+            yield where, row["src"], row["dst"], row["rate"]
+
+
+def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
+    from anabranch.topologies.formats.xml import content, root
+
+    found: dict[tuple[str, str], float] = {}
+    for number, demand in enumerate(root(path.read_bytes(), str(path)).iter("demand"), 1):
+        where = f"{path}: <demand> {demand.get('id', number)}"
+        ends = content(demand.find("source")), content(demand.find("target"))
+        try:
+            value = float(content(demand.find("demandValue")) or "")
+        except ValueError:
+            raise RobustError(f"{where}: has no number in <demandValue>") from None
+        if not ends[0] or not ends[1] or not 0 <= value < float("inf"):
+            raise RobustError(f"{where}: needs <source>, <target> and a <demandValue> of at least 0")
+        found[ends[0], ends[1]] = found.get((ends[0], ends[1]), 0.0) + value * _SNDLIB_BPS
+    if not found:
+        raise RobustError(f"{path}: has no <demand>; SNDlib's networks with demands have them")
+    for (src, dst), rate in found.items():
+        yield str(path), src, dst, rate
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise RobustError(f"{path}: is not TOML ({error})") from None
+
+
+def _csv(path: Path, needed: tuple[str, ...], optional: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        reader = csv.DictReader(lines)
+        header = tuple(reader.fieldnames or ())
+        if not set(needed) <= set(header) or not set(header) <= {*needed, *optional}:
+            expected = ",".join((*needed, *(f"[{name}]" for name in optional)))
+            raise RobustError(f"{path}: the header is {','.join(header) or 'missing'}; it must be {expected}")
+        for row in reader:
+            where = f"{path}: line {reader.line_num}"
+            if None in row or None in row.values():
+                raise RobustError(f"{where}: must have {len(header)} values")
+            yield where, row
+
+
+def _node(place: dict[str, int], name: str, where: str, network: Network) -> int:
+    if name not in place:
+        raise RobustError(f"{where}: {network.topology.name} has no node {name}")
+    return place[name]
+
+
+def _rate_or_none(text: str) -> float | None:
+    try:
+        return float(units.rate(text))
+    except units.UnitError as error:
+        if Path(text).exists() or text.startswith(_NAMED):
+            return None
+        raise RobustError(f"{text}: is neither a file nor a rate; a rate {error}") from None
+
+
+def _rate(value: object, where: str) -> float:
+    try:
+        return float(units.rate(value))  # type: ignore[arg-type]  # refuses what is no text
+    except units.UnitError as error:
+        raise RobustError(f"{where} {value!r}: {error}") from None

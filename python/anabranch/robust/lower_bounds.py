@@ -1,0 +1,77 @@
+"""Lower bounds on the worst-case load of any routing, from weighted traffic matrices alone.
+
+Let each link ``l`` have a weight ``v_l`` with ``sum c_l v_l = 1`` and a traffic matrix ``T_l`` of the model. The worst-case
+load of a routing is at least the weighted mean ``sum_l v_l (traffic of T_l over l)``, which no routing makes less than if
+each pair takes the path of least ``sum_l v_l T_l(pair)`` over its links. So any weights and matrices prove a bound, however
+they were found: weak duality of equations 9 to 14.
+"""
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.robust.blocks import Weighted
+from anabranch.robust.candidates import Candidates
+from anabranch.robust.network import Array, Network
+from anabranch.robust.traffic import Bounds, TrafficModel
+
+
+def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Array:
+    """What each pair pays for each link (pair, link), so that the cheapest paths of all pairs add up to a lower bound.
+
+    The weights of the links are the least that keep the matrices within the model. Where that asks for some traffic of pairs
+    at least, a link may count more, with that traffic alone.
+    """
+    if isinstance(model, Bounds):
+        above = model.above
+        ends = network.pair_sources, network.pair_targets
+        upper = np.minimum(above.upper[ends], np.minimum(above.rows[ends[0]], above.columns[ends[1]]))
+        possible = (weighted.amount > 0) & (upper[weighted.pair] > 0)
+        key = weighted.pair[possible] * network.links + weighted.link[possible]
+        size = network.pairs * network.links
+        found = np.bincount(key, weights=weighted.amount[possible], minlength=size).astype(float)
+        found = found.reshape(network.pairs, network.links)
+        pair, link = np.nonzero(found)
+        amount = found[pair, link]
+        weight = np.zeros(network.links)
+        np.maximum.at(weight, link, amount / upper[pair])
+        for end, bound in zip(ends, (above.rows, above.columns), strict=True):
+            line = link * network.nodes + end[pair]
+            total = np.bincount(line, weights=amount, minlength=network.links * network.nodes)
+            total = total.reshape(network.links, network.nodes)
+            needed = np.divide(total, bound, out=np.zeros(total.shape), where=total > 0)
+            weight = np.maximum(weight, needed.max(axis=1))
+        lower = model.lower[ends]
+        if lower.any():
+            weight = np.maximum(weight, weighted.weight)
+            found += lower[:, None] * weight[None, :]
+    else:
+        weight = np.zeros(network.links)
+        np.add.at(weight, weighted.link, weighted.amount)
+        found = np.zeros((network.pairs, network.links))
+        of_pair = model.matrices[:, network.pair_sources, network.pair_targets]
+        each = np.zeros((network.links, len(model.matrices)))
+        np.add.at(each, (weighted.link, weighted.pair), weighted.amount)
+        found = (each @ of_pair).T
+    paid = float(network.capacity @ weight)
+    return found / paid if paid > 0 else found
+
+
+def over_candidates(candidates: Candidates, priced: Array) -> tuple[float, Array]:
+    """The lower bound if only the candidates may be taken, and the price of each path."""
+    path = np.repeat(np.arange(candidates.paths), candidates.hops)
+    each = priced[candidates.pair[path], candidates.path_links]
+    of_path = np.add.reduceat(each, candidates.start[:-1])
+    return float(np.minimum.reduceat(of_path, candidates.first[:-1]).sum()), of_path
+
+
+def over_all_paths(network: Network, priced: Array) -> tuple[float, Array, tuple[Array, Array, Array]]:
+    """The lower bound if any path may be taken, the least price of each pair, and a path of that price."""
+    least, paths = _core.cheapest_paths(
+        network.nodes,
+        network.sources,
+        network.targets,
+        network.pair_sources,
+        network.pair_targets,
+        np.ascontiguousarray(priced).reshape(-1),
+    )
+    return float(least.sum()), least, paths

@@ -1,0 +1,139 @@
+"""A linear program for HiGHS, put together from arrays."""
+
+import threading
+from dataclasses import dataclass
+from typing import Literal
+
+import highspy
+import numpy as np
+
+from anabranch.robust.errors import RobustError
+from anabranch.robust.network import Array
+
+Method = Literal["interior-point", "simplex"]
+_GRACE_S = 5.0
+"""How long an interrupted solver may take to stop before it is left alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The values of the columns and the dual values of the rows."""
+
+    objective: float
+    columns: Array
+    row_duals: Array
+
+
+class Program:
+    """Minimise ``cost`` times columns, with rows between bounds; columns and rows are added in blocks."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.columns = 0
+        self.rows = 0
+        self._columns: list[tuple[Array, Array, Array]] = []
+        self._rows: list[tuple[Array, Array]] = []
+        self._entries: list[tuple[Array, Array, Array]] = []
+        self._passed: tuple[int, int, int] = (0, 0, 0)
+        self._highs: highspy.Highs | None = None
+
+    def add_columns(self, count: int, cost: float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
+        """So many columns alike; the index of the first."""
+        self._columns.append((np.full(count, cost), np.full(count, lower), np.full(count, upper)))
+        self.columns += count
+        return self.columns - count
+
+    def add_rows(self, lower: Array, upper: Array) -> int:
+        """Rows with these bounds; the index of the first."""
+        self._rows.append((np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)))
+        self.rows += len(lower)
+        return self.rows - len(lower)
+
+    def add_entries(self, rows: Array, columns: Array, values: Array | float) -> None:
+        """Coefficients; those at the same place add up."""
+        spread = np.broadcast_to(np.asarray(values, dtype=float), np.shape(rows))
+        self._entries.append((np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), spread))
+
+    def solve(self, method: Method) -> Optimum:
+        """The optimum; once solved by simplex, rows added since are added to the solver, which goes on from there.
+
+        Raises:
+            RobustError: there is none, or HiGHS does not find it.
+            KeyboardInterrupt: the solver was stopped.
+        """
+        highs = self._loaded(method)
+        _run(highs)
+        status = highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal and method == "interior-point":
+            # Interior point without crossover may end just short of its tolerances; simplex goes the rest of the way.
+            highs.setOptionValue("solver", "simplex")
+            _run(highs)
+            status = highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            text = highs.modelStatusToString(status)
+            raise RobustError(f"the linear program of {self.columns} columns and {self.rows} rows is {text.lower()}")
+        found = highs.getSolution()
+        value = highs.getInfo().objective_function_value
+        return Optimum(value, np.array(found.col_value), np.array(found.row_dual))
+
+    def _loaded(self, method: Method) -> highspy.Highs:
+        columns, rows, entries = self._passed
+        if self._highs is not None and method == "simplex" and columns == len(self._columns):
+            start, index, value = _row_wise(self._entries[entries:], self.rows, self._first_row(rows))
+            if rows < len(self._rows):
+                lower, upper = (np.concatenate(part) for part in zip(*self._rows[rows:], strict=True))
+                self._highs.addRows(len(lower), lower, upper, len(index), start[:-1], index, value)
+        else:
+            self._highs = _fresh(method)
+            start, index, value = _row_wise(self._entries, self.rows, 0)
+            cost, lower, upper = (np.concatenate(part) for part in zip(*self._columns, strict=True))
+            row_lower, row_upper = (np.concatenate(part) for part in zip(*self._rows, strict=True))
+            program = highspy.HighsLp()
+            program.num_col_, program.num_row_ = self.columns, self.rows
+            program.col_cost_, program.col_lower_, program.col_upper_ = cost, lower, upper
+            program.row_lower_, program.row_upper_ = row_lower, row_upper
+            program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+            program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = start, index, value
+            self._highs.passModel(program)
+        self._passed = len(self._columns), len(self._rows), len(self._entries)
+        return self._highs
+
+    def _first_row(self, blocks: int) -> int:
+        return sum(len(lower) for lower, _ in self._rows[:blocks])
+
+
+def _fresh(method: Method) -> highspy.Highs:
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 1)
+    if method == "interior-point":
+        highs.setOptionValue("solver", "ipx")
+        highs.setOptionValue("run_crossover", "off")
+    else:
+        highs.setOptionValue("solver", "simplex")
+    return highs
+
+
+def _row_wise(entries: list[tuple[Array, Array, Array]], rows: int, first: int) -> tuple[Array, Array, Array]:
+    """Coefficients of the rows from ``first`` on, row after row, those at one place added."""
+    if not entries:
+        return np.zeros(rows - first + 1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
+    row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
+    width = int(column.max()) + 1
+    key, place = np.unique((row - first) * width + column, return_inverse=True)
+    start = np.searchsorted(key // width, np.arange(rows - first + 1))
+    return start.astype(np.int32), (key % width).astype(np.int32), np.bincount(place, weights=value, minlength=len(key))
+
+
+def _run(highs: highspy.Highs) -> None:
+    """Run the solver in a thread of its own, so that Ctrl-C stops it."""
+    highs.HandleUserInterrupt = True
+    thread = threading.Thread(target=highs.run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.05)
+    except KeyboardInterrupt:
+        highs.cancelSolve()  # type: ignore[no-untyped-call]
+        thread.join(_GRACE_S)
+        raise

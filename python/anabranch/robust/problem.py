@@ -1,0 +1,145 @@
+"""A question of robust routing, and the best answer so far with its certificate."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from anabranch.robust import lower_bounds
+from anabranch.robust.blocks import Weighted
+from anabranch.robust.candidates import Candidates, shortest
+from anabranch.robust.errors import RobustError
+from anabranch.robust.network import Array, Network
+from anabranch.robust.separation import Loads, worst_loads
+from anabranch.robust.splits import Splits
+from anabranch.robust.traffic import Bounds, TrafficModel
+
+Report = Callable[[float, float, str], None]
+"""Takes the lower and the upper bound on the worst-case load, and what is being done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Over which paths to split the traffic of each pair, so that the worst case of the model loads no link more than need be."""
+
+    network: Network
+    model: TrafficModel
+    candidates: Candidates
+    """The paths to choose from, or, with ``all_paths``, some to begin with."""
+    all_paths: bool = False
+
+    @staticmethod
+    def over_all_paths(network: Network, model: TrafficModel) -> "Problem":
+        """Any path may be taken."""
+        return Problem(network, model, shortest(network, 2), all_paths=True)
+
+    @cached_property
+    def scale(self) -> float:
+        """Bit/s that make the numbers of the programs be about one.
+
+        Raises:
+            RobustError: the model has no traffic at all.
+        """
+        largest = float(self.model.largest.max())
+        if not largest > 0:
+            raise RobustError("the traffic model has no traffic: every pair may send 0 bit/s at most")
+        return largest
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """Why no routing over the paths to choose from has a smaller worst-case load."""
+
+    bound: float
+    weighted: Weighted
+
+
+class Best:
+    """The best routing and the best lower bound so far; both recomputed from the splits and the dual values alone."""
+
+    def __init__(self, problem: Problem, report: Report) -> None:
+        """Begins with all traffic on first paths, and with the bounds of the nodes' own links."""
+        self.problem = problem
+        self._report = report
+        self.proof = nodes_proof(problem)
+        self.splits = Splits.first_paths(problem.candidates)
+        self.loads = worst_loads(problem.network, problem.model, self.splits.crossings)
+
+    @property
+    def upper(self) -> float:
+        """The worst-case load of the best routing."""
+        return float(self.loads.load.max())
+
+    @property
+    def gap(self) -> float:
+        """Of the bounds, relative to the upper one."""
+        return relative_gap(self.proof.bound, self.upper)
+
+    def offer(self, splits: Splits) -> Loads:
+        """A routing that may be better."""
+        loads = worst_loads(self.problem.network, self.problem.model, splits.crossings)
+        if loads.load.max() < self.upper:
+            self.splits, self.loads = splits, loads
+        return loads
+
+    def bound(self, weighted: Weighted) -> None:
+        """Traffic that may prove a better bound."""
+        proved = prove(self.problem, weighted)
+        if proved.bound > self.proof.bound:
+            self.proof = proved
+
+    def say(self, what: str) -> None:
+        """Show how far it is."""
+        self._report(self.proof.bound, self.upper, what)
+
+
+def relative_gap(lower: float, upper: float) -> float:
+    """``(upper - lower) / upper``, not below 0."""
+    return max(0.0, (upper - lower) / upper) if upper > 0 else 0.0
+
+
+def prove(problem: Problem, weighted: Weighted) -> Proof:
+    """The lower bound that weighted traffic proves."""
+    priced = lower_bounds.prices(problem.network, problem.model, weighted)
+    if problem.all_paths:
+        return Proof(lower_bounds.over_all_paths(problem.network, priced)[0], weighted)
+    return Proof(lower_bounds.over_candidates(problem.candidates, priced)[0], weighted)
+
+
+def nodes_proof(problem: Problem) -> Proof:
+    """The greatest bound of a node's own links: what it may send (receive) over the capacity that leaves (enters) it."""
+    network, model = problem.network, problem.model
+    none = np.zeros(0, dtype=int)
+    best, proof = 0.0, Proof(0.0, Weighted(none, none, np.zeros(0), np.zeros(network.links)))
+    for ends, pair_ends in ((network.sources, network.pair_sources), (network.targets, network.pair_targets)):
+        capacity = np.bincount(ends, weights=network.capacity, minlength=network.nodes)
+        for node in range(network.nodes):
+            pairs = np.flatnonzero(pair_ends == node)
+            if isinstance(model, Bounds):
+                amount, which = _fullest(model, network, pairs)
+            else:
+                sums = model.matrices[:, network.pair_sources[pairs], network.pair_targets[pairs]].sum(axis=1)
+                amount, which = np.array([sums.max()]), np.array([np.argmax(sums)])
+            if amount.sum() > best * capacity[node]:
+                best = float(amount.sum() / capacity[node])
+                links = np.flatnonzero(ends == node)
+                each = amount if isinstance(model, Bounds) else np.ones(1)
+                weighted = Weighted(
+                    np.repeat(links, len(which)),
+                    np.tile(which, len(links)),
+                    np.tile(each, len(links)),
+                    (np.isin(np.arange(network.links), links)).astype(float),
+                )
+                proof = Proof(best, weighted)
+    return prove(problem, proof.weighted)
+
+
+def _fullest(model: Bounds, network: Network, pairs: Array) -> tuple[Array, Array]:
+    """The pairs of a row or column, and amounts above the lower bounds that fill it as far as it can be."""
+    above = model.above
+    sources, targets = network.pair_sources[pairs], network.pair_targets[pairs]
+    most = np.minimum(above.upper[sources, targets], np.minimum(above.rows[sources], above.columns[targets]))
+    whole = above.rows[sources[0]] if (sources == sources[0]).all() else above.columns[targets[0]]
+    before = np.concatenate(([0.0], np.cumsum(most)[:-1]))
+    return np.clip(whole - before, 0.0, most), pairs

@@ -1,0 +1,81 @@
+"""Solve a problem by one of the methods, and say what came out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from anabranch.robust.blockwise import auto, compact
+from anabranch.robust.errors import RobustError
+from anabranch.robust.exchange import exchange
+from anabranch.robust.problem import Best, Problem, Proof, Report
+from anabranch.robust.separation import Loads
+from anabranch.robust.splits import Splits
+
+Method = Literal["auto", "compact", "exchange"]
+GAP = 1e-6
+"""At which relative gap between the bounds the search ends."""
+
+_METHODS: dict[str, Callable[[Best, float], None]] = {"auto": auto, "compact": compact, "exchange": exchange}
+
+
+@dataclass(frozen=True, eq=False)
+class RobustRouting:
+    """Splits with their certificate."""
+
+    problem: Problem
+    method: Method
+    splits: Splits
+    loads: Loads
+    """Of every link, recomputed from the splits alone."""
+    proof: Proof
+    """Why no routing over the paths to choose from can be better than its bound."""
+    wanted_gap: float
+    interrupted: bool = False
+
+    @property
+    def worst_case_load(self) -> float:
+        """The greatest load of a link under any matrix of the model."""
+        return float(self.loads.load.max())
+
+    @property
+    def lower_bound(self) -> float:
+        """No routing over the paths to choose from has a smaller worst-case load."""
+        return min(self.proof.bound, self.worst_case_load)
+
+    @property
+    def gap(self) -> float:
+        """Between the two, relative to the worst-case load."""
+        return (self.worst_case_load - self.lower_bound) / self.worst_case_load if self.worst_case_load > 0 else 0.0
+
+    @property
+    def closed(self) -> bool:
+        """Whether the gap is as small as was wanted."""
+        return self.gap <= self.wanted_gap
+
+    @property
+    def worst_link(self) -> tuple[str, str]:
+        """The ends of the link that has it."""
+        return self.problem.network.link_name(int(self.loads.links[self.loads.worst]))
+
+
+def silent(lower: float, upper: float, what: str) -> None:
+    """Report nothing."""
+
+
+def solve(problem: Problem, method: Method = "auto", gap: float = GAP, report: Report = silent) -> RobustRouting:
+    """The routing of least worst-case load, to within a relative gap.
+
+    Ctrl-C ends the search with the best routing so far, which says that it was ``interrupted``.
+
+    Raises:
+        RobustError: the problem has no answer, or the method does not take it.
+    """
+    if not 0 <= gap < 1:
+        raise RobustError(f"a gap of {gap:g}: must be at least 0 and less than 1, such as 1e-6")
+    best = Best(problem, report)
+    interrupted = False
+    try:
+        _METHODS[method](best, gap)
+    except KeyboardInterrupt:
+        interrupted = True
+    return RobustRouting(problem, method, best.splits, best.loads, best.proof, gap, interrupted)

@@ -1,0 +1,71 @@
+"""Splits: what share of each pair's traffic takes which of its candidate paths."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from anabranch.robust.candidates import Candidates
+from anabranch.robust.network import Array
+
+SMALLEST_SHARE = 1e-9
+"""Shares below this are what interior points leave of zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Crossings:
+    """What share of each pair crosses each link, link after link; pairs that do not cross are left out."""
+
+    start: Array
+    """Where each link's entries begin; one more entry than links."""
+    pair: Array
+    share: Array
+
+    def of(self, link: int) -> tuple[Array, Array]:
+        """The pairs that cross a link, and their shares."""
+        span = slice(self.start[link], self.start[link + 1])
+        return self.pair[span], self.share[span]
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """A share of at least 0 for each candidate path; those of a pair add up to 1."""
+
+    candidates: Candidates
+    shares: Array
+
+    @staticmethod
+    def rounded(candidates: Candidates, shares: Array) -> "Splits":
+        """From a solver's shares: without those that are next to nothing, and adding up to exactly 1."""
+        kept = np.where(shares > SMALLEST_SHARE, shares, 0.0)
+        sums = np.add.reduceat(kept, candidates.first[:-1])
+        kept[candidates.first[:-1][sums <= 0]] = 1.0
+        sums = np.add.reduceat(kept, candidates.first[:-1])
+        return Splits(candidates, kept / sums[candidates.pair])
+
+    @staticmethod
+    def first_paths(candidates: Candidates) -> "Splits":
+        """All traffic of each pair on its first path."""
+        shares = np.zeros(candidates.paths)
+        shares[candidates.first[:-1]] = 1.0
+        return Splits(candidates, shares)
+
+    @cached_property
+    def crossings(self) -> Crossings:
+        """What share of each pair crosses each link."""
+        return crossings(self.candidates, self.shares)
+
+
+def crossings(candidates: Candidates, shares: Array) -> Crossings:
+    """What share of each pair crosses each link, if paths have these shares (of any sum)."""
+    used = shares > 0
+    each = np.repeat(used, candidates.hops)
+    links = candidates.path_links[each].astype(np.int64)
+    hops = candidates.hops[used]
+    pairs = np.repeat(candidates.pair[used].astype(np.int64), hops)
+    key = links * candidates.network.pairs + pairs
+    found, place = np.unique(key, return_inverse=True)
+    total = np.bincount(place, weights=np.repeat(shares[used], hops), minlength=len(found))
+    link = found // candidates.network.pairs
+    start = np.searchsorted(link, np.arange(candidates.network.links + 1))
+    return Crossings(start, found % candidates.network.pairs, total)

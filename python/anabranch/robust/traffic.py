@@ -1,0 +1,147 @@
+"""Traffic models: the sets of traffic matrices that a robust routing must bear.
+
+Rates are bit/s, matrices have a row for each source and a column for each destination; the diagonal counts nothing.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from anabranch.robust.errors import RobustError
+from anabranch.robust.network import Array, Network
+
+Rates = float | npt.ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """All matrices whose row sums, column sums and entries stay within bounds (the paper's equations 1 to 3).
+
+    Hose, pipe, both, and a box around a matrix are such sets.
+    """
+
+    rows: Array
+    """What each node may send in all (``R_i``); may be infinite."""
+    columns: Array
+    """What each node may receive in all (``C_j``); may be infinite."""
+    upper: Array
+    """Of each entry (``w_ij``); may be infinite."""
+    lower: Array
+    """Of each entry."""
+
+    @cached_property
+    def above(self) -> "Bounds":
+        """The set of what can be added to ``lower``: the same without lower bounds."""
+        zero = np.zeros_like(self.lower)
+        return Bounds(
+            self.rows - self.lower.sum(axis=1), self.columns - self.lower.sum(axis=0), self.upper - self.lower, zero
+        )
+
+    @property
+    def largest(self) -> Array:
+        """The most that each pair alone may send."""
+        above = self.above
+        most = np.minimum(above.upper, np.minimum(above.rows[:, None], above.columns[None, :])) + self.lower
+        np.fill_diagonal(most, 0.0)
+        return most
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices:
+    """Some traffic matrices, and so all between them."""
+
+    matrices: Array
+    """One after the other: matrix, source, destination."""
+
+    @property
+    def largest(self) -> Array:
+        """The most that each pair sends in any of them."""
+        largest: Array = self.matrices.max(axis=0)
+        return largest
+
+
+TrafficModel = Bounds | Matrices
+
+
+def bounds(
+    network: Network,
+    sent: Rates | None = None,
+    received: Rates | None = None,
+    upper: Rates | None = None,
+    lower: Rates | None = None,
+) -> Bounds:
+    """The set of matrices within these bounds; each is a number for all, or one for each node (pair for the last two).
+
+    Raises:
+        RobustError: a bound is negative or not a number, pairs are unbounded, or no matrix is within the bounds.
+    """
+    nodes = network.nodes
+    model = Bounds(
+        _filled(np.inf if sent is None else sent, (nodes,), "what a node sends"),
+        _filled(np.inf if received is None else received, (nodes,), "what a node receives"),
+        _filled(np.inf if upper is None else upper, (nodes, nodes), "the traffic of a pair"),
+        _filled(0.0 if lower is None else lower, (nodes, nodes), "the least traffic of a pair"),
+    )
+    _check(model, network)
+    return model
+
+
+def hose(network: Network, sent: Rates, received: Rates | None = None) -> Bounds:
+    """The hose model: what each node sends and receives in all; without ``received`` the same both ways."""
+    return bounds(network, sent, sent if received is None else received)
+
+
+def pipe(network: Network, upper: Rates) -> Bounds:
+    """The pipe model: what each pair sends."""
+    return bounds(network, upper=upper)
+
+
+def box(network: Network, matrix: Array, least: float, most: float, within: Bounds | None = None) -> Bounds:
+    """All matrices between ``least`` times and ``most`` times a matrix, and within other bounds if they are given."""
+    if not 0 <= least <= most < float("inf"):
+        raise RobustError(f"a box from {least:g} to {most:g} times a matrix: needs 0 <= the first <= the second")
+    upper = matrix * most if within is None else np.minimum(matrix * most, within.upper)
+    sent, received = (None, None) if within is None else (within.rows, within.columns)
+    return bounds(network, sent, received, upper, matrix * least)
+
+
+def matrices(network: Network, given: list[Array]) -> Matrices:
+    """An explicit set of matrices."""
+    if not given:
+        raise RobustError("an explicit set of traffic matrices needs at least one")
+    shape = (network.nodes, network.nodes)
+    return Matrices(np.stack([_filled(matrix, shape, "the traffic of a pair") for matrix in given]))
+
+
+def _filled(value: Rates, shape: tuple[int, ...], what: str) -> Array:
+    filled = np.array(np.broadcast_to(np.asarray(value, dtype=float), shape))
+    if len(shape) == 2:
+        np.fill_diagonal(filled, 0.0)
+    wrong = ~(filled >= 0)
+    if wrong.any():
+        raise RobustError(f"{what} is {filled[wrong][0]:g}; it must be a rate of at least 0")
+    return filled
+
+
+def _check(model: Bounds, network: Network) -> None:
+    names = network.names
+    above = model.above
+    unlimited = ~np.isfinite(model.largest)
+    if unlimited.any():
+        source, target = np.argwhere(unlimited)[0]
+        raise RobustError(
+            f"the traffic from {names[source]} to {names[target]} has no bound, so no routing bears it: "
+            "bound what nodes send (hose) or each pair (pipe)"
+        )
+    slack = -1e-9 * max(1.0, float(model.lower.max()))
+    for what, rest in (("sends", above.rows), ("receives", above.columns)):
+        if (rest < slack).any():
+            node = names[int(np.argmin(rest))]
+            raise RobustError(f"no traffic matrix is possible: the least that {node} {what} is more than it may")
+    if (above.upper < slack).any():
+        source, target = np.argwhere(above.upper < slack)[0]
+        raise RobustError(
+            f"no traffic matrix is possible: from {names[source]} to {names[target]} the least is more than the most"
+        )
