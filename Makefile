@@ -36,7 +36,9 @@ validate: $(VENV)/installed ## compare with formulas and ns-2 (apt-get install n
 	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
 	$(RUN)/python -m bench.validate
 
-bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev); writes docs/performance.md
+bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev) and graph libraries; writes docs/performance.md
+	$(RUN)/python -m pip install --quiet --group bench
+	$(RUN)/python -m bench.routes
 	$(RUN)/python -m bench.bench
 
 drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=packetdrill/gtests/net/tcp); writes docs/drill.md

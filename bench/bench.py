@@ -112,12 +112,11 @@ def _measure(rounds: int, cpu: int) -> str:
     for line in further:
         console.print(line, highlight=False)
     lines = [f"| {' | '.join(cells)} |" for cells in (columns, ["---"] * len(columns), *rows)]
-    machine = f"{_cpu_model()}, {os.cpu_count()} CPUs, {platform.system()}, Python {platform.python_version()}"
     today = datetime.now(UTC).date().isoformat()
     source = (
         f"Anabranch {version()}, {today}, `python -m bench.bench --rounds {rounds}`, medians of {rounds} runs in "
         "turn on one CPU; "
-        f"{machine}."
+        f"{machine()}."
     )
     return "\n".join([*lines, "", *(f"- {line}" for line in further), "", source])
 
@@ -210,6 +209,11 @@ def _starts(cpu: int, rounds: int) -> list[str]:
         f"{name}: {median(measure_child(command, cpu)[1] for _ in range(rounds)):.2f} CPU s."
         for name, command in commands.items()
     ]
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    return f"{_cpu_model()}, {os.cpu_count()} CPUs, {platform.system()}, Python {platform.python_version()}"
 
 
 def _cpu_model() -> str:

@@ -20,8 +20,10 @@ from bench.validation import (
     bernoulli,
     dctcp,
     kikolo,
+    link_state,
     periodic,
     responses,
+    routing,
     spraying,
     utilisation,
     vegas,
@@ -44,6 +46,9 @@ COMPARISONS = (
     Comparison("kikolo", kikolo.run),
     Comparison("vegas", vegas.run),
     Comparison("dctcp", dctcp.run),
+    Comparison("tcpbp", routing.run),
+    Comparison("tcpbp-backbones", routing.run_backbones),
+    Comparison("link-state", link_state.run),
 )
 
 

@@ -81,6 +81,21 @@ class FakeSimulation:
     def states(self) -> Mapping[str, Any]:
         return {"flow": [], "state": [], "share": []}
 
+    def take_link_state(self) -> Columns:
+        return {}
+
+    def routes(self) -> Mapping[str, Any]:
+        names = ("time_s", "routing", "src", "dst", "delay_s", "loss", "cost")
+        return {name: np.zeros(0) for name in names} | {"nodes": []}
+
+    @property
+    def packets_without_route(self) -> int:
+        return 0
+
+    @property
+    def packets_expired(self) -> int:
+        return 0
+
     def links(self) -> Columns:
         links = self.spec["links"]
         rows = len(links)

@@ -167,9 +167,15 @@ def test_the_longest_round_trip_equals_brute_force(edges: list[tuple[int, int, i
         ('select = "random"', {"kind": "equal-cost", "metric": "ospf"}, "random", {"unit": "packet"}),
         (
             'paths = { disjoint = 2 }, select = "round-robin", per = { flowlet = "1ms" }',
-            {"kind": "disjoint", "metric": "ospf", "paths": 2},
+            {"kind": "disjoint", "metric": "ospf", "paths": 2, "by": "links"},
             "round-robin",
             {"unit": "flowlet", "gap": 10**9},
+        ),
+        (
+            'paths = { disjoint = 2, by = "nodes" }',
+            {"kind": "disjoint", "metric": "ospf", "paths": 2, "by": "nodes"},
+            "hash",
+            {"unit": "flow"},
         ),
         ("paths = { shortest = 3 }", {"kind": "k-shortest", "metric": "ospf", "paths": 3}, "hash", {"unit": "flow"}),
         (

@@ -147,6 +147,6 @@ def test_what_would_exhaust_the_machine_or_break_the_engine_is_refused(old: str,
 def test_random_pairs_are_drawn_from_all_pairs() -> None:
     entry = Scenario.from_toml(LINE).cases[0].variant.traffic[0]
     ends = {"from_": ["a", "b", "c", "b"], "to": ["c", "b", "d", "c"]}
-    everything = pairs_of(entry.model_copy(update=ends), [], draw="")
-    drawn = pairs_of(entry.model_copy(update=ends | {"pattern": "random-pairs", "count": 500}), [], draw="x")
+    everything = pairs_of(entry.model_copy(update=ends), [], [], draw="")
+    drawn = pairs_of(entry.model_copy(update=ends | {"pattern": "random-pairs", "count": 500}), [], [], draw="x")
     assert drawn == [everything[_draw("x", index, len(everything))] for index in range(500)]

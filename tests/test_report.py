@@ -127,7 +127,9 @@ class TestStatistics:
 
     def test_the_interval_of_equal_rates_is_zero(self) -> None:
         """The mean of five times 0.1 + 0.2 is not exactly that, and the interval printed as 45 nbit/s."""
-        flows = pl.DataFrame({"run": range(5), "variant": 0, "goodput_bps": [9.0e6 * (0.1 + 0.2)] * 4 + [2.7e6]})
+        flows = pl.DataFrame(
+            {"run": range(5), "variant": 0, "stack": "cubic", "goodput_bps": [9.0e6 * (0.1 + 0.2)] * 4 + [2.7e6]}
+        )
         columns = [
             *("fct_s", "segments_sent", "retransmits", "spurious_retransmits", "timeouts", "srtt_s"),
             *("reordered_segments", "reordering_extent_max", "reordering_extent_mean"),
@@ -135,6 +137,18 @@ class TestStatistics:
         found = statistics.summary(flows.with_columns(pl.lit(1.0).alias(name) for name in columns), ["variant"])
         assert found["goodput_interval_bps"].to_list() == [0.0]
         assert found["goodput_bps"].item() == pytest.approx(2.7e6)
+
+    def test_jains_index_is_that_of_the_tcp_flows(self) -> None:
+        """Probes that ended before anything was measured made two equal flows look unfair."""
+        flows = pl.DataFrame(
+            {"run": 0, "variant": 0, "stack": ["cubic", "cubic", None], "goodput_bps": [5.0, 5.0, 0.0]}
+        )
+        columns = [
+            *("fct_s", "segments_sent", "retransmits", "spurious_retransmits", "timeouts", "srtt_s"),
+            *("reordered_segments", "reordering_extent_max", "reordering_extent_mean"),
+        ]
+        found = statistics.summary(flows.with_columns(pl.lit(1.0).alias(name) for name in columns), ["variant"])
+        assert found["jain_index"].to_list() == [1.0]
 
     @pytest.mark.parametrize(
         ("goodput", "index"), [([5.0, 5.0, 5.0], 1.0), ([6.0, 0.0, 0.0], 1 / 3), ([1.0, 3.0], 0.8), ([4.0], None)]

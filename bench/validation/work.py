@@ -62,6 +62,9 @@ class Unrecorded:
     def link_series(self, columns: packet.Columns) -> None:
         """Drop the samples."""
 
+    def link_state(self, columns: packet.Columns) -> None:
+        """Drop the estimates."""
+
     def capture(self, link: int, piece: bytes) -> None:
         """Drop the packets."""
 

@@ -69,6 +69,22 @@ class Network:
     def path_counts(self, metric: str) -> npt.NDArray[Any]:
         """How many best paths there are by an isotone metric, by source and destination."""
 
+    def k_shortest(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """The loopless paths from every source to every destination, best first, at most so many a pair.
+
+        :class:`ValueError` for several by a metric that is not isotone.
+        """
+
+    def disjoint(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int, by_nodes: bool
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """Paths that share no link (or no node but the ends) from every source to every destination, as many as there are.
+
+        At most so many a pair, of least total cost, best first; :class:`ValueError` for a metric that does not add up.
+        """
+
     def certificate(self, source: int, destination: int) -> Mapping[str, Any] | None:
         """The proof that a path by ``tcpbp-exact`` is the best one; ``None`` without a path.
 
@@ -107,6 +123,20 @@ class Simulation:
 
     def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
         """The link samples taken since the last call."""
+
+    def take_link_state(self) -> Mapping[str, npt.NDArray[Any]]:
+        """What routings that measure links have learnt of them since the last call; NaN where unknown."""
+
+    def routes(self) -> Mapping[str, Any]:
+        """The routes of the pairs in use, of routings that measure links, and their changes; ``nodes`` is a list of lists."""
+
+    @property
+    def packets_without_route(self) -> int:
+        """Packets that no route led on."""
+
+    @property
+    def packets_expired(self) -> int:
+        """Packets whose time to live was over."""
 
     def take_capture(self, link: int) -> bytes:
         """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""

@@ -36,6 +36,7 @@ app.command(
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
 ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]
+TopologyName = Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")]
 Settings = Annotated[
     list[str] | None,
     Parameter(name="--set", negative="", help="Another value at a key: --set run.duration=5s. May be repeated."),
@@ -191,6 +192,101 @@ def predict(
 
 
 @app.command
+def routes(
+    topology: TopologyName,
+    /,
+    *,
+    metric: Annotated[
+        str,
+        Parameter(
+            help="hop-count, delay, loss, ospf, cost, widest, tcpbp or tcpbp-exact; or isotone ones: hop-count,delay."
+        ),
+    ] = "tcpbp-exact",
+    from_: Annotated[
+        list[str] | None, Parameter(name="--from", negative="", help="Only from this node. May be repeated.")
+    ] = None,
+    to: Annotated[list[str] | None, Parameter(negative="", help="Only to this node. May be repeated.")] = None,
+    compare: Annotated[
+        bool, Parameter(negative="", help="All metrics side by side: differences, misses, hop-by-hop forwarding.")
+    ] = False,
+    against: Annotated[
+        list[str] | None, Parameter(negative="", help="With --compare: these metrics instead of all. May be repeated.")
+    ] = None,
+    once: Annotated[
+        bool, Parameter(negative="", help="With --compare: every two nodes in one direction only.")
+    ] = False,
+    rows: Annotated[int, Parameter(help="With --compare: at most so many rows of pairs that differ.")] = 20,
+    shortest: Annotated[int | None, Parameter(help="The K shortest loopless paths of each pair.")] = None,
+    disjoint: Annotated[int | None, Parameter(help="At most so many paths of each pair that share no link.")] = None,
+    node_disjoint: Annotated[int | None, Parameter(help="At most so many that share no node in between.")] = None,
+    certify: Annotated[bool, Parameter(negative="", help="Prove that no path by tcpbp-exact is better.")] = False,
+    loss: Annotated[float | None, Parameter(help="Loss ratio of links without their own.")] = None,
+    random_loss: Annotated[
+        str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")
+    ] = None,
+    seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1,
+    loss_floor: Annotated[float, Parameter(help="Count no link's loss as less than this.")] = 0.0,
+    capacity: Annotated[str | None, Parameter(help="Capacity of links without their own, such as 10Gbps.")] = None,
+    directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
+    hop_by_hop: Annotated[
+        bool,
+        Parameter(negative="", help="For --export: every router by its own route, not whole paths from the source."),
+    ] = False,
+    export: Annotated[
+        str | None,
+        Parameter(
+            help="Write them for real routers: ip-route, srv6, frr, frr-segment-routing, openflow13, openflow15, segment-routing, json, scenario."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, Parameter(name=["--out", "-o"], help="Directory of --export (default TOPOLOGY-FORMAT).")
+    ] = None,
+    source_port: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="With an OpenFlow export: flows from this TCP port by another metric, 5001=delay. May be repeated.",
+        ),
+    ] = None,
+    picture: Annotated[Path | None, Parameter(help="Draw the routes on the map into this SVG file.")] = None,
+    json: Json = False,
+) -> int:
+    """Find routes by a metric, or compare metrics; by default by delay x sqrt(loss), that is, for the most TCP throughput.
+
+    A pair without a way has a row that says so.
+    """
+    from anabranch.routes import command
+
+    question = command.Question(
+        metric, from_, to, compare, against, once, certify, hop_by_hop, shortest, disjoint, node_disjoint
+    )
+    answer = command.answer(
+        question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity, loss_floor)
+    )
+    if picture is not None:
+        picture.write_text(answer.drawing(), encoding="utf-8")
+    if export is not None:
+        directory = out if out is not None else Path(f"{Path(topology).stem}-{export}")
+        written = answer.export(export, directory, source_port)
+        _say(f"Wrote {_count(len(written), 'file')} into {directory}")
+    elif out is not None or source_port is not None:
+        raise UsageError("--out and --source-port go with --export")
+    if json:
+        _print_json(answer.document())
+        return DONE
+    if export is not None:
+        return DONE
+    for table in answer.tables(rows):
+        if table.rows:
+            _print_table(table.head, table.rows, text_columns=table.text_columns)
+        for line in table.notes:
+            print(line)
+    if picture is not None:
+        _say(f"Picture: {picture}")
+    return DONE
+
+
+@app.command
 def schema() -> int:
     """Print the JSON Schema of scenarios; begin a scenario with "#:schema FILE" to have an editor use it."""
     from anabranch.scenario import Scenario
@@ -231,7 +327,7 @@ def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
 
 @topology_app.command(name="show")
 def show_topology(
-    topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
+    topology: TopologyName,
     /,
     *,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
@@ -262,7 +358,7 @@ def show_topology(
 
 @topology_app.command(name="plot")
 def plot_topology(
-    topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
+    topology: TopologyName,
     /,
     *,
     output: Annotated[

@@ -10,11 +10,12 @@ from typing import Any
 
 from anabranch import metrics, units
 from anabranch.scenario import Case
-from anabranch.scenario.network import Bernoulli, DelayFromLength, Impairment, Override, Queue
+from anabranch.scenario.network import Bernoulli, DelayFromLength, Event, Impairment, Override, Queue
 from anabranch.scenario.references import pairs_of
-from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, Routing, Shortest
+from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest
 from anabranch.scenario.stacks import Stack
 from anabranch.scenario.traffic import Traffic
+from anabranch.scenario.variant import DIRECT
 from anabranch.topologies import Link, Topology
 
 DEFAULT_COST = 1.0
@@ -30,8 +31,20 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
     variant, topology = case.variant, case.topology
     nodes = {node.name: index for index, node in enumerate(topology.nodes)}
     links = {(link.source, link.target): index for index, link in enumerate(topology.links)}
-    pairs = [pairs_of(entry, list(nodes), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)]
+    pairs = [
+        pairs_of(entry, list(nodes), list(links), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)
+    ]
     stacks, routings = variant.all_stacks(), variant.all_routings()
+    names = list(routings)
+    compiled_routings = [_routing(name, routing, names, nodes) for name, routing in routings.items()]
+    used = {variant.routing_of(entry) for entry in variant.traffic}
+    used |= {routing.acks for name, routing in routings.items() if name in used}
+    for routing in compiled_routings:
+        if routing["name"] not in used:
+            routing["link_state"] = None  # nobody would see what it measures
+    if any(entry.pattern == "neighbours" for entry in variant.traffic):
+        compiled_routings.append(_direct(list(links), nodes))
+        names.append(DIRECT)
     return {
         "seed": seed,
         "duration": units.duration(variant.run.duration),
@@ -40,24 +53,21 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
         "nodes": list(nodes),
         "links": _links(case, nodes, [pair for group in pairs for pair in group]),
         "stacks": [_stack(name, stack) for name, stack in stacks.items()],
-        "routings": [_routing(name, routing, list(routings), nodes) for name, routing in routings.items()],
+        "routings": compiled_routings,
         "traffic": [
             _traffic(
                 entry,
                 traffic_name(entry, index),
                 [(nodes[source], nodes[target]) for source, target in group],
                 None if entry.transport == "udp" else list(stacks).index(variant.stack_of(entry) or ""),
-                list(routings).index(variant.routing_of(entry) or ""),
+                names.index(variant.routing_of(entry) or ""),
             )
             for index, (entry, group) in enumerate(zip(variant.traffic, pairs, strict=True))
         ],
         "events": [
-            {
-                "at": units.duration(event.at),
-                "action": "fail" if event.fail else "repair" if event.repair else "reroute",
-                "links": _selected(event.fail or event.repair or [], False, links),
-            }
+            {"at": units.duration(event.at), "action": action, "links": selected}
             for event in variant.events
+            for action, selected in [_action(event, links)]
         ],
         "captures": sorted({index for link in variant.capture for index in _selected(link, True, links)}),
     }
@@ -103,6 +113,14 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[Pair]) -> list[dict[st
         }
         for number, link in enumerate(topology.links)
     ]
+
+
+def _action(event: Event, links: dict[Pair, int]) -> tuple[Any, list[int]]:
+    """What an event does, and to which links."""
+    if event.impair is not None:
+        return {"impair": _loss(event.impair.loss)}, _selected(event.impair.link, event.impair.one_way, links)
+    action = "fail" if event.fail else "repair" if event.repair else "reroute"
+    return action, _selected(event.fail or event.repair or [], False, links)
 
 
 def _by_link(entries: Sequence[Any], links: dict[Pair, int]) -> list[list[Any]]:
@@ -174,6 +192,21 @@ def _loss(loss: Any) -> dict[str, Any]:
     return values
 
 
+def stationary_loss(loss: dict[str, Any]) -> float:
+    """The share of packets that a compiled loss model loses in the long run (of listed packets: none)."""
+    match loss["model"]:
+        case "bernoulli":
+            return float(loss["ratio"])
+        case "periodic":
+            return 1 / int(loss["every"])
+        case "gilbert-elliott":
+            leaves, returns = loss["good_to_bad"], loss["bad_to_good"]
+            bad = leaves / (leaves + returns) if leaves else 0.0
+            return float((1 - bad) * loss["loss_good"] + bad * loss["loss_bad"])
+        case _:
+            return 0.0
+
+
 def _stack(name: str, stack: Stack) -> dict[str, Any]:
     congestion, detection, ack = stack.policies()
     return {
@@ -218,12 +251,34 @@ def _routing(name: str, routing: Routing, names: list[str], nodes: dict[str, int
         "hash": list(routing.hash or HASH_FIELDS),
         "acks": None if routing.acks is None else names.index(routing.acks),
         "reconverge": None if routing.reconverge is None else units.duration(routing.reconverge),
+        "link_state": None if routing.link_state is None else _link_state(routing.link_state),
     }
+
+
+def _link_state(settings: LinkState) -> dict[str, Any]:
+    return {
+        "sample": units.duration(settings.sample),
+        "window": settings.window,
+        "recompute": units.duration(settings.recompute),
+        "hysteresis": float(settings.hysteresis),
+    }
+
+
+def _direct(links: Sequence[Pair], nodes: dict[str, int]) -> dict[str, Any]:
+    """The routing between neighbours: the explicit path of one link, whatever fails."""
+    paths = [[nodes[source], nodes[target]] for source, target in links]
+    hops = {"kind": "explicit", "paths": paths, "weights": [1.0] * len(paths)}
+    return _routing(DIRECT, Routing(), [], nodes) | {"hops": hops}
 
 
 def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
     if isinstance(routing.paths, Disjoint):
-        return {"kind": "disjoint", "metric": metrics.compiled(routing.metric), "paths": routing.paths.disjoint}
+        return {
+            "kind": "disjoint",
+            "metric": metrics.compiled(routing.metric),
+            "paths": routing.paths.disjoint,
+            "by": routing.paths.by,
+        }
     if isinstance(routing.paths, Shortest):
         return {"kind": "k-shortest", "metric": metrics.compiled(routing.metric), "paths": routing.paths.shortest}
     if routing.paths is None:

@@ -13,6 +13,8 @@ ISOTONE = (*SUMS, "widest")
 """Those that Dijkstra's method serves, alone or one after the other."""
 BY_THROUGHPUT = ("tcpbp", "tcpbp-exact")
 """Predicted TCP throughput: as the paper searches, and exactly."""
+MEASURABLE = ("delay", "loss", *BY_THROUGHPUT)
+"""Those that depend on what is measured of links."""
 NAMES = (*ISOTONE, *BY_THROUGHPUT)
 
 DESCRIPTIONS = {

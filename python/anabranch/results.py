@@ -43,10 +43,22 @@ LINK_SERIES: Schema = {
     "run": pl.UInt32, "time_s": pl.Float64, "link": pl.UInt32, "queue_packets": pl.UInt32, "utilisation": pl.Float64,
     "drops": pl.UInt64,
 }  # fmt: skip
+ROUTES: Schema = {
+    "run": pl.UInt32, "seed": pl.UInt64, "time_s": pl.Float64, "routing": pl.String, "src": pl.String, "dst": pl.String,
+    "path": pl.String, "delay_s": pl.Float64, "loss": pl.Float64, "cost": pl.Float64,
+}  # fmt: skip
+LINK_STATE: Schema = {
+    "run": pl.UInt32, "time_s": pl.Float64, "routing": pl.String, "link": pl.UInt32, "delay_s": pl.Float64,
+    "loss": pl.Float64,
+}  # fmt: skip
 
 MANIFEST = "manifest.json"
 STATES_FILE = "states.parquet"
 """Written only if a congestion control has reported states."""
+ROUTES_FILE = "routes.parquet"
+"""Written only if a routing measures links."""
+PATH_SEPARATOR = " > "
+"""Between the nodes of a path in a table."""
 FORMAT = 1
 
 
@@ -83,6 +95,17 @@ def state_frame(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame
     return table.select(pl.col(name).cast(kind) for name, kind in STATES.items()).with_columns(
         pl.col("share").fill_nan(None)
     )
+
+
+def route_frame(
+    columns: Mapping[str, Any], constants: Mapping[str, int], names: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
+    """The routes that the core reports, each path as its nodes from the first to the last."""
+    nodes = names["src"]
+    paths = [PATH_SEPARATOR.join(nodes[node] for node in path) for path in columns["nodes"]]
+    numbers = {name: column for name, column in columns.items() if name != "nodes"}
+    table = frame(numbers, {name: kind for name, kind in ROUTES.items() if name != "path"}, constants, names)
+    return table.with_columns(path=pl.Series(paths, dtype=pl.String)).select(*ROUTES)
 
 
 def _named(name: str, indexes: npt.NDArray[Any], names: Sequence[str]) -> pl.Series:
@@ -158,6 +181,21 @@ class Result:
         path = self.directory / STATES_FILE
         return _read_table(path) if path.is_file() else pl.DataFrame(schema=STATES)
 
+    @cached_property
+    def routes(self) -> pl.DataFrame:
+        """Of routings that measure links: the first route of each pair in use (at 0 s), and one row for every change.
+
+        ``path`` has the nodes that packets visit: to the destination, or to the first one that they visit twice. The
+        estimates are those of that time, ``cost`` is in the routing's metric; null for what is not known.
+        """
+        path = self.directory / ROUTES_FILE
+        return _read_table(path) if path.is_file() else pl.DataFrame(schema=ROUTES)
+
+    @property
+    def link_state(self) -> pl.DataFrame:
+        """Of routings that measure links: what is known of each after each sample; null for what is not known."""
+        return self._series("link_state", LINK_STATE)
+
     @property
     def series_flows(self) -> pl.DataFrame:
         """The samples of the flows; empty without ``[run] sample``."""
@@ -226,8 +264,12 @@ class Result:
         for flow in tables["flows"] if states.height else []:
             own = states.filter(pl.col("flow") == flow["flow"])
             flow["states"] = dict(own.select("state", "share").iter_rows()) or None
+        if self.routes.height:
+            tables["routes"] = self.routes.filter(pl.col("run") == run["run"]).drop("run", "seed").to_dicts()
+            tables["link_state"] = self.link_state.filter(pl.col("run") == run["run"]).drop("run").to_dicts()
         head = {"scenario": self.manifest["title"], "engine": self.manifest["engine"], "seed": run["seed"]}
-        return head | {"status": run["status"], "result_hash": run["result_hash"]} | tables
+        kept = ("status", "result_hash", "packets_without_route", "packets_expired")
+        return head | {name: run[name] for name in kept if name in run} | tables
 
     def _repr_html_(self) -> str:
         """The summary, for notebooks."""

@@ -1,7 +1,7 @@
 """All variants and seeds of a scenario through an engine, in threads, into a run directory.
 
 A run directory holds ``manifest.json``, ``flows.parquet`` and ``links.parquet`` of all runs, ``series/`` written while
-the runs go on, and ``captures/``.
+the runs go on, and ``captures/``; ``states.parquet`` and ``routes.parquet`` if there is anything for them.
 """
 
 import os
@@ -20,7 +20,7 @@ import polars as pl
 
 from anabranch import version
 from anabranch.captures import FOLDER, CaptureFiles
-from anabranch.compile import compile_run, traffic_name
+from anabranch.compile import compile_run, stationary_loss, traffic_name
 from anabranch.engines import packet
 from anabranch.progress import Reporter
 from anabranch.results import (
@@ -28,14 +28,17 @@ from anabranch.results import (
     FLOWS,
     FORMAT,
     LINK_SERIES,
+    LINK_STATE,
     LINKS,
     MANIFEST,
+    ROUTES_FILE,
     STATES_FILE,
     Columns,
     Result,
     Schema,
     frame,
     result_hash,
+    route_frame,
     state_frame,
     write_json,
 )
@@ -85,7 +88,8 @@ class _Run:
         constants = {"run": self.number, "seed": self.seed}
         flows = frame(outcome.flows, FLOWS, constants, names)
         links = frame(outcome.links, LINKS, constants, names)
-        return _Finished(self, outcome, flows, state_frame(outcome.states, flows), links)
+        states = state_frame(outcome.states, flows)
+        return _Finished(self, outcome, flows, states, links, route_frame(outcome.routes, constants, names))
 
     def flow_series(self, columns: Columns) -> None:
         """Keep, and write when there is enough."""
@@ -94,6 +98,10 @@ class _Run:
     def link_series(self, columns: Columns) -> None:
         """Keep, and write when there is enough."""
         self._record("links", columns, LINK_SERIES)
+
+    def link_state(self, columns: Columns) -> None:
+        """Keep, and write when there is enough."""
+        self._record("link_state", columns, LINK_STATE)
 
     def capture(self, link: int, piece: bytes) -> None:
         """Append to the capture of the link."""
@@ -110,7 +118,8 @@ class _Run:
         self.now_s, self.packet_hops = now_s, packet_hops
 
     def _record(self, kind: str, columns: Columns, schema: Schema) -> None:
-        table = frame(columns, schema, {"run": self.number}, {})
+        names = {"routing": [routing["name"] for routing in self.spec["routings"]]}
+        table = frame(columns, schema, {"run": self.number}, names)
         pending = self._pending.setdefault(kind, [])
         if table.height:
             pending.append(table)
@@ -135,6 +144,7 @@ class _Finished:
     flows: pl.DataFrame
     states: pl.DataFrame
     links: pl.DataFrame
+    routes: pl.DataFrame
 
     def record(self) -> dict[str, Any]:
         return {
@@ -145,6 +155,8 @@ class _Finished:
             "warm_up_s": self.run.spec["warm_up"] / PICOSECONDS_PER_SECOND,
             "simulated_s": self.outcome.now_s,
             "packet_hops": self.outcome.packet_hops,
+            "packets_without_route": self.outcome.packets_without_route,
+            "packets_expired": self.outcome.packets_expired,
             "result_hash": result_hash(self.flows, self.links),
             "captures": self.run.captures(),
         }
@@ -188,6 +200,8 @@ def execute(
                 pl.concat(tables).write_parquet(target / f"{name}.parquet")
             if any(one.states.height for one in finished):
                 pl.concat([one.states for one in finished]).write_parquet(target / STATES_FILE)
+            if any(one.routes.height for one in finished):
+                pl.concat([one.routes for one in finished]).write_parquet(target / ROUTES_FILE)
             write_json(target / MANIFEST, manifest)
     except BaseException:
         _clear(target)
@@ -310,6 +324,7 @@ def _manifest(
                     "dst": names[link["dst"]],
                     "capacity_bps": link["rate"],
                     "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
+                    "loss": stationary_loss(link["loss"]),
                 }
                 for link in spec["links"]
             ],
@@ -333,7 +348,7 @@ def _prepare(directory: Path) -> None:
 
 def _clear(directory: Path) -> None:
     """Remove what a run writes."""
-    for name in (MANIFEST, "flows.parquet", "links.parquet", STATES_FILE, "report.html"):
+    for name in (MANIFEST, "flows.parquet", "links.parquet", STATES_FILE, ROUTES_FILE, "report.html"):
         (directory / name).unlink(missing_ok=True)
     for name in ("series", FOLDER):
         if (directory / name).is_dir():

@@ -337,6 +337,23 @@ pub struct RoutingSpec {
     pub acks: Option<usize>,
     /// After a link fails or comes back, routes are computed anew this much later; never if absent.
     pub reconverge: Option<Duration>,
+    /// The routes follow what is measured of the links, not their configured values; without it they are as configured.
+    #[serde(default)]
+    pub link_state: Option<LinkStateSpec>,
+}
+
+/// Link-state estimation (TCPBP, section 5.1): how delay and loss of the links are measured, and when routes follow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkStateSpec {
+    /// The length of a sample.
+    pub sample: Duration,
+    /// An estimate is the mean of so many samples, the last ones.
+    pub window: u32,
+    /// From one computation of the routes to the next.
+    pub recompute: Duration,
+    /// A route stays unless another costs less by more than this share of its cost.
+    pub hysteresis: f64,
 }
 
 /// Candidate next hops or paths.
@@ -353,12 +370,15 @@ pub enum HopsSpec {
         /// What is short.
         metric: MetricSpec,
     },
-    /// Link-disjoint explicit paths of least total weight (Suurballe), at most so many.
+    /// Disjoint explicit paths of least total weight (Suurballe), at most so many.
     Disjoint {
         /// What is short.
         metric: MetricSpec,
         /// The most paths.
         paths: u32,
+        /// What no two of them share.
+        #[serde(default)]
+        by: Disjointness,
     },
     /// The K shortest loopless explicit paths (Yen).
     KShortest {
@@ -374,6 +394,17 @@ pub enum HopsSpec {
         /// A weight for each path, for the selector `weighted`.
         weights: Vec<f64>,
     },
+}
+
+/// What disjoint paths do not share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disjointness {
+    /// Links.
+    #[default]
+    Links,
+    /// Nodes other than their ends, and so links.
+    Nodes,
 }
 
 /// What makes a path short.
@@ -564,7 +595,7 @@ pub struct EventSpec {
 }
 
 /// What happens to links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkAction {
     /// They go down: what they hold is lost, what arrives is lost.
@@ -573,4 +604,6 @@ pub enum LinkAction {
     Repair,
     /// All routings compute their routes anew on the links that are up.
     Reroute,
+    /// Their wires lose packets in another way from then on.
+    Impair(LossSpec),
 }

@@ -111,6 +111,34 @@ impl Simulation {
         columns(py, self.0.take_link_series())
     }
 
+    fn take_link_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.take_link_state())
+    }
+
+    fn routes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let changes = self.0.route_changes();
+        let columns = PyDict::new(py);
+        columns.set_item("time_s", PyArray1::from_iter(py, changes.iter().map(|row| row.at.as_secs())))?;
+        columns.set_item("routing", PyArray1::from_iter(py, changes.iter().map(|row| row.routing)))?;
+        columns.set_item("src", PyArray1::from_iter(py, changes.iter().map(|row| row.src)))?;
+        columns.set_item("dst", PyArray1::from_iter(py, changes.iter().map(|row| row.dst)))?;
+        columns.set_item("nodes", changes.iter().map(|row| row.nodes.clone()).collect::<Vec<_>>())?;
+        columns.set_item("delay_s", PyArray1::from_iter(py, changes.iter().map(|row| row.delay)))?;
+        columns.set_item("loss", PyArray1::from_iter(py, changes.iter().map(|row| row.loss)))?;
+        columns.set_item("cost", PyArray1::from_iter(py, changes.iter().map(|row| row.cost)))?;
+        Ok(columns)
+    }
+
+    #[getter]
+    fn packets_without_route(&self) -> u64 {
+        self.0.packets_without_route()
+    }
+
+    #[getter]
+    fn packets_expired(&self) -> u64 {
+        self.0.packets_expired()
+    }
+
     fn take_capture<'py>(&mut self, py: Python<'py>, link: u32) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.take_capture(link))
     }

@@ -2,8 +2,8 @@
 
 use anabranch_core::routing::routes::{self, PairRoutes};
 use anabranch_core::routing::tcpbp::certificate::certified_path;
-use anabranch_core::routing::{Graph, Link};
-use anabranch_core::spec::MetricSpec;
+use anabranch_core::routing::{Graph, Link, path_sets};
+use anabranch_core::spec::{Disjointness, HopsSpec, MetricSpec};
 use anabranch_core::units::{Duration, Rate};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -106,5 +106,47 @@ impl Network {
         columns.set_item("length", certificate.supports.iter().map(|support| support.length).collect::<Vec<_>>())?;
         columns.set_item("holds", certificate.holds(&self.0, source, destination, 1e-9))?;
         Ok(Some(columns))
+    }
+
+    fn k_shortest<'py>(
+        &self,
+        py: Python<'py>,
+        metric: &str,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
+        most: u32,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let metric = metric_of(metric)?;
+        let hops = HopsSpec::KShortest { metric: metric.clone(), paths: most };
+        self.path_sets(py, &hops, &metric, &sources, &destinations)
+    }
+
+    fn disjoint<'py>(
+        &self,
+        py: Python<'py>,
+        metric: &str,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
+        most: u32,
+        by_nodes: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let metric = metric_of(metric)?;
+        let by = if by_nodes { Disjointness::Nodes } else { Disjointness::Links };
+        let hops = HopsSpec::Disjoint { metric: metric.clone(), paths: most, by };
+        self.path_sets(py, &hops, &metric, &sources, &destinations)
+    }
+}
+
+impl Network {
+    fn path_sets<'py>(
+        &self,
+        py: Python<'py>,
+        hops: &HopsSpec,
+        metric: &MetricSpec,
+        sources: &[u32],
+        destinations: &[u32],
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = py.detach(|| path_sets(&self.0, hops, metric, sources, destinations)).map_err(refuse)?;
+        columns(py, found)
     }
 }

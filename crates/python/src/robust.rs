@@ -1,8 +1,7 @@
 //! Robust routing: arrays in, arrays out.
 
 use anabranch_core::robust::{self, Entry, Paths, Selection};
-use anabranch_core::routing::{Graph, Weight};
-use anabranch_core::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
+use anabranch_core::routing::{Graph, Link, Weight};
 use anabranch_core::units::{Duration, Rate};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -21,19 +20,9 @@ fn zipped(sources: &[u32], targets: &[u32]) -> Vec<(u32, u32)> {
 }
 
 fn graph(nodes: usize, sources: &[u32], targets: &[u32]) -> PyResult<Graph> {
-    let links: Vec<LinkSpec> = zipped(sources, targets)
-        .into_iter()
-        .map(|(src, dst)| LinkSpec {
-            src,
-            dst,
-            rate: Rate(1),
-            delay: Duration::from_millis(1),
-            cost: 1.0,
-            queue: QueueSpec::DropTail { limit: QueueLimit::Packets(1) },
-            loss: LossSpec::None,
-        })
-        .collect();
-    Graph::new(nodes, &links).map_err(|error| PyValueError::new_err(error.to_string()))
+    let link = |(src, dst)| Link { src, dst, rate: Rate(1), delay: Duration(1), cost: 1.0, loss: 0.0 };
+    let links = zipped(sources, targets).into_iter().map(link).collect();
+    Graph::new(nodes, links).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Candidate paths of pairs; `select` is "shortest", "with-ties" or "disjoint".

@@ -43,6 +43,20 @@ class Simulation(Protocol):
     def take_link_series(self) -> Columns:
         """The link samples since the last call."""
 
+    def take_link_state(self) -> Columns:
+        """What routings that measure links have learnt of them since the last call."""
+
+    def routes(self) -> Mapping[str, Any]:
+        """The routes of the pairs in use, of routings that measure links, and their changes."""
+
+    @property
+    def packets_without_route(self) -> int:
+        """Packets that no route led on."""
+
+    @property
+    def packets_expired(self) -> int:
+        """Packets that went hop by hop in a circle until their time to live was over."""
+
     def take_capture(self, link: int) -> bytes:
         """The packets captured on a link since the last call."""
 
@@ -55,6 +69,9 @@ class Recorder(Protocol):
 
     def link_series(self, columns: Columns) -> None:
         """Samples of the links."""
+
+    def link_state(self, columns: Columns) -> None:
+        """What is known of the links after a sample."""
 
     def capture(self, link: int, piece: bytes) -> None:
         """A piece of a capture file."""
@@ -73,6 +90,9 @@ class Outcome:
     flows: Columns
     states: Mapping[str, Any]
     links: Columns
+    routes: Mapping[str, Any]
+    packets_without_route: int
+    packets_expired: int
 
 
 def new_simulation(spec: str) -> Simulation:
@@ -87,12 +107,15 @@ def simulate(
 ) -> Outcome:
     """Run to the end or until ``stop``; :class:`ValueError` says what the engine refuses."""
     simulation = make(json.dumps(spec))
+    measures = any(routing["link_state"] for routing in spec["routings"])
     running = True
     while running and not stop.is_set():
         running = simulation.advance(EVENTS_AT_ONCE)
         if spec["sample"] is not None:
             recorder.flow_series(simulation.take_flow_series())
             recorder.link_series(simulation.take_link_series())
+        if measures:
+            recorder.link_state(simulation.take_link_state())
         for link in spec["captures"]:
             recorder.capture(link, simulation.take_capture(link))
         recorder.progress(simulation.now_s, simulation.packet_hops)
@@ -103,4 +126,7 @@ def simulate(
         flows=simulation.flows(),
         states=simulation.states(),
         links=simulation.links(),
+        routes=simulation.routes(),
+        packets_without_route=simulation.packets_without_route,
+        packets_expired=simulation.packets_expired,
     )

@@ -152,6 +152,84 @@ def link_time_series(
     return _panels(series, measure, panel, panels, columns, colour, {"strokeDash": dash})
 
 
+def link_estimates(
+    series: pl.DataFrame,
+    links: pl.DataFrame,
+    measure: Measure,
+    *,
+    panel: str,
+    panels: Sequence[str],
+    columns: int = 3,
+) -> alt.FacetChart:
+    """Small multiples of what was known of links over time, with what is configured as a dotted line of the same colour.
+
+    Args:
+        series: what :func:`anabranch.report.series.link_series` returns.
+        links: ``series`` (name) and, in the measure's column, what is configured; up to four.
+        measure: which measure, and how to show it.
+        panel: the column that names the panel.
+        panels: the panels, in order.
+        columns: panels in a row.
+    """
+    names = links["series"].unique(maintain_order=True).to_list()
+    configured = {name: f"{name}, configured" for name in names}
+    known = links.unique("series", keep="first").select("series", known=measure.column)
+    ends = series.group_by(panel, "series", maintain_order=True).agg(
+        pl.col("time_s").sort().gather([0, -1]), pl.lit(measure.column).alias("measure")
+    )
+    flat = (
+        ends.explode("time_s")
+        .join(known, on="series")
+        .drop_nulls("known")
+        .select(
+            panel,
+            "measure",
+            "time_s",
+            series=pl.col("series").replace_strict(configured),
+            **{part: pl.col("known") for part in ("value", "low", "high")},
+        )
+    )
+    lines = pl.concat([series.select(flat.columns), flat])
+    domain = [*names, *configured.values()]
+    scale = alt.Scale(domain=domain, range=_LINK_PALETTE[: len(names)] * 2)
+    legend = _legend("Link")
+    legend.values = names
+    colour = alt.Color("series:N", scale=scale, legend=legend, title="Link")
+    dashes = alt.Scale(domain=domain, range=[[1, 0]] * len(names) + [[2, 3]] * len(names))
+    dash = alt.StrokeDash("series:N", scale=dashes, legend=None)
+    return _panels(lines, measure, panel, panels, columns, colour, {"strokeDash": dash})
+
+
+def route_timeline(spans: pl.DataFrame, rows: Sequence[str]) -> alt.LayerChart:
+    """Bars that say which path each pair had when.
+
+    Args:
+        spans: one row for each path of a pair: ``row`` (the pair's name), ``path``, ``number`` (of the path among those of
+            the pair, which chooses its colour), ``start`` and ``end`` in seconds.
+        rows: the names of the pairs, in order.
+    """
+    total = _largest(spans["end"])
+    data = spans.with_columns(pl.col("number") % len(PALETTE), chars=pl.col("path").str.len_chars())
+    base = alt.Chart(_data(data)).encode(
+        x=alt.X("start:Q", title="Time, s", scale=alt.Scale(domain=[0, total], nice=False)),
+        y=alt.Y("row:N", title=None, sort=list(rows)),
+    )
+    tooltip = [
+        alt.Tooltip("row:N", title="pair"),
+        alt.Tooltip("path:N", title="path"),
+        alt.Tooltip("start:Q", title="from, s"),
+        alt.Tooltip("end:Q", title="to, s"),
+    ]
+    colour = alt.Color("number:O", scale=alt.Scale(domain=list(range(len(PALETTE))), range=PALETTE), legend=None)
+    bars = base.mark_bar(height=16, cornerRadius=2, opacity=0.35).encode(x2="end:Q", color=colour, tooltip=tooltip)
+    # A name that does not fit is in the bar's tooltip, and in the table.
+    fits = f"datum.chars * 6.5 + 8 < (datum.end - datum.start) / {total} * width"
+    labels = (
+        base.transform_filter(fits).mark_text(align="left", dx=5, fontSize=11).encode(text="path:N", tooltip=tooltip)
+    )
+    return _layered([bars, labels]).properties(width=640, height=26 * len(rows))
+
+
 def _panels(
     series: pl.DataFrame,
     measure: Measure,

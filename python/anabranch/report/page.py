@@ -6,7 +6,6 @@ import itertools
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ import markupsafe
 import polars as pl
 import tomlkit
 
-from anabranch.report import chart, libraries, run_directory, series, statistics
+from anabranch.report import chart, libraries, routes, run_directory, series, statistics
 from anabranch.report.chart import Measure, three_digits
+from anabranch.report.parts import Column, Figure, Table, cells, count, get, largest
 from anabranch.report.run_directory import Runs, Source
 
 # More than this is no longer read, and would make the page heavy; the page says so where it leaves something out.
@@ -29,51 +29,6 @@ MOST_LINKS_OVER_TIME = 3
 # From this many flows in a run on, how goodput is distributed says more than its mean.
 MANY_FLOWS = 9
 LEAST_COMPLETED = 5
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A chart of the page: its specification, and how the page's script fits it to the width that there is."""
-
-    name: str
-    title: str
-    caption: str
-    specification: Mapping[str, Any]
-    layout: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table: its heading, unit, what it means, and how to get its cells."""
-
-    title: str
-    unit: str
-    meaning: str
-    value: Callable[[Mapping[str, Any]], Any]
-    show: Callable[[Any], str] = str
-
-    @property
-    def numeric(self) -> bool:
-        """Whether it is aligned and sorted as numbers."""
-        return self.show is not str
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a cell shows and what it is sorted by."""
-
-    text: str
-    key: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of the page; ``groups`` names for each row what a selector shows or hides it by."""
-
-    columns: list[Column]
-    rows: list[list[Cell]]
-    groups: list[str] = field(default_factory=list)
-    note: str = ""
 
 
 def render(run_directories: Sequence[Path]) -> str:
@@ -97,12 +52,15 @@ def render(run_directories: Sequence[Path]) -> str:
         bars=None if summary.is_empty() else _bars(runs, summary, by, stacks),
         maps=_maps(runs, links),
         over_time=_over_time(runs, links, stacks),
+        timeline=routes.timeline(runs),
+        estimates=routes.estimates(runs),
+        route_changes=routes.changes(runs),
         distributions=_distributions(runs, stacks),
         summary=_summary_table(runs, summary, by),
         states=_state_table(runs),
         links=_link_table(runs, links),
         several=len(runs.sources) > 1,
-        seeds=_largest(summary["runs"]),
+        seeds=largest(summary["runs"]),
         libraries=markupsafe.Markup(libraries.vega()),
         style=_text_of(environment, "report.css"),
         script=_text_of(environment, "report.js"),
@@ -165,6 +123,9 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         ("Runs", len(manifest["runs"])),
         ("Packet-hops", _magnitude(hops)),
     ]
+    expired = sum(run.get("packets_expired") or 0 for run in manifest["runs"])
+    if expired:
+        facts.append(("Packets gone in circles", _magnitude(expired)))
     keys = manifest["keys"]
     return {
         "name": source.name,
@@ -258,10 +219,10 @@ def _bars(runs: Runs, summary: pl.DataFrame, by: Sequence[str], stacks: Sequence
     title = ", ".join(rest).capitalize()
     bars = chart.goodput_bars(shown, x="group", x_title=title, stacks=stacks)
     upright = shown.height <= chart.UPRIGHT_BARS
-    flows = _largest(summary["flows"])
+    flows = largest(summary["flows"])
     caption = (
         ("Payload delivered in order per second" + (", all flows of the group together" if flows > 1 else ""))
-        + (", mean over the seeds. Lines: 95 % confidence interval." if _largest(summary["runs"]) > 1 else ".")
+        + (", mean over the seeds. Lines: 95 % confidence interval." if largest(summary["runs"]) > 1 else ".")
         + (
             f" The first {MOST_BARS} of {summary.height} groups; the table has all."
             if summary.height > MOST_BARS
@@ -320,7 +281,7 @@ def _flows_over_time(runs: Runs, stacks: Sequence[str], labels: pl.DataFrame, om
     measured = ["goodput_bps", "cwnd_segments", "srtt_s", "in_flight_segments"]
     thinned = series.flow_series(samples, flows, measured).join(labels, on="variant", maintain_order="left")
     measures = [
-        chart.rate("goodput_bps", "Goodput", _largest(thinned.filter(measure="goodput_bps")["value"])),
+        chart.rate("goodput_bps", "Goodput", largest(thinned.filter(measure="goodput_bps")["value"])),
         Measure("cwnd_segments", "Congestion window", "segments"),
         Measure("srtt_s", "Smoothed RTT", "ms", 1e3, from_zero=False),
         Measure("in_flight_segments", "In flight", "segments"),
@@ -392,7 +353,7 @@ def _band_caption(flows: pl.DataFrame) -> str:
 
 def _several_seeds(table: pl.DataFrame) -> bool:
     """Whether some variant has more than one run."""
-    return _largest(table.group_by("variant").agg(pl.col("run").n_unique())["run"]) > 1
+    return largest(table.group_by("variant").agg(pl.col("run").n_unique())["run"]) > 1
 
 
 def _busiest(runs: Runs, links: pl.DataFrame) -> pl.DataFrame:
@@ -437,8 +398,8 @@ def _distributions(runs: Runs, stacks: Sequence[str]) -> list[Figure]:
         share = completed.height / flows.height
         caption = f"The {completed.height:,} completed flows of all seeds ({share:.0%} of {flows.height:,})." + omitted
         figures.append(Figure("completion", measure.title, caption, drawing.to_dict(), layout))
-    if _largest(flows.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
-        measure = chart.rate("goodput_bps", "Goodput of a flow", _largest(flows["goodput_bps"]))
+    if largest(flows.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
+        measure = chart.rate("goodput_bps", "Goodput of a flow", largest(flows["goodput_bps"]))
         drawing = chart.distributions(
             flows.drop_nulls("goodput_bps"), measure, panel="panel", panels=panels, stacks=stacks, columns=columns
         )
@@ -453,96 +414,94 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
     def matrix_value(key: str) -> Callable[[Mapping[str, Any]], str]:
         return lambda row: runs.variants[row["variant"]].values[key]
 
-    shown = chart.rate("goodput_bps", "Goodput", _largest(summary["goodput_bps"]))
-    single = chart.rate("flow_goodput_bps", "per flow", _largest(summary["flow_goodput_bps"]))
-    columns = [
-        Column("Stack", "", "Transport stack: congestion control, loss detection and ACK policy.", _get("stack"))
-    ]
+    shown = chart.rate("goodput_bps", "Goodput", largest(summary["goodput_bps"]))
+    single = chart.rate("flow_goodput_bps", "per flow", largest(summary["flow_goodput_bps"]))
+    columns = [Column("Stack", "", "Transport stack: congestion control, loss detection and ACK policy.", get("stack"))]
     columns += [
         Column(key, "", "A value of the scenario's matrix.", matrix_value(key))
         for key in runs.keys
         if key not in stack_keys
     ]
-    columns += [Column(name.capitalize(), "", f"The flows' {name}.", _get(name)) for name in by[2:]]
+    columns += [Column(name.capitalize(), "", f"The flows' {name}.", get(name)) for name in by[2:]]
     columns += [
-        Column("Runs", "", "Number of runs, one a seed.", _get("runs"), _count),
-        Column("Flows", "", "Flows in a run.", _get("flows"), _count),
+        Column("Runs", "", "Number of runs, one a seed.", get("runs"), count),
+        Column("Flows", "", "Flows in a run.", get("flows"), count),
         Column(
             "Goodput",
             shown.unit,
             "Payload delivered in order to the receiving application per second of measured time (after the warm-up), "
             "all flows of the row together; mean over the seeds.",
-            _get("goodput_bps", shown.factor),
+            get("goodput_bps", shown.factor),
             three_digits,
         ),
         Column(
             "±\u00a095\u00a0%",
             shown.unit,
             "Half the width of the 95 % confidence interval of that mean (Student's t); unknown with one seed.",
-            _get("goodput_interval_bps", shown.factor),
+            get("goodput_interval_bps", shown.factor),
             lambda value: chart.digits(value, 2),
         ),
     ]
-    if _largest(summary["flows"]) > 1:
+    if largest(summary["flows"]) > 1:
         columns += [
             Column(
                 "Per flow",
                 single.unit,
                 "Mean goodput of a flow over the time in which it was active.",
-                _get("flow_goodput_bps", single.factor),
+                get("flow_goodput_bps", single.factor),
                 three_digits,
             ),
             Column(
                 "Jain index",
                 "",
                 "Fairness among the row's flows: 1 if all have the same goodput, 1/n if one of n has all.",
-                _get("jain_index"),
+                get("jain_index"),
                 three_digits,
             ),
         ]
-    if _largest(summary["completed"]) > 0:
+    if largest(summary["completed"]) > 0:
         columns += [
-            Column("Completed", "", "Flows in a run that delivered all they had.", _get("completed"), three_digits),
-            Column("Completion", "s", "Mean flow completion time of those.", _get("fct_s"), three_digits),
+            Column("Completed", "", "Flows in a run that delivered all they had.", get("completed"), three_digits),
+            Column("Completion", "s", "Mean flow completion time of those.", get("fct_s"), three_digits),
         ]
     columns += [
-        Column("Retransmitted", "%", "Retransmissions per segment sent.", _get("retransmit_ratio", 100), three_digits),
+        Column("Retransmitted", "%", "Retransmissions per segment sent.", get("retransmit_ratio", 100), three_digits),
         Column(
             "Spurious",
             "%",
             "Share of the retransmissions whose original had arrived or was still to arrive.",
-            _get("spurious_ratio", 100),
+            get("spurious_ratio", 100),
             three_digits,
         ),
-        Column("Timeouts", "a run", "Retransmission timeouts, mean over the seeds.", _get("timeouts"), _tenths),
+        Column("Timeouts", "a run", "Retransmission timeouts, mean over the seeds.", get("timeouts"), _tenths),
         Column(
             "Smoothed RTT",
             "ms",
             "SRTT (RFC 6298) at the end, mean over flows and seeds.",
-            _get("srtt_s", 1e3),
+            get("srtt_s", 1e3),
             three_digits,
         ),
         Column(
-            "Reordered", "%", "Segments that arrived after one sent later.", _get("reordered_ratio", 100), three_digits
+            "Reordered", "%", "Segments that arrived after one sent later.", get("reordered_ratio", 100), three_digits
         ),
         Column(
             "Extent, most",
             "segments",
             "Reordering extent (RFC 4737): how many segments at most a late segment was overtaken by.",
-            _get("reordering_extent_max"),
-            _count,
+            get("reordering_extent_max"),
+            count,
         ),
         Column(
             "Extent, mean",
             "segments",
             "Its mean over reordered segments.",
-            _get("reordering_extent_mean"),
+            get("reordering_extent_mean"),
             three_digits,
         ),
     ]
     rows = summary.head(MOST_ROWS_OF_TABLE).to_dicts()
     note = f"The first {MOST_ROWS_OF_TABLE} of {summary.height} rows." if summary.height > MOST_ROWS_OF_TABLE else ""
-    return Table(columns, [_cells(columns, row) for row in rows], note=note)
+    return Table(columns, [cells(columns, row) for row in rows], note=note)
 
 
 def _state_table(runs: Runs) -> Table | None:
@@ -554,58 +513,58 @@ def _state_table(runs: Runs) -> Table | None:
     labels = {variant.index: variant.label for variant in runs.variants}
     columns = [
         Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]]),
-        Column("Stack", "", "Transport stack.", _get("stack")),
+        Column("Stack", "", "Transport stack.", get("stack")),
         *(
             Column(
                 name,
                 "%",
                 f"Share of the time in state {name}, mean over flows and seeds.",
-                _get(name, 100),
+                get(name, 100),
                 three_digits,
             )
             for name in names
         ),
     ]
-    return Table(columns, [_cells(columns, row) for row in means.head(MOST_ROWS_OF_TABLE).to_dicts()])
+    return Table(columns, [cells(columns, row) for row in means.head(MOST_ROWS_OF_TABLE).to_dicts()])
 
 
 def _link_table(runs: Runs, links: pl.DataFrame) -> Table:
     labels = {variant.index: variant.label for variant in runs.variants}
-    capacity = chart.rate("capacity_bps", "Capacity", _largest(links["capacity_bps"]))
+    capacity = chart.rate("capacity_bps", "Capacity", largest(links["capacity_bps"]))
     columns = [
         Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]]),
         Column(
             "Link", "", "From and to: a direction is a link of its own.", lambda row: f"{row['src']} → {row['dst']}"
         ),
         Column(
-            "Capacity", capacity.unit, "Rate of the transmitter.", _get("capacity_bps", capacity.factor), three_digits
+            "Capacity", capacity.unit, "Rate of the transmitter.", get("capacity_bps", capacity.factor), three_digits
         ),
-        Column("Delay", "ms", "Propagation delay.", _get("delay_s", 1e3), three_digits),
+        Column("Delay", "ms", "Propagation delay.", get("delay_s", 1e3), three_digits),
         Column(
             "Utilisation",
             "%",
             "Share of the capacity in use, headers included.",
-            _get("utilisation", 100),
+            get("utilisation", 100),
             three_digits,
         ),
-        Column("Packets", "a run", "Packets transmitted.", _get("packets"), _count),
-        Column("Queueing", "ms", "Mean time that a packet waited.", _get("queue_delay_mean_s", 1e3), three_digits),
+        Column("Packets", "a run", "Packets transmitted.", get("packets"), count),
+        Column("Queueing", "ms", "Mean time that a packet waited.", get("queue_delay_mean_s", 1e3), three_digits),
         Column(
             "Longest wait",
             "ms",
             "The longest that a packet waited, of any seed.",
-            _get("queue_delay_max_s", 1e3),
+            get("queue_delay_max_s", 1e3),
             three_digits,
         ),
         Column(
             "Dropped",
             "%",
             "Packets refused by the queue, of those that came.",
-            _get("queue_drop_ratio", 100),
+            get("queue_drop_ratio", 100),
             three_digits,
         ),
-        Column("Lost", "%", "Packets that the wire lost, of those transmitted.", _get("loss_ratio", 100), three_digits),
-        Column("Marked", "a run", "Packets marked with congestion experienced (ECN).", _get("marks"), _count),
+        Column("Lost", "%", "Packets that the wire lost, of those transmitted.", get("loss_ratio", 100), three_digits),
+        Column("Marked", "a run", "Packets marked with congestion experienced (ECN).", get("marks"), count),
     ]
     shown = (
         links.filter(pl.col("variant") < MOST_PANELS)
@@ -616,35 +575,11 @@ def _link_table(runs: Runs, links: pl.DataFrame) -> Table:
     )
     note = f"The first {MOST_PANELS} of {len(runs.variants)} variants." if len(runs.variants) > MOST_PANELS else ""
     groups = [labels[row["variant"]] for row in shown]
-    return Table(columns, [_cells(columns, row) for row in shown], groups, note)
-
-
-def _get(name: str, factor: float | None = None) -> Callable[[Mapping[str, Any]], Any]:
-    def value(row: Mapping[str, Any]) -> Any:
-        found = row[name]
-        return found if factor is None or found is None else found * factor
-
-    return value
+    return Table(columns, [cells(columns, row) for row in shown], groups, note)
 
 
 def _tenths(value: float | None) -> str:
     return "–" if value is None else f"{value:,.1f}"
-
-
-def _count(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.0f}"
-
-
-def _cells(columns: Sequence[Column], row: Mapping[str, Any]) -> list[Cell]:
-    values = [column.value(row) for column in columns]
-    return [
-        Cell("–" if value is None else column.show(value), "" if value is None else str(value))
-        for column, value in zip(columns, values, strict=True)
-    ]
-
-
-def _largest(values: pl.Series) -> float:
-    return float(values.max() or 0)  # type: ignore[arg-type]
 
 
 def _longest(labels: Sequence[str]) -> int:

@@ -29,9 +29,15 @@ _COLUMNS = {
 _SERIES_COLUMNS = {
     "flows": ("run", "time_s", "flow", "cwnd_segments", "in_flight_segments", "srtt_s", "goodput_bps"),
     "links": ("run", "time_s", "link", "queue_packets"),
+    "link_state": ("run", "time_s", "routing", "link", "delay_s", "loss"),
 }
 _STATES: dict[str, type[pl.DataType]] = {
     "variant": pl.UInt32, "stack": pl.String, "state": pl.String, "share": pl.Float64,
+}  # fmt: skip
+_ROUTES: dict[str, type[pl.DataType]] = {
+    "source": pl.UInt32, "run": pl.UInt32, "variant": pl.UInt32, "simulated_s": pl.Float64, "seed": pl.UInt64,
+    "time_s": pl.Float64, "routing": pl.String, "src": pl.String, "dst": pl.String, "path": pl.String,
+    "delay_s": pl.Float64, "loss": pl.Float64, "cost": pl.Float64,
 }  # fmt: skip
 _MANIFEST_FIELDS: dict[str, type] = {
     "title": str, "engine": str, "anabranch": str, "scenario": dict, "scenario_hash": str, "command": list,
@@ -92,7 +98,8 @@ class Runs:
     ``flows`` and ``links`` have the columns of the run directory's tables, and besides: ``source`` (index of the run
     directory), ``variant`` (index into ``variants``) and, in ``flows``, ``active_share`` (share of the measured time
     that lies between the flow's start and its end). ``states`` has the shares of time in the states of congestion
-    controls that report them; it is empty without any.
+    controls that report them; it is empty without any. ``routes`` and ``link_state`` are of routings that measure links;
+    ``routes`` is empty without any.
     """
 
     sources: list[Source]
@@ -103,6 +110,8 @@ class Runs:
     links: pl.DataFrame
     flow_series: pl.LazyFrame | None
     link_series: pl.LazyFrame | None
+    routes: pl.DataFrame
+    link_state: pl.LazyFrame | None
 
 
 def read(directories: Iterable[Path]) -> Runs:
@@ -124,10 +133,12 @@ def read(directories: Iterable[Path]) -> Runs:
         keys=(["run directory"] if several else []) + keys,
         variants=variants,
         flows=flows.drop("simulated_s", "warm_up_s"),
-        states=_states(sources, runs),
+        states=_optional(sources, "states", _STATES, runs),
         links=_table(sources, "links", runs).drop("simulated_s", "warm_up_s"),
         flow_series=_series(sources, "flows", runs),
         link_series=_series(sources, "links", runs),
+        routes=_optional(sources, "routes", _ROUTES, runs),
+        link_state=_series(sources, "link_state", runs),
     )
 
 
@@ -210,18 +221,20 @@ def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _states(sources: list[Source], runs: pl.DataFrame) -> pl.DataFrame:
-    """The table of states, of those run directories that have one."""
-    frames = [pl.DataFrame(schema=_STATES)]
+def _optional(
+    sources: list[Source], name: str, schema: dict[str, type[pl.DataType]], runs: pl.DataFrame
+) -> pl.DataFrame:
+    """A table that only some run directories have."""
+    frames = [pl.DataFrame(schema=schema)]
     for index, source in enumerate(sources):
-        path = source.directory / "states.parquet"
+        path = source.directory / f"{name}.parquet"
         if path.exists():
             try:
-                _check_columns(path, ("run", "stack", "state", "share"))
+                _check_columns(path, [column for column in schema if column not in runs.columns])
                 frame = pl.read_parquet(path)
             except (OSError, pl.exceptions.PolarsError) as error:
                 raise _unreadable(path, error) from None
-            frames.append(_attach(frame.lazy(), index, runs).select(_STATES).collect())
+            frames.append(_attach(frame.lazy(), index, runs).select(*schema).collect())
     return pl.concat(frames)
 
 

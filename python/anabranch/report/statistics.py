@@ -61,8 +61,8 @@ def jain_index(goodput: pl.Expr) -> pl.Expr:
 def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """What each group of flows did in each run: a row for each run and each combination of the columns ``by``.
 
-    ``goodput_bps`` is that of all the group's flows together. A flow that was active only for a share of the measured
-    time counts with that share, if the column ``active_share`` gives it.
+    ``goodput_bps`` is that of all the group's flows together, ``jain_index`` that of its TCP flows. A flow that was
+    active only for a share of the measured time counts with that share, if the column ``active_share`` gives it.
     """
     share = pl.col("active_share") if "active_share" in flows.columns else pl.lit(1.0)
     run = ["source", "run"] if "source" in flows.columns else ["run"]
@@ -73,7 +73,7 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         fct_s=pl.col("fct_s").mean(),
         goodput_bps=pl.when(pl.col("goodput_bps").count() > 0).then((pl.col("goodput_bps") * share).sum()),
         flow_goodput_bps=pl.col("goodput_bps").mean(),
-        jain_index=jain_index(pl.col("goodput_bps")),
+        jain_index=jain_index(pl.col("goodput_bps").filter(pl.col("stack").is_not_null())),
         segments_sent=pl.col("segments_sent").sum(),
         retransmits=pl.col("retransmits").sum(),
         spurious_retransmits=pl.col("spurious_retransmits").sum(),

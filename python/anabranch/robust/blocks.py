@@ -27,25 +27,28 @@ class Weighted:
     """Of each link of the network, at least; counts only where the model has lower bounds."""
 
 
+@dataclass(frozen=True, eq=False)
 class Routing:
     """A program's columns for the shares of paths, and for the worst-case load."""
 
-    def __init__(self, program: Program, candidates: Candidates, scale: float, alike: Array | None = None) -> None:
-        """``alike`` gives each path the index of one that has the same share (by default itself)."""
-        self.program = program
-        self.candidates = candidates
-        self.scale = scale
-        """Bit/s that count one in the program."""
-        network = candidates.network
-        self.load = program.add_columns(1, cost=1.0)
-        own = np.arange(candidates.paths) if alike is None else alike
-        kinds, place = np.unique(own, return_inverse=True)
-        self.column = program.add_columns(len(kinds)) + place
-        """Of each path."""
-        pairs = np.unique(candidates.pair[kinds])
-        row = np.full(network.pairs, -1)
-        row[pairs] = program.add_rows(np.ones(len(pairs)), np.ones(len(pairs))) + np.arange(len(pairs))
-        program.add_entries(row[candidates.pair[kinds]], self.column[kinds], 1.0)
+    program: Program
+    candidates: Candidates
+    """A path may stand there several times, with a column each: its share is their sum."""
+    scale: float
+    """Bit/s that count one in the program."""
+    load: int
+    column: Array
+    """Of each path."""
+
+    @staticmethod
+    def new(program: Program, candidates: Candidates, scale: float) -> "Routing":
+        """New columns, and the rows by which the shares of a pair add up to 1 (equation 9)."""
+        load = program.add_columns(1, cost=1.0)
+        column = program.add_columns(candidates.paths) + np.arange(candidates.paths)
+        pairs = candidates.network.pairs
+        rows = program.add_rows(np.ones(pairs), np.ones(pairs))
+        program.add_entries(rows + candidates.pair, column, 1.0)
+        return Routing(program, candidates, scale, load, column)
 
     def shares(self, optimum: Optimum) -> Array:
         """Of each path."""

@@ -4,24 +4,29 @@ A block bears every matrix of the traffic model on its link (:mod:`anabranch.rob
 is the paper's single program (equations 9 to 14). `auto` begins with the links that an even split loads most, and adds those
 that the separation of the worst matrices finds overloaded by the program's answer: the others' rows would not bind.
 
-When all paths are allowed, the duals of the program price paths: each round adds the cheapest path of every pair that is
-cheaper than all of its candidates, and the cheapest paths prove the lower bound, whatever the candidates are.
+When all paths are allowed, `auto` solves one program in shares of links (:mod:`anabranch.robust.arcs`), `compact` prices
+paths, as `auto` does for an explicit set of matrices: each round adds the cheapest path of every pair that is, by the duals of
+the program, cheaper than all of its candidates. The cheapest paths prove the lower bound, whatever the candidates are.
 """
 
 import numpy as np
 
 from anabranch.robust import lower_bounds
+from anabranch.robust.arcs import all_paths
 from anabranch.robust.blocks import Blocks, Routing
 from anabranch.robust.candidates import Candidates
 from anabranch.robust.lp import Program
 from anabranch.robust.network import Array
 from anabranch.robust.problem import Best, Problem
 from anabranch.robust.splits import Splits
+from anabranch.robust.traffic import Bounds
 
 _FIRST_SHARE = 0.7
 """Links that an even split loads with this share of the greatest load have a block from the beginning."""
 _OVERLOADED = 1e-9
 """By what ratio a link must be above the program's load to get a block."""
+_FINEST = 1e-9
+"""The least tolerance asked of an interior point."""
 _CHEAPER = 1e-9
 """By what share of the bound a path must be cheaper than its pair's candidates, to become one."""
 
@@ -32,7 +37,12 @@ def compact(best: Best, gap: float) -> None:
 
 
 def auto(best: Best, gap: float) -> None:
-    """Blocks for the links that need one."""
+    """Blocks for the links that need one; over all paths the program in shares of links."""
+    if best.problem.all_paths and isinstance(best.problem.model, Bounds):
+        for tolerance in (gap / 4, gap / 100):
+            if best.gap > gap:
+                all_paths(best, max(_FINEST, tolerance))
+        return
     candidates = best.problem.candidates
     loads = best.offer(Splits.rounded(candidates, np.ones(candidates.paths)))
     _rounds(best, gap, np.flatnonzero(loads.load >= _FIRST_SHARE * loads.load.max()))
@@ -44,7 +54,7 @@ def _rounds(best: Best, gap: float, links: Array) -> None:
     best.say("starting")
     while best.gap > gap:
         program = Program()
-        routing = Routing(program, candidates, problem.scale)
+        routing = Routing.new(program, candidates, problem.scale)
         blocks = Blocks(routing, problem.model, links)
         optimum = program.solve("interior-point")
         loads = best.offer(Splits.rounded(candidates, routing.shares(optimum)))

@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from anabranch.robust import Network, Problem, RobustRouting, TrafficModel
+    from anabranch.robust.failures import AfterFailure, Failure
 
 DONE, INTERRUPTED = 0, 130
 _SHOWN = 10
@@ -46,8 +47,19 @@ def robust(
     single: Annotated[
         float, Parameter(help="Percent of pairs that keep to their shortest path, those of longest candidates first.")
     ] = 0.0,
+    sweep: Annotated[
+        bool, Parameter(negative="", help="Instead of --single, all of 0, 20, ..., 100 percent, as a table.")
+    ] = False,
+    draws: Annotated[int, Parameter(help="With --sweep: the range of loads over so many random tie-breaks.")] = 0,
+    picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None,
     method: Annotated[Literal["auto", "compact", "exchange"], Parameter(help="How it is solved.")] = "auto",
     gap: Annotated[float, Parameter(help="At which relative gap between the bounds the search ends.")] = 1e-6,
+    fail: Annotated[
+        str | None, Parameter(help='Also the load after failures: of "links", one at a time, or of groups in a file.')
+    ] = None,
+    protect: Annotated[
+        bool, Parameter(negative="", help="With --fail: splits that bear every failure; else they are renormalised.")
+    ] = False,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the JSON document to this file.")] = None,
     json: Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")] = False,
 ) -> int:
@@ -62,16 +74,25 @@ def robust(
 
     network = Network.of(load(topology), None if capacity is None else _rate(capacity, "--capacity"))
     model = _model(network, hose, pipe, matrix or [], box)
-    problem = with_single_paths(_problem(network, model, paths, by, ties), single)
+    chosen = _problem(network, model, paths, by, ties)
+    if sweep:
+        return _sweep(chosen, (paths, by, draws), method, gap, picture, json)
+    problem = with_single_paths(chosen, single)
+    failures = _failures(network, fail)
+    if protect:
+        if fail is None:
+            raise RobustError("--protect: say against which failures, as in --fail links")
+        return _protected(problem, failures, gap, out, json)
     with Bounds() as progress:
         routing = solve(problem, method, gap, progress)
     verify(routing)
+    text = _text(routing, failures)
     if out is not None:
-        out.write_text(_text(routing) + "\n", encoding="utf-8")
+        out.write_text(text + "\n", encoding="utf-8")
     if json:
-        print(_text(routing))
+        print(text)
     else:
-        _print(routing)
+        _print(routing, failures)
         if out is not None:
             print(f"Splits: {out}", file=sys.stderr)
     if routing.interrupted:
@@ -80,6 +101,41 @@ def robust(
     if not routing.closed:
         raise RobustError(f"{method} ended with a gap of {routing.gap:.2g}, above the {gap:g} wanted")
     return DONE
+
+
+def _sweep(
+    problem: "Problem",
+    ties: tuple[str, Literal["hop-count", "delay"], int],
+    method: Literal["auto", "compact", "exchange"],
+    gap: float,
+    output: Path | None,
+    json: bool,
+) -> int:
+    from json import dumps
+
+    from anabranch.robust import RobustError
+    from anabranch.robust.progress import Bounds
+    from anabranch.robust.sweep import picture, records, sweep
+
+    paths, by, draws = ties
+    if draws and not paths.isdecimal():
+        raise RobustError(
+            f"--draws {draws}: ranges over ties are of the shortest paths, such as --paths 2, not {paths}"
+        )
+    with Bounds() as progress:
+        steps = sweep(problem, method=method, gap=gap, report=progress, ties=(int(paths), by, draws) if draws else None)
+    rows = records(steps)
+    if output is not None:
+        picture(steps, f"{problem.network.topology.name}, by {by}", output)
+    if json:
+        print(dumps({"topology": problem.network.topology.name, "by": by, "sweep": rows}, indent=1, allow_nan=False))
+    else:
+        print("single paths  worst-case load  lower bound" + ("  over ties" if draws else ""))
+        for row in rows:
+            over = row["over_ties"]
+            span = f"  {over['least_found']:.4f} to {over['greatest_found']:.4f}" if over else ""
+            print(f"{row['single_percent']:10.0f} %  {row['worst_case_load']:15.6f}  {row['lower_bound']:11.6f}{span}")
+    return INTERRUPTED if steps[-1].routing.interrupted else DONE
 
 
 def _model(
@@ -149,17 +205,54 @@ def _rate(text: str, option: str) -> float:
         raise RobustError(f"{option} {text}: {error}") from None
 
 
-def _text(routing: "RobustRouting") -> str:
+def _failures(network: "Network", fail: str | None) -> "list[Failure]":
+    from anabranch.robust.failures import shared_risks, single_links
+
+    if fail is None:
+        return []
+    return single_links(network) if fail == "links" else shared_risks(Path(fail), network)
+
+
+def _protected(problem: "Problem", failures: "list[Failure]", gap: float, out: Path | None, json: bool) -> int:
+    from json import dumps
+
+    from anabranch.robust.document import protected_document
+    from anabranch.robust.progress import Bounds
+    from anabranch.robust.protection import protect
+
+    with Bounds() as progress:
+        found = protect(problem, failures, gap, progress)
+    text = dumps(protected_document(found), indent=1, ensure_ascii=False, allow_nan=False)
+    if out is not None:
+        out.write_text(text + "\n", encoding="utf-8")
+    if json:
+        print(text)
+    else:
+        print(f"worst-case load  {found.load:.6f} over {len(failures)} failures, {found.load_before:.6f} without")
+        print(f"lower bound      {found.lower_bound:.6f}   gap {found.gap:.2g}")
+        _print_failures(found.after)
+    return INTERRUPTED if found.interrupted else DONE
+
+
+def _text(routing: "RobustRouting", failures: "list[Failure]") -> str:
     import json
 
-    from anabranch.robust import document
+    from anabranch.robust.document import document
 
-    return json.dumps(document(routing), indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(document(routing, failures), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def _print(routing: "RobustRouting") -> None:
-    document: dict[str, Any]
-    from anabranch.robust import document as as_document
+def _print_failures(found: "Sequence[AfterFailure]") -> None:
+    worst = sorted(found, key=lambda one: -one.load)[:_SHOWN]
+    print(f"after failures   {', '.join(f'{one.failure.name} {one.load:.4f}' for one in worst)}")
+    lost = [one for one in found if one.lost_pairs]
+    if lost:
+        print(f"lost traffic     after {len(lost)} failures some pairs have no path left")
+
+
+def _print(routing: "RobustRouting", failures: "list[Failure]") -> None:
+    from anabranch.robust.document import document as as_document
+    from anabranch.robust.failures import after
 
     document = as_document(routing)
     single = sum(len(split["paths"]) == 1 for split in document["splits"])
@@ -173,3 +266,5 @@ def _print(routing: "RobustRouting") -> None:
     more = f", and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else ""
     print(f"worst traffic    {shown}{more}")
     print(f"pairs            {len(document['splits'])}, {single} of them on a single path")
+    if failures:
+        _print_failures(after(routing.problem.model, routing.splits, failures))

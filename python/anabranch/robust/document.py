@@ -1,17 +1,23 @@
 """A robust routing as a document, and as routes that exports and engines take."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from anabranch.robust.failures import AfterFailure, Failure, after
 from anabranch.robust.network import Network
+from anabranch.robust.protection import Protected
 from anabranch.robust.solve import RobustRouting
 from anabranch.robust.splits import Splits
 from anabranch.routes import Path, Route, Routes
 
 
-def document(routing: RobustRouting) -> dict[str, Any]:
-    """What ``anabranch robust --json`` prints; rates in bit/s, the gap relative to the worst-case load."""
+def document(routing: RobustRouting, failures: Sequence[Failure] = ()) -> dict[str, Any]:
+    """What ``anabranch robust --json`` prints; rates in bit/s, the gap relative to the worst-case load.
+
+    After ``failures`` the splits are renormalised.
+    """
     network, loads = routing.problem.network, routing.loads
     pair, amount = loads.matrix(loads.worst)
     return {
@@ -40,8 +46,44 @@ def document(routing: RobustRouting) -> dict[str, Any]:
                 strict=True,
             )
         ],
+        "failures": failure_records(network, after(routing.problem.model, routing.splits, failures)),
         "splits": split_records(routing.splits),
     }
+
+
+def protected_document(found: Protected) -> dict[str, Any]:
+    """What ``anabranch robust --protect --json`` prints: the splits, and after each failure those of the pairs that change."""
+    network = found.problem.network
+    before = split_records(found.splits)
+    return {
+        "topology": network.topology.name,
+        "worst_case_load": found.load,
+        "worst_case_load_without_failure": found.load_before,
+        "lower_bound": found.lower_bound,
+        "gap": found.gap,
+        "interrupted": found.interrupted,
+        "failures": [
+            record | {"splits": [split for split in split_records(restored) if split["paths"] and split not in before]}
+            for record, restored in zip(failure_records(network, found.after), found.restored, strict=True)
+        ],
+        "splits": before,
+    }
+
+
+def failure_records(network: Network, found: Sequence[AfterFailure]) -> list[dict[str, Any]]:
+    """For each failure its links, the load after it, and the pairs whose traffic is lost."""
+    return [
+        {
+            "failure": one.failure.name,
+            "links": [list(network.link_name(link)) for link in one.failure.links],
+            "worst_case_load": one.load,
+            "lost_pairs": [
+                [network.names[network.pair_sources[pair]], network.names[network.pair_targets[pair]]]
+                for pair in one.lost_pairs
+            ],
+        }
+        for one in found
+    ]
 
 
 def split_records(splits: Splits) -> list[dict[str, Any]]:

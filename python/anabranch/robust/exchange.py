@@ -30,7 +30,7 @@ def exchange(best: Best, gap: float) -> None:
     matrices = _Matrices(problem)
     matrices.add(best.loads, np.flatnonzero(best.loads.load > 0))
     rounds = 0
-    program = _Finite(problem, Routing(Program(), candidates, problem.scale), matrices)
+    program = _Finite(problem, Routing.new(Program(), candidates, problem.scale), matrices)
     while best.gap > gap:
         optimum = program.solve()
         weighted = program.weighted(optimum)
@@ -41,7 +41,7 @@ def exchange(best: Best, gap: float) -> None:
         best.say(f"round {rounds}, {len(matrices.known)} traffic matrices, {candidates.paths} paths")
         if more.paths > candidates.paths:
             candidates = more
-            program = _Finite(problem, Routing(Program(), candidates, problem.scale), matrices)
+            program = _Finite(problem, Routing.new(Program(), candidates, problem.scale), matrices)
             continue
         before = len(matrices.known)
         matrices.add(loads, np.flatnonzero(loads.load > optimum.objective * (1 + _OVERLOADED)))

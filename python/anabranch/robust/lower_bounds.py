@@ -16,7 +16,13 @@ from anabranch.robust.traffic import Bounds, TrafficModel
 
 
 def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Array:
-    """What each pair pays for each link (pair, link), so that the cheapest paths of all pairs add up to a lower bound.
+    """What each pair pays for each link (pair, link), so that the cheapest paths of all pairs add up to a lower bound."""
+    found, paid = unscaled_prices(network, model, weighted)
+    return found / paid if paid > 0 else found
+
+
+def unscaled_prices(network: Network, model: TrafficModel, weighted: Weighted) -> tuple[Array, float]:
+    """The same before scaling, and the sum of weights times capacities that makes it a bound.
 
     The weights of the links are the least that keep the matrices within the model. Where that asks for some traffic of pairs
     at least, a link may count more, with that traffic alone.
@@ -52,8 +58,7 @@ def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Array:
         each = np.zeros((network.links, len(model.matrices)))
         np.add.at(each, (weighted.link, weighted.pair), weighted.amount)
         found = (each @ of_pair).T
-    paid = float(network.capacity @ weight)
-    return found / paid if paid > 0 else found
+    return found, float(network.capacity @ weight)
 
 
 def over_candidates(candidates: Candidates, priced: Array) -> tuple[float, Array]:

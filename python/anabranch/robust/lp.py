@@ -54,14 +54,17 @@ class Program:
         spread = np.broadcast_to(np.asarray(values, dtype=float), np.shape(rows))
         self._entries.append((np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), spread))
 
-    def solve(self, method: Method) -> Optimum:
+    def solve(self, method: Method, tolerance: float = 1e-8) -> Optimum:
         """The optimum; once solved by simplex, rows added since are added to the solver, which goes on from there.
+
+        ``tolerance`` is the relative gap between primal and dual value at which an interior point is good enough.
 
         Raises:
             RobustError: there is none, or HiGHS does not find it.
             KeyboardInterrupt: the solver was stopped.
         """
         highs = self._loaded(method)
+        highs.setOptionValue("ipm_optimality_tolerance", tolerance)
         _run(highs)
         status = highs.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal and method == "interior-point":

@@ -139,10 +139,12 @@ def compare(
     metrics: Sequence[str] | None = None,
     sources: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
+    once: bool = False,
 ) -> Comparison:
     """Routes by several metrics side by side, always with ``tcpbp`` and ``tcpbp-exact``.
 
-    Without ``metrics`` all that the topology says enough for.
+    Without ``metrics`` all that the topology says enough for; ``once`` takes each two nodes in one direction only, from the
+    earlier one of the topology.
 
     Raises:
         ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.
@@ -151,13 +153,17 @@ def compare(
     wanted = [metric for metric in dict.fromkeys(wanted) if metric not in known_metrics.BY_THROUGHPUT]
     wanted += [HEURISTIC, OPTIMUM]
     search = Search(topology)
-    for node in (*(sources or ()), *(targets or ())):
-        search.index(node)
     planned = {metric: _by_ends(search.routes(metric).routes) for metric in wanted}
     delivered = {metric: _by_ends(search.delivered(metric).routes) for metric in (HEURISTIC, OPTIMUM)}
     counts = {metric: search.path_counts(metric) for metric in wanted if metric not in known_metrics.BY_THROUGHPUT}
+    place = search.index
+    for node in (*(sources or ()), *(targets or ())):
+        place(node)  # refuses what is none
     ends = [
-        (source, target) for source in sources or search.names for target in targets or search.names if source != target
+        (source, target)
+        for source in sources or search.names
+        for target in targets or search.names
+        if source != target and not (once and place(source) > place(target))
     ]
     reachable = [pair for pair in ends if pair in planned[OPTIMUM]]
     qualities = {metric: _qualities(topology, routes, reachable) for metric, routes in planned.items()}
@@ -167,18 +173,18 @@ def compare(
         metric: advantage(best, quality).n_f.tolist() for metric, quality in qualities.items() if metric != OPTIMUM
     }
     pairs = {}
-    for place, pair in enumerate(reachable):
+    for row, pair in enumerate(reachable):
         paths = {metric: routes[pair] for metric, routes in planned.items()}
-        at = search.index(pair[0]), search.index(pair[1])
+        at = place(pair[0]), place(pair[1])
         pairs[pair] = Pair(
             *pair,
             paths,
             {metric: int(min(count[at], 2**53)) for metric, count in counts.items()},
             {metric: _tcpbp_cost(path) for metric, path in paths.items()},
-            {metric: rates[place] for metric, rates in predicted.items()},
+            {metric: rates[row] for metric, rates in predicted.items()},
             {metric: _delivery(planned[metric], delivered[metric], *pair) for metric in (HEURISTIC, OPTIMUM)},
             {
-                metric: 0.0 if paths[metric].nodes == paths[OPTIMUM].nodes else most[place]
+                metric: 0.0 if paths[metric].nodes == paths[OPTIMUM].nodes else most[row]
                 for metric, most in flows.items()
             },
         )

@@ -37,17 +37,20 @@ def completed(
     loss: float | None = None,
     random_loss: tuple[float, float] | None = None,
     seed: int = 1,
+    loss_floor: float = 0.0,
 ) -> Topology:
     """The topology with what it does not say: a delay from the length, and these values for links without their own.
 
     ``random_loss`` draws each cable's loss ratio between two bounds, all magnitudes alike (uniform in the logarithm), the same
-    in both directions.
+    in both directions. ``loss_floor`` raises the loss of every link to at least that much, as the law that delay x sqrt(loss) stands for
+    holds from a loss of 1e-5 on (TCPBP, section 3); it is a floor of links, not of paths, so that the exact search stays exact.
 
     Raises:
         ValueError: a loss ratio that is none, or bounds that are not in order.
     """
-    if loss is not None and not 0 <= loss < 1:
-        raise ValueError(f"loss {loss}: must be a ratio from 0 to less than 1, such as 0.001")
+    for name, ratio in (("loss", loss), ("loss floor", loss_floor)):
+        if ratio is not None and not 0 <= ratio < 1:
+            raise ValueError(f"{name} {ratio}: must be a ratio from 0 to less than 1, such as 0.001")
     if random_loss is not None:
         low, high = random_loss
         if not 0 < low <= high < 1:
@@ -68,7 +71,7 @@ def completed(
             link,
             capacity_bps=capacity_bps if link.capacity_bps is None else link.capacity_bps,
             delay_s=_delay(link),
-            loss=loss_of(link),
+            loss=None if (own := loss_of(link)) is None else max(own, loss_floor),
         )
         for link in topology.links
     )

@@ -83,6 +83,38 @@ class Search:
         """
         return Routes(self.topology, metric, "hop-by-hop", self._routes(self._network.hop_by_hop(self._metric(metric))))
 
+    def shortest(
+        self,
+        metric: str,
+        most: int,
+        sources: Iterable[str] | None = None,
+        targets: Iterable[str] | None = None,
+    ) -> Routes:
+        """The shortest loopless paths of each pair (Yen), at most so many, with equal shares.
+
+        Raises:
+            ValueError: as :meth:`routes`, or a metric that is not isotone.
+        """
+        wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), most
+        return Routes(self.topology, metric, "explicit", self._routes(self._network.k_shortest(*wanted)))
+
+    def disjoint(
+        self,
+        metric: str,
+        most: int,
+        sources: Iterable[str] | None = None,
+        targets: Iterable[str] | None = None,
+        *,
+        by_nodes: bool = False,
+    ) -> Routes:
+        """As many paths of each pair as share no link, or no node between the ends, at most so many, of least total (Suurballe).
+
+        Raises:
+            ValueError: as :meth:`routes`, or a metric that is no sum.
+        """
+        wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), most, by_nodes
+        return Routes(self.topology, metric, "explicit", self._routes(self._network.disjoint(*wanted)))
+
     def path_counts(self, metric: str) -> npt.NDArray[np.float64]:
         """How many best paths there are by an isotone metric, by source and target: more than one is a tie.
 

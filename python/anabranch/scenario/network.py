@@ -216,15 +216,19 @@ class Impairment(Table):
 
 
 class Event(Table):
-    """Something that happens to links during the run: exactly one of ``fail``, ``repair``, ``reroute``."""
+    """Something that happens to links during the run: exactly one of ``fail``, ``repair``, ``impair``, ``reroute``."""
 
     at: Duration = Field(description="When.")
     fail: LinkName | None = Field(None, description="Both directions of the link go down.")
     repair: LinkName | None = Field(None, description="Both directions of the link come back, empty.")
+    impair: Impairment | None = Field(None, description="Links lose packets in another way from then on.")
     reroute: Literal[True] | None = Field(None, description="Routes are computed anew on the links that are up.")
 
     @model_validator(mode="after")
     def _one_action(self) -> "Event":
-        if sum(action is not None for action in (self.fail, self.repair, self.reroute)) != 1:
-            raise ValueError('needs exactly one of fail = ["A", "B"], repair = ["A", "B"], reroute = true')
+        if sum(action is not None for action in (self.fail, self.repair, self.impair, self.reroute)) != 1:
+            raise ValueError(
+                'needs exactly one of fail = ["A", "B"], repair = ["A", "B"], '
+                'impair = { link = ["A", "B"], loss = 0.01 }, reroute = true'
+            )
         return self

@@ -1,16 +1,17 @@
 """Names that a scenario uses and must define: nodes, links, stacks, routings."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from anabranch import units
 from anabranch.scenario.problems import MISSING, Path, Problem, suggest
+from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS
 from anabranch.scenario.traffic import Traffic
-from anabranch.scenario.variant import IMPLICIT_ROUTINGS, Variant
+from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
 
 if TYPE_CHECKING:
     from anabranch.topologies import Topology
@@ -39,6 +40,8 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
         for key, link in (("fail", event.fail), ("repair", event.repair)):
             if link is not None:
                 yield from network.link(link, ("events", index, key))
+        if event.impair is not None:
+            yield from network.link(event.impair.link, ("events", index, "impair", "link"))
     for index, captured in enumerate(variant.capture):
         yield from network.link(captured, ("capture", index))
 
@@ -50,7 +53,8 @@ class _Network:
         self.known = topology is not None
         self.nodes = [node.name for node in topology.nodes] if topology else []
         self._names = set(self.nodes)
-        self._links = {(link.source, link.target) for link in topology.links} if topology else set()
+        self.links = [(link.source, link.target) for link in topology.links] if topology else []
+        self._links = set(self.links)
 
     def node(self, name: str, path: Path) -> Iterator[Problem]:
         if self.known and name not in self._names:
@@ -72,7 +76,10 @@ class _Network:
 
 def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
     for name, routing in variant.routing.items():
-        path = ("routing", name)
+        path: Path = ("routing", name)
+        if name == DIRECT and any(entry.pattern == "neighbours" for entry in variant.traffic):
+            yield Problem(path, "is what traffic between neighbours takes; give this routing another name", MISSING)
+        yield from _link_state(variant, routing, path)
         known = {*variant.routing, *IMPLICIT_ROUTINGS}
         if routing.acks is not None and routing.acks not in known:
             message = f"no such routing; {suggest(routing.acks, known)}"
@@ -92,9 +99,22 @@ def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
                     yield Problem(place, f"there is no link from {source} to {target}", nodes)
 
 
+def _link_state(variant: Variant, routing: Routing, path: Path) -> Iterator[Problem]:
+    for key in ("sample", "recompute") if routing.link_state else ():
+        value = getattr(routing.link_state, key)
+        if units.duration(variant.run.duration) > MOST_SAMPLES * units.duration(value):
+            message = f'comes over a million times in "{variant.run.duration}"; give a longer one'
+            yield Problem((*path, "link_state", key), message, value)
+
+
 def _traffic(variant: Variant, network: _Network, with_pairs: bool) -> Iterator[Problem]:
     names: dict[str, int] = {}
     duration = units.duration(variant.run.duration)
+    routed = {
+        name: {(nodes[0], nodes[-1]) for nodes in routing.paths}
+        for name, routing in variant.routing.items()
+        if isinstance(routing.paths, list)
+    }
     for index, entry in enumerate(variant.traffic):
         path = ("traffic", index)
         if entry.name is not None and names.setdefault(entry.name, index) != index:
@@ -107,6 +127,7 @@ def _traffic(variant: Variant, network: _Network, with_pairs: bool) -> Iterator[
         yield from unknown
         if with_pairs and not unknown:
             yield from _pairs(entry, path, network)
+            yield from _routed(entry, path, network, variant.routing_of(entry), routed)
         if units.duration(entry.start) >= duration:
             yield Problem(
                 (*path, "start"), f'must be before the end of the run (duration "{variant.run.duration}")', entry.start
@@ -126,11 +147,11 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
         segment = units.size(variant.all_stacks()[stack].mss) if stack in variant.all_stacks() else None
         if entry.size is not None and segment is not None and units.size(entry.size) > MOST_SEGMENTS * segment:
             yield Problem((*path, "size"), f"must be at most {MOST_SEGMENTS} segments of {segment} bytes", entry.size)
-    routing, routings = variant.routing_of(entry), {*variant.routing, *IMPLICIT_ROUTINGS}
+    routing, routings = variant.routing_of(entry), {*variant.routing, *IMPLICIT_ROUTINGS, DIRECT}
     if routing is None:
-        yield Problem((*path, "routing"), f"is missing; {suggest('', routings)}", MISSING)
-    elif routing not in routings:
-        yield Problem((*path, "routing"), f"no such routing; {suggest(routing, routings)}", routing)
+        yield Problem((*path, "routing"), f"is missing; {suggest('', routings - {DIRECT})}", MISSING)
+    elif routing not in routings or entry.routing == DIRECT:
+        yield Problem((*path, "routing"), f"no such routing; {suggest(routing, routings - {DIRECT})}", routing)
 
 
 def _ends(end: str | list[str], path: Path, network: _Network) -> Iterator[Problem]:
@@ -142,12 +163,29 @@ def _ends(end: str | list[str], path: Path, network: _Network) -> Iterator[Probl
 
 
 def _pairs(entry: Traffic, path: Path, network: _Network) -> Iterator[Problem]:
-    if not network.known and "all" in (entry.from_, entry.to):
+    if not network.known and ("all" in (entry.from_, entry.to) or entry.pattern == "neighbours"):
         return
     try:
-        pairs_of(entry, network.nodes, draw="")
+        pairs_of(entry, network.nodes, network.links, draw="")
     except ValueError as error:
         yield Problem(path, str(error), MISSING)
+
+
+def _routed(
+    entry: Traffic, path: Path, network: _Network, routing: str | None, ends: dict[str, set[tuple[str, str]]]
+) -> Iterator[Problem]:
+    """Pairs for which a routing of explicit paths, whose ``ends`` are given, has none; random pairs only the run knows."""
+    if routing not in ends or entry.pattern == "random-pairs" or not network.known:
+        return
+    try:
+        pairs = pairs_of(entry, network.nodes, network.links, draw="")
+    except ValueError:
+        return  # said already
+    without = [pair for pair in pairs if pair not in ends[routing]]
+    if without:
+        more = f", nor for {len(without) - 1} other pairs of this traffic" if len(without) > 1 else ""
+        message = f"has no path from {without[0][0]} to {without[0][1]}{more}; give one for every pair"
+        yield Problem((*path, "routing"), message, routing)
 
 
 def _flows(variant: Variant, network: _Network) -> Iterator[Problem]:
@@ -161,6 +199,8 @@ def _flows(variant: Variant, network: _Network) -> Iterator[Problem]:
         elif network.known or "all" not in (entry.from_, entry.to):
             sources, targets = ends_of(entry, network.nodes)
             each = entry.count or (len(sources) * (1 if entry.pattern == "pairs" else len(targets)))
+            if entry.pattern == "neighbours":
+                each = len(network.links)
             total += each * entry.flows
         if total > MOST_FLOWS:
             message = f"with this one there are {total} flows; at most {MOST_FLOWS} are possible"
@@ -176,7 +216,7 @@ def ends_of(entry: Traffic, nodes: list[str]) -> tuple[list[str], list[str]]:
     return sources, targets
 
 
-def pairs_of(entry: Traffic, nodes: list[str], draw: str) -> list[tuple[str, str]]:
+def pairs_of(entry: Traffic, nodes: list[str], links: Sequence[tuple[str, str]], draw: str) -> list[tuple[str, str]]:
     """The source and destination of each pair of a traffic group; ``draw`` decides random pairs.
 
     :class:`ValueError` if there is none, or more than :data:`MOST_FLOWS`.
@@ -189,6 +229,12 @@ def pairs_of(entry: Traffic, nodes: list[str], draw: str) -> list[tuple[str, str
         same = next((source for source, target in pairs if source == target), None)
         if same is not None:
             raise ValueError(f"{same} cannot send to itself")
+        return pairs
+    if entry.pattern == "neighbours":
+        senders, receivers = set(sources), set(targets)
+        pairs = [(source, target) for source, target in links if source in senders and target in receivers]
+        if not pairs:
+            raise ValueError("no pair is left: no link joins a source with a destination")
         return pairs
     product = _Product(sources, targets)
     if not len(product):

@@ -1,10 +1,11 @@
 """Where packets go: next hops or paths x selector x granularity."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, Tag, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema, model_validator
 
 from anabranch import metrics
+from anabranch.scenario import splits
 from anabranch.scenario.table import Count, Duration, PositiveDuration, Table, by_kind
 
 HASH_FIELDS = ("source", "destination", "source-port", "destination-port")
@@ -23,9 +24,12 @@ Metric = Annotated[
 
 
 class Disjoint(Table):
-    """Link-disjoint paths of least total weight (Suurballe), at most so many."""
+    """Disjoint paths of least total weight (Suurballe), at most so many."""
 
     disjoint: Count
+    by: Literal["links", "nodes"] = Field(
+        "links", description="What no two of them share: links, or nodes other than the ends (and so links)."
+    )
 
 
 class Shortest(Table):
@@ -65,6 +69,17 @@ Per = Annotated[
 ]
 
 
+class LinkState(Table):
+    """How links are measured, and when routes follow (TCPBP, section 5.1): by what passes over them, not by their configuration."""
+
+    sample: PositiveDuration = Field("10s", description="Delay and loss of every link are measured over so long.")
+    window: Count = Field(3, description="An estimate is the mean of so many samples, the last ones.")
+    recompute: PositiveDuration = Field("10s", description="Routes are computed anew this often.")
+    hysteresis: float = Field(
+        0.0, ge=0, lt=1, description="A route stays unless another costs less by more than this share of its cost."
+    )
+
+
 class Routing(Table):
     """A routing: one shortest path, equal-cost paths (``select`` without ``paths``), or explicit ``paths``."""
 
@@ -73,6 +88,13 @@ class Routing(Table):
         description="What is short: "
         + "; ".join(f"{name}: {meaning}" for name, meaning in metrics.DESCRIPTIONS.items())
         + '. Several isotone ones with commas decide one after the other: "hop-count, delay".',
+    )
+    from_: str | None = Field(
+        None,
+        alias="from",
+        min_length=1,
+        description="A file with the paths of each pair and their weights: JSON of anabranch robust, plan or routes "
+        "(select is weighted, unless it is given).",
     )
     paths: Paths | None = Field(None, description="Several paths instead of next hops.")
     weights: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = Field(
@@ -89,6 +111,22 @@ class Routing(Table):
     reconverge: Duration | None = Field(
         None, description="After a link fails or comes back, routes are computed anew this much later (default never)."
     )
+    link_state: LinkState | None = Field(
+        None, description="Routes follow what is measured of the links; {} takes the testbed's values."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_file(cls, data: Any, info: ValidationInfo) -> Any:
+        """Explicit paths and weights from the file."""
+        if not isinstance(data, dict) or not isinstance(data.get("from"), str):
+            return data
+        both = next((key for key in ("paths", "weights") if key in data), None)
+        if both is not None:
+            raise ValueError(f"from names a file of paths and weights, so {both} cannot stand beside it")
+        paths, weights = splits.read(data["from"], (info.context or {}).get("directory"))
+        weighted = data.get("select", "weighted") == "weighted"
+        return {**data, "paths": paths} | ({"select": "weighted", "weights": weights} if weighted else {})
 
     @model_validator(mode="after")
     def _consistent(self) -> "Routing":
@@ -101,6 +139,7 @@ class Routing(Table):
                 'use select = "random" or "round-robin" for packets and flowlets'
             )
         self._check_metric()
+        self._check_link_state()
         if self.hash is not None and self.selector != "hash":
             raise ValueError(f'hash fields go with select = "hash", not "{self.selector}"')
         explicit = len(self.paths) if isinstance(self.paths, list) else None
@@ -125,6 +164,21 @@ class Routing(Table):
             raise ValueError(
                 f'"{self.metric}" is not isotone, so it finds one path: paths = {{ shortest = 1 }}, '
                 "or leave paths out to forward hop by hop"
+            )
+
+    def _check_link_state(self) -> None:
+        if self.link_state is None:
+            return
+        if self.metric not in metrics.MEASURABLE:
+            raise ValueError(
+                f'link_state measures delay and loss, and the metric "{self.metric}" is not made of these: '
+                f"give {', '.join(metrics.MEASURABLE)}, or leave link_state out"
+            )
+        single = isinstance(self.paths, Shortest) and self.paths.shortest == 1
+        if self.select is not None or not (self.paths is None or single):
+            raise ValueError(
+                "link_state goes with one route for each pair: leave select and paths out to forward hop by hop, "
+                "or give paths = { shortest = 1 }"
             )
 
     @property

@@ -58,7 +58,7 @@ def _from_csv(path: Path) -> list[list[float]]:
     """A line for each point: bytes, cumulative probability. A heading, blank lines and ``#`` comments do not count."""
     points: list[list[float]] = []
     places: list[str] = []
-    for number, line in enumerate(_text(path).splitlines(), start=1):
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
         cells = [cell.strip() for cell in line.partition("#")[0].split(",")]
         if cells == [""]:
             continue
@@ -79,13 +79,14 @@ def _from_csv(path: Path) -> list[list[float]]:
     return points
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path, largest: int = LARGEST_FILE) -> str:
+    """The text of a file that a scenario names; :class:`ValueError` says why it cannot be read."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise ValueError(f"{path}: is a directory or a device; name a file")
-        if status.st_size > LARGEST_FILE:
-            raise ValueError(f"{path}: {status.st_size} bytes are too many; at most {LARGEST_FILE} are read")
+        if status.st_size > largest:
+            raise ValueError(f"{path}: {status.st_size} bytes are too many; at most {largest} are read")
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from None

@@ -71,9 +71,10 @@ class Traffic(Table):
     name: str | None = Field(None, min_length=1, description="In tables (default traffic-1 and so on).")
     from_: Nodes = Field(alias="from", description="Sources: a node, several, or all.")
     to: Nodes = Field(description="Destinations: a node, several, or all.")
-    pattern: Literal["all-pairs", "pairs", "random-pairs"] = Field(
+    pattern: Literal["all-pairs", "pairs", "random-pairs", "neighbours"] = Field(
         "all-pairs",
-        description="Every source with every destination, the lists side by side, or count pairs at random.",
+        description="Every source with every destination, the lists side by side, count pairs at random, or those that "
+        "a link joins, over that link whatever the routing.",
     )
     count: Count | None = Field(None, description="How many pairs, for random-pairs.")
     flows: Count = Field(1, description="Flows of every pair.")
@@ -108,6 +109,8 @@ class Traffic(Table):
             raise ValueError("packet is the size of UDP packets; with TCP give mss in the stack")
         if (self.pattern == "random-pairs") != (self.count is not None):
             raise ValueError('pattern = "random-pairs" and count = N go together')
+        if self.pattern == "neighbours" and self.routing is not None:
+            raise ValueError('pattern = "neighbours" goes over the links themselves; leave routing out')
         if given[0] == "short" and self.flows != 1:
             raise ValueError("flows does not apply to short: its flows arrive by themselves")
         return self

@@ -13,6 +13,8 @@ from anabranch.scenario.traffic import Traffic
 
 IMPLICIT_ROUTINGS = {"ospf": Routing()}
 """Routings that need no definition."""
+DIRECT = "direct"
+"""The routing of traffic between neighbours: each pair over its own link."""
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1)]
@@ -88,6 +90,8 @@ class Variant(Table):
 
     def routing_of(self, traffic: Traffic) -> str | None:
         """The name of the routing of a traffic group, as :meth:`stack_of`; ``ospf`` if none is defined."""
+        if traffic.pattern == "neighbours":
+            return DIRECT
         if traffic.routing is not None:
             return traffic.routing
         if not self.routing:

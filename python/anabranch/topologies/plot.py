@@ -1,7 +1,9 @@
 """A drawing of a topology: one SVG, nodes where they are on the map or their drawing, else where springs put them."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from xml.sax.saxutils import escape
 
 from anabranch.topologies.model import Link, Node, Topology
@@ -12,6 +14,8 @@ _FLATTEST, _TALLEST = 0.35, 1.0
 _LABEL_SIZE = 13.0
 _LETTER_WIDTH = 0.58
 _MOST_LABELS = 150
+_LEGEND_LINE = 20.0
+_COURSE_WIDTH = 4.0
 _SPRING_NODES = 499
 """From more nodes on the spring layout needs SciPy; they go on a circle."""
 
@@ -31,9 +35,39 @@ Label = tuple[str, Point, str]
 """A name, where it stands, and which end of it (`text-anchor`) stands there."""
 
 
-def svg(topology: Topology) -> str:
-    """The drawing; pointing at a node or link shows what is known of it. Links that go one way only are dashed."""
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A path drawn over the links."""
+
+    name: str
+    colour: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """How the links between two nodes are drawn, and what is told of them besides."""
+
+    width: float
+    colour: str
+    told: str
+
+
+def svg(
+    topology: Topology,
+    courses: Sequence[Course] = (),
+    strokes: Mapping[frozenset[str], Stroke] | None = None,
+    legend: Sequence[tuple[str, str]] = (),
+) -> str:
+    """The drawing; pointing at a node or link shows what is known of it. Links that go one way only are dashed.
+
+    Courses lie over the links side by side and are named in the legend, before its other entries (colour, text).
+    """
     points, height = _fit(_positions(topology))
+    legend = [*((course.colour, f"{course.name}: {' > '.join(course.nodes)}") for course in courses), *legend]
+    top = _LEGEND_LINE * len(legend) + (_LEGEND_LINE if legend else 0)
+    points = {name: (x, y + top) for name, (x, y) in points.items()}
+    height += top
     radius = max(2.5, min(6.0, 60 / math.sqrt(len(points))))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:.0f} {height:.0f}" width="{_WIDTH:.0f}" '
@@ -47,11 +81,14 @@ def svg(topology: Topology) -> str:
         (x1, y1), (x2, y2) = points[links[0].source], points[links[0].target]
         drawn.append(((x1, y1), (x2, y2)))
         kind = "link" if len(links) == 2 else "link one-way"
-        told = "\n".join(_described(link) for link in links)
+        stroke = (strokes or {}).get(frozenset((links[0].source, links[0].target)))
+        told = "\n".join([*(_described(link) for link in links), *([stroke.told] if stroke else [])])
+        style = f' style="stroke: {stroke.colour}; stroke-width: {stroke.width:.1f}"' if stroke else ""
         lines.append(
-            f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}">'
+            f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"{style}>'
             f"<title>{escape(told)}</title></line>"
         )
+    lines += _drawn_courses(courses, points)
     for node in topology.nodes:
         x, y = points[node.name]
         lines.append(
@@ -60,7 +97,27 @@ def svg(topology: Topology) -> str:
         )
     for name, (x, y), anchor in _labels(points, drawn, radius):
         lines.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(name)}</text>')
+    for line, (colour, text) in enumerate(legend):
+        y = _LEGEND_LINE * (line + 1)
+        lines.append(f'<rect x="16" y="{y - 4:.1f}" width="22" height="4" fill="{colour}"/>')
+        lines.append(f'<text x="46" y="{y + 3:.1f}">{escape(text)}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _drawn_courses(courses: Sequence[Course], points: dict[str, Point]) -> Iterator[str]:
+    """Lines beside each other: each course keeps its distance from the middle of the links."""
+    for place, course in enumerate(courses):
+        aside = (place - (len(courses) - 1) / 2) * _COURSE_WIDTH
+        for one, other in pairwise(course.nodes):
+            # the same side of the cable whichever way the path goes
+            (x1, y1), (x2, y2) = (points[name] for name in sorted((one, other)))
+            length = math.hypot(x2 - x1, y2 - y1) or 1.0
+            dx, dy = -(y2 - y1) / length * aside, (x2 - x1) / length * aside
+            yield (
+                f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 + dx:.1f}" y2="{y2 + dy:.1f}" '
+                f'stroke="{course.colour}" stroke-width="{_COURSE_WIDTH}" stroke-linecap="round">'
+                f"<title>{escape(course.name)}</title></line>"
+            )
 
 
 def _positions(topology: Topology) -> dict[str, Point]:

@@ -447,11 +447,13 @@ impl Connection {
             ecn_echo: self.stack.ecn && segment.flags.ece,
         };
         let sacked_end = self.sender.scoreboard().sacked_end();
-        self.sender.on_ack(now, &ack);
+        let delivered = self.sender.on_ack(now, &ack);
         if self.peer_fin && self.closed_second && self.is_all_acknowledged() {
             self.forget(); // the peer, who closed first, waits; we need not
         }
-        self.reordering.on_ack(self.sender.scoreboard(), sacked_end);
+        if let Some(delivered) = delivered {
+            self.reordering.on_ack(&delivered, sacked_end);
+        }
     }
 
     fn sack_blocks(&self, segment: &Segment, acknowledged: u64) -> SackBlocks {

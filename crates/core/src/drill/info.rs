@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Phase};
 use super::wire::TcpOption;
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use crate::tcp::sender::Episode;
 use crate::units::Duration;
 
@@ -77,9 +77,8 @@ impl Default for Reordering {
 }
 
 impl Reordering {
-    /// After an ACK; `sacked_end` is the end of what SACK had reported before it.
-    pub fn on_ack(&mut self, board: &Scoreboard, sacked_end: u32) {
-        let delivered = board.last_delivered();
+    /// After an ACK that delivered this; `sacked_end` is the end of what SACK had reported before it.
+    pub fn on_ack(&mut self, delivered: &Delivered, sacked_end: u32) {
         if let Some(lowest) = delivered.lowest_original().filter(|lowest| *lowest < sacked_end)
             && delivered.reordered
         {

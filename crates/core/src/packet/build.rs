@@ -1,5 +1,6 @@
 //! From a compiled run to a simulation: checks, routes, flows.
 
+use super::controller::Measured;
 use super::flow::{Activity, Flow, FlowIdentity};
 use super::forwarding::Forwarding;
 use super::link::Link;
@@ -8,7 +9,7 @@ use super::simulation::{Control, Engine, EventLoop};
 use crate::packet::loss;
 use crate::rng::{Purpose, Stream};
 use crate::routing::{Graph, RoutingError};
-use crate::spec::{ApplicationSpec, LinkAction, NodeId, QueueSpec, RunSpec, TrafficSpec, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkAction, NodeId, QueueSpec, RoutingSpec, RunSpec, TrafficSpec, TransportSpec};
 use crate::traffic::{application, arrivals::ShortFlowArrivals, distribution::EmpiricalDistribution};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
@@ -73,6 +74,15 @@ fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
     if let Some(link) = spec.captures.iter().find(|link| **link as usize >= spec.links.len()) {
         return Err(refuse("capture", format!("link {link}: must be one of the {} links", spec.links.len())));
     }
+    for (index, event) in spec.events.iter().enumerate() {
+        if let LinkAction::Impair(loss) = &event.action {
+            loss::check(loss).map_err(|problem| refuse(format!("event {index}, loss"), problem))?;
+        }
+    }
+    for routing in &spec.routings {
+        check_link_state(routing)
+            .map_err(|problem| refuse(format!("routing '{}', link_state", routing.name), problem))?;
+    }
     for stack in &spec.stacks {
         let place = |part: &str| format!("stack '{}', {part}", stack.name);
         stack.congestion.check().map_err(|problem| refuse(place("congestion"), problem))?;
@@ -87,6 +97,17 @@ fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
         }
     }
     Ok(())
+}
+
+fn check_link_state(routing: &RoutingSpec) -> Result<(), String> {
+    let Some(settings) = &routing.link_state else { return Ok(()) };
+    if settings.sample == Duration::ZERO || settings.recompute == Duration::ZERO || settings.window == 0 {
+        return Err("sample, recompute and window must each be more than 0".into());
+    }
+    if !(0.0..1.0).contains(&settings.hysteresis) {
+        return Err(format!("hysteresis {}: must be at least 0 and below 1", settings.hysteresis));
+    }
+    Measured::of(&routing.hops).map(drop)
 }
 
 fn check_queue(queue: &QueueSpec) -> Result<(), String> {
@@ -180,14 +201,23 @@ fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Resu
     }
 }
 
-fn controls(spec: &RunSpec) -> VecDeque<(Time, Control)> {
+/// Whether routes may change as links fail, or when they are told to.
+fn is_dynamic(spec: &RunSpec) -> bool {
+    spec.events.iter().any(|event| !matches!(event.action, LinkAction::Impair(_)))
+}
+
+fn controls(spec: &RunSpec, forwarding: &mut Forwarding) -> VecDeque<(Time, Control)> {
     let mut controls = Vec::new();
-    for event in &spec.events {
-        let action = match event.action {
+    for (index, event) in spec.events.iter().enumerate() {
+        let action = match &event.action {
             LinkAction::Fail => Control::Fail(event.links.clone()),
             LinkAction::Repair => Control::Repair(event.links.clone()),
             LinkAction::Reroute => {
                 controls.extend((0..spec.routings.len()).map(|routing| (event.at, Control::Reroute(routing))));
+                continue;
+            }
+            LinkAction::Impair(loss) => {
+                controls.push((event.at, Control::Impair(event.links.clone(), loss.clone(), index as u32 + 1)));
                 continue;
             }
         };
@@ -204,6 +234,9 @@ fn controls(spec: &RunSpec) -> VecDeque<(Time, Control)> {
     if let Some(interval) = spec.sample {
         controls.push((Time::ZERO + interval, Control::Sample));
     }
+    for index in 0..spec.routings.len() {
+        controls.extend(forwarding.controller(index).map(|controller| (controller.due(), Control::LinkState(index))));
+    }
     controls.sort_by_key(|(at, _)| *at);
     controls.into()
 }
@@ -217,8 +250,7 @@ impl<L: EventLoop> Engine<L> {
         check_run(&spec)?;
         let graph =
             Graph::of_specs(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
-        let dynamic = !spec.events.is_empty();
-        let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, dynamic);
+        let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, is_dynamic(&spec));
         let mut flows = Vec::new();
         let mut sizes = Vec::new();
         let end = Time::ZERO + spec.duration;
@@ -247,7 +279,7 @@ impl<L: EventLoop> Engine<L> {
                         .map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?,
                 );
                 let identity = FlowIdentity { group: index as u32, src, dst, start: planned.start, forward, reverse };
-                flows.push(Flow { identity, activity: Activity::Pending, end: None });
+                flows.push(Flow { identity, activity: Activity::Pending, end: Time::NEVER });
             }
         }
         flows.shrink_to_fit();
@@ -256,7 +288,10 @@ impl<L: EventLoop> Engine<L> {
         let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
         spec.captures.iter().for_each(|link| links[*link as usize].watch());
-        let controls = controls(&spec);
+        if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
+            links.iter_mut().for_each(Link::measure);
+        }
+        let controls = controls(&spec, &mut forwarding);
         Ok(Engine::assemble(spec, links, forwarding, flows, sizes, controls))
     }
 }

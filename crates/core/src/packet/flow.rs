@@ -154,6 +154,14 @@ pub struct Flow {
     pub identity: FlowIdentity,
     /// What it is doing.
     pub activity: Activity,
-    /// When its last byte was delivered to the receiving application.
-    pub end: Option<Time>,
+    /// When its last byte was delivered to the receiving application, or [`Time::NEVER`].
+    pub end: Time,
+}
+
+impl Flow {
+    /// Whether its last byte was delivered.
+    #[inline(always)]
+    pub fn has_ended(&self) -> bool {
+        self.end != Time::NEVER
+    }
 }

@@ -1,17 +1,23 @@
 //! Where a packet goes: compiled routes, path sets at the ingress, next-hop sets at every node.
 //!
 //! A packet carries one word, `at`. On a compiled route it is the position of the packet's next link in one long list of
-//! hops, each route ended by [`END`]. Hop by hop it is the index of the destination's column, with [`HOP_BY_HOP`] set.
+//! hops, each route ended by [`END`]. Hop by hop it is the index of the destination's column, with [`HOP_BY_HOP`] set and
+//! the packet's time to live between them: routers that each follow a tree of their own can send a packet in a circle.
 
+use super::controller::{Controller, Measured, Quality};
 use crate::rng::{Purpose, Stream, hash_words};
 use crate::routing::{self, Graph, RoutingError};
 use crate::spec::{Granularity, HashField, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The end of a compiled route: the packet has arrived.
 pub const END: u32 = u32::MAX;
 const HOP_BY_HOP: u32 = 1 << 31;
+/// Hop by hop, the time to live stands in the seven bits from this one on, above the index of the column.
+const TIME_TO_LIVE_BIT: u32 = 24;
+/// The time to live of a packet that leaves its host (RFC 1700, "IP time to live parameter"): it crosses so many links.
+const TIME_TO_LIVE: u32 = 64;
 
 /// How packets of a flow leave their host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,14 +74,21 @@ pub struct Forwarding {
     ways: HashMap<(usize, NodeId, NodeId), Way>,
     /// The next hops by node to the destination that was asked for last.
     last_next_hops: ((usize, NodeId), Vec<Vec<LinkId>>),
-    /// Whether routes may change during the run.
+    /// Whether links may fail during the run.
     dynamic: bool,
+    /// Of each routing that measures its links.
+    controllers: Vec<Option<Controller>>,
 }
 
 impl Forwarding {
-    /// No routes yet. `dynamic` says that links or routes change during the run.
+    /// No routes yet. `dynamic` says that links fail or routes are computed anew during the run.
     pub fn new(routings: Vec<RoutingSpec>, graph: Graph, seed: u64, dynamic: bool) -> Forwarding {
+        let controllers = routings.iter().map(|routing| {
+            let metric = Measured::of(&routing.hops).ok();
+            routing.link_state.zip(metric).map(|(settings, metric)| Controller::new(settings, metric, &graph))
+        });
         Forwarding {
+            controllers: controllers.collect(),
             routings,
             graph,
             seed,
@@ -98,12 +111,17 @@ impl Forwarding {
             return Ok(*way);
         }
         let way = match &self.routings[routing].hops {
-            hops if !self.dynamic && follows_one_tree(hops) => self.compile_shortest(routing, src, dst)?,
+            hops if !self.changes(routing) && follows_one_tree(hops) => self.compile_shortest(routing, src, dst)?,
             HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => self.column(routing, src, dst)?,
             _ => self.path_set(routing, src, dst)?,
         };
         self.ways.insert((routing, src, dst), way);
         Ok(way)
+    }
+
+    /// Whether the routes of a routing may change during the run.
+    fn changes(&self, routing: usize) -> bool {
+        self.dynamic || self.controllers[routing].is_some()
     }
 
     /// How many paths the packets of one flow from `src` may take: those that its routing gives, or one if the flow keeps to it.
@@ -116,31 +134,38 @@ impl Forwarding {
         if self.routings[routing].per == Granularity::Flow { 1 } else { paths.max(1) }
     }
 
-    /// The number of paths hop by hop from a node to a column's destination: the sum over its next hops, which never lead
-    /// back. The greatest number stands for more.
+    /// The number of paths hop by hop from a node to a column's destination: the sum over its next hops, without those that
+    /// lead back. The greatest number stands for more.
     fn shortest_paths(&self, column: usize, src: NodeId) -> u32 {
         let (_, dst, choices) = &self.columns[column];
-        let mut counts = HashMap::from([(*dst, 1_u32)]);
+        // Of a node without a number, those after it are being counted: who comes to it again goes in a circle.
+        let mut counts = HashMap::from([(*dst, Some(1_u32))]);
         let mut waiting = vec![src];
         while let Some(&node) = waiting.last() {
             let links = choices[node as usize].as_ref().map_or(&[][..], |choice| &choice.members);
             let next_nodes = || links.iter().map(|link| self.graph.link(*link).dst);
-            let before = waiting.len();
-            waiting.extend(next_nodes().filter(|next| !counts.contains_key(next)));
-            if waiting.len() == before {
-                waiting.pop();
-                if node != *dst {
-                    counts.insert(node, next_nodes().fold(0, |sum, next| sum.saturating_add(counts[&next])));
+            match counts.get(&node) {
+                None => {
+                    counts.insert(node, None);
+                    waiting.extend(next_nodes().filter(|next| !counts.contains_key(next)));
+                    continue;
                 }
+                Some(None) => {
+                    let beyond = |next: NodeId| counts.get(&next).copied().flatten().unwrap_or(0);
+                    let sum = next_nodes().fold(0, |sum: u32, next| sum.saturating_add(beyond(next)));
+                    counts.insert(node, Some(sum));
+                }
+                Some(Some(_)) => {}
             }
+            waiting.pop();
         }
-        counts[&src]
+        counts[&src].unwrap_or(0)
     }
 
     /// Compiles the single routes among these (routing, source, destination) destination by destination, so that each
     /// destination's next hops are computed once. What is wrong with one is told when [`Self::way`] is asked for it.
     pub fn prepare(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
-        wanted.retain(|(routing, ..)| !self.dynamic && follows_one_tree(&self.routings[*routing].hops));
+        wanted.retain(|(routing, ..)| !self.changes(*routing) && follows_one_tree(&self.routings[*routing].hops));
         wanted.sort_unstable_by_key(|(routing, src, dst)| (*routing, *dst, *src));
         wanted.dedup();
         for (routing, src, dst) in wanted {
@@ -186,7 +211,7 @@ impl Forwarding {
         self.paths.push((routing, src, dst, choice));
         self.fill_path_set(index)?;
         let choice = &self.paths[index].3;
-        Ok(if choice.members.len() == 1 && !self.dynamic {
+        Ok(if choice.members.len() == 1 && !self.changes(routing) {
             Way::Route(choice.members[0])
         } else {
             Way::Paths(index as u32)
@@ -195,11 +220,26 @@ impl Forwarding {
 
     fn fill_path_set(&mut self, index: usize) -> Result<(), RoutingError> {
         let (routing, src, dst, _) = self.paths[index];
+        if let Some(controller) = &mut self.controllers[routing] {
+            let links = controller.route(src, dst).ok_or(RoutingError::NoPath { src, dst })?.to_vec();
+            if self.links_of_path_set(index) != links {
+                let start = self.compile(&links);
+                self.paths[index].3.replace(vec![start], &[]);
+            }
+            return Ok(());
+        }
         let paths = routing::explicit_paths(&self.graph, &self.routings[routing].hops, src, dst)?;
         let starts: Vec<u32> = paths.iter().map(|path| self.compile(&path.links)).collect();
         let weights: Vec<f64> = paths.iter().map(|path| path.weight).collect();
         self.paths[index].3.replace(starts, &weights);
         Ok(())
+    }
+
+    /// The links of the first route of a set; none if it is empty.
+    fn links_of_path_set(&self, index: usize) -> &[LinkId] {
+        let Some(start) = self.paths[index].3.members.first() else { return &[] };
+        let rest = &self.hops[*start as usize..];
+        rest.split(|link| *link == END).next().unwrap_or(rest)
     }
 
     fn column(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<Way, RoutingError> {
@@ -216,12 +256,18 @@ impl Forwarding {
         if self.columns[column].2[src as usize].is_none() {
             return Err(RoutingError::NoPath { src, dst });
         }
-        Ok(Way::Column(column as u32))
+        let way = Way::Column(column as u32);
+        let path = self.current_path(way, src);
+        let arrives = self.nodes_of(src, &path).last() == Some(&dst);
+        if arrives && path.len() > TIME_TO_LIVE as usize {
+            return Err(RoutingError::TooFar { src, dst, links: path.len(), most: TIME_TO_LIVE });
+        }
+        Ok(way)
     }
 
     fn fill_column(&mut self, column: usize) -> Result<(), RoutingError> {
         let (routing, dst) = (self.columns[column].0, self.columns[column].1);
-        let next_hops = self.next_hops(routing, dst)?.to_vec();
+        let next_hops = self.current_next_hops(routing, dst)?;
         for (node, links) in next_hops.into_iter().enumerate() {
             let draws = self.draws(column << 32 | node, false);
             let slot = &mut self.columns[column].2[node];
@@ -234,13 +280,27 @@ impl Forwarding {
         Ok(())
     }
 
+    /// The next hops of all nodes to a destination, by the routes in force of each where a controller has them.
+    fn current_next_hops(&mut self, routing: usize, dst: NodeId) -> Result<Vec<Vec<LinkId>>, RoutingError> {
+        let nodes = self.graph.nodes() as NodeId;
+        let Some(controller) = &mut self.controllers[routing] else {
+            return Ok(self.next_hops(routing, dst)?.to_vec());
+        };
+        let mut first = |node: NodeId| controller.route(node, dst).map_or(Vec::new(), |links| vec![links[0]]);
+        Ok((0..nodes).map(|node| if node == dst { Vec::new() } else { first(node) }).collect())
+    }
+
     /// Marks a link up or down; routes follow only at [`Self::reroute`].
     pub fn set_up(&mut self, link: LinkId, up: bool) {
         self.graph.set_up(link, up);
+        self.controllers.iter_mut().flatten().for_each(|controller| controller.set_up(link, up));
     }
 
     /// Computes the routes of a routing anew on the links that are up. A pair without a path keeps an empty set.
     pub fn reroute(&mut self, routing: usize) {
+        if let Some(controller) = &mut self.controllers[routing] {
+            controller.compute();
+        }
         self.last_next_hops.1.clear();
         for index in 0..self.paths.len() {
             if self.paths[index].0 == routing && self.fill_path_set(index).is_err() {
@@ -254,13 +314,63 @@ impl Forwarding {
         }
     }
 
+    /// The controller of a routing that measures its links.
+    pub fn controller(&mut self, routing: usize) -> Option<&mut Controller> {
+        self.controllers[routing].as_mut()
+    }
+
+    /// What the controller of a routing believes of a route, if there is one and it knows all its links.
+    pub fn quality(&self, routing: usize, links: &[LinkId]) -> Option<Quality> {
+        self.controllers[routing].as_ref()?.quality(links)
+    }
+
+    /// The nodes on the way from `src` over these links.
+    pub fn nodes_of(&self, src: NodeId, links: &[LinkId]) -> Vec<NodeId> {
+        std::iter::once(src).chain(links.iter().map(|link| self.graph.link(*link).dst)).collect()
+    }
+
+    /// The links that a packet from `src` goes over now, by the first of several alternatives; to the first node that it
+    /// meets again, if it goes in a circle, and none if no route leads on.
+    pub fn current_path(&self, way: Way, src: NodeId) -> Vec<LinkId> {
+        let column = match way {
+            Way::Route(position) => {
+                let rest = self.hops[position as usize..].iter();
+                return rest.copied().take_while(|link| *link != END).collect();
+            }
+            Way::Paths(set) => return self.links_of_path_set(set as usize).to_vec(),
+            Way::Column(column) => column,
+        };
+        let choices = &self.columns[column as usize].2;
+        let (mut links, mut node, mut met) = (Vec::new(), src, HashSet::from([src]));
+        while let Some(choice) = &choices[node as usize]
+            && let Some(link) = choice.members.first()
+        {
+            links.push(*link);
+            node = self.graph.link(*link).dst;
+            if !met.insert(node) {
+                break;
+            }
+        }
+        links
+    }
+
+    /// For tests: in the first column, the nodes that these links leave have them as their only next hops.
+    #[cfg(test)]
+    pub fn send_in_a_circle(&mut self, column: usize, links: &[LinkId]) {
+        for link in links {
+            let node = self.graph.link(*link).src as usize;
+            let choice = self.columns[column].2[node].as_mut().expect("a node with next hops");
+            choice.replace(vec![*link], &[]);
+        }
+    }
+
     /// The word that a packet carries when it leaves its host; `None` if there is no route any more.
     #[inline]
     pub fn start(&mut self, way: Way, now: Time, key: &Key) -> Option<u32> {
         match way {
             Way::Route(position) => Some(position),
             Way::Paths(set) => self.paths[set as usize].3.choose(&self.routings, now, key),
-            Way::Column(column) => Some(column | HOP_BY_HOP),
+            Way::Column(column) => Some(column | TIME_TO_LIVE << TIME_TO_LIVE_BIT | HOP_BY_HOP),
         }
     }
 
@@ -280,6 +390,13 @@ impl Forwarding {
         at & HOP_BY_HOP != 0
     }
 
+    /// The word, hop by hop, of a packet that a router sends on; `None` if its time to live is over.
+    #[inline]
+    pub fn sent_on(at: u32) -> Option<u32> {
+        let older = at - (1 << TIME_TO_LIVE_BIT);
+        (older & !HOP_BY_HOP >= 1 << TIME_TO_LIVE_BIT).then_some(older)
+    }
+
     /// The next link on a compiled route; [`END`] if the packet has arrived.
     #[inline]
     pub fn next_on_route(&self, at: u32) -> LinkId {
@@ -288,7 +405,8 @@ impl Forwarding {
 
     /// The next link from `node`, hop by hop; `None` if there is none any more, [`END`] if the packet has arrived.
     pub fn next_hop(&mut self, at: u32, node: NodeId, now: Time, key: &Key) -> Option<LinkId> {
-        let (_, dst, choices) = &mut self.columns[(at & !HOP_BY_HOP) as usize];
+        let column = at & ((1 << TIME_TO_LIVE_BIT) - 1);
+        let (_, dst, choices) = &mut self.columns[column as usize];
         if *dst == node {
             return Some(END);
         }
@@ -448,5 +566,33 @@ mod tests {
         let given = json!([[0, 1, 2, 4, 5, 7, 8], [0, 1, 3, 4, 6, 7, 8], [8, 7, 5, 4, 2, 1, 0]]);
         assert_eq!(paths(json!({"kind": "explicit", "paths": given, "weights": [1.0, 1.0, 1.0]}), "packet"), 2);
         assert_eq!(paths_of_flow(json!({"kind": "shortest", "metric": "hop-count"}), "packet", true), 1);
+    }
+
+    fn hop_by_hop(links: &[(NodeId, NodeId)], nodes: usize) -> Forwarding {
+        let links: Vec<_> = links.iter().map(|&(a, b)| link(a, b)).collect();
+        let routing = serde_json::from_value(json!({
+            "name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": "random",
+            "per": {"unit": "packet"}, "hash": [], "acks": null, "reconverge": null
+        }));
+        Forwarding::new(vec![routing.expect("a routing")], Graph::of_specs(nodes, &links).expect("a graph"), 1, false)
+    }
+
+    #[test]
+    fn a_circle_is_no_path_and_a_way_past_it_is_one() {
+        let mut forwarding = hop_by_hop(&[(0, 1), (1, 2), (2, 0), (1, 3), (0, 3), (2, 3)], 4);
+        let way = forwarding.way(0, 0, 3).expect("a way");
+        forwarding.send_in_a_circle(0, &[0, 1, 2]);
+        assert_eq!(forwarding.paths_of_flow(way, 0), 1, "there is one flow all the same");
+        assert_eq!(forwarding.current_path(way, 0), [0, 1, 2], "back where it began");
+        forwarding.columns[0].2[1].as_mut().expect("next hops").replace(vec![1, 3], &[]);
+        assert_eq!(forwarding.shortest_paths(0, 0), 1, "0 - 1 - 3");
+    }
+
+    #[test]
+    fn a_path_longer_than_a_packet_lives_is_refused_at_the_start() {
+        let line = |nodes: u32| (1..nodes).map(|node| (node - 1, node)).collect::<Vec<_>>();
+        assert!(hop_by_hop(&line(65), 65).way(0, 0, 64).is_ok());
+        let error = hop_by_hop(&line(66), 66).way(0, 0, 65).unwrap_err();
+        assert!(error.to_string().contains("has 65 links, but hop by hop a packet crosses 64 at most"), "{error}");
     }
 }

@@ -11,7 +11,11 @@ use crate::tcp::ack::ReceiverContext;
 use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
 use crate::tcp::sender::{Sender, Transmission};
 use crate::traffic::application::Application;
-use crate::units::Time;
+use crate::units::{Duration, Time};
+
+/// A sender is woken after so long at the latest, and says then when it is really due: else the entry of its SYN's timer would
+/// stand for a second beside that of the first, shorter, retransmission timeout.
+const FARTHEST_TIMER: Duration = Duration::from_millis(200);
 
 impl<L: EventLoop> Engine<L> {
     /// A packet has arrived at a node: it goes on, or has reached its host.
@@ -20,8 +24,11 @@ impl<L: EventLoop> Engine<L> {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) {
             match self.next_hop(packet.words(), node) {
-                Some(next) => next,
-                None => return self.discard_without_route(packet),
+                Some((next, at)) => {
+                    packet.set_at(at);
+                    next
+                }
+                None => return self.discard_on_the_way(packet),
             }
         } else {
             packet.set_at(at + 1);
@@ -30,13 +37,23 @@ impl<L: EventLoop> Engine<L> {
         if next == END { self.deliver(packet) } else { L::offer(self, next, packet) }
     }
 
+    /// The next link of a packet that goes hop by hop, [`END`] if it has arrived, and the word that it carries from here.
     #[inline(never)]
-    pub(super) fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<LinkId> {
+    fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<(LinkId, u32)> {
         let packet = Packet::from_words(words);
         let reverse = packet.has(ACK);
         let number = if packet.has(BESIDE) { self.pool.get(packet.number()).number } else { packet.number() };
         let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), reverse, number);
-        self.forwarding.next_hop(packet.at(), node, self.now, &key)
+        let Some(next) = self.forwarding.next_hop(packet.at(), node, self.now, &key) else {
+            self.without_route += 1;
+            return None;
+        };
+        if next == END {
+            return Some((END, packet.at()));
+        }
+        let at = Forwarding::sent_on(packet.at());
+        self.expired += u64::from(at.is_none());
+        Some((next, at?))
     }
 
     /// A packet leaves its host, the flow's sender or its receiver, on this way.
@@ -55,7 +72,7 @@ impl<L: EventLoop> Engine<L> {
                     packet.set_at(at);
                     next
                 }
-                None => return self.discard_without_route(packet),
+                None => return self.discard_on_the_way(packet),
             }
         };
         L::offer(self, next, packet);
@@ -66,13 +83,15 @@ impl<L: EventLoop> Engine<L> {
     fn choose_way(&mut self, words: [u64; 3], way: Way, number: u32) -> Option<(LinkId, u32)> {
         let packet = Packet::from_words(words);
         let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), packet.has(ACK), number);
-        let at = self.forwarding.start(way, self.now, &key)?;
-        if Forwarding::is_hop_by_hop(at) {
-            let next = self.forwarding.next_hop(at, key.src, self.now, &key)?;
-            Some((next, at))
-        } else {
-            Some((self.forwarding.next_on_route(at), at + 1))
-        }
+        let first = self.forwarding.start(way, self.now, &key).and_then(|at| {
+            if Forwarding::is_hop_by_hop(at) {
+                Some((self.forwarding.next_hop(at, key.src, self.now, &key)?, at))
+            } else {
+                Some((self.forwarding.next_on_route(at), at + 1))
+            }
+        });
+        self.without_route += u64::from(first.is_none());
+        first
     }
 
     #[inline(always)]
@@ -119,8 +138,8 @@ impl<L: EventLoop> Engine<L> {
             last: packet.segment() == last_segment,
         };
         let ack = connection.receiver.on_segment(self.now, &data);
-        if connection.receiver.delivered() > last_segment && state.end.is_none() {
-            state.end = Some(self.now);
+        if connection.receiver.delivered() > last_segment && state.end == Time::NEVER {
+            state.end = self.now;
         }
         let deadline = connection.receiver.deadline(); // an exact echo may owe another ACK
         if let Some(ack) = ack {
@@ -180,12 +199,12 @@ impl<L: EventLoop> Engine<L> {
         }
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
-        if connection.sender.is_done() && state.end.is_some() {
+        if connection.sender.is_done() && state.end != Time::NEVER {
             self.retire_later(flow);
         } else if !connection.sender.rests_until(self.order.armed(flow, SENDER))
             && let Some(deadline) = connection.sender.deadline()
         {
-            L::arm(self, flow, SENDER, deadline.max(self.now));
+            L::arm(self, flow, SENDER, deadline.clamp(self.now, self.now + FARTHEST_TIMER));
         }
     }
 
@@ -224,7 +243,7 @@ impl<L: EventLoop> Engine<L> {
                 connection.sender.on_deadline(self.now);
                 self.pump(flow);
             }
-            Some(deadline) => L::arm(self, flow, SENDER, deadline),
+            Some(deadline) => L::arm(self, flow, SENDER, deadline.min(self.now + FARTHEST_TIMER)),
             None => {}
         }
     }

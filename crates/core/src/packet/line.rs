@@ -1,21 +1,31 @@
-//! The packets of a link in the order of their arrival at its far end: a ring that grows by a quarter, because the packets in
-//! flight are most of what a run keeps in memory.
+//! The packets of links in the order of their arrival at the far end.
+//!
+//! The packets in flight are most of what a run keeps in memory. So all lines share one store, in pieces of a few packets: a
+//! burst that passes from line to line takes its room once, and what one line leaves, another uses.
 
 use super::packet::Packet;
 use crate::units::Time;
 
-const LEAST_SLOTS: usize = 4;
-/// A ring of so many slots is not made smaller.
-const SMALL: usize = 64;
+/// The packets of a piece.
+const PIECE: u32 = 16;
+/// No piece.
+const NONE: u32 = u32::MAX;
 
-/// A first-in-first-out line of packets.
-#[derive(Debug, Clone, Default)]
+/// A first-in-first-out line of packets that stand in [`Lines`].
+#[derive(Debug, Clone, Copy)]
 pub struct Line {
-    /// What is outside the line is of no meaning.
-    slots: Vec<Packet>,
     /// The slot of the first packet.
     head: u32,
+    /// The slot of the next packet to come; a multiple of [`PIECE`] if a new piece is needed for it.
+    tail: u32,
     len: u32,
+    first_arrival: Time,
+}
+
+impl Default for Line {
+    fn default() -> Line {
+        Line { head: 0, tail: 0, len: 0, first_arrival: Time::NEVER }
+    }
 }
 
 impl Line {
@@ -31,88 +41,146 @@ impl Line {
         self.len == 0
     }
 
-    #[inline(always)]
-    fn slot(&self, index: u32) -> usize {
-        let slot = self.head as usize + index as usize;
-        if slot >= self.slots.len() { slot - self.slots.len() } else { slot }
-    }
-
-    /// The packet behind `index` others; there must be so many.
-    #[inline(always)]
-    pub fn get(&self, index: u32) -> &Packet {
-        debug_assert!(index < self.len);
-        &self.slots[self.slot(index)]
-    }
-
     /// When the first one arrives; [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub fn first_arrival(&self) -> Time {
-        if self.is_empty() { Time::NEVER } else { self.slots[self.head as usize].arrival() }
+        self.first_arrival
+    }
+
+    /// The slot of the first packet; there must be one.
+    #[inline(always)]
+    pub fn first_slot(&self) -> u32 {
+        self.head
+    }
+
+    /// The slot of the last packet; there must be one.
+    #[inline(always)]
+    pub fn last_slot(&self) -> u32 {
+        self.tail - 1
+    }
+}
+
+/// The store of all lines.
+#[derive(Debug)]
+pub struct Lines {
+    /// What is outside all lines is of no meaning.
+    slots: Vec<Packet>,
+    /// For every piece, the next one in its line, or of those that are free.
+    following: Vec<u32>,
+    free: u32,
+}
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines { slots: Vec::new(), following: Vec::new(), free: NONE }
+    }
+}
+
+impl Lines {
+    /// The packet in a slot of a line.
+    #[inline(always)]
+    pub fn at(&self, slot: u32) -> &Packet {
+        &self.slots[slot as usize]
+    }
+
+    /// The slot behind one of a line; of no meaning behind the last.
+    #[inline(always)]
+    pub fn behind(&self, slot: u32) -> u32 {
+        let next = slot + 1;
+        if next.is_multiple_of(PIECE) { self.following[(slot / PIECE) as usize].wrapping_mul(PIECE) } else { next }
     }
 
     /// Puts a packet behind all others.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet) {
-        if self.len as usize == self.slots.len() {
-            self.resize(self.slots.len() + (self.slots.len() / 4).max(LEAST_SLOTS));
+    pub fn push(&mut self, line: &mut Line, packet: Packet) {
+        if line.tail.is_multiple_of(PIECE) {
+            self.extend(line);
         }
-        let slot = self.slot(self.len);
-        self.slots[slot] = packet;
-        self.len += 1;
+        self.slots[line.tail as usize] = packet;
+        line.tail += 1;
+        if line.len == 0 {
+            line.first_arrival = packet.arrival();
+        }
+        line.len += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self, line: &mut Line) {
+        let piece = self.take_piece();
+        if line.len == 0 {
+            line.head = piece * PIECE;
+        } else {
+            self.following[(line.last_slot() / PIECE) as usize] = piece;
+        }
+        line.tail = piece * PIECE;
+    }
+
+    fn take_piece(&mut self) -> u32 {
+        if self.free == NONE {
+            self.slots.resize(self.slots.len() + PIECE as usize, Packet::new(0, 0, 0, 0));
+            self.following.push(NONE);
+            return self.following.len() as u32 - 1;
+        }
+        let piece = self.free;
+        self.free = self.following[piece as usize];
+        piece
+    }
+
+    fn give_piece(&mut self, piece: u32) {
+        self.following[piece as usize] = self.free;
+        self.free = piece;
     }
 
     /// Takes the first packet out; there must be one.
     #[inline(always)]
-    pub fn pop(&mut self) -> Packet {
-        debug_assert!(!self.is_empty());
-        let packet = self.slots[self.head as usize];
-        self.head = self.slot(1) as u32;
-        self.len -= 1;
+    pub fn pop(&mut self, line: &mut Line) -> Packet {
+        debug_assert!(!line.is_empty());
+        let packet = self.slots[line.head as usize];
+        line.head += 1;
+        line.len -= 1;
+        if line.head.is_multiple_of(PIECE) {
+            self.leave_piece(line);
+        }
+        line.first_arrival = if line.is_empty() { Time::NEVER } else { self.slots[line.head as usize].arrival() };
         packet
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_piece(&mut self, line: &mut Line) {
+        let piece = line.head / PIECE - 1;
+        if !line.is_empty() {
+            line.head = self.following[piece as usize] * PIECE;
+        }
+        self.give_piece(piece);
     }
 
     /// Takes the first packet out if it arrives before an instant.
     #[inline(always)]
-    pub fn pop_before(&mut self, instant: Time) -> Option<Packet> {
-        if self.is_empty() || self.slots[self.head as usize].arrival() >= instant { None } else { Some(self.pop()) }
+    pub fn pop_before(&mut self, line: &mut Line, instant: Time) -> Option<Packet> {
+        (line.first_arrival < instant).then(|| self.pop(line))
     }
 
-    /// Gives room back of which three quarters are empty.
-    #[inline]
-    pub fn shrink(&mut self) {
-        if self.slots.len() > SMALL && (self.len as usize) < self.slots.len() / 4 {
-            self.resize((2 * self.len as usize).max(SMALL));
-        }
-    }
-
-    /// Makes the ring larger where it stands, or smaller.
-    #[cold]
-    fn resize(&mut self, slots: usize) {
-        let (old, head) = (self.slots.len(), self.head as usize);
-        if slots < old {
-            self.slots.rotate_left(head);
-            self.slots.truncate(slots);
-            self.slots.shrink_to_fit();
-            self.head = 0;
-        } else {
-            self.slots.reserve_exact(slots - old);
-            self.slots.resize(slots, Packet::new(0, 0, 0, 0));
-            if head + self.len as usize > old {
-                self.slots.copy_within(head..old, head + slots - old); // what stands before the ring's seam
-                self.head = (head + slots - old) as u32;
-            }
+    /// Gives back what an empty line keeps.
+    #[inline(always)]
+    pub fn release(&mut self, line: &mut Line) {
+        if line.is_empty() && !line.tail.is_multiple_of(PIECE) {
+            self.give_piece(line.tail / PIECE);
+            line.tail = 0;
         }
     }
 
     /// From the first to the last.
-    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
-        (0..self.len()).map(|index| self.get(index))
+    pub fn iter(&self, line: &Line) -> impl Iterator<Item = &Packet> {
+        let slots = std::iter::successors(Some(line.head), |slot| Some(self.behind(*slot)));
+        slots.take(line.len as usize).map(|slot| self.at(slot))
     }
 
     /// Takes all out.
-    pub fn drain(&mut self) -> Vec<Packet> {
-        let packets = self.iter().copied().collect();
-        *self = Line::default();
+    pub fn drain(&mut self, line: &mut Line) -> Vec<Packet> {
+        let packets = std::iter::from_fn(|| (!line.is_empty()).then(|| self.pop(line))).collect();
+        self.release(line);
         packets
     }
 }
@@ -123,33 +191,49 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
+    fn packet(number: u64) -> Packet {
+        let mut packet = Packet::new(1, 2, 3, 0);
+        packet.arrives(Time(number));
+        packet
+    }
+
     proptest! {
-        /// It is a queue, however it grows, turns and shrinks, and has little room to spare.
+        /// Lines are queues, whatever the others do, and all together have little room to spare.
         #[test]
-        fn it_is_a_queue_with_little_room_to_spare(steps in prop::collection::vec((0u64..200, 0u64..200), 1..40)) {
-            let mut line = Line::default();
-            let mut queue = VecDeque::new();
-            let (mut number, mut longest) = (0, 0);
-            for (pushes, pops) in steps {
+        fn lines_are_queues_with_little_room_to_spare(
+            steps in prop::collection::vec((0usize..3, 0u64..60, 0u64..60, any::<bool>()), 1..60),
+        ) {
+            let mut lines = Lines::default();
+            let mut pairs: [(Line, VecDeque<Packet>); 3] = Default::default();
+            let (mut number, mut most) = (0, 0);
+            for (index, pushes, pops, releases) in steps {
+                let (line, queue) = &mut pairs[index];
                 for _ in 0..pushes {
-                    let mut packet = Packet::new(1, 2, 3, 0);
-                    packet.arrives(Time(number));
-                    line.push(packet);
-                    queue.push_back(packet);
+                    lines.push(line, packet(number));
+                    queue.push_back(packet(number));
+                    prop_assert_eq!(lines.at(line.last_slot()), &packet(number));
                     number += 1;
                 }
-                longest = queue.len().max(longest);
-                prop_assert!(line.slots.len() <= (longest * 5 / 4).max(SMALL) + LEAST_SLOTS);
+                most = most.max(pairs.iter().map(|(_, queue)| queue.len()).sum());
+                prop_assert!(lines.slots.len() <= most + 3 * 2 * PIECE as usize);
+                let (line, queue) = &mut pairs[index];
                 for _ in 0..pops {
                     let due = queue.pop_front_if(|packet| packet.arrival() < Time(number / 2));
-                    prop_assert_eq!(line.pop_before(Time(number / 2)), due);
+                    prop_assert_eq!(lines.pop_before(line, Time(number / 2)), due);
                 }
-                line.shrink();
-                prop_assert!(line.slots.len() <= (4 * queue.len() + 4).max(SMALL));
-                prop_assert!(line.iter().eq(queue.iter()));
-                prop_assert_eq!(line.first_arrival(), queue.front().map_or(Time::NEVER, Packet::arrival));
+                if releases {
+                    lines.release(line);
+                }
+                for (line, queue) in &pairs {
+                    prop_assert!(lines.iter(line).eq(queue.iter()));
+                    prop_assert_eq!(line.first_arrival(), queue.front().map_or(Time::NEVER, Packet::arrival));
+                }
             }
-            prop_assert!(queue.into_iter().eq(line.drain()) && line.is_empty());
+            for (line, queue) in &mut pairs {
+                prop_assert!(queue.drain(..).eq(lines.drain(line)) && line.is_empty());
+            }
+            let free = std::iter::successors(Some(lines.free), |piece| lines.following.get(*piece as usize).copied());
+            prop_assert_eq!(free.count() - 1, lines.following.len(), "all pieces are free");
         }
     }
 }

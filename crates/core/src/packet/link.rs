@@ -5,7 +5,8 @@
 //! which decides when it takes a packet out, keeps those that wait apart and has an event of its own.
 
 use super::codel::{self, Codel};
-use super::line::Line;
+use super::line::{Line, Lines};
+use super::link_state::Reading;
 use super::loss::LossProcess;
 use super::packet::{LOST, MARK, Packet, PacketSizes};
 use super::red::{self, Red, RedSettings};
@@ -51,7 +52,18 @@ enum Discipline {
 struct Backlog {
     /// So many packets at the front of the line have departed.
     departed: u32,
+    /// The slot of the first that has not.
+    waiting: u32,
     bytes: u64,
+}
+
+/// What is kept of a link whose delay is measured.
+#[derive(Default)]
+struct Meter {
+    /// When each packet of the line came to the link.
+    came: VecDeque<Time>,
+    /// The sum over those that have arrived of their time on the link, picoseconds.
+    transit: u128,
 }
 
 /// What became of a packet that arrived at a link.
@@ -76,6 +88,8 @@ pub struct Link {
     last_size: u32,
     /// Of a queue limited by packets.
     limit_packets: u32,
+    /// The slot of the packet that is the limit's from the end of the line, if there are so many.
+    limit_slot: u32,
     /// It is up, its queue is drop-tail by packets, its wire loses nothing and nobody watches: what most links are.
     plain: bool,
     up: bool,
@@ -93,6 +107,7 @@ pub struct Link {
     /// The arrival and the size of the packet that was last taken out of a link that is not plain.
     taken_last: (Time, u32),
     backlog: Option<Box<Backlog>>,
+    meter: Option<Box<Meter>>,
     discipline: Discipline,
 }
 
@@ -128,6 +143,7 @@ impl Link {
             last_size: 0,
             last_transmission: Duration::ZERO,
             limit,
+            limit_slot: 0,
             limit_packets: match limit {
                 QueueLimit::Packets(packets) => packets,
                 QueueLimit::Bytes(_) => u32::MAX,
@@ -141,6 +157,7 @@ impl Link {
             taken_last: (Time::ZERO, 0),
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
+            meter: None,
             discipline,
             lossless: spec.loss == LossSpec::None,
             counters: LinkCounters::default(),
@@ -153,6 +170,31 @@ impl Link {
     pub fn watch(&mut self) {
         self.watched = true;
         self.plain = false;
+    }
+
+    /// Its delay is measured from now on, the start of the run: it is not plain any more.
+    pub fn measure(&mut self) {
+        self.watch();
+        self.meter = Some(Box::default());
+    }
+
+    /// What a measured link has counted.
+    pub fn reading(&self) -> Reading {
+        let counters = &self.counters;
+        let lost_by_wire = counters.losses - counters.cut - counters.refused;
+        Reading {
+            arrived: counters.packets - lost_by_wire,
+            lost: counters.queue_drops + counters.losses,
+            transit: self.meter.as_ref().map_or(0, |meter| meter.transit),
+        }
+    }
+
+    /// From now on the wire loses packets by another process. A link that has lost packets never is plain again: it may hold
+    /// some that will not arrive.
+    pub fn change_loss(&mut self, spec: &LossSpec, loss: LossProcess) {
+        self.loss = loss;
+        self.lossless &= *spec == LossSpec::None;
+        self.plain = self.makes_plain();
     }
 
     /// Packets will be taken out at the far end up to so long before others are offered.
@@ -206,19 +248,19 @@ impl Link {
 
     /// A packet of this size arrives at the queue of a plain link.
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: Packet, size: u32) -> Offer {
+    pub fn offer(&mut self, now: Time, packet: Packet, size: u32, lines: &mut Lines) -> Offer {
         self.counters.offered += 1;
-        if !self.has_room(now) {
+        if !self.has_room(now, lines) {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
         let was_empty = self.line.is_empty();
-        let arrival = self.transmit(now, packet, size);
+        let arrival = self.transmit(now, packet, size, lines);
         if was_empty { Offer::Due(arrival) } else { Offer::Taken }
     }
 
     /// A packet arrives at the queue of any link.
-    pub fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes]) -> Offer {
+    pub fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes], lines: &mut Lines) -> Offer {
         if !self.up {
             self.counters.losses += 1;
             self.counters.refused += 1;
@@ -228,7 +270,7 @@ impl Link {
         if self.loss.is_lost() {
             packet.flag(LOST);
         }
-        if !self.admit(now, &mut packet, sizes) {
+        if !self.admit(now, &mut packet, sizes, lines) {
             self.counters.queue_drops += 1;
             return Offer::Dropped;
         }
@@ -240,9 +282,13 @@ impl Link {
             *waiting_bytes += u64::from(size);
             waiting.push_back((now, packet));
         } else {
-            self.transmit(now, packet, size);
+            self.transmit(now, packet, size, lines);
+            self.note_coming(now);
             if let Some(backlog) = &mut self.backlog {
                 backlog.bytes += u64::from(size);
+                if backlog.departed + 1 == self.line.len() {
+                    backlog.waiting = self.line.last_slot();
+                }
             }
         }
         let due = self.next_event();
@@ -251,7 +297,7 @@ impl Link {
 
     /// Puts a packet in line: it departs after all before it. Returns its arrival at the far end.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, mut packet: Packet, size: u32) -> Time {
+    fn transmit(&mut self, now: Time, mut packet: Packet, size: u32, lines: &mut Lines) -> Time {
         let start = self.busy_until.max(now);
         if start > now {
             self.count_wait(start - now);
@@ -260,8 +306,20 @@ impl Link {
         let arrival = self.busy_until + self.delay;
         packet.arrives(arrival);
         self.counters.bytes += u64::from(size);
-        self.line.push(packet);
+        lines.push(&mut self.line, packet);
+        if self.line.len() >= self.limit_packets {
+            let is_first = self.line.len() == self.limit_packets;
+            self.limit_slot = if is_first { self.line.first_slot() } else { lines.behind(self.limit_slot) };
+        }
         arrival
+    }
+
+    /// On a measured link: the packet that was put in line last has come then.
+    #[inline(always)]
+    fn note_coming(&mut self, at: Time) {
+        if let Some(meter) = &mut self.meter {
+            meter.came.push_back(at);
+        }
     }
 
     #[inline(always)]
@@ -273,9 +331,8 @@ impl Link {
     /// Whether a drop-tail queue limited by packets has room: exact and O(1), for it has if the packet admitted `limit` ago
     /// has departed.
     #[inline(always)]
-    fn has_room(&self, now: Time) -> bool {
-        let length = self.line.len();
-        length < self.limit_packets || self.line.get(length - self.limit_packets).arrival() <= now + self.delay
+    fn has_room(&self, now: Time, lines: &Lines) -> bool {
+        self.line.len() < self.limit_packets || lines.at(self.limit_slot).arrival() <= now + self.delay
     }
 
     /// The size of the packet that was last taken out at the far end, if it has not departed at `now`. There is one at most: a
@@ -286,27 +343,24 @@ impl Link {
     }
 
     /// [`Self::has_room`], with one more packet before the line.
-    fn has_room_behind_another(&self, now: Time) -> bool {
-        let length = self.line.len() + 1;
-        length < self.limit_packets
-            || length > self.limit_packets
-                && self.line.get(length - self.limit_packets - 1).arrival() <= now + self.delay
+    fn has_room_behind_another(&self, now: Time, lines: &Lines) -> bool {
+        self.line.len() + 1 != self.limit_packets && self.has_room(now, lines)
     }
 
     /// Whether the queue takes the packet; it may mark it.
-    fn admit(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
+    fn admit(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes], lines: &Lines) -> bool {
         match (&self.discipline, self.limit) {
             (Discipline::DropTail, QueueLimit::Packets(_)) => match self.taken_before_departure(now) {
-                None => self.has_room(now),
-                Some(_) => self.has_room_behind_another(now),
+                None => self.has_room(now, lines),
+                Some(_) => self.has_room_behind_another(now, lines),
             },
-            _ => self.admit_by_backlog(now, packet, sizes),
+            _ => self.admit_by_backlog(now, packet, sizes, lines),
         }
     }
 
-    fn admit_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes]) -> bool {
+    fn admit_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes], lines: &Lines) -> bool {
         let size = u64::from(sizes[packet.flow() as usize].of(packet));
-        let (packets, bytes) = self.backlog(now, sizes);
+        let (packets, bytes) = self.backlog(now, sizes, lines);
         let has_room = match self.limit {
             QueueLimit::Packets(limit) => packets < limit,
             QueueLimit::Bytes(limit) => bytes + size <= limit,
@@ -341,7 +395,7 @@ impl Link {
     }
 
     /// Packets and bytes that have not departed, the one in transmission included.
-    fn backlog(&mut self, now: Time, sizes: &[PacketSizes]) -> (u32, u64) {
+    fn backlog(&mut self, now: Time, sizes: &[PacketSizes], lines: &Lines) -> (u32, u64) {
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &self.discipline {
             let in_transmission = u32::from(self.busy_until > now);
             return (
@@ -353,30 +407,31 @@ impl Link {
         let taken = self.taken_before_departure(now);
         let backlog = self.backlog.as_mut().expect("a discipline that looks at its backlog keeps it");
         while backlog.departed < self.line.len() {
-            let packet = self.line.get(backlog.departed);
+            let packet = lines.at(backlog.waiting);
             if packet.arrival() > departed_by {
                 break;
             }
             backlog.bytes -= u64::from(sizes[packet.flow() as usize].of(packet));
             backlog.departed += 1;
+            backlog.waiting = lines.behind(backlog.waiting);
         }
         let waiting = self.line.len() - backlog.departed;
         (waiting + u32::from(taken.is_some()), backlog.bytes + u64::from(taken.unwrap_or(0)))
     }
 
-    fn bytes_in_line(&self, sizes: &[PacketSizes]) -> u64 {
-        self.line.iter().map(|packet| u64::from(sizes[packet.flow() as usize].of(packet))).sum()
+    fn bytes_in_line(&self, sizes: &[PacketSizes], lines: &Lines) -> u64 {
+        lines.iter(&self.line).map(|packet| u64::from(sizes[packet.flow() as usize].of(packet))).sum()
     }
 
     /// What it has counted.
-    pub fn counters(&self, sizes: &[PacketSizes]) -> LinkCounters {
-        LinkCounters { bytes: self.counters.bytes - self.bytes_in_line(sizes), ..self.counters }
+    pub fn counters(&self, sizes: &[PacketSizes], lines: &Lines) -> LinkCounters {
+        LinkCounters { bytes: self.counters.bytes - self.bytes_in_line(sizes, lines), ..self.counters }
     }
 
     /// Packets that have not departed at `now`, the one in transmission included: for samples.
-    pub fn queue_packets(&self, now: Time) -> u32 {
+    pub fn queue_packets(&self, now: Time, lines: &Lines) -> u32 {
         let departed_by = now + self.delay;
-        let on_the_line = self.line.iter().filter(|packet| packet.arrival() > departed_by).count();
+        let on_the_line = lines.iter(&self.line).filter(|packet| packet.arrival() > departed_by).count();
         let waiting = match &self.discipline {
             Discipline::Codel { waiting, .. } => waiting.len(),
             _ => 0,
@@ -402,18 +457,24 @@ impl Link {
     #[inline(always)]
     pub fn give_back(&mut self, line: Line, crossed: u32) {
         self.line = line;
-        self.line.shrink();
         self.counters.packets += u64::from(crossed);
     }
 
     /// On any link: the first packet comes out at the far end. Returns it, flagged if the wire has lost it.
-    pub fn on_arrival(&mut self, sizes: &[PacketSizes]) -> Packet {
-        let packet = self.line.pop();
+    pub fn on_arrival(&mut self, sizes: &[PacketSizes], lines: &mut Lines) -> Packet {
+        let packet = lines.pop(&mut self.line);
+        lines.release(&mut self.line);
         let size = sizes[packet.flow() as usize].of(&packet);
         self.counters.packets += 1;
         self.taken_last = (packet.arrival(), size);
         self.leave_backlog(size);
         self.counters.losses += u64::from(packet.has(LOST));
+        if let Some(meter) = &mut self.meter
+            && let Some(came) = meter.came.pop_front()
+            && !packet.has(LOST)
+        {
+            meter.transit += u128::from((packet.arrival() - came).0);
+        }
         packet
     }
 
@@ -423,12 +484,13 @@ impl Link {
                 backlog.departed -= 1;
             } else {
                 backlog.bytes -= u64::from(size);
+                backlog.waiting = self.line.first_slot();
             }
         }
     }
 
     /// CoDel takes the next packet from its queue, at [`Self::next_service`]. Packets that it drops go to `dropped`.
-    pub fn serve(&mut self, now: Time, sizes: &[PacketSizes], dropped: &mut Vec<Packet>) {
+    pub fn serve(&mut self, now: Time, sizes: &[PacketSizes], lines: &mut Lines, dropped: &mut Vec<Packet>) {
         let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return };
         while let Some((since, mut packet)) = waiting.pop_front() {
             let sizes_of_flow = &sizes[packet.flow() as usize];
@@ -448,7 +510,8 @@ impl Link {
                 codel::Decision::Send => {}
             }
             let size = sizes_of_flow.of(&packet);
-            self.transmit(now, packet, size);
+            self.transmit(now, packet, size, lines);
+            self.note_coming(since);
             self.count_wait(now - since);
             return;
         }
@@ -465,18 +528,21 @@ impl Link {
     }
 
     /// The link goes down: returns all that was waiting or on the wire.
-    pub fn fail(&mut self, now: Time, sizes: &[PacketSizes]) -> Vec<Packet> {
+    pub fn fail(&mut self, now: Time, sizes: &[PacketSizes], lines: &mut Lines) -> Vec<Packet> {
         self.up = false;
         self.plain = false;
         self.busy_until = now;
-        self.counters.bytes -= self.bytes_in_line(sizes);
-        let mut gone = self.line.drain();
+        self.counters.bytes -= self.bytes_in_line(sizes, lines);
+        let mut gone = lines.drain(&mut self.line);
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
             gone.extend(waiting.drain(..).map(|(_, packet)| packet));
             *waiting_bytes = 0;
         }
         if let Some(backlog) = &mut self.backlog {
             **backlog = Backlog::default();
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.came.clear();
         }
         self.counters.losses += gone.len() as u64;
         self.counters.cut += gone.len() as u64;

@@ -22,12 +22,18 @@ enum Model {
 impl LossProcess {
     /// The process of `link` in the run of this `seed`. The spec must have passed [`check`].
     pub fn new(spec: &LossSpec, seed: u64, link: LinkId) -> LossProcess {
-        let stream = Stream::new(seed, Purpose::Loss, u64::from(link));
+        LossProcess::after_changes(spec, seed, link, 0)
+    }
+
+    /// The process of `link` after its loss has changed so many times: with draws of its own.
+    pub fn after_changes(spec: &LossSpec, seed: u64, link: LinkId, changes: u32) -> LossProcess {
+        let owner = u64::from(changes) << 32 | u64::from(link);
+        let stream = Stream::new(seed, Purpose::Loss, owner);
         LossProcess(match spec {
             LossSpec::None => Model::None,
             LossSpec::Bernoulli { ratio } => Model::Bernoulli { chance: Chance::new(*ratio), stream, arrivals: 0 },
             LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-                let states = Stream::new(seed, Purpose::LossState, u64::from(link));
+                let states = Stream::new(seed, Purpose::LossState, owner);
                 Model::GilbertElliott(GilbertElliott {
                     good_to_bad: Chance::new(*good_to_bad),
                     bad_to_good: Chance::new(*bad_to_good),

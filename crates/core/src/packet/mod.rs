@@ -5,11 +5,13 @@ mod build;
 pub mod capture;
 mod capturing;
 pub mod codel;
+mod controller;
 mod flow;
 mod forwarding;
 mod hosts;
 mod line;
 mod link;
+mod link_state;
 pub mod loss;
 mod observe;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
@@ -19,6 +21,7 @@ mod plain;
 mod properties;
 pub mod red;
 mod results;
+mod route_log;
 mod scheduler;
 mod simulation;
 pub mod table;
@@ -26,6 +29,7 @@ mod wheel;
 mod windows;
 
 pub use build::BuildError;
+pub use route_log::RouteChange;
 pub use simulation::Engine;
 
 /// A run in windows of time: the fast way.

@@ -1,7 +1,9 @@
 //! What is written down of a run: the state at the end of the warm-up, and samples.
 
 use super::flow::{Activity, Flow, Tally};
+use super::line::Lines;
 use super::link::{Link, LinkCounters};
+use super::link_state::Estimate;
 use super::packet::PacketSizes;
 use super::table::{Column, Table};
 use crate::spec::{RunSpec, TransportSpec};
@@ -22,6 +24,7 @@ pub struct Observations {
     warm_links: Vec<LinkCounters>,
     flow_series: Table,
     link_series: Table,
+    link_state: Table,
     /// Segments delivered and retransmitted at the last sample.
     sampled_flows: Vec<(u32, u64)>,
     /// Bytes carried and packets dropped at the last sample.
@@ -52,6 +55,16 @@ fn link_series() -> Table {
     ])
 }
 
+fn link_state() -> Table {
+    Table::with_columns(&[
+        ("time_s", Column::F64(Vec::new())),
+        ("routing", Column::U32(Vec::new())),
+        ("link", Column::U32(Vec::new())),
+        ("delay_s", Column::F64(Vec::new())),
+        ("loss", Column::F64(Vec::new())),
+    ])
+}
+
 impl Observations {
     pub(super) fn new(spec: &RunSpec) -> Observations {
         Observations {
@@ -59,15 +72,16 @@ impl Observations {
             warm_links: Vec::new(),
             flow_series: flow_series(),
             link_series: link_series(),
+            link_state: link_state(),
             sampled_flows: Vec::new(),
             sampled_links: vec![(0, 0); if spec.sample.is_some() { spec.links.len() } else { 0 }],
             sampled_at: Time::ZERO,
         }
     }
 
-    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link], sizes: &[PacketSizes]) {
+    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link], sizes: &[PacketSizes], lines: &Lines) {
         self.warm_flows = flows.iter().map(|flow| flow.activity.tally()).collect();
-        self.warm_links = links.iter().map(|link| link.counters(sizes)).collect();
+        self.warm_links = links.iter().map(|link| link.counters(sizes, lines)).collect();
     }
 
     /// What a flow had done when the warm-up ended.
@@ -87,6 +101,7 @@ impl Observations {
         flows: &[Flow],
         links: &[Link],
         sizes: &[PacketSizes],
+        lines: &Lines,
     ) {
         let interval = (now - self.sampled_at).as_secs();
         let seconds = now.as_secs();
@@ -124,19 +139,33 @@ impl Observations {
         }
         for (index, link) in links.iter().enumerate() {
             let (bytes, drops) = self.sampled_links[index];
-            let counters = link.counters(sizes);
+            let counters = link.counters(sizes, lines);
             let dropped = counters.queue_drops + counters.losses;
             let rate = spec.links[index].rate.as_bps();
             self.link_series.push(&[
                 seconds,
                 index as f64,
-                f64::from(link.queue_packets(now)),
+                f64::from(link.queue_packets(now, lines)),
                 (counters.bytes - bytes) as f64 * 8.0 / (rate * interval),
                 (dropped - drops) as f64,
             ]);
             self.sampled_links[index] = (counters.bytes, dropped);
         }
         self.sampled_at = now;
+    }
+
+    /// A routing has taken a sample of the links.
+    pub(super) fn on_link_state(&mut self, now: Time, routing: usize, estimates: &[Estimate]) {
+        for (link, estimate) in estimates.iter().enumerate() {
+            let delay = estimate.delay().unwrap_or(f64::NAN);
+            let loss = estimate.loss().unwrap_or(f64::NAN);
+            self.link_state.push(&[now.as_secs(), routing as f64, link as f64, delay, loss]);
+        }
+    }
+
+    /// What routings have learnt of the links since the last call.
+    pub fn take_link_state(&mut self) -> Table {
+        std::mem::replace(&mut self.link_state, link_state())
     }
 
     /// The flow samples since the last call.

@@ -24,7 +24,7 @@ impl EventLoop for Plain {
     fn new(_spec: &RunSpec, links: &mut [Link], flows: usize, _sizes: &[PacketSizes]) -> Plain {
         Plain {
             arrivals: WinnerTree::new(links.len()),
-            timers: Timers::new(flows * TIMERS_PER_FLOW as usize),
+            timers: Timers::new(flows, TIMERS_PER_FLOW),
             next_barrier: Time::ZERO,
             arrivals_before: Time::ZERO,
         }
@@ -46,7 +46,7 @@ impl EventLoop for Plain {
     #[inline]
     fn offer(engine: &mut Engine<Plain>, link: LinkId, packet: Packet) {
         engine.capture(link, packet);
-        match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes) {
+        match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes, &mut engine.lines) {
             Offer::Taken => {}
             Offer::Due(at) => engine.order.arrivals.set(link, at),
             Offer::Dropped => engine.discard(packet),
@@ -56,14 +56,14 @@ impl EventLoop for Plain {
     #[inline]
     fn arm(engine: &mut Engine<Plain>, flow: u32, timer: u32, deadline: Time) {
         let order = &mut engine.order;
-        if order.timers.arm(flow * TIMERS_PER_FLOW + timer, deadline) {
+        if order.timers.arm(flow, timer, deadline) {
             order.arrivals_before = order.arrivals_before.min(Time(deadline.0 + 1));
         }
     }
 
     #[inline]
     fn armed(&self, flow: u32, timer: u32) -> Time {
-        self.timers.armed(flow * TIMERS_PER_FLOW + timer)
+        self.timers.armed(flow, timer)
     }
 
     fn on_scheduled(&mut self, at: Time) {
@@ -110,11 +110,11 @@ impl Engine<Plain> {
     fn on_link(&mut self, link: LinkId) {
         let state = &mut self.links[link as usize];
         if state.next_service() <= self.now {
-            state.serve(self.now, &self.sizes, &mut self.dropped);
+            state.serve(self.now, &self.sizes, &mut self.lines, &mut self.dropped);
             self.order.arrivals.set(link, state.next_event());
             return self.discard_dropped();
         }
-        let packet = state.on_arrival(&self.sizes);
+        let packet = state.on_arrival(&self.sizes, &mut self.lines);
         let node = state.dst;
         self.order.arrivals.set(link, state.next_event());
         self.packet_hops += 1;

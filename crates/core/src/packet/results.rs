@@ -76,10 +76,10 @@ impl<L: EventLoop> Engine<L> {
         let bytes = payload_bytes(&self.spec, flow, &self.sizes[index], tally.delivered)
             - payload_bytes(&self.spec, flow, &self.sizes[index], warm.delivered);
         let counted_from = identity.start.max(Time::ZERO + self.spec.warm_up);
-        let counted_to = flow.end.unwrap_or(self.now);
+        let counted_to = flow.end.min(self.now);
         let counted = counted_to - counted_from;
         let goodput = if counted.0 == 0 { f64::NAN } else { bytes as f64 * 8.0 / counted.as_secs() };
-        let end = flow.end.map_or(f64::NAN, Time::as_secs);
+        let end = if flow.has_ended() { flow.end.as_secs() } else { f64::NAN };
         vec![
             index as f64,
             f64::from(identity.group),
@@ -89,7 +89,7 @@ impl<L: EventLoop> Engine<L> {
             group.routing as f64,
             identity.start.as_secs(),
             end,
-            flow.end.map_or(f64::NAN, |end| (end - identity.start).as_secs()),
+            if flow.has_ended() { (flow.end - identity.start).as_secs() } else { f64::NAN },
             bytes as f64,
             goodput,
             sent as f64,
@@ -148,7 +148,7 @@ impl<L: EventLoop> Engine<L> {
         let counted = (self.now - (Time::ZERO + self.spec.warm_up)).as_secs();
         for (index, link) in self.links.iter().enumerate() {
             let spec = &self.spec.links[index];
-            let (total, warm) = (link.counters(&self.sizes), self.observations.warm_link(index));
+            let (total, warm) = (link.counters(&self.sizes, &self.lines), self.observations.warm_link(index));
             let packets = total.packets - warm.packets;
             let bytes = total.bytes - warm.bytes;
             let offered = total.offered - warm.offered;

@@ -35,37 +35,49 @@ impl WinnerTree {
     }
 }
 
-/// Timers that mostly move later: one entry per timer stands in the heap, at its deadline or before.
+/// Timers that mostly move later: one entry per timer stands in the heap, at its deadline or before. Every owner has as many
+/// kinds of them as there are; a kind that nobody has armed takes no room.
 ///
 /// When an entry comes up, its owner says when the timer is really due; a timer that has moved later is put back. Ties go to
 /// the lower identity.
 #[derive(Debug, Clone)]
 pub struct Timers {
     heap: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The earliest entry of each timer.
-    scheduled: Vec<Time>,
+    owners: usize,
+    /// For each kind, the earliest entry of each owner's timer; empty until one is armed.
+    scheduled: Vec<Vec<Time>>,
 }
 
 impl Timers {
-    /// So many timers, none of them armed.
-    pub fn new(count: usize) -> Timers {
-        Timers { heap: BinaryHeap::new(), scheduled: vec![Time::NEVER; count] }
+    /// So many owners with so many timers each, none of them armed.
+    pub fn new(owners: usize, kinds: u32) -> Timers {
+        Timers { heap: BinaryHeap::new(), owners, scheduled: vec![Vec::new(); kinds as usize] }
+    }
+
+    /// The identity of a timer.
+    #[inline(always)]
+    pub fn identity(&self, owner: u32, kind: u32) -> u32 {
+        owner * self.scheduled.len() as u32 + kind
     }
 
     /// The timer is due at `deadline`, or later than an entry that stands already: then `false`.
     #[inline]
-    pub fn arm(&mut self, timer: u32, deadline: Time) -> bool {
-        let is_earlier = self.schedule(timer, deadline);
+    pub fn arm(&mut self, owner: u32, kind: u32, deadline: Time) -> bool {
+        let is_earlier = self.schedule(owner, kind, deadline);
         if is_earlier {
-            self.heap.push(Reverse((deadline, timer)));
+            self.heap.push(Reverse((deadline, self.identity(owner, kind))));
         }
         is_earlier
     }
 
     /// [`Self::arm`] for an entry that the caller keeps: what is returned as earlier must come to [`Self::is_due`].
     #[inline]
-    pub fn schedule(&mut self, timer: u32, deadline: Time) -> bool {
-        let scheduled = &mut self.scheduled[timer as usize];
+    pub fn schedule(&mut self, owner: u32, kind: u32, deadline: Time) -> bool {
+        let of_kind = &mut self.scheduled[kind as usize];
+        if of_kind.is_empty() {
+            of_kind.resize(self.owners, Time::NEVER);
+        }
+        let scheduled = &mut of_kind[owner as usize];
         let is_earlier = deadline < *scheduled;
         if is_earlier {
             *scheduled = deadline;
@@ -75,8 +87,8 @@ impl Timers {
 
     /// The time of a timer's entry; [`Time::NEVER`] if it has none.
     #[inline]
-    pub fn armed(&self, timer: u32) -> Time {
-        self.scheduled[timer as usize]
+    pub fn armed(&self, owner: u32, kind: u32) -> Time {
+        self.scheduled[kind as usize].get(owner as usize).copied().unwrap_or(Time::NEVER)
     }
 
     /// The time of the first entry.
@@ -92,7 +104,8 @@ impl Timers {
 
     /// Whether an entry counts: `false` if an earlier one has replaced it. The timer then has no entry any more.
     pub fn is_due(&mut self, time: Time, timer: u32) -> bool {
-        let scheduled = &mut self.scheduled[timer as usize];
+        let kinds = self.scheduled.len() as u32;
+        let scheduled = &mut self.scheduled[(timer % kinds) as usize][(timer / kinds) as usize];
         let counts = *scheduled == time;
         if counts {
             *scheduled = Time::NEVER;
@@ -127,17 +140,17 @@ mod tests {
         /// A timer comes up once at its deadline, however often it moved.
         #[test]
         fn timers_come_up_at_their_deadlines(moves in prop::collection::vec((0u32..5, 1u64..50), 1..60)) {
-            let mut timers = Timers::new(5);
+            let mut timers = Timers::new(2, 3); // of which five are used
             let mut deadlines = [Time::NEVER; 5];
             for (timer, deadline) in moves {
                 deadlines[timer as usize] = Time(deadline);
-                timers.arm(timer, Time(deadline));
+                timers.arm(timer / 3, timer % 3, Time(deadline));
             }
             let mut fired = Vec::new();
             while let Some((now, timer)) = timers.take() {
                 if timers.is_due(now, timer) {
                     if deadlines[timer as usize] > now {
-                        timers.arm(timer, deadlines[timer as usize]);
+                        timers.arm(timer / 3, timer % 3, deadlines[timer as usize]);
                     } else {
                         prop_assert_eq!(deadlines[timer as usize], now);
                         fired.push(timer);

@@ -7,11 +7,14 @@ use super::beside::Pool;
 use super::capturing::Captures;
 use super::flow::{Activity, Flow};
 use super::forwarding::Forwarding;
+use super::line::Lines;
 use super::link::Link;
+use super::loss::LossProcess;
 use super::observe::Observations;
 use super::packet::{BESIDE, Packet, PacketSizes};
+use super::route_log::{RouteChange, RouteLog};
 use super::table::Table;
-use crate::spec::{LinkId, RunSpec};
+use crate::spec::{LinkId, LossSpec, RunSpec};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -21,6 +24,10 @@ pub(super) enum Control {
     Fail(Vec<LinkId>),
     Repair(Vec<LinkId>),
     Reroute(usize),
+    /// Wires lose packets in another way, by draws of this stretch of the run.
+    Impair(Vec<LinkId>, LossSpec, u32),
+    /// The controller of a routing takes a sample of the links, or computes its routes.
+    LinkState(usize),
     WarmedUp,
     Sample,
     Retire,
@@ -69,6 +76,8 @@ pub struct Engine<L> {
     pub(super) now: Time,
     pub(super) end: Time,
     pub(super) links: Vec<Link>,
+    /// The packets that stand in the links' lines.
+    pub(super) lines: Lines,
     pub(super) order: L,
     pub(super) forwarding: Forwarding,
     pub(super) flows: Vec<Flow>,
@@ -82,12 +91,14 @@ pub struct Engine<L> {
     pub(super) pool: Pool,
     pub(super) dropped: Vec<Packet>,
     pub(super) packet_hops: u64,
-    without_route: u64,
+    pub(super) without_route: u64,
+    pub(super) expired: u64,
     /// Packets that hosts have sent, and those that have come to them.
     #[cfg(test)]
     pub(super) at_hosts: (u64, u64),
     pub(super) observations: Observations,
     pub(super) captures: Captures,
+    route_log: RouteLog,
 }
 
 impl<L: EventLoop> Engine<L> {
@@ -103,7 +114,10 @@ impl<L: EventLoop> Engine<L> {
         starts.sort_by_key(|flow| flows[*flow as usize].identity.start);
         let mut order = L::new(&spec, &mut links, flows.len(), &sizes);
         order.on_rerouted(&forwarding);
+        let mut route_log = RouteLog::new(&spec, &flows);
+        route_log.update(Time::ZERO, &forwarding);
         Engine {
+            route_log,
             now: Time::ZERO,
             end: Time::ZERO + spec.duration,
             order,
@@ -111,6 +125,7 @@ impl<L: EventLoop> Engine<L> {
             captures: Captures::new(&spec),
             spec,
             links,
+            lines: Lines::default(),
             forwarding,
             flows,
             sizes,
@@ -122,6 +137,7 @@ impl<L: EventLoop> Engine<L> {
             dropped: Vec::new(),
             packet_hops: 0,
             without_route: 0,
+            expired: 0,
             #[cfg(test)]
             at_hosts: (0, 0),
         }
@@ -147,6 +163,11 @@ impl<L: EventLoop> Engine<L> {
         self.without_route
     }
 
+    /// Packets whose time to live was over before they arrived: routers that choose hop by hop had sent them in a circle.
+    pub fn packets_expired(&self) -> u64 {
+        self.expired
+    }
+
     /// The flow samples since the last call.
     pub fn take_flow_series(&mut self) -> Table {
         self.observations.take_flow_series()
@@ -155,6 +176,16 @@ impl<L: EventLoop> Engine<L> {
     /// The link samples since the last call.
     pub fn take_link_series(&mut self) -> Table {
         self.observations.take_link_series()
+    }
+
+    /// What routings that measure their links have learnt of them since the last call, sample by sample.
+    pub fn take_link_state(&mut self) -> Table {
+        self.observations.take_link_state()
+    }
+
+    /// The routes of the pairs that flows use, of routings that measure their links: the first ones, and every change.
+    pub fn route_changes(&self) -> &[RouteChange] {
+        self.route_log.changes()
     }
 
     /// When the next flow starts; [`Time::NEVER`] if none is left.
@@ -173,7 +204,7 @@ impl<L: EventLoop> Engine<L> {
         match control {
             Control::Fail(links) => {
                 for link in links {
-                    let gone = self.links[link as usize].fail(self.now, &self.sizes);
+                    let gone = self.links[link as usize].fail(self.now, &self.sizes, &mut self.lines);
                     gone.into_iter().for_each(|packet| self.discard(packet));
                     self.order.on_failed(link);
                     self.forwarding.set_up(link, false);
@@ -185,18 +216,40 @@ impl<L: EventLoop> Engine<L> {
                     self.forwarding.set_up(link, true);
                 }
             }
-            Control::Reroute(routing) => {
-                self.forwarding.reroute(routing);
-                self.order.on_rerouted(&self.forwarding);
+            Control::Reroute(routing) => self.reroute(routing),
+            Control::Impair(links, spec, stretch) => {
+                for link in links {
+                    let loss = LossProcess::after_changes(&spec, self.spec.seed, link, stretch);
+                    self.links[link as usize].change_loss(&spec, loss);
+                }
             }
-            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links, &self.sizes),
+            Control::LinkState(routing) => self.follow_link_state(routing),
+            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links, &self.sizes, &self.lines),
             Control::Sample => {
-                self.observations.on_sample(&self.spec, self.now, &self.flows, &self.links, &self.sizes);
+                self.observations.on_sample(&self.spec, self.now, &self.flows, &self.links, &self.sizes, &self.lines);
                 let interval = self.spec.sample.expect("samples are only scheduled with an interval");
                 self.schedule(self.now + interval, Control::Sample);
             }
             Control::Retire => self.retire(),
         }
+    }
+
+    fn reroute(&mut self, routing: usize) {
+        self.forwarding.reroute(routing);
+        self.order.on_rerouted(&self.forwarding);
+        self.route_log.update(self.now, &self.forwarding);
+    }
+
+    fn follow_link_state(&mut self, routing: usize) {
+        let Some(controller) = self.forwarding.controller(routing) else { return };
+        if controller.sample(self.now, self.links.iter().map(Link::reading)) {
+            self.observations.on_link_state(self.now, routing, controller.estimates());
+        }
+        let (computes, due) = (controller.computes(self.now), controller.due());
+        if computes {
+            self.reroute(routing);
+        }
+        self.schedule(due, Control::LinkState(routing));
     }
 
     fn schedule(&mut self, at: Time, control: Control) {
@@ -244,9 +297,9 @@ impl<L: EventLoop> Engine<L> {
         }
     }
 
+    /// Of a packet that no route leads on, or whose time to live is over.
     #[cold]
-    pub(super) fn discard_without_route(&mut self, packet: Packet) {
-        self.without_route += 1;
+    pub(super) fn discard_on_the_way(&mut self, packet: Packet) {
         self.discard(packet);
     }
 }

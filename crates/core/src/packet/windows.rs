@@ -78,6 +78,8 @@ impl Item {
 struct Inbox {
     items: Vec<Item>,
     is_unsorted: bool,
+    /// Of a link: links all of whose packets go on here. What they bring in this window stands in their lines still.
+    feeders: Vec<LinkId>,
 }
 
 impl Inbox {
@@ -85,19 +87,6 @@ impl Inbox {
     fn put(&mut self, item: Item) {
         self.is_unsorted |= self.items.last().is_some_and(|last| item.key() < last.key());
         self.items.push(item);
-    }
-
-    /// Puts in what one link brings before an instant.
-    #[inline]
-    fn put_all_of(&mut self, line: &mut Line, before: Time, rank: Rank) {
-        let before_run = self.items.len();
-        while let Some(mut packet) = line.pop_before(before) {
-            packet.set_at(packet.at() + 1);
-            self.items.push(Item { rank, packet });
-        }
-        if let ([.., last], [first, ..]) = self.items.split_at(before_run) {
-            self.is_unsorted |= first.key() < last.key();
-        }
     }
 
     /// All items by (time, rank), and in the order they came in among equals: what one event sent.
@@ -157,6 +146,8 @@ pub struct Windows {
     timers: Timers,
     /// Timers of the node at hand that were armed in this window for this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The heads of the lines that are merged into the link at hand.
+    heads: BinaryHeap<Reverse<(Time, LinkId)>>,
     /// The rank of the event at hand.
     rank: Rank,
     feeds: Vec<Feed>,
@@ -186,8 +177,9 @@ impl EventLoop for Windows {
             wheel: Wheel::new(links.len(), shift),
             done: Time::ZERO,
             until: Time::ZERO,
-            timers: Timers::new(flows * TIMERS_PER_FLOW as usize),
+            timers: Timers::new(flows, TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
+            heads: BinaryHeap::new(),
             rank: Rank(0),
             feeds: vec![Feed::Merged; links.len()],
             exits: vec![Exit::Various; links.len()],
@@ -225,17 +217,16 @@ impl EventLoop for Windows {
     #[inline]
     fn arm(engine: &mut Engine<Windows>, flow: u32, timer: u32, deadline: Time) {
         let order = &mut engine.order;
-        let timer = flow * TIMERS_PER_FLOW + timer;
         if deadline >= order.until {
-            order.timers.arm(timer, deadline);
-        } else if order.timers.schedule(timer, deadline) {
-            order.soon.push(Reverse((deadline, timer)));
+            order.timers.arm(flow, timer, deadline);
+        } else if order.timers.schedule(flow, timer, deadline) {
+            order.soon.push(Reverse((deadline, order.timers.identity(flow, timer))));
         }
     }
 
     #[inline]
     fn armed(&self, flow: u32, timer: u32) -> Time {
-        self.timers.armed(flow * TIMERS_PER_FLOW + timer)
+        self.timers.armed(flow, timer)
     }
 
     fn on_scheduled(&mut self, _at: Time) {}
@@ -281,7 +272,7 @@ impl Windows {
     #[inline]
     fn inbox_of_link(&mut self, link: LinkId) -> &mut Inbox {
         let inbox = &mut self.inboxes[link as usize];
-        if inbox.items.is_empty() {
+        if inbox.items.is_empty() && inbox.feeders.is_empty() {
             self.busy_links.push(link);
         }
         inbox
@@ -365,40 +356,62 @@ impl Engine<Windows> {
             let state = &self.order.nodes[node as usize];
             let is_alone = state.inputs == 1 && !state.has_local;
             self.order.rank = Rank::arrival(link);
-            if self.links[link as usize].is_plain() {
-                self.hand_over_of_plain(link, node, is_alone);
-            } else {
-                self.hand_over_of_any(link, node, is_alone);
+            match self.merges_into(link) {
+                Some(next) => self.order.inbox_of_link(next).feeders.push(link),
+                None => self.hand_over_one(link, node, is_alone),
             }
             if is_alone {
                 self.fire_timers(self.order.until, Rank(0));
             }
-            self.order.wheel.insert(link, self.links[link as usize].next_event());
         }
         for link in &self.order.due {
             self.order.nodes[self.links[*link as usize].dst as usize].inputs = 0;
         }
     }
 
+    /// The link that takes all of a plain link's packets out of its line, in phase 3.
+    #[inline(always)]
+    fn merges_into(&self, link: LinkId) -> Option<LinkId> {
+        match self.order.exits[link as usize] {
+            Exit::Link(next)
+                if self.order.feeds[next as usize] == Feed::Merged
+                    && self.links[next as usize].is_plain()
+                    && self.links[link as usize].is_plain() =>
+            {
+                Some(next)
+            }
+            _ => None,
+        }
+    }
+
+    fn hand_over_one(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+        if self.links[link as usize].is_plain() {
+            self.hand_over_of_plain(link, node, is_alone);
+        } else {
+            self.hand_over_of_any(link, node, is_alone);
+        }
+        self.order.wheel.insert(link, self.links[link as usize].next_event());
+    }
+
     fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
         let until = self.order.until;
         let mut line = self.links[link as usize].lend_line();
         let before = line.len();
-        match self.order.exits[link as usize] {
-            Exit::Link(next) if self.order.feeds[next as usize] == Feed::Merged => {
-                self.order.inbox_of_link(next).put_all_of(&mut line, until, Rank::arrival(link));
+        if self.order.exits[link as usize] == Exit::Host && is_alone {
+            while let Some(packet) = self.lines.pop_before(&mut line, until) {
+                self.come_to_host(link, packet);
             }
-            Exit::Host if is_alone => {
-                while let Some(packet) = line.pop_before(until) {
-                    self.come_to_host(link, packet);
-                }
-            }
-            _ => {
-                while let Some(packet) = line.pop_before(until) {
-                    self.hand_on(link, packet, node, is_alone);
-                }
+        } else {
+            while let Some(packet) = self.lines.pop_before(&mut line, until) {
+                self.hand_on(link, packet, node, is_alone);
             }
         }
+        self.give_back(link, line, before);
+    }
+
+    /// A plain link gets its line back, which was so long before.
+    fn give_back(&mut self, link: LinkId, mut line: Line, before: u32) {
+        self.lines.release(&mut line);
         let crossed = before - line.len();
         self.packet_hops += u64::from(crossed);
         self.links[link as usize].give_back(line, crossed);
@@ -418,7 +431,7 @@ impl Engine<Windows> {
     #[inline(never)]
     fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
         while self.links[link as usize].next_arrival() < self.order.until {
-            let packet = self.links[link as usize].on_arrival(&self.sizes);
+            let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.lines);
             self.packet_hops += 1;
             if packet.has(LOST) {
                 self.discard(packet);
@@ -507,16 +520,63 @@ impl Engine<Windows> {
         }
     }
 
-    /// What was offered to a plain link.
+    /// What is offered to a plain link: items, and what stands in the lines of its feeders.
     fn take_offers(&mut self, link: LinkId, items: &[Item]) {
-        let state = &mut self.links[link as usize];
+        let feeders = std::mem::take(&mut self.order.inboxes[link as usize].feeders);
+        for feeder in &feeders {
+            self.order.heads.push(Reverse((self.links[*feeder as usize].next_arrival(), *feeder)));
+        }
         for item in items {
-            let size = self.sizes[item.packet.flow() as usize].of(&item.packet);
-            if state.offer(item.packet.arrival(), item.packet, size) == Offer::Dropped && item.packet.has(BESIDE) {
-                self.pool.release(item.packet.number());
+            self.merge_lines(link, item.key());
+            self.offer_to_plain(link, item.packet);
+        }
+        self.merge_lines(link, (self.order.until, Rank(0)));
+        debug_assert!(self.order.heads.is_empty());
+        self.order.inboxes[link as usize].feeders = feeders;
+        self.order.inboxes[link as usize].feeders.clear();
+        self.insert_if_done(link);
+    }
+
+    /// What comes to a link from the lines of its feeders before this event.
+    fn merge_lines(&mut self, link: LinkId, before: (Time, Rank)) {
+        while let Some(Reverse((at, feeder))) = self.order.heads.peek().copied()
+            && (at, Rank::arrival(feeder)) < before
+        {
+            self.order.heads.pop();
+            let other = self.order.heads.peek().map_or(before, |other| (other.0.0, Rank::arrival(other.0.1)));
+            let other = other.min(before);
+            let mut line = self.links[feeder as usize].lend_line();
+            let length = line.len();
+            while (line.first_arrival(), Rank::arrival(feeder)) < other {
+                let mut packet = self.lines.pop(&mut line);
+                packet.set_at(packet.at() + 1);
+                self.offer_to_plain(link, packet);
+            }
+            let next = line.first_arrival();
+            self.give_back(feeder, line, length);
+            if next < self.order.until {
+                self.order.heads.push(Reverse((next, feeder)));
+            } else {
+                self.order.wheel.insert(feeder, next);
             }
         }
-        self.order.wheel.insert(link, state.next_arrival());
+    }
+
+    #[inline(always)]
+    fn offer_to_plain(&mut self, link: LinkId, packet: Packet) {
+        let size = self.sizes[packet.flow() as usize].of(&packet);
+        let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);
+        if offer == Offer::Dropped && packet.has(BESIDE) {
+            self.pool.release(packet.number());
+        }
+    }
+
+    /// A link whose packets of this window another has yet to take is inserted then.
+    fn insert_if_done(&mut self, link: LinkId) {
+        let next = self.links[link as usize].next_arrival();
+        if next >= self.order.until {
+            self.order.wheel.insert(link, next);
+        }
     }
 
     /// A queue that decides at its service is served as often as it is due before this event.
@@ -526,7 +586,7 @@ impl Engine<Windows> {
         }
         let state = &mut self.links[link as usize];
         while (state.next_service(), Rank::arrival(link)) < (before, rank) {
-            state.serve(state.next_service(), &self.sizes, &mut self.dropped);
+            state.serve(state.next_service(), &self.sizes, &mut self.lines, &mut self.dropped);
         }
         self.order.wheel.insert(link, state.next_event());
         self.discard_dropped();
@@ -539,7 +599,7 @@ impl Engine<Windows> {
             return self.take_any_offer(link, packet.words());
         }
         let size = self.sizes[packet.flow() as usize].of(&packet);
-        match state.offer(self.now, packet, size) {
+        match state.offer(self.now, packet, size, &mut self.lines) {
             Offer::Taken => {}
             Offer::Due(at) => self.order.wheel.insert(link, at),
             Offer::Dropped => self.discard(packet),
@@ -550,7 +610,7 @@ impl Engine<Windows> {
     fn take_any_offer(&mut self, link: LinkId, words: [u64; 3]) {
         let packet = Packet::from_words(words);
         self.capture(link, packet);
-        match self.links[link as usize].offer_to_any(self.now, packet, &self.sizes) {
+        match self.links[link as usize].offer_to_any(self.now, packet, &self.sizes, &mut self.lines) {
             Offer::Taken => {}
             Offer::Due(at) => self.order.wheel.insert(link, at),
             Offer::Dropped => self.discard(packet),

@@ -101,6 +101,21 @@ pub enum RoutingError {
         /// Where it should end.
         dst: NodeId,
     },
+    /// A path hop by hop that is longer than a packet lives.
+    #[error(
+        "the path from node {src} to node {dst} has {links} links, but hop by hop a packet crosses {most} at most \
+         (its time to live, RFC 1700); use explicit paths, such as paths = {{ shortest = 1 }}"
+    )]
+    TooFar {
+        /// Where it begins.
+        src: NodeId,
+        /// Where it ends.
+        dst: NodeId,
+        /// Its length.
+        links: usize,
+        /// The greatest length.
+        most: u32,
+    },
     /// An explicit path between nodes without a link.
     #[error("explicit path {path} goes from node {from} to node {to}, but no link joins them in that direction")]
     NotConnected {

@@ -12,6 +12,8 @@ mod graph;
 mod k_shortest;
 mod lexicographic;
 mod metric;
+mod node_disjoint;
+mod path_sets;
 pub mod routes;
 mod shortest;
 mod source_tree;
@@ -26,6 +28,8 @@ pub use graph::{Graph, Link};
 pub use k_shortest::{ShortestPaths, shortest_paths};
 pub use lexicographic::{Lexicographic, lexicographic_weights};
 pub use metric::{Weight, link_weights};
+pub use node_disjoint::NodeDisjoint;
+pub use path_sets::{explicit_paths, path_sets};
 pub use shortest::{Path, ShortestTree, shortest_path};
 pub use source_tree::SourceTree;
 
@@ -50,60 +54,6 @@ impl HopsSpec {
             HopsSpec::Disjoint { .. } | HopsSpec::KShortest { .. } | HopsSpec::Explicit { .. } => true,
         }
     }
-}
-
-/// The explicit paths of a routing from `src` to `dst`: computed ones shortest first and of equal weight, given ones as
-/// given. There is at least one.
-///
-/// Given paths over a link that is down are left out, and the weights of the others add up to 1. Only given paths between
-/// these two nodes are looked at, so errors in others go unnoticed.
-///
-/// # Errors
-/// [`RoutingError`]: a node that does not exist, `src` and `dst` the same, a link without a weight in the metric, no path
-/// wanted, no path there, a given path that is not one, or a routing that forwards hop by hop.
-pub fn explicit_paths(
-    graph: &Graph,
-    hops: &HopsSpec,
-    src: NodeId,
-    dst: NodeId,
-) -> Result<Vec<WeightedPath>, RoutingError> {
-    graph.check_node(src)?;
-    graph.check_node(dst)?;
-    if src == dst {
-        return Err(RoutingError::SameEnds { node: src });
-    }
-    let equally = |path: Path| (path.links, 1.0);
-    let paths: Vec<(Vec<LinkId>, f64)> = match hops {
-        HopsSpec::Disjoint { paths: 0, .. } | HopsSpec::KShortest { paths: 0, .. } => {
-            return Err(RoutingError::NoPathsWanted);
-        }
-        HopsSpec::Disjoint { metric, paths } => {
-            let weights = additive_weights(graph, metric)?;
-            disjoint_paths(graph, &weights, src, dst, *paths as usize).into_iter().map(equally).collect()
-        }
-        HopsSpec::KShortest { metric: MetricSpec::Throughput(metric), paths } => {
-            if *paths > 1 {
-                return Err(RoutingError::NotIsotoneFor { metric: metric.name(), wanted: "several shortest paths" });
-            }
-            best_throughput_path(graph, *metric, src, dst).into_iter().map(|links| (links, 1.0)).collect()
-        }
-        HopsSpec::KShortest { metric, paths } => match isotone_weights(graph, metric)? {
-            IsotoneWeights::Additive(weights) => {
-                shortest_paths(graph, &weights, src, dst).take(*paths as usize).map(equally).collect()
-            }
-            IsotoneWeights::Lexicographic(weights) => {
-                let paths = shortest_paths(graph, &weights, src, dst).take(*paths as usize);
-                paths.map(|path| (path.links, 1.0)).collect()
-            }
-        },
-        HopsSpec::Explicit { paths, weights } => explicit::given_paths(graph, paths, weights, src, dst)?,
-        HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => return Err(RoutingError::HopByHop),
-    };
-    if paths.is_empty() {
-        return Err(RoutingError::NoPath { src, dst });
-    }
-    let total: f64 = paths.iter().map(|(_, weight)| weight).sum();
-    Ok(paths.into_iter().map(|(links, weight)| WeightedPath { links, weight: weight / total }).collect())
 }
 
 /// The next hops of every node towards `dst`, by node, each by ascending link id. A node without a path has none, nor has

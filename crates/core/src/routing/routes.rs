@@ -109,17 +109,24 @@ impl<'a> PathCost<'a> {
 
 impl PairRoutes {
     /// Adds a pair with its paths.
-    pub fn push(&mut self, cost: &PathCost, src: NodeId, dst: NodeId, paths: impl IntoIterator<Item = Vec<LinkId>>) {
+    pub fn push<P: AsRef<[LinkId]>>(
+        &mut self,
+        cost: &PathCost,
+        src: NodeId,
+        dst: NodeId,
+        paths: impl IntoIterator<Item = P>,
+    ) {
         self.src.push(src);
         self.dst.push(dst);
         let before = self.hops.len();
-        for links in paths {
+        for path in paths {
+            let links = path.as_ref();
             let sums = links.iter().fold(cost.start(), |sums, &link| cost.extend(sums, link));
             self.hops.push(links.len() as u32);
             self.delay_s.push(sums.0.delay().as_secs());
             self.loss.push(sums.0.loss());
             self.cost.push(cost.value(sums));
-            self.links.extend(links);
+            self.links.extend_from_slice(links);
         }
         self.paths.push((self.hops.len() - before) as u32);
     }

@@ -1,6 +1,6 @@
 use super::test_support::link;
 use super::*;
-use crate::spec::{LinkSpec, Metric};
+use crate::spec::{Disjointness, LinkSpec, Metric};
 use crate::units::Duration;
 
 /// A ring of cables 0 1 2 3 with a chord 0 2. Link `2 i` goes as listed, link `2 i + 1` back; the chord is slow.
@@ -39,16 +39,17 @@ fn links_that_are_down_carry_nothing() {
     }
     let shortest = HopsSpec::Shortest { metric: Metric::HopCount.into() };
     assert!(next_hops(&graph, &shortest, 2).unwrap().iter().all(Vec::is_empty));
-    for hops in
-        [HopsSpec::Disjoint { metric: Metric::HopCount.into(), paths: 2 }, given(&[&[0, 1, 2], &[0, 2]], &[1.0, 1.0])]
-    {
+    for hops in [
+        HopsSpec::Disjoint { metric: Metric::HopCount.into(), paths: 2, by: Disjointness::Links },
+        given(&[&[0, 1, 2], &[0, 2]], &[1.0, 1.0]),
+    ] {
         assert_eq!(explicit_paths(&graph, &hops, 0, 2), Err(RoutingError::NoPath { src: 0, dst: 2 }));
     }
 }
 
 #[test]
 fn computed_paths_come_shortest_first_and_share_equally() {
-    let disjoint = HopsSpec::Disjoint { metric: Metric::Delay.into(), paths: 5 };
+    let disjoint = HopsSpec::Disjoint { metric: Metric::Delay.into(), paths: 5, by: Disjointness::Links };
     assert_eq!(links(&ring(), &disjoint), [vec![0, 2], vec![7, 5], vec![8]]);
     let k_shortest = HopsSpec::KShortest { metric: Metric::HopCount.into(), paths: 2 };
     assert_eq!(links(&ring(), &k_shortest), [vec![8], vec![0, 2]]);
@@ -102,7 +103,7 @@ fn given_paths_that_are_none_are_refused() {
 #[test]
 fn questions_that_have_no_answer_are_refused() {
     let shortest = HopsSpec::Shortest { metric: Metric::HopCount.into() };
-    let disjoint = |paths| HopsSpec::Disjoint { metric: Metric::HopCount.into(), paths };
+    let disjoint = |paths| HopsSpec::Disjoint { metric: Metric::HopCount.into(), paths, by: Disjointness::Links };
     assert_eq!(explicit_paths(&ring(), &shortest, 0, 2), Err(RoutingError::HopByHop));
     assert_eq!(next_hops(&ring(), &disjoint(2), 2), Err(RoutingError::AlongPaths));
     assert_eq!(explicit_paths(&ring(), &disjoint(0), 0, 2), Err(RoutingError::NoPathsWanted));

@@ -13,6 +13,7 @@ pub mod persist;
 pub mod prr;
 pub mod rate;
 pub mod receiver;
+mod room;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;

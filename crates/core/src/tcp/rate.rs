@@ -114,8 +114,8 @@ mod tests {
         for step in 0..100u64 {
             let now = Time::ZERO + millisecond * step;
             if step >= 10 {
-                board.acknowledge(board.una() + 1, &[], now);
-                last = sampler.on_ack(now, board.last_delivered(), board.una(), Some(millisecond * 10));
+                let delivered = board.acknowledge(board.una() + 1, &[], now);
+                last = sampler.on_ack(now, &delivered, board.una(), Some(millisecond * 10));
             }
             let segment = board.next();
             board.send_new(now);
@@ -137,16 +137,17 @@ mod tests {
         }
         // 0 is lost: nine duplicate ACKs, then its retransmission's passes all ten.
         for time in 10..19 {
-            board.acknowledge(0, &[], millisecond(time));
+            let mut delivered = board.acknowledge(0, &[], millisecond(time));
+            delivered.count = 1;
             board.count_duplicate();
-            assert_eq!(sampler.on_ack(millisecond(time), board.last_delivered(), board.una(), None), None);
+            assert_eq!(sampler.on_ack(millisecond(time), &delivered, board.una(), None), None);
         }
         board.mark_lost(0);
         board.retransmit(0, millisecond(20));
         sampler.on_sent(millisecond(20), 0, board.in_flight());
-        board.acknowledge(10, &[], millisecond(30));
-        board.eat_duplicates(10);
-        let sample = sampler.on_ack(millisecond(30), board.last_delivered(), board.una(), None).unwrap();
+        let mut delivered = board.acknowledge(10, &[], millisecond(30));
+        delivered.count -= board.eat_duplicates(10);
+        let sample = sampler.on_ack(millisecond(30), &delivered, board.una(), None).unwrap();
         assert_eq!(sample.total_delivered, 10);
     }
 }

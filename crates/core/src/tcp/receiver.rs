@@ -1,6 +1,7 @@
 //! The receiver: what has arrived, what to acknowledge and when.
 
 use super::ack::{AckPolicy, Arrival, When};
+use super::room::make_little_room;
 use super::scoreboard::Range;
 use crate::spec::EcnEcho;
 use crate::units::Time;
@@ -141,17 +142,21 @@ pub struct Receiver {
     /// The segment of a duplicate to report, or [`NO_DUPLICATE`].
     duplicate: u32,
     sack: bool,
-    /// What the policy says of itself, so that no call is needed for every segment.
-    is_immediate: bool,
     echoes_retransmission: bool,
     ecn_echo: bool,
     exact_echo: bool,
     /// Only while something is held.
     beyond: Option<Box<Beyond>>,
+    /// Unless every segment is acknowledged at once.
+    delaying: Option<Box<Delaying>>,
+    counters: Counters,
+}
+
+/// What a receiver needs that may wait with its ACKs.
+struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
     deadline: Time,
-    counters: Counters,
 }
 
 impl Receiver {
@@ -162,13 +167,11 @@ impl Receiver {
             last_ack_sent: 0,
             duplicate: NO_DUPLICATE,
             sack,
-            is_immediate: policy.is_immediate(),
             echoes_retransmission: false,
             ecn_echo: false,
             exact_echo: false,
             beyond: None,
-            policy,
-            deadline: Time::NEVER,
+            delaying: (!policy.is_immediate()).then(|| Box::new(Delaying { policy, deadline: Time::NEVER })),
             counters: Counters::default(),
         }
     }
@@ -199,7 +202,7 @@ impl Receiver {
     /// When a delayed ACK is due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        (self.deadline != Time::NEVER).then_some(self.deadline)
+        self.delaying.as_ref().map(|delaying| delaying.deadline).filter(|deadline| *deadline != Time::NEVER)
     }
 
     /// Takes a data segment; returns the ACK if one is due at once.
@@ -209,10 +212,9 @@ impl Receiver {
             return Some(self.on_turn(now, data));
         }
         match self.arrive(now, data) {
-            When::Now if self.is_immediate => Some(self.answer()),
             When::Now => Some(self.acknowledge()),
             When::By(deadline) => {
-                self.deadline = self.deadline.min(deadline);
+                self.wait_until(deadline);
                 None
             }
         }
@@ -221,7 +223,7 @@ impl Receiver {
     /// Notes a mark, or the answer to one. Whether an ACK must go out first, because it owes another echo.
     #[inline(never)]
     fn ends_an_echo(&mut self, data: &DataSegment) -> bool {
-        if self.exact_echo && self.deadline != Time::NEVER {
+        if self.exact_echo && self.deadline().is_some() {
             return data.marked != self.ecn_echo;
         }
         if data.marked || self.exact_echo {
@@ -238,10 +240,11 @@ impl Receiver {
     fn on_turn(&mut self, now: Time, data: &DataSegment) -> Ack {
         let earlier = self.acknowledge();
         self.ecn_echo = data.marked;
-        self.deadline = match self.arrive(now, data) {
+        let deadline = match self.arrive(now, data) {
             When::Now => now,
             When::By(deadline) => deadline,
         };
+        self.wait_until(deadline);
         earlier
     }
 
@@ -273,7 +276,16 @@ impl Receiver {
             self.count_reordering(data);
             self.hold(data.segment);
         }
-        if self.is_immediate { When::Now } else { self.policy.on_segment(&arrival) }
+        match &mut self.delaying {
+            Some(delaying) => delaying.policy.on_segment(&arrival),
+            None => When::Now,
+        }
+    }
+
+    fn wait_until(&mut self, deadline: Time) {
+        if let Some(delaying) = &mut self.delaying {
+            delaying.deadline = delaying.deadline.min(deadline);
+        }
     }
 
     /// The delayed ACK is due.
@@ -283,8 +295,10 @@ impl Receiver {
 
     #[inline(always)]
     fn acknowledge(&mut self) -> Ack {
-        self.policy.on_ack_sent();
-        self.deadline = Time::NEVER;
+        if let Some(delaying) = &mut self.delaying {
+            delaying.policy.on_ack_sent();
+            delaying.deadline = Time::NEVER;
+        }
         self.answer()
     }
 
@@ -386,6 +400,7 @@ impl Beyond {
             (false, false) => {
                 let above = self.held.get(position).map(|block| block.first_arrival);
                 let first_arrival = above.unwrap_or(arrival);
+                make_little_room(&mut self.held);
                 self.held.insert(position, Held { start: segment, end: segment + 1, first_arrival });
             }
         }

@@ -4,6 +4,7 @@
 //! `in_flight` is the number in flight, whatever was sent before (the pipe of RFC 6675). Without SACK, duplicate ACKs
 //! stand for segments that have left the network without saying which.
 
+use super::room::push_with_little_room;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -46,14 +47,7 @@ pub struct Transmission {
     pub sent: Time,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Retransmission {
-    segment: u32,
-    number: u32,
-    sent: Time,
-}
-
-/// What one ACK delivered. Small, because every flow keeps one: what there is none of is the greatest number.
+/// What one ACK delivered. What there is none of is the greatest number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delivered {
     /// Segments that the cumulative acknowledgement passed, delivered before or now.
@@ -196,9 +190,25 @@ fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
 /// What a flow has to remember only while something is sacked or retransmitted.
 #[derive(Debug, Clone, Default)]
 struct Repair {
-    retransmissions: VecDeque<Retransmission>,
+    /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
+    retransmissions: VecDeque<u32>,
     /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
     last_blocks: [Range; REMEMBERED_BLOCKS],
+}
+
+impl Repair {
+    /// A segment is sent again; `before` is its record so far.
+    fn send_again(&mut self, segment: u32, before: Segment, now: Time) {
+        if before.retransmitted()
+            && let Some(position) = self.retransmissions.iter().position(|other| *other == segment)
+        {
+            if before.sent() == now {
+                return; // a timer expired at the instant of the last retransmission
+            }
+            self.retransmissions.remove(position);
+        }
+        push_with_little_room(&mut self.retransmissions, segment);
+    }
 }
 
 /// The least room that a window's record keeps, in segments: the initial window's.
@@ -225,7 +235,6 @@ pub struct Scoreboard {
     next_transmission: u32,
     timer_start: Time,
     latest_sent: Time,
-    delivered: Delivered,
 }
 
 impl Scoreboard {
@@ -279,12 +288,6 @@ impl Scoreboard {
     /// One past the highest selectively acknowledged segment; `una` if there is none.
     pub fn sacked_end(&self) -> u32 {
         self.sacked_end.max(self.una)
-    }
-
-    /// What the last ACK delivered.
-    #[inline]
-    pub fn last_delivered(&self) -> &Delivered {
-        &self.delivered
     }
 
     /// When the retransmission timer was last started (RFC 6298 section 5).
@@ -346,7 +349,7 @@ impl Scoreboard {
     /// Records the first transmission of the segment `next()`, and returns the transmission's number.
     #[inline]
     pub fn send_new(&mut self, now: Time) -> u32 {
-        self.segments.push_back(Segment::new(now, IN_FLIGHT));
+        push_with_little_room(&mut self.segments, Segment::new(now, IN_FLIGHT));
         self.number_transmission(now)
     }
 
@@ -357,16 +360,10 @@ impl Scoreboard {
     pub fn retransmit(&mut self, segment: u32, now: Time) -> u32 {
         let record = &mut self.segments[(segment - self.una) as usize];
         assert_eq!(record.state(), LOST, "segment {segment} is not marked lost");
-        *record = Segment::new(now, IN_FLIGHT | RETRANSMITTED);
+        let before = std::mem::replace(record, Segment::new(now, IN_FLIGHT | RETRANSMITTED));
         self.lost -= 1;
-        let number = self.number_transmission(now);
-        let retransmissions = &mut self.repair.get_or_insert_default().retransmissions;
-        let mut at_this_instant = retransmissions.iter_mut().rev().take_while(|again| again.sent == now);
-        match at_this_instant.find(|again| again.segment == segment) {
-            Some(again) => again.number = number, // a timer expired at the instant of the last retransmission
-            None => retransmissions.push_back(Retransmission { segment, number, sent: now }),
-        }
-        number
+        self.repair.get_or_insert_default().send_again(segment, before, now);
+        self.number_transmission(now)
     }
 
     /// Marks a segment in flight as lost; sacked and lost segments stay what they are.
@@ -414,15 +411,7 @@ impl Scoreboard {
         Some(self.lost_hint)
     }
 
-    /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
-    #[inline]
-    pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) {
-        if !(blocks.is_empty() && self.pass_one_original(cumulative, now).is_some()) {
-            self.acknowledge_any(cumulative, blocks, now);
-        }
-    }
-
-    /// The ordinary ACK, shorter than [`Self::acknowledge_any`] and to the same effect: it passes one segment, sent once and
+    /// The ordinary ACK, shorter than [`Self::acknowledge`] and to the same effect: it passes one segment, sent once and
     /// in flight, while nothing is sacked or was sent again. Returns when that was sent; `None`, and nothing done, for another ACK.
     #[inline(always)]
     pub(super) fn pass_one_original(&mut self, cumulative: u32, now: Time) -> Option<Time> {
@@ -433,34 +422,35 @@ impl Scoreboard {
         }
         self.segments.pop_front();
         self.in_flight -= 1;
-        self.delivered.cumulative = 1;
-        self.delivered.set_first(self.una, segment, now, false);
         self.una = cumulative;
         self.timer_start = now; // RFC 6298 (5.3)
         Some(segment.sent())
     }
 
+    /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
+    /// Returns what it delivered.
     #[inline(never)]
-    fn acknowledge_any(&mut self, cumulative: u32, blocks: &[Range], now: Time) {
-        self.delivered = Delivered::default();
+    pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) -> Delivered {
+        let mut delivered = Delivered::default();
         let cumulative = cumulative.min(self.next());
         if cumulative > self.una {
-            self.advance(cumulative, now);
+            self.advance(cumulative, now, &mut delivered);
         }
         let earlier_end = self.sacked_end;
         let known = self.repair.as_ref().map_or_else(Default::default, |repair| repair.last_blocks);
         for (place, block) in blocks.iter().enumerate() {
             let (start, end) = (block.0.max(self.una), block.1.min(self.next()));
-            self.sack(outside((start, end), &known), earlier_end, now);
+            self.sack(outside((start, end), &known), earlier_end, now, &mut delivered);
             if start < end {
                 self.sacked_end = self.sacked_end.max(end);
                 self.repair.get_or_insert_default().last_blocks[place % REMEMBERED_BLOCKS] = (start, end);
             }
         }
         self.forget_delivered();
+        delivered
     }
 
-    fn advance(&mut self, cumulative: u32, now: Time) {
+    fn advance(&mut self, cumulative: u32, now: Time, delivered: &mut Delivered) {
         let passed = cumulative - self.una;
         for _ in 0..passed {
             let segment = self.segments.pop_front().expect("cumulative is at most next()");
@@ -473,18 +463,18 @@ impl Scoreboard {
                         self.in_flight -= 1;
                     }
                     let reordered = self.una < self.sacked_end;
-                    self.delivered.add(self.una, segment, now, reordered);
+                    delivered.add(self.una, segment, now, reordered);
                 }
             }
             self.una += 1;
         }
-        self.delivered.cumulative = passed;
+        delivered.cumulative = passed;
         self.timer_start = now; // RFC 6298 (5.3)
     }
 
     /// `earlier_end` is one past the highest segment that earlier ACKs reported: the order of blocks in one ACK says
     /// nothing of the order of arrival, because the latest comes first (RFC 2018 section 4).
-    fn sack(&mut self, (start, end): Range, earlier_end: u32, now: Time) {
+    fn sack(&mut self, (start, end): Range, earlier_end: u32, now: Time, delivered: &mut Delivered) {
         for index in start..end {
             let record = &mut self.segments[(index - self.una) as usize];
             let segment = *record;
@@ -495,22 +485,21 @@ impl Scoreboard {
             }
             record.set_state(SACKED);
             self.sacked += 1;
-            self.delivered.add(index, segment, now, index < earlier_end);
+            delivered.add(index, segment, now, index < earlier_end);
         }
     }
 
     /// Takes a duplicate ACK without SACK: one more segment has left the network.
     pub fn count_duplicate(&mut self) {
         self.duplicates = (self.duplicates + 1).min(self.in_flight);
-        self.delivered.count = 1;
     }
 
     /// Without SACK, an ACK that passes `passed` segments reports one hole and, for the rest, what duplicate ACKs have
-    /// reported before; these are not delivered anew.
-    pub fn eat_duplicates(&mut self, passed: u32) {
+    /// reported before: returns how many these are, which are not delivered anew.
+    pub fn eat_duplicates(&mut self, passed: u32) -> u32 {
         let eaten = passed.saturating_sub(1).min(self.duplicates);
-        self.delivered.count -= eaten;
         self.duplicates = (self.duplicates - eaten).min(self.in_flight);
+        eaten
     }
 
     /// Forgets duplicate ACKs: the window they belong to is acknowledged.
@@ -518,11 +507,9 @@ impl Scoreboard {
         self.duplicates = 0;
     }
 
-    fn is_live(&self, retransmission: &Retransmission) -> bool {
-        retransmission.segment >= self.una && {
-            let record = self.at(retransmission.segment);
-            record.state() == IN_FLIGHT && record.sent() == retransmission.sent
-        }
+    /// Whether a segment that was sent again is still in flight.
+    fn is_again_in_flight(&self, segment: u32) -> bool {
+        segment >= self.una && self.at(segment).state() == IN_FLIGHT
     }
 
     fn is_original(&self, segment: u32) -> bool {
@@ -533,7 +520,7 @@ impl Scoreboard {
     /// Moves the hints past what is no longer in flight, so that walks in sending order start at its oldest.
     fn forget_delivered(&mut self) {
         let Some(mut repair) = self.repair.take() else { return };
-        while repair.retransmissions.front().is_some_and(|front| !self.is_live(front)) {
+        while repair.retransmissions.front().is_some_and(|front| !self.is_again_in_flight(*front)) {
             repair.retransmissions.pop_front();
         }
         let is_over = repair.retransmissions.is_empty() && self.sacked == 0;
@@ -542,10 +529,6 @@ impl Scoreboard {
         while self.original_hint < self.next() && !self.is_original(self.original_hint) {
             self.original_hint += 1;
         }
-    }
-
-    fn retransmissions(&self) -> impl Iterator<Item = &Retransmission> {
-        self.repair.iter().flat_map(|repair| &repair.retransmissions)
     }
 
     /// Gives back the room of a window that was cut to less than a quarter of it.
@@ -557,14 +540,17 @@ impl Scoreboard {
 
     /// The transmissions in flight in the order of their sending, oldest first.
     pub fn in_sending_order(&self) -> impl Iterator<Item = Transmission> + '_ {
+        let transmission = |segment| Transmission { segment, sent: self.sent(segment) };
         let mut original = (self.original_hint.max(self.una)..self.next())
             .filter(|segment| self.is_original(*segment))
-            .map(|segment| Transmission { segment, sent: self.sent(segment) })
+            .map(transmission)
             .peekable();
         let mut again = self
-            .retransmissions()
-            .filter(|retransmission| self.is_live(retransmission))
-            .map(|retransmission| Transmission { segment: retransmission.segment, sent: retransmission.sent })
+            .repair
+            .iter()
+            .flat_map(|repair| repair.retransmissions.iter().copied())
+            .filter(|segment| self.is_again_in_flight(*segment))
+            .map(transmission)
             .peekable();
         std::iter::from_fn(move || match (original.peek(), again.peek()) {
             (Some(first), Some(second)) if (second.sent, second.segment) < (first.sent, first.segment) => again.next(),
@@ -577,11 +563,6 @@ impl Scoreboard {
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<Transmission> {
         self.in_sending_order().next()
-    }
-
-    /// When the retransmission with this number was sent, if it is known.
-    pub fn retransmission_sent(&self, number: u32) -> Option<Time> {
-        self.retransmissions().find(|retransmission| retransmission.number == number).map(|found| found.sent)
     }
 
     /// Recounts everything from the segments themselves.
@@ -622,9 +603,8 @@ mod tests {
     #[test]
     fn a_hole_is_in_flight_and_what_lies_above_it_is_sacked() {
         let mut board = board_of(5);
-        board.acknowledge(1, &[(2, 4)], ms(100));
+        let delivered = board.acknowledge(1, &[(2, 4)], ms(100));
         assert_eq!((board.una(), board.in_flight(), board.sacked(), board.sacked_end()), (1, 2, 2, 4));
-        let delivered = board.last_delivered();
         assert_eq!((delivered.count, delivered.cumulative, delivered.newest()), (3, 1, Some((ms(3), 3))));
         assert_eq!(delivered.oldest_rtt(), Some(Duration::from_millis(100)));
         assert_eq!(delivered.newest_rtt(), Some(Duration::from_millis(97)));
@@ -639,18 +619,16 @@ mod tests {
         assert_eq!(board.retransmit(0, ms(50)), 3);
         let order: Vec<u32> = board.in_sending_order().map(|transmission| transmission.segment).collect();
         assert_eq!(order, [1, 2, 0]);
-        board.acknowledge(1, &[], ms(90));
-        assert_eq!(board.last_delivered().oldest_rtt(), None);
-        assert!(board.last_delivered().any_retransmitted);
+        let delivered = board.acknowledge(1, &[], ms(90));
+        assert_eq!(delivered.oldest_rtt(), None);
+        assert!(delivered.any_retransmitted);
     }
 
     #[test]
     fn blocks_of_one_ack_are_no_reordering_among_themselves() {
         let mut board = board_of(9);
-        board.acknowledge(0, &[(7, 8), (3, 4)], ms(100)); // the ACK of 3 was lost or delayed
-        assert!(!board.last_delivered().reordered);
-        board.acknowledge(0, &[(5, 6), (7, 8), (3, 4)], ms(101));
-        assert!(board.last_delivered().reordered);
+        assert!(!board.acknowledge(0, &[(7, 8), (3, 4)], ms(100)).reordered); // the ACK of 3 was lost or delayed
+        assert!(board.acknowledge(0, &[(5, 6), (7, 8), (3, 4)], ms(101)).reordered);
     }
 
     #[test]
@@ -661,7 +639,7 @@ mod tests {
         board.mark_all_lost();
         assert_eq!(board.retransmit(0, ms(50)), 4);
         board.check();
-        assert_eq!(board.retransmission_sent(4), Some(ms(50)));
+        assert_eq!(board.sent(0), ms(50));
     }
 
     #[test]
@@ -696,12 +674,19 @@ mod tests {
                 match action {
                     0 | 1 => for _ in 0..length { board.send_new(now); other.send_new(now); },
                     2 | 3 => {
-                        board.acknowledge(board.una() + action as u32 / 3 + length / 3, &[], now);
-                        other.acknowledge_any(other.una() + action as u32 / 3 + length / 3, &[], now);
+                        let cumulative = board.una() + action as u32 / 3 + length / 3;
+                        let delivered = other.acknowledge(cumulative, &[], now);
+                        match board.pass_one_original(cumulative, now) {
+                            Some(sent) => {
+                                prop_assert_eq!(delivered.newest(), Some((sent, board.una() - 1)));
+                                prop_assert_eq!((delivered.count, delivered.cumulative), (1, 1));
+                            }
+                            None => _ = board.acknowledge(cumulative, &[], now),
+                        }
                     }
                     4 => {
                         board.acknowledge(board.una(), &[(segment, segment + length)], now);
-                        other.acknowledge_any(other.una(), &[(segment, segment + length)], now);
+                        other.acknowledge(other.una(), &[(segment, segment + length)], now);
                     }
                     _ => if segment < board.next() {
                         board.mark_lost(segment);
@@ -724,8 +709,8 @@ mod tests {
                 match action {
                     6 => board.unmark_lost(),
                     0 | 1 => for _ in 0..length { board.send_new(now); },
-                    2 => board.acknowledge(board.una() + length, &[], now),
-                    3 => board.acknowledge(board.una(), &[(segment, segment + length)], now),
+                    2 => _ = board.acknowledge(board.una() + length, &[], now),
+                    3 => _ = board.acknowledge(board.una(), &[(segment, segment + length)], now),
                     4 => if segment < board.next() { board.mark_lost(segment) },
                     _ => if let Some(lost) = board.next_lost() { board.retransmit(lost, now); },
                 }

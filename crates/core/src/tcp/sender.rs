@@ -11,7 +11,7 @@ use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
 use super::receiver::Ack;
 use super::rtt::RttEstimate;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Delivered, Scoreboard};
 use crate::rng::Stream;
 use crate::spec::{PacingUnit, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::units::{Duration, Rate, Time};
@@ -60,18 +60,12 @@ pub struct SenderCounters {
     pub undone: u64,
 }
 
+/// What the connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Connection {
+enum Phase {
     /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent at `sent` for the `tries`-th time.
-    Opening {
-        sent: Time,
-        tries: u32,
-    },
-    Established,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Recovery {
+    Opening { sent: Time, tries: u32 },
+    /// Established, and nothing is known to be lost.
     Open,
     /// Loss recovery until everything below `until` is acknowledged.
     Fast {
@@ -84,10 +78,7 @@ enum Recovery {
         marked: bool,
     },
     /// Slow start after a timeout, until everything below `until` is acknowledged.
-    Timeout {
-        until: u32,
-        forward: ForwardRto,
-    },
+    Timeout { until: u32, forward: ForwardRto },
 }
 
 /// Forward RTO recovery (RFC 5682 section 3.1, SACK-enhanced as well): was the timeout spurious?
@@ -137,8 +128,7 @@ pub enum Episode {
 
 /// The sending end of one flow.
 pub struct Sender {
-    connection: Connection,
-    recovery: Recovery,
+    phase: Phase,
     board: Scoreboard,
     rtt: RttEstimate,
     congestion: Controlled,
@@ -148,7 +138,6 @@ pub struct Sender {
     available: u32,
     receive_window: u32,
     limit: Limit,
-    unfilled: Unfilled,
     probe: bool,
     /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)); so do the answer
     /// that it was not spurious (RFC 5682 section 3.1) and, without SACK, a partial ACK (RFC 6582 section 3.2 step 3).
@@ -171,7 +160,8 @@ pub struct Sender {
     recover: u32,
     window_reduced: bool,
     next_send: Time,
-    train: Train,
+    /// Only with [`PacingUnit::Pair`] or [`WindowUse::RoundTrip`].
+    seldom: Option<Box<Seldom>>,
     timeouts: u32,
     recoveries: u32,
     undone: u32,
@@ -217,6 +207,13 @@ struct Train {
     segments: u32,
 }
 
+/// What few senders need.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seldom {
+    unfilled: Unfilled,
+    train: Train,
+}
+
 impl Train {
     fn has_room(&self, now: Time) -> bool {
         self.began == now && (1..TRAIN_SEGMENTS).contains(&self.segments)
@@ -254,12 +251,7 @@ impl Sender {
             wire_bytes,
         };
         Sender {
-            connection: if stack.handshake {
-                Connection::Opening { sent: Time::NEVER, tries: 0 }
-            } else {
-                Connection::Established
-            },
-            recovery: Recovery::Open,
+            phase: if stack.handshake { Phase::Opening { sent: Time::NEVER, tries: 0 } } else { Phase::Open },
             board: Scoreboard::default(),
             rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto)
                 .with_granularity(stack.rto_granularity),
@@ -270,7 +262,6 @@ impl Sender {
             available: 0,
             receive_window: stack.window_segments(),
             limit: Limit::Other,
-            unfilled: Unfilled::default(),
             probe: false,
             retransmit_now: false,
             withheld: 0,
@@ -283,7 +274,7 @@ impl Sender {
             recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
-            train: Train::default(),
+            seldom: None,
             timeouts: 0,
             recoveries: 0,
             undone: 0,
@@ -314,12 +305,22 @@ impl Sender {
 
     /// What it is doing.
     pub fn episode(&self) -> Episode {
-        match self.recovery {
-            Recovery::Open => Episode::Open,
-            Recovery::Fast { marked: true, .. } => Episode::Reduction,
-            Recovery::Fast { .. } => Episode::Recovery,
-            Recovery::Timeout { .. } => Episode::Timeout,
+        match self.phase {
+            Phase::Opening { .. } | Phase::Open => Episode::Open,
+            Phase::Fast { marked: true, .. } => Episode::Reduction,
+            Phase::Fast { .. } => Episode::Recovery,
+            Phase::Timeout { .. } => Episode::Timeout,
         }
+    }
+
+    #[inline(always)]
+    fn is_opening(&self) -> bool {
+        matches!(self.phase, Phase::Opening { .. })
+    }
+
+    #[inline(always)]
+    fn is_recovering(&self) -> bool {
+        matches!(self.phase, Phase::Fast { .. } | Phase::Timeout { .. })
     }
 
     /// The receiver allows so many segments from the first unacknowledged one on; zero closes the window.
@@ -339,7 +340,7 @@ impl Sender {
 
     /// The application writes so many more segments.
     pub fn write(&mut self, now: Time, segments: u32) {
-        if self.connection == Connection::Established
+        if !self.is_opening()
             && self.board.outstanding() == 0
             && self.board.next() == self.available
             && self.board.next() > 0
@@ -361,7 +362,7 @@ impl Sender {
 
     /// The SYN-ACK arrived.
     pub fn on_established(&mut self, now: Time) {
-        if let Connection::Opening { sent, tries } = self.connection
+        if let Phase::Opening { sent, tries } = self.phase
             && sent != Time::NEVER
         {
             if tries == 1 {
@@ -371,25 +372,23 @@ impl Sender {
                 let kind = CongestionKind::Timeout { repeated: true };
                 self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
             }
-            self.connection = Connection::Established;
+            self.phase = Phase::Open;
         }
     }
 
     /// The window in force: PRR's during fast recovery, else the congestion control's.
     #[inline]
     pub fn window(&self) -> u32 {
-        match self.recovery {
-            Recovery::Fast { prr, .. } if !self.owns_recovery => prr.window(),
+        match self.phase {
+            Phase::Fast { prr, .. } if !self.owns_recovery => prr.window(),
             _ => self.congestion.window(),
         }
     }
 
-    /// Takes an ACK.
+    /// Takes an ACK. Returns what it delivered; nothing for the ordinary one, which passes a single segment in order.
     #[inline]
-    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
-        if !self.take_ordinary_ack(now, ack) {
-            self.take_any_ack(now, ack);
-        }
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Option<Delivered> {
+        (!self.take_ordinary_ack(now, ack)).then(|| self.take_any_ack(now, ack))
     }
 
     /// The ACK of an undisturbed flow, shorter than [`Self::take_any_ack`] and to the same effect: it passes one segment, sent
@@ -398,7 +397,7 @@ impl Sender {
     fn take_ordinary_ack(&mut self, now: Time, ack: &Ack) -> bool {
         let segment = self.board.una();
         let is_ordinary = self.options.ordinary_acks
-            && self.recovery == Recovery::Open
+            && self.phase == Phase::Open
             && segment >= self.undo_until
             && ack.sack.is_empty()
             && !ack.ecn_echo;
@@ -433,21 +432,18 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn take_any_ack(&mut self, now: Time, ack: &Ack) {
+    fn take_any_ack(&mut self, now: Time, ack: &Ack) -> Delivered {
         let prior_in_flight = self.board.in_flight() + self.withheld;
         let prior_una = self.board.una();
-        let was_in_fast_recovery = matches!(self.recovery, Recovery::Fast { .. });
+        let was_in_fast_recovery = matches!(self.phase, Phase::Fast { .. });
         let prior_timer_start = self.board.timer_start();
-        self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
+        let mut delivered = self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
         let advanced = self.board.una() > prior_una;
         let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
         if !self.options.sack {
-            self.account_without_sack(advanced, duplicate, prior_timer_start);
+            self.account_without_sack(advanced, duplicate, prior_timer_start, &mut delivered);
         }
-        // Field by field: a copy of the whole would wait for all that was just written.
-        let delivered = self.board.last_delivered();
-        let (count, cumulative, any_retransmitted) =
-            (delivered.count, delivered.cumulative, delivered.any_retransmitted);
+        let Delivered { count, cumulative, any_retransmitted, .. } = delivered;
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
         let rtt_is_clean = self.options.sack || !any_retransmitted;
         let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
@@ -464,8 +460,8 @@ impl Sender {
         if advanced && prior_una < self.undo_until {
             self.detect_spurious_by_echo(ack, any_retransmitted);
         }
-        if self.recovery != Recovery::Open {
-            self.continue_recovery(advanced, duplicate);
+        if self.is_recovering() {
+            self.continue_recovery(advanced, duplicate, &delivered);
         }
         if round_start {
             self.round_end = self.board.next();
@@ -482,15 +478,14 @@ impl Sender {
             rtt: newest_rtt,
             rate: None,
             round_start,
-            in_recovery: self.recovery != Recovery::Open,
+            in_recovery: self.is_recovering(),
             ecn_echo: ack.ecn_echo,
         };
         if let Some(sampler) = &mut self.rate {
-            let delivered = self.board.last_delivered();
-            event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
+            event.rate = sampler.on_ack(now, &delivered, self.board.una(), self.rtt.minimum());
         }
         let marked_before = self.board.marked_lost();
-        let verdict = self.detector.on_ack(&event, &mut self.board, &self.rtt);
+        let verdict = self.detector.on_ack(&event, &delivered, &mut self.board, &self.rtt);
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
@@ -500,8 +495,8 @@ impl Sender {
             self.on_ecn_echo(now, prior_in_flight);
         }
         event.in_flight = self.board.in_flight();
-        event.in_recovery = self.recovery != Recovery::Open;
-        let may_grow = !was_in_fast_recovery && !matches!(self.recovery, Recovery::Fast { .. });
+        event.in_recovery = self.is_recovering();
+        let may_grow = !was_in_fast_recovery && !matches!(self.phase, Phase::Fast { .. });
         // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
         if may_grow && !ack.ecn_echo && self.is_window_limited(prior_in_flight) {
             // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
@@ -515,7 +510,7 @@ impl Sender {
             self.congestion.on_ack(&event, &self.rtt);
         }
         if !self.owns_recovery
-            && let Recovery::Fast { prr, marked, .. } = &mut self.recovery
+            && let Phase::Fast { prr, marked, .. } = &mut self.phase
         {
             let is_bold = self.options.rate_reduction == RateReduction::Rfc6937;
             if is_bold || event.delivered > 0 {
@@ -524,26 +519,33 @@ impl Sender {
                 prr.on_ack(self.board.in_flight(), window, event.delivered, is_bold || is_safe);
             }
         }
+        delivered
     }
 
-    fn account_without_sack(&mut self, advanced: bool, duplicate: bool, prior_timer_start: Time) {
+    fn account_without_sack(
+        &mut self,
+        advanced: bool,
+        duplicate: bool,
+        prior_timer_start: Time,
+        delivered: &mut Delivered,
+    ) {
         if duplicate {
             // After a timeout all that was in flight is taken for lost, and most of what is sent again had arrived: its
             // duplicates must neither open the window nor make room in it (RFC 5681 section 3.1, RFC 6582 section 3.2).
-            let of_new_data = match self.recovery {
-                Recovery::Open => self.board.una() > self.recover || self.recover == 0,
-                Recovery::Fast { .. } => true,
-                Recovery::Timeout { .. } => false,
+            let of_new_data = match self.phase {
+                Phase::Opening { .. } | Phase::Open => self.board.una() > self.recover || self.recover == 0,
+                Phase::Fast { .. } => true,
+                Phase::Timeout { .. } => false,
             };
             if of_new_data {
                 self.board.count_duplicate();
+                delivered.count = 1;
             }
         } else if advanced {
-            let passed = self.board.last_delivered().cumulative;
-            self.board.eat_duplicates(passed);
-            match &mut self.recovery {
-                Recovery::Open => self.board.reset_duplicates(),
-                Recovery::Fast { until, partial, .. }
+            delivered.count -= self.board.eat_duplicates(delivered.cumulative);
+            match &mut self.phase {
+                Phase::Open => self.board.reset_duplicates(),
+                Phase::Fast { until, partial, .. }
                     if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
                 {
                     self.retransmit_now = true; // the next hole, whatever PRR allows
@@ -560,7 +562,8 @@ impl Sender {
     /// flight is allowed, so that a paced sender can double).
     fn is_window_limited(&self, prior_in_flight: u32) -> bool {
         let cwnd = self.congestion.cwnd();
-        let used = prior_in_flight.max(self.unfilled.most_outstanding);
+        let most_outstanding = self.seldom.as_ref().map_or(0, |seldom| seldom.unfilled.most_outstanding);
+        let used = prior_in_flight.max(most_outstanding);
         self.limit != Limit::Other || (cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used))
     }
 
@@ -571,16 +574,16 @@ impl Sender {
             return;
         }
         let (outstanding, una, next) = (self.board.outstanding(), self.board.una(), self.board.next());
+        let unfilled = &mut self.seldom.get_or_insert_default().unfilled;
         match self.limit {
             Limit::Window => {
                 self.limit = Limit::WindowLately;
-                self.unfilled.round_end = next;
+                unfilled.round_end = next;
                 return;
             }
-            Limit::WindowLately if una < self.unfilled.round_end => return,
+            Limit::WindowLately if una < unfilled.round_end => return,
             Limit::WindowLately | Limit::Other => self.limit = Limit::Other,
         }
-        let unfilled = &mut self.unfilled;
         let sent = std::mem::replace(&mut unfilled.transmissions, self.board.next_transmission());
         if sent != unfilled.transmissions && (una >= unfilled.round_end || outstanding > unfilled.most_outstanding) {
             unfilled.most_outstanding = outstanding;
@@ -598,8 +601,8 @@ impl Sender {
         }
         match verdict.signal {
             Signal::None => {}
-            Signal::Loss if self.recovery != Recovery::Open => {
-                if let Recovery::Fast { marked, .. } = &mut self.recovery {
+            Signal::Loss if self.is_recovering() => {
+                if let Phase::Fast { marked, .. } = &mut self.phase {
                     *marked = false; // one reduction suffices for the marks and the loss of one window (RFC 3168)
                 }
             }
@@ -619,13 +622,13 @@ impl Sender {
         }
         let mut prr = ProportionalRateReduction::new(prior_in_flight);
         prr.on_ack(self.board.in_flight(), self.congestion.window(), 0, true);
-        self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false, marked: false };
+        self.phase = Phase::Fast { until: self.board.next(), prr, partial: false, marked: false };
     }
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
         let repeated = std::mem::replace(&mut self.unanswered_timeout, true);
         self.timeouts += 1;
-        if self.recovery == Recovery::Open {
+        if self.phase == Phase::Open {
             self.recoveries += 1;
         }
         let event = CongestionEvent { now, kind: CongestionKind::Timeout { repeated }, prior_in_flight };
@@ -635,7 +638,7 @@ impl Sender {
         self.board.restart_timer(now);
         self.retransmit_now = true;
         let forward = if self.options.f_rto && !repeated { ForwardRto::Retransmitted } else { ForwardRto::Off };
-        self.recovery = Recovery::Timeout { until: self.board.next(), forward };
+        self.phase = Phase::Timeout { until: self.board.next(), forward };
         if !repeated {
             self.allow_undo();
         }
@@ -647,36 +650,42 @@ impl Sender {
         self.unreported_retransmits = 0;
     }
 
-    fn continue_recovery(&mut self, advanced: bool, duplicate: bool) {
-        match self.recovery {
-            Recovery::Open => {}
-            Recovery::Fast { until, .. } => {
+    fn continue_recovery(&mut self, advanced: bool, duplicate: bool, delivered: &Delivered) {
+        match self.phase {
+            Phase::Opening { .. } | Phase::Open => {}
+            Phase::Fast { until, .. } => {
                 if self.board.una() >= until {
                     self.end_recovery(until);
                 } else if advanced && self.options.ends_recovery_at_partial_ack {
                     self.end_recovery(0); // duplicates that follow tell of the window's next loss
                 }
             }
-            Recovery::Timeout { until, forward } => {
+            Phase::Timeout { until, forward } => {
                 if self.board.una() >= until {
                     self.end_recovery(until);
                 } else if forward != ForwardRto::Off {
-                    self.continue_forward_rto(until, forward, advanced, duplicate);
+                    self.continue_forward_rto(until, forward, advanced, duplicate, delivered);
                 }
             }
         }
     }
 
     fn end_recovery(&mut self, until: u32) {
-        self.recovery = Recovery::Open;
+        self.phase = Phase::Open;
         self.recover = until;
         self.board.reset_duplicates();
         self.board.shrink();
         self.congestion.on_recovered();
     }
 
-    fn continue_forward_rto(&mut self, until: u32, forward: ForwardRto, advanced: bool, duplicate: bool) {
-        let delivered = *self.board.last_delivered();
+    fn continue_forward_rto(
+        &mut self,
+        until: u32,
+        forward: ForwardRto,
+        advanced: bool,
+        duplicate: bool,
+        delivered: &Delivered,
+    ) {
         // Without SACK, what a retransmission's ACK passes besides may have arrived before the timeout.
         let is_news = self.options.sack || !delivered.any_retransmitted;
         let original_arrived = is_news && delivered.lowest_original().is_some_and(|segment| segment < until);
@@ -696,7 +705,7 @@ impl Sender {
         } else {
             forward
         };
-        self.recovery = Recovery::Timeout { until, forward };
+        self.phase = Phase::Timeout { until, forward };
     }
 
     fn on_duplicate_report(&mut self, now: Time, segment: u32) {
@@ -728,18 +737,18 @@ impl Sender {
         self.congestion.undo();
         self.board.unmark_lost();
         self.undo_until = 0;
-        self.recovery = Recovery::Open;
+        self.phase = Phase::Open;
     }
 
     fn on_ecn_echo(&mut self, now: Time, prior_in_flight: u32) {
-        if self.recovery == Recovery::Open && self.board.una() > self.ecn_until {
+        if self.phase == Phase::Open && self.board.una() > self.ecn_until {
             let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
             self.congestion.on_congestion(&event, &self.rtt);
             self.announce_reduction();
             if self.options.rate_reduction == RateReduction::Rfc9937 && self.board.outstanding() > 0 {
                 let mut prr = ProportionalRateReduction::new(prior_in_flight);
                 prr.on_ack(self.board.in_flight(), self.congestion.window(), 0, false);
-                self.recovery = Recovery::Fast { until: self.board.next(), prr, partial: false, marked: true };
+                self.phase = Phase::Fast { until: self.board.next(), prr, partial: false, marked: true };
             }
         }
     }
@@ -757,20 +766,16 @@ impl Sender {
     /// timer. Asked after all that can be sent was sent.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        match self.connection {
-            Connection::Opening { sent, tries } => {
-                // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
-                (sent != Time::NEVER)
-                    .then(|| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()))
-            }
-            Connection::Established => {
-                let timer = self.detector_deadline();
-                let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
-                match (timer, paced) {
-                    (Some(timer), Some(paced)) => Some(timer.min(paced)),
-                    (timer, paced) => timer.or(paced),
-                }
-            }
+        if let Phase::Opening { sent, tries } = self.phase {
+            // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
+            return (sent != Time::NEVER)
+                .then(|| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()));
+        }
+        let timer = self.detector_deadline();
+        let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
+        match (timer, paced) {
+            (Some(timer), Some(paced)) => Some(timer.min(paced)),
+            (timer, paced) => timer.or(paced),
         }
     }
 
@@ -808,7 +813,7 @@ impl Sender {
     /// retransmission: a detector that marks without a signal would wait for it for ever.
     #[inline]
     fn counted_in_flight(&self) -> u32 {
-        if !self.options.limited_transmit && self.recovery == Recovery::Open && self.board.lost() == 0 {
+        if !self.options.limited_transmit && self.phase == Phase::Open && self.board.lost() == 0 {
             self.board.outstanding()
         } else {
             self.board.in_flight() + self.withheld
@@ -817,16 +822,16 @@ impl Sender {
 
     /// Takes what the detector withholds: never a retransmission, and never the only segment.
     fn withhold(&mut self, segments: u32) {
-        let may = self.recovery == Recovery::Open && self.board.lost() == 0 && self.board.in_flight() > 0;
+        let may = self.phase == Phase::Open && self.board.lost() == 0 && self.board.in_flight() > 0;
         self.withheld = if may { segments } else { 0 };
     }
 
     /// The deadline came.
     pub fn on_deadline(&mut self, now: Time) {
-        if let Connection::Opening { sent, tries } = self.connection {
+        if let Phase::Opening { sent, tries } = self.phase {
             if self.deadline().is_some_and(|deadline| deadline <= now) {
                 self.timeouts += 1;
-                self.connection = Connection::Opening { sent: Time::NEVER, tries };
+                self.phase = Phase::Opening { sent: Time::NEVER, tries };
                 debug_assert!(sent <= now);
             }
             return;
@@ -847,7 +852,7 @@ impl Sender {
     pub fn rests_until(&self, instant: Time) -> bool {
         self.options.only_the_timer
             && self.is_unpaced()
-            && self.connection == Connection::Established
+            && !self.is_opening()
             && self.rtt.samples() > 0
             && self.board.timer_start() + self.rtt.least_rto() >= instant
     }
@@ -862,8 +867,7 @@ impl Sender {
     #[inline]
     pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
         let is_undisturbed = self.options.bursts
-            && self.connection == Connection::Established
-            && self.recovery == Recovery::Open
+            && self.phase == Phase::Open
             && self.board.lost() == 0
             && !self.probe
             && !self.retransmit_now
@@ -892,7 +896,7 @@ impl Sender {
     /// The next segment to send now, if there is one.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmission> {
-        if self.connection != Connection::Established {
+        if self.is_opening() {
             return self.poll_syn(now);
         }
         if self.probe {
@@ -907,10 +911,10 @@ impl Sender {
             self.limit = Limit::Window;
             return None;
         }
-        if self.next_send > now && !self.train.has_room(now) {
+        if self.next_send > now && !self.seldom.as_ref().is_some_and(|seldom| seldom.train.has_room(now)) {
             return None;
         }
-        let probing_new = matches!(self.recovery, Recovery::Timeout { forward: ForwardRto::ProbingNew, .. });
+        let probing_new = matches!(self.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. });
         if self.board.lost() > 0 && !(probing_new && self.has_new()) {
             let segment = self.board.next_lost().expect("some segment is lost");
             return Some(self.send_again(now, segment));
@@ -928,8 +932,8 @@ impl Sender {
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Transmission> {
-        let Connection::Opening { sent: Time::NEVER, tries } = self.connection else { return None };
-        self.connection = Connection::Opening { sent: now, tries: tries + 1 };
+        let Phase::Opening { sent: Time::NEVER, tries } = self.phase else { return None };
+        self.phase = Phase::Opening { sent: now, tries: tries + 1 };
         Some(Transmission::Syn)
     }
 
@@ -971,7 +975,7 @@ impl Sender {
 
     #[inline(always)]
     fn after_sending(&mut self, now: Time, segment: u32) {
-        if let Recovery::Fast { prr, .. } = &mut self.recovery {
+        if let Phase::Fast { prr, .. } = &mut self.phase {
             prr.on_sent();
         }
         if let Some(sampler) = &mut self.rate {
@@ -988,16 +992,17 @@ impl Sender {
 
     /// When the segment after the train may go that the segment just sent belongs to.
     fn end_of_train(&mut self, now: Time, interval: Duration) -> Time {
-        if !self.train.has_room(now) {
-            self.train = Train { began: now, due: self.next_send, segments: 0 };
+        let train = &mut self.seldom.get_or_insert_default().train;
+        if !train.has_room(now) {
+            *train = Train { began: now, due: self.next_send, segments: 0 };
         }
-        self.train.segments += 1;
+        train.segments += 1;
         if self.board.next_transmission() < UNPACED_SEGMENTS {
             return self.next_send.max(now);
         }
-        let length = interval * u64::from(self.train.segments);
-        let late = now - self.train.due.min(now);
-        self.train.due.max(now) + (length - late.min(length / 2))
+        let length = interval * u64::from(train.segments);
+        let late = now - train.due.min(now);
+        train.due.max(now) + (length - late.min(length / 2))
     }
 
     /// The rate to pace at, if the congestion control or the stack asks for it.

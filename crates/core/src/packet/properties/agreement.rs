@@ -14,6 +14,7 @@ fn check_agreement(spec: &Value) -> Result<(), TestCaseError> {
     while windows.advance(1_000_000) {}
     prop_assert_eq!(plain.packet_hops(), windows.packet_hops());
     prop_assert_eq!(plain.packets_without_route(), windows.packets_without_route());
+    prop_assert_eq!(plain.packets_expired(), windows.packets_expired());
     let links = spec["links"].as_array().map_or(0, Vec::len) as u32;
     for link in 0..links {
         prop_assert_eq!(plain.take_capture(link), windows.take_capture(link), "capture of link {}", link);

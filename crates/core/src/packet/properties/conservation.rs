@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 /// What must hold at any time of a run.
 fn check_books<L: EventLoop>(simulation: &Engine<L>) {
-    let mut gone_or_inside = simulation.packets_without_route();
+    let mut gone_or_inside = simulation.packets_without_route() + simulation.packets_expired();
     for (index, link) in simulation.links.iter().enumerate() {
-        let counters = link.counters(&simulation.sizes);
+        let counters = link.counters(&simulation.sizes, &simulation.lines);
         let inside = link.packets_inside() as u64;
         assert_eq!(
             counters.offered,
@@ -87,6 +87,8 @@ proptest! {
     #[test]
     fn twice_the_rate_and_half_the_time_count_the_same(spec in run_spec()) {
         let mut slow = spec;
+        // Half an odd number of picoseconds rounds, so that estimates may tie in one world only.
+        slow["routings"][0]["link_state"] = json!(null);
         // Random intervals round to picoseconds, and some algorithms have constants of time: bulk flows of NewReno.
         for group in slow["traffic"].as_array_mut().unwrap() {
             group["application"] = json!({"kind": "bulk", "bytes": 200_000});

@@ -1,7 +1,9 @@
 //! A link against a queue that is one: packets in a list, a server that takes the first, times by brute force.
 
 use super::super::codel::{Codel, Decision};
+use super::super::line::Lines;
 use super::super::link::{Link, Offer};
+use super::super::link_state::Reading;
 use super::super::packet::{MARK, Packet, PacketSizes, RETRANSMISSION};
 use crate::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
@@ -24,20 +26,36 @@ fn spec(queue: QueueSpec) -> LinkSpec {
     LinkSpec { src: 0, dst: 1, rate: Rate(8_000_000), delay, cost: 1.0, queue, loss: LossSpec::None }
 }
 
+/// Through a link as it is, and through a measured one, which must do the same and count what it has done.
 fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
-    let mut link = Link::new(spec, 1, 0);
+    let mut measured = Link::new(spec, 1, 0);
+    measured.measure();
+    let (fates, reading) = through(measured, coming);
+    let arrived = || fates.iter().zip(coming).filter_map(|(fate, packet)| fate.map(|(at, _)| at - packet.at));
+    let expected = Reading {
+        arrived: arrived().count() as u64,
+        lost: fates.iter().filter(|fate| fate.is_none()).count() as u64,
+        transit: arrived().map(|transit| u128::from(transit.0)).sum(),
+    };
+    assert_eq!(reading, expected);
+    assert_eq!(through(Link::new(spec, 1, 0), coming).0, fates);
+    fates
+}
+
+fn through(mut link: Link, coming: &[Coming]) -> (Fates, Reading) {
+    let mut lines = Lines::default();
     let sizes: Vec<PacketSizes> =
         coming.iter().map(|packet| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX)).collect();
     let mut fates = vec![None; coming.len()];
     let mut dropped = Vec::new();
     let mut left = 0;
-    let mut run_until = |link: &mut Link, time: Time| {
+    let mut run_until = |link: &mut Link, lines: &mut Lines, time: Time| {
         while link.next_event() <= time && link.next_event() < Time::NEVER {
             let now = link.next_event();
             if link.next_service() <= now {
-                link.serve(now, &sizes, &mut dropped);
+                link.serve(now, &sizes, lines, &mut dropped);
             } else {
-                let packet = link.on_arrival(&sizes);
+                let packet = link.on_arrival(&sizes, lines);
                 assert!(packet.flow() >= left, "first in, first out");
                 left = packet.flow();
                 fates[packet.flow() as usize] = Some((now, packet.has(MARK)));
@@ -45,26 +63,26 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         }
     };
     for (index, packet) in coming.iter().enumerate() {
-        run_until(&mut link, packet.at);
+        run_until(&mut link, &mut lines, packet.at);
         let was_due = link.next_event();
         let flags = if packet.again { RETRANSMISSION } else { 0 };
         let sent = Packet::new(index as u32, 0, 0, flags);
         let offer = if link.is_plain() {
-            link.offer(packet.at, sent, sizes[index].of(&sent))
+            link.offer(packet.at, sent, sizes[index].of(&sent), &mut lines)
         } else {
-            link.offer_to_any(packet.at, sent, &sizes)
+            link.offer_to_any(packet.at, sent, &sizes, &mut lines)
         };
         match offer {
             Offer::Due(at) => assert!(link.next_event() == at && was_due != at),
             Offer::Taken | Offer::Dropped => assert_eq!(link.next_event(), was_due),
         }
     }
-    run_until(&mut link, Time::NEVER);
-    let counters = link.counters(&sizes);
+    run_until(&mut link, &mut lines, Time::NEVER);
+    let counters = link.counters(&sizes, &lines);
     assert_eq!(counters.offered, coming.len() as u64);
     assert_eq!(counters.packets + counters.queue_drops, counters.offered);
     assert_eq!(counters.marks, fates.iter().flatten().filter(|(_, marked)| *marked).count() as u64);
-    fates
+    (fates, link.reading())
 }
 
 /// A packet in the naive queue: its number, its arrival, its mark.

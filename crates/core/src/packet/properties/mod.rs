@@ -1,6 +1,7 @@
-//! What holds for every run, by properties: a link against a naive queue, and the engine's books.
+//! What holds for every run, by properties: a link against a naive queue, the engine's books, and what routings measure.
 
 mod agreement;
 mod conservation;
 mod link_oracle;
+mod measuring;
 mod random_run;

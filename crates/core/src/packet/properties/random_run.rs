@@ -1,5 +1,6 @@
 //! Random runs.
 
+use super::super::route_log::RouteChange;
 use super::super::simulation::{Engine, EventLoop};
 use super::super::table::{Column, Table};
 use crate::parameters::AlgorithmInfo;
@@ -47,6 +48,20 @@ fn hops() -> impl Strategy<Value = Value> {
         Just(json!({"kind": "disjoint", "metric": "delay", "paths": 3})),
         Just(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 3})),
     ]
+}
+
+/// Next hops, or the one explicit path, that follow what is measured of the links.
+fn measuring() -> impl Strategy<Value = (Value, Value)> {
+    let metric = prop::sample::select(vec!["delay", "loss", "tcpbp", "tcpbp-exact"]);
+    let hops = (metric, any::<bool>()).prop_map(|(metric, explicit)| match explicit {
+        false => json!({"kind": "shortest", "metric": metric}),
+        true => json!({"kind": "k-shortest", "metric": metric, "paths": 1}),
+    });
+    let link_state = (1u64..300, 1u32..4, 1u64..300, prop_oneof![Just(0.0), 0.0f64..0.5]);
+    let link_state = link_state.prop_map(|(sample, window, recompute, hysteresis)| {
+        json!({"sample": sample * MS, "window": window, "recompute": recompute * MS, "hysteresis": hysteresis})
+    });
+    (hops, link_state)
 }
 
 /// Any granularity.
@@ -109,17 +124,22 @@ struct Plan {
     sampled: bool,
     routing: Value,
     traffic: Vec<(Value, Value, u32, u64, Option<u64>, usize)>,
-    events: Vec<(u64, u8, usize)>,
+    events: Vec<(u64, Value, usize)>,
     captures: Vec<usize>,
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
     let select = prop::sample::select(vec!["hash", "round-robin", "random", "weighted"]);
-    let routing = (hops(), select, per()).prop_map(|(hops, select, per)| {
-        json!({"name": "", "hops": hops, "select": select, "per": per,
+    let hops = prop_oneof![3 => hops().prop_map(|hops| (hops, json!(null))), 1 => measuring()];
+    let routing = (hops, select, per()).prop_map(|((hops, link_state), select, per)| {
+        json!({"name": "", "hops": hops, "select": select, "per": per, "link_state": link_state,
             "hash": ["source", "destination", "source-port"], "acks": null, "reconverge": 30 * MS})
     });
-    let events = prop_oneof![Just(Vec::new()), prop::collection::vec((1u64..900, 0u8..3, any::<usize>()), 1..5)];
+    let action = prop_oneof![
+        3 => prop::sample::select(vec![json!("fail"), json!("repair"), json!("reroute")]),
+        1 => loss().prop_map(|loss| json!({"impair": loss})),
+    ];
+    let events = prop_oneof![Just(Vec::new()), prop::collection::vec((1u64..900, action, any::<usize>()), 1..5)];
     let captures = prop::collection::vec(any::<usize>(), 0..3);
     (any::<u64>(), 0u64..40, any::<bool>(), routing, traffic(), events, captures).prop_map(
         |(seed, warm_up, sampled, routing, traffic, events, captures)| Plan {
@@ -154,10 +174,7 @@ impl Plan {
         let events: Vec<Value> = self
             .events
             .iter()
-            .map(|(at, action, link)| {
-                json!({"at": at * MS, "action": (["fail", "repair", "reroute"][usize::from(*action)]),
-                       "links": [link % links.len()]})
-            })
+            .map(|(at, action, link)| json!({"at": at * MS, "action": action, "links": [link % links.len()]}))
             .collect();
         json!({
             "seed": self.seed, "duration": 1000 * MS, "warm_up": self.warm_up * 10 * MS,
@@ -240,8 +257,14 @@ fn bits(table: &Table) -> Vec<u64> {
 }
 
 /// All results of a run, bit for bit.
-pub fn results<L: EventLoop>(simulation: &mut Engine<L>) -> [Vec<u64>; 4] {
+pub fn results<L: EventLoop>(simulation: &mut Engine<L>) -> [Vec<u64>; 6] {
+    let change = |change: &RouteChange| {
+        let numbers = [change.at.0, change.delay.to_bits(), change.loss.to_bits(), change.cost.to_bits()];
+        numbers.into_iter().chain(change.nodes.iter().map(|node| u64::from(*node))).collect::<Vec<u64>>()
+    };
     [
+        simulation.route_changes().iter().flat_map(change).collect(),
+        bits(&simulation.take_link_state()),
         bits(&simulation.flow_table()),
         bits(&simulation.link_table()),
         bits(&simulation.take_flow_series()),

@@ -16,7 +16,7 @@ use super::arcs::{Arc, Arcs};
 use super::{LOSS_UNITS, Label, loss_ratio};
 use crate::routing::{Graph, PathWeight};
 use crate::spec::{LinkId, NodeId};
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
 
@@ -76,9 +76,9 @@ impl Point {
 
     /// Whether D^2 P is less than that. The first terms of the exponential series decide most cases without an exponential.
     fn costs_less_than(self, squared_cost: f64) -> bool {
-        let (square, log_loss) = (self.delay * self.delay, self.log_loss / LOSS_UNITS);
+        let (square, log_loss) = (self.delay * self.delay, self.log_loss * (1.0 / LOSS_UNITS));
         if log_loss < 1.0 {
-            let (half_square, sixth_cube) = (log_loss * log_loss / 2.0, log_loss * log_loss * log_loss / 6.0);
+            let (half_square, sixth_cube) = (log_loss * log_loss / 2.0, log_loss * log_loss * log_loss * (1.0 / 6.0));
             if square * (log_loss - half_square) >= squared_cost {
                 return false;
             }
@@ -92,30 +92,6 @@ impl Point {
     #[inline]
     fn and(self, arc: &Arc) -> Point {
         Point { delay: self.delay + arc.delay, log_loss: self.log_loss + arc.log_loss }
-    }
-}
-
-/// The two ends of all intervals: shortest paths by D, among those by L; and the other way round. Then by hops.
-#[derive(Debug, Clone, Copy)]
-enum End {
-    LeastDelay,
-    LeastLoss,
-}
-
-impl End {
-    fn lambda(self) -> f64 {
-        match self {
-            End::LeastDelay => 0.0,
-            End::LeastLoss => f64::INFINITY,
-        }
-    }
-
-    #[inline(always)]
-    fn lengths(self, point: Point) -> (f64, f64) {
-        match self {
-            End::LeastDelay => (point.delay, point.log_loss),
-            End::LeastLoss => (point.log_loss, point.delay),
-        }
     }
 }
 
@@ -175,7 +151,7 @@ impl<'a> ExactSearch<'a> {
     pub fn to(&self, source: NodeId, destinations: Vec<NodeId>) -> ExactRoutes<'a> {
         let nodes = self.arcs.nodes();
         let mut routes = ExactRoutes { graph: self.graph, source, searches: Vec::new(), best: vec![None; nodes] };
-        for search in [self.search_end(source, End::LeastDelay), self.search_end(source, End::LeastLoss)] {
+        for search in [self.search_end::<false>(source), self.search_end::<true>(source)] {
             routes.take(search, &destinations);
         }
         let mut lengths = Vec::with_capacity(nodes);
@@ -275,31 +251,62 @@ impl<'a> ExactSearch<'a> {
         search
     }
 
-    /// Shortest paths by D or by L. A node is looked at again if a path of the same length turns out to be better by what
-    /// breaks ties: links may lose nothing.
-    fn search_end(&self, source: NodeId, end: End) -> Search {
+    /// Shortest paths by D and among those by L, or the other way round; then by hops. These are the ends of all intervals. A
+    /// node is looked at again if a path of the same length turns out to be better by what breaks ties: links may lose nothing.
+    fn search_end<const BY_LOSS: bool>(&self, source: NodeId) -> Search {
+        let lengths = |point: Point| {
+            if BY_LOSS { (point.log_loss, point.delay) } else { (point.delay, point.log_loss) }
+        };
         let nodes = self.arcs.nodes();
         let (mut points, mut reached_by) = (vec![Point::UNREACHED; nodes], vec![NONE; nodes]);
         let mut hops = vec![0_u32; nodes];
         points[source as usize] = Point::SOURCE;
-        // A length's bits order as lengths do, as none is negative.
-        let mut frontier = BinaryHeap::from([Reverse((0, source))]);
-        while let Some(Reverse((bits, node))) = frontier.pop() {
+        let mut frontier = BinaryHeap::from([Reached { length: 0.0, node: source }]);
+        while let Some(Reached { length, node }) = frontier.pop() {
             let (point, hops_through) = (points[node as usize], hops[node as usize] + 1);
-            if end.lengths(point).0.to_bits() != bits {
+            if lengths(point).0 != length {
                 continue; // reached on a shorter path since
             }
             for arc in self.arcs.leaving(node) {
                 let through = point.and(arc);
                 let to = arc.end as usize;
-                let ((length, rest), (known, known_rest)) = (end.lengths(through), end.lengths(points[to]));
+                let ((length, rest), (known, known_rest)) = (lengths(through), lengths(points[to]));
                 if length < known || length == known && (rest, hops_through) < (known_rest, hops[to]) {
                     (points[to], reached_by[to], hops[to]) = (through, arc.link, hops_through);
-                    frontier.push(Reverse((length.to_bits(), arc.end)));
+                    frontier.push(Reached { length, node: arc.end });
                 }
             }
         }
-        Search { lambda: end.lambda(), below: 0, above: 0, reached_by, points }
+        Search { lambda: if BY_LOSS { f64::INFINITY } else { 0.0 }, below: 0, above: 0, reached_by, points }
+    }
+}
+
+/// A node in the heap; the nearest is the greatest.
+#[derive(Debug, Clone, Copy)]
+struct Reached {
+    length: f64,
+    node: NodeId,
+}
+
+impl PartialEq for Reached {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Reached {}
+
+impl Ord for Reached {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        // No length is negative or none, so that their bits order as they do.
+        other.length.to_bits().cmp(&self.length.to_bits())
+    }
+}
+
+impl PartialOrd for Reached {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

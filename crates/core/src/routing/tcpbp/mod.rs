@@ -52,8 +52,20 @@ impl Label {
 }
 
 /// The loss ratio of -ln(1 - P) in units of 2^-58.
+#[inline]
 fn loss_ratio(log_loss: f64) -> f64 {
-    -(-log_loss / LOSS_UNITS).exp_m1()
+    let x = log_loss * (1.0 / LOSS_UNITS);
+    if x < SMALL_LOG_LOSS { one_minus_exp_of_small(x) } else { -(-x).exp_m1() }
+}
+
+/// Below it the series to the eighth power leaves out less than a rounding: x^8 / 9! of 1 - exp(-x).
+const SMALL_LOG_LOSS: f64 = 0.05;
+
+/// 1 - exp(-x) by its series.
+#[inline]
+fn one_minus_exp_of_small(x: f64) -> f64 {
+    let tail = 1.0 - x * (1.0 / 6.0) * (1.0 - x * (1.0 / 7.0) * (1.0 - x * (1.0 / 8.0)));
+    x * (1.0 - x * (1.0 / 2.0) * (1.0 - x * (1.0 / 3.0) * (1.0 - x * (1.0 / 4.0) * (1.0 - x * (1.0 / 5.0) * tail))))
 }
 
 impl PathWeight for Label {

@@ -58,6 +58,15 @@ fn without_losses_the_delay_decides() {
 }
 
 #[test]
+fn the_series_of_small_losses_is_exact_to_rounding() {
+    for step in 0..=1000 {
+        let x = 10_f64.powf(-18.0 + f64::from(step) * 0.018) * 0.0499;
+        let (series, exact) = (one_minus_exp_of_small(x), -(-x).exp_m1());
+        assert!((series / exact - 1.0).abs() < 4.0 * f64::EPSILON, "{x}: {series} for {exact}");
+    }
+}
+
+#[test]
 fn small_losses_do_not_cancel() {
     let graph = super::test_networks::graph(2, &[(0, 1, 1_000_000, 1e-14)]);
     let cost = label_of(&graph, &[0]).cost();

@@ -15,8 +15,6 @@ pub struct InForce {
     pub cwnd: f64,
     /// The whole segments of `cwnd`, at least one.
     pub window: u32,
-    /// Slow-start threshold, segments.
-    pub ssthresh: f64,
     /// The rate to pace at, or [`UNPACED`].
     pub pacing_rate: Rate,
 }
@@ -80,10 +78,9 @@ impl Controlled {
         self.in_force.window
     }
 
-    /// See [`CongestionControl::ssthresh`].
-    #[inline(always)]
+    /// See [`CongestionControl::ssthresh`]; asked too seldom to be kept.
     pub fn ssthresh(&self) -> f64 {
-        self.in_force.ssthresh
+        self.algorithm.ssthresh()
     }
 
     /// See [`CongestionControl::pacing_rate`].

@@ -76,15 +76,10 @@ pub trait CongestionControl: Send + Sync {
         None
     }
 
-    /// Window, threshold and rate in one call.
+    /// Window and rate in one call.
     fn in_force(&self) -> InForce {
         let cwnd = self.cwnd();
-        InForce {
-            cwnd,
-            window: (cwnd as u32).max(1),
-            ssthresh: self.ssthresh(),
-            pacing_rate: self.pacing_rate().unwrap_or(UNPACED),
-        }
+        InForce { cwnd, window: (cwnd as u32).max(1), pacing_rate: self.pacing_rate().unwrap_or(UNPACED) }
     }
 
     /// [`Self::on_ack`], and what is in force then, in one call; written in place, because it happens for every ACK.

@@ -7,7 +7,7 @@
 use super::{DetectorContext, LossDetector, Signal, Verdict, timer};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use crate::units::Time;
 
 crate::parameters! {
@@ -40,8 +40,8 @@ pub trait Threshold: Send + Sync {
     /// The threshold now, at least 1.
     fn get(&self, board: &Scoreboard) -> u32;
 
-    /// An ACK arrived, and is on the scoreboard.
-    fn on_ack(&mut self, _ack: &AckEvent, _board: &Scoreboard, _rtt: &RttEstimate) {}
+    /// An ACK arrived, delivered this, and is on the scoreboard.
+    fn on_ack(&mut self, _ack: &AckEvent, _delivered: &Delivered, _board: &Scoreboard, _rtt: &RttEstimate) {}
 
     /// A DSACK reported the retransmission of this segment as spurious.
     fn on_spurious(&mut self, _segment: u32, _board: &Scoreboard) {}
@@ -83,17 +83,21 @@ struct BeforeTimeout {
     recover: u32,
 }
 
+/// Duplicate ACKs are not counted: SACK tells what has left the network.
+const BY_SACK: u32 = u32::MAX;
+
 /// The detector's state.
 #[derive(Debug, Clone)]
 pub struct DuplicateAcks<T> {
     pub(super) policy: T,
-    sack: bool,
     /// Every segment below was looked at; those still in flight are retransmissions, whose loss only the timer sees.
     edge: u32,
+    /// Duplicate ACKs since the last advance, or [`BY_SACK`].
     duplicates: u32,
     /// Without SACK: duplicate ACKs up to here are answers to the last recovery's retransmissions (RFC 6582, "recover").
     recover: u32,
-    before_timeout: Option<BeforeTimeout>,
+    /// Boxed, because every flow has room for one and few need it.
+    before_timeout: Option<Box<BeforeTimeout>>,
 }
 
 /// The fixed threshold.
@@ -109,13 +113,19 @@ impl DupAck {
 impl<T: Threshold> DuplicateAcks<T> {
     /// A flow that has not sent yet.
     pub(super) fn with_policy(policy: T, flow: DetectorContext) -> DuplicateAcks<T> {
-        DuplicateAcks { policy, sack: flow.sack, edge: 0, duplicates: 0, recover: 0, before_timeout: None }
+        let duplicates = if flow.sack { BY_SACK } else { 0 };
+        DuplicateAcks { policy, edge: 0, duplicates, recover: 0, before_timeout: None }
+    }
+
+    #[inline]
+    fn has_sack(&self) -> bool {
+        self.duplicates == BY_SACK
     }
 
     #[inline]
     fn judge(&mut self, board: &mut Scoreboard) -> Signal {
         let threshold = self.policy.get(board);
-        if self.sack {
+        if self.has_sack() {
             if board.sacked() < threshold { Signal::None } else { self.judge_sacked(threshold, board) }
         } else if self.duplicates < threshold {
             Signal::None
@@ -157,23 +167,21 @@ impl<T: Threshold> DuplicateAcks<T> {
     /// After a timeout the threshold judges nothing that was sent before it. If the recovery is over and not all of that is
     /// acknowledged, the timeout was taken back, and what had not been judged before it is to be judged again.
     fn follow_timeout(&mut self, ack: &AckEvent, board: &Scoreboard) {
-        if let Some(before) = self.before_timeout
-            && !ack.in_recovery
+        if !ack.in_recovery
+            && let Some(before) = self.before_timeout.take()
+            && board.una() < self.edge
         {
-            self.before_timeout = None;
-            if board.una() < self.edge {
-                (self.edge, self.recover) = (before.edge, before.recover);
-            }
+            (self.edge, self.recover) = (before.edge, before.recover);
         }
     }
 }
 
 impl<T: Threshold> LossDetector for DuplicateAcks<T> {
     #[inline]
-    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+    fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         self.follow_timeout(ack, board);
-        self.policy.on_ack(ack, board, rtt);
-        let signal = if self.sack { self.judge(board) } else { self.without_sack(ack, board) };
+        self.policy.on_ack(ack, delivered, board, rtt);
+        let signal = if self.has_sack() { self.judge(board) } else { self.without_sack(ack, board) };
         if signal == Signal::None {
             return Verdict { withheld: self.policy.withheld(), ..Verdict::default() };
         }
@@ -201,10 +209,13 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
             return Verdict::of(signal);
         }
         self.policy.on_timeout(board, rtt);
-        self.before_timeout.get_or_insert(BeforeTimeout { edge: self.edge, recover: self.recover });
+        let (edge, recover) = (self.edge, self.recover);
+        self.before_timeout.get_or_insert_with(|| Box::new(BeforeTimeout { edge, recover }));
         self.edge = board.next();
         self.recover = board.next();
-        self.duplicates = 0;
+        if !self.has_sack() {
+            self.duplicates = 0;
+        }
         timer::expire(board)
     }
 
@@ -214,7 +225,7 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
 
     /// Without SACK it does: an ACK that advances ends a count of duplicates.
     fn learns_from_ordinary_acks(&self) -> bool {
-        T::LEARNS_FROM_ORDINARY_ACKS || !self.sack
+        T::LEARNS_FROM_ORDINARY_ACKS || !self.has_sack()
     }
 
     fn has_only_the_timer(&self) -> bool {

@@ -179,8 +179,7 @@ impl FastRto {
     }
 
     /// Measures a segment that was delivered after it expired, if that was its first transmission.
-    fn measure_expired(&mut self, now: Time, board: &Scoreboard, rtt: &RttEstimate) {
-        let delivered = board.last_delivered();
+    fn measure_expired(&mut self, now: Time, delivered: &Delivered, board: &Scoreboard, rtt: &RttEstimate) {
         if let Some((again, segment)) = delivered.newest().filter(|_| delivered.newest_retransmitted)
             && let Ok(index) = self.expired.binary_search_by_key(&segment, |(segment, _)| *segment)
         {
@@ -239,14 +238,13 @@ impl FastRto {
 
 impl LossDetector for FastRto {
     #[inline]
-    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+    fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         self.round_began |= ack.round_start;
-        let delivered = board.last_delivered();
         if delivered.count > 0 {
             self.silence = None;
             self.measure(delivered);
             if !self.expired.is_empty() {
-                self.measure_expired(ack.now, board, rtt);
+                self.measure_expired(ack.now, delivered, board, rtt);
             }
         }
         self.expire(ack.now, board, rtt)
@@ -464,15 +462,16 @@ mod tests {
             for (action, position, length, pause) in steps {
                 now += millis(pause);
                 let una = board.una();
+                let mut delivered = Delivered::default();
                 match action {
                     0 => (0..length).for_each(|_| { board.send_new(now); }),
-                    1 => board.acknowledge(una + length, &[], now),
-                    2 => board.acknowledge(una, &[(una + position, una + position + length)], now),
+                    1 => delivered = board.acknowledge(una + length, &[], now),
+                    2 => delivered = board.acknowledge(una, &[(una + position, una + position + length)], now),
                     _ => if let Some(lost) = board.next_lost() { board.retransmit(lost, now); },
                 }
-                if matches!(action, 1 | 2) && board.last_delivered().count > 0 {
+                if delivered.count > 0 {
                     detector.silence = None;
-                    detector.measure(&board.last_delivered().clone());
+                    detector.measure(&delivered);
                 }
                 let before: Vec<Transmission> = board.in_sending_order().collect();
                 let timeout = detector.timeout(&rtt);

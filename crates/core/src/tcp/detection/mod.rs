@@ -5,7 +5,7 @@
 
 use super::events::AckEvent;
 use super::rtt::RttEstimate;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Delivered, Scoreboard};
 use crate::units::Time;
 
 pub mod dup_ack;
@@ -63,8 +63,8 @@ impl Verdict {
 
 /// A loss detector. It reads the scoreboard and marks losses on it, and nothing else.
 pub trait LossDetector: Send + Sync {
-    /// An ACK arrived and is on the scoreboard ([`Scoreboard::last_delivered`]); the RTT estimate has its sample.
-    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
+    /// An ACK arrived, delivered this, and is on the scoreboard; the RTT estimate has its sample.
+    fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
     /// When to be woken, if no ACK comes first. Asked after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;

@@ -89,15 +89,11 @@ impl Probe {
 
     /// Finds out what the sender chose. It retransmits the highest segment, `next - 1`, only if it has no new data at once;
     /// new data that follows later is told apart by that segment, which is marked as sent again.
-    fn recognise(&mut self, board: &Scoreboard) {
+    fn recognise(&mut self, delivered: &Delivered, board: &Scoreboard) {
         self.retransmission.get_or_insert_with(|| {
             let highest = self.next - 1;
             board.next() == self.next
-                || if highest < board.una() {
-                    board.last_delivered().any_retransmitted
-                } else {
-                    board.was_retransmitted(highest)
-                }
+                || if highest < board.una() { delivered.any_retransmitted } else { board.was_retransmitted(highest) }
         });
     }
 }
@@ -233,9 +229,9 @@ impl RackTlp {
     }
 
     /// Section 7.4.2: an answer to the probe. Whether the probe repaired a loss.
-    fn answer(&mut self, ack: &AckEvent, board: &Scoreboard) -> bool {
+    fn answer(&mut self, ack: &AckEvent, delivered: &Delivered, board: &Scoreboard) -> bool {
         let Some(probe) = &mut self.probe else { return false };
-        probe.recognise(board);
+        probe.recognise(delivered, board);
         let probe = *probe;
         if board.una() < probe.end() {
             return false;
@@ -262,12 +258,12 @@ impl RackTlp {
 
 impl LossDetector for RackTlp {
     #[inline]
-    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
-        self.update(ack.now, board.last_delivered());
+    fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        self.update(ack.now, delivered);
         if self.recovering || ack.in_recovery {
             self.follow_recovery(ack.in_recovery);
         }
-        let repaired = self.probe.is_some() && self.answer(ack, board);
+        let repaired = self.probe.is_some() && self.answer(ack, delivered, board);
         if self.detect(ack.now, board, rtt) {
             self.begin_recovery();
             return Verdict::of(Signal::Loss);

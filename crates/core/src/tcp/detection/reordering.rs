@@ -1,6 +1,6 @@
 //! How far segments are overtaken, as a sender with SACK and DSACK can know it.
 
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use std::collections::VecDeque;
 
 /// As many lengths of retransmitted segments are remembered: a window and more, until their DSACKs come.
@@ -16,8 +16,7 @@ pub struct ReorderingLengths {
 
 impl ReorderingLengths {
     /// The length of the reordering that the last ACK reveals, if it delivers a segment that was late and sent only once.
-    pub fn observe(&mut self, board: &Scoreboard) -> Option<u32> {
-        let delivered = board.last_delivered();
+    pub fn observe(&mut self, delivered: &Delivered, board: &Scoreboard) -> Option<u32> {
         if delivered.any_retransmitted
             && delivered.newest_retransmitted
             && let Some((_, segment)) = delivered.newest()
@@ -25,10 +24,10 @@ impl ReorderingLengths {
             if self.uncertain.len() == REMEMBERED {
                 self.uncertain.pop_front();
             }
-            self.uncertain.push_back((segment, 1 + delivered_before_above(segment, board)));
+            self.uncertain.push_back((segment, 1 + delivered_before_above(segment, delivered, board)));
         }
         let late = delivered.lowest_original().filter(|_| delivered.reordered)?;
-        Some(1 + delivered_before_above(late, board))
+        Some(1 + delivered_before_above(late, delivered, board))
     }
 
     /// The length of the reordering that made this segment's retransmission spurious, once a DSACK says that it was.
@@ -39,8 +38,7 @@ impl ReorderingLengths {
 }
 
 /// Segments above one that the last ACK delivered which earlier ACKs had reported.
-fn delivered_before_above(segment: u32, board: &Scoreboard) -> u32 {
-    let delivered = board.last_delivered();
+fn delivered_before_above(segment: u32, delivered: &Delivered, board: &Scoreboard) -> u32 {
     if segment < board.una() {
         // All that was sacked before: what still is, less what was just now, and what was and is now acknowledged.
         return (board.sacked() + delivered.cumulative).saturating_sub(delivered.count);
@@ -50,8 +48,8 @@ fn delivered_before_above(segment: u32, board: &Scoreboard) -> u32 {
 }
 
 /// Segments in flight before the ACK that opened the first hole (FlightSize of RFC 4653 section 3.1).
-pub fn flight_before_hole(board: &Scoreboard) -> u32 {
-    board.outstanding() + board.last_delivered().cumulative
+pub fn flight_before_hole(delivered: &Delivered, board: &Scoreboard) -> u32 {
+    board.outstanding() + delivered.cumulative
 }
 
 /// Segments that have left the network while the first outstanding one has not, with SACK or by duplicate ACKs.
@@ -73,22 +71,22 @@ mod tests {
     #[test]
     fn the_first_hole_was_overtaken_by_all_that_was_sacked() {
         let (mut board, mut lengths) = (board(10), ReorderingLengths::default());
-        board.acknowledge(0, &[(1, 5)], Time(2));
-        assert_eq!(lengths.observe(&board), None);
-        board.acknowledge(5, &[], Time(3)); // 0 arrived after 1 to 4: a threshold of 5 would have waited
-        assert_eq!(lengths.observe(&board), Some(5));
-        board.acknowledge(6, &[], Time(4));
-        assert_eq!(lengths.observe(&board), None);
+        let delivered = board.acknowledge(0, &[(1, 5)], Time(2));
+        assert_eq!(lengths.observe(&delivered, &board), None);
+        let delivered = board.acknowledge(5, &[], Time(3)); // 0 arrived after 1 to 4: a threshold of 5 would have waited
+        assert_eq!(lengths.observe(&delivered, &board), Some(5));
+        let delivered = board.acknowledge(6, &[], Time(4));
+        assert_eq!(lengths.observe(&delivered, &board), None);
     }
 
     #[test]
     fn a_hole_in_the_middle_was_overtaken_by_what_lies_above_it() {
         let (mut board, mut lengths) = (board(10), ReorderingLengths::default());
         board.acknowledge(0, &[(1, 3), (4, 6)], Time(2));
-        board.acknowledge(0, &[(1, 6)], Time(3)); // 3, overtaken by 4 and 5
-        assert_eq!(lengths.observe(&board), Some(3));
-        board.acknowledge(6, &[], Time(4)); // 0, overtaken by five
-        assert_eq!(lengths.observe(&board), Some(6));
+        let delivered = board.acknowledge(0, &[(1, 6)], Time(3)); // 3, overtaken by 4 and 5
+        assert_eq!(lengths.observe(&delivered, &board), Some(3));
+        let delivered = board.acknowledge(6, &[], Time(4)); // 0, overtaken by five
+        assert_eq!(lengths.observe(&delivered, &board), Some(6));
     }
 
     #[test]
@@ -97,8 +95,8 @@ mod tests {
         board.acknowledge(0, &[(1, 5)], Time(2));
         board.mark_lost(0);
         board.retransmit(0, Time(3));
-        board.acknowledge(5, &[], Time(4));
-        assert_eq!(lengths.observe(&board), None);
+        let delivered = board.acknowledge(5, &[], Time(4));
+        assert_eq!(lengths.observe(&delivered, &board), None);
         assert_eq!(lengths.confirm(3), None);
         assert_eq!(lengths.confirm(0), Some(5));
         assert_eq!(lengths.confirm(0), None, "once");

@@ -14,7 +14,7 @@ use super::dup_ack::{DuplicateAcks, LEAST_THRESHOLD, Threshold};
 use super::reordering::{ReorderingLengths, flight_before_hole, reported_above_hole};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use std::collections::VecDeque;
 
 crate::parameters! {
@@ -115,12 +115,12 @@ impl Threshold for Policy {
         self.percentile.min(most).max(LEAST_THRESHOLD)
     }
 
-    fn on_ack(&mut self, _ack: &AckEvent, board: &Scoreboard, _rtt: &RttEstimate) {
-        if let Some(length) = self.lengths.observe(board) {
+    fn on_ack(&mut self, _ack: &AckEvent, delivered: &Delivered, board: &Scoreboard, _rtt: &RttEstimate) {
+        if let Some(length) = self.lengths.observe(delivered, board) {
             self.learn(Some(length));
         }
         self.reported = reported_above_hole(board);
-        self.window = (self.reported > 0).then(|| self.window.unwrap_or_else(|| flight_before_hole(board)));
+        self.window = (self.reported > 0).then(|| self.window.unwrap_or_else(|| flight_before_hole(delivered, board)));
     }
 
     fn on_spurious(&mut self, segment: u32, _board: &Scoreboard) {

@@ -93,18 +93,18 @@ impl Driver {
     /// Takes an ACK, which may report that the receiver got a segment twice.
     fn take_ack(&mut self, cumulative: u32, blocks: &[Range], duplicate_of: Option<u32>) {
         let prior_in_flight = self.board.in_flight();
-        self.board.acknowledge(cumulative, if self.sack { blocks } else { &[] }, self.now);
-        let passed = self.board.last_delivered().cumulative;
+        let mut delivered = self.board.acknowledge(cumulative, if self.sack { blocks } else { &[] }, self.now);
+        let passed = delivered.cumulative;
         let duplicate = passed == 0 && self.board.outstanding() > 0;
         if !self.sack && duplicate {
             self.board.count_duplicate();
+            delivered.count = 1;
         } else if !self.sack {
-            self.board.eat_duplicates(passed);
+            delivered.count -= self.board.eat_duplicates(passed);
         }
         if let Some(segment) = duplicate_of {
             self.detector.on_spurious(self.now, segment, &self.board);
         }
-        let delivered = *self.board.last_delivered();
         if let Some(rtt) = delivered.oldest_rtt() {
             self.rtt.sample(rtt);
         }
@@ -128,7 +128,7 @@ impl Driver {
             in_recovery: self.recovery_point.is_some(),
             ecn_echo: false,
         };
-        self.judge(|driver| driver.detector.on_ack(&event, &mut driver.board, &driver.rtt));
+        self.judge(|driver| driver.detector.on_ack(&event, &delivered, &mut driver.board, &driver.rtt));
     }
 
     /// Lets the time pass, and serves every deadline on the way.

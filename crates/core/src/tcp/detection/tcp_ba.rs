@@ -16,7 +16,7 @@ use super::dup_ack::{DuplicateAcks, LEAST_THRESHOLD, Threshold};
 use super::reordering::{ReorderingLengths, reported_above_hole};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use crate::units::Time;
 
 crate::choice! {
@@ -102,8 +102,8 @@ impl Threshold for Policy {
         }
     }
 
-    fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard, rtt: &RttEstimate) {
-        self.lengths.observe(board);
+    fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &Scoreboard, rtt: &RttEstimate) {
+        self.lengths.observe(delivered, board);
         let had_hole = self.reported > 0;
         self.reported = reported_above_hole(board);
         if self.parameters.variant == Variant::TimeDelay {

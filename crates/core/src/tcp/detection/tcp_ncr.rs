@@ -16,7 +16,7 @@ use super::dup_ack::{DuplicateAcks, LEAST_THRESHOLD, Threshold};
 use super::reordering::{flight_before_hole, reported_above_hole};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::scoreboard::{Delivered, Scoreboard};
 
 crate::choice! {
     /// How much is sent while a hole is open.
@@ -86,13 +86,13 @@ impl Threshold for Policy {
         if self.in_recovery { LEAST_THRESHOLD } else { threshold(self.variant, board.outstanding()) }
     }
 
-    fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard, _rtt: &RttEstimate) {
+    fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &Scoreboard, _rtt: &RttEstimate) {
         self.in_recovery = ack.in_recovery;
         let has_hole = reported_above_hole(board) > 0;
         let Some(episode) = self.episode.as_mut().filter(|_| !ack.in_recovery) else {
             let begins = has_hole && !ack.in_recovery;
             self.episode = begins.then(|| Episode {
-                flight_before: flight_before_hole(board),
+                flight_before: flight_before_hole(delivered, board),
                 remaining: 0,
                 reported: ack.delivered,
             });

@@ -13,7 +13,7 @@
 use super::{DetectorContext, LossDetector, Signal, Verdict};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::tcp::scoreboard::{Scoreboard, Transmission};
+use crate::tcp::scoreboard::{Delivered, Scoreboard, Transmission};
 use crate::units::{Duration, Time};
 
 crate::parameters! {
@@ -112,8 +112,7 @@ impl TcpPr {
 }
 
 impl LossDetector for TcpPr {
-    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
-        let delivered = board.last_delivered();
+    fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         if delivered.count > 0 {
             self.answered = true;
             self.least_mxrtt = Duration::ZERO;

@@ -138,9 +138,9 @@ fn rfc6582_section_3_2_without_sack_a_partial_ack_resends_the_next_hole() {
     let sent = pair.at(200).deliver_as([0], true);
     assert_eq!(sent[0], (4, true));
     assert_eq!((pair.sender.counters().recoveries, pair.sender.counters().retransmits), (1, 2));
-    assert!(matches!(pair.sender.recovery, Recovery::Fast { until: 10, .. }));
+    assert!(matches!(pair.sender.phase, Phase::Fast { until: 10, .. }));
     pair.at(300).deliver_as([4], true);
-    assert_eq!((pair.sender.recovery, pair.cwnd()), (Recovery::Open, pair.sender.congestion.ssthresh()));
+    assert_eq!((pair.sender.phase, pair.cwnd()), (Phase::Open, pair.sender.congestion.ssthresh()));
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn rfc5682_section_3_1_step_3_b_an_original_that_arrives_after_the_timeout_makes
     pair.now += Duration::from_millis(50);
     assert_eq!(pair.deliver([0]), [(10, false), (11, false)]);
     pair.deliver([1]);
-    assert_eq!((pair.sender.counters().undone, pair.sender.recovery), (1, Recovery::Open));
+    assert_eq!((pair.sender.counters().undone, pair.sender.phase), (1, Phase::Open));
     assert!(pair.cwnd() >= 10.0);
     assert_eq!(pair.sender.board.lost(), 0);
     assert_eq!(pair.sender.counters().retransmits, 1);
@@ -185,7 +185,7 @@ fn rfc5682_section_3_1_step_2_a_a_duplicate_ack_after_the_timeout_ends_the_quest
     // A duplicate without news: the receiver got nothing new.
     let ack = Ack { cumulative: 0, sack: Default::default(), echoes_retransmission: false, ecn_echo: false };
     pair.sender.on_ack(pair.now, &ack);
-    assert!(matches!(pair.sender.recovery, Recovery::Timeout { forward: ForwardRto::Off, .. }));
+    assert!(matches!(pair.sender.phase, Phase::Timeout { forward: ForwardRto::Off, .. }));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn rfc5682_section_3_1_step_3_a_new_data_sacked_first_means_that_the_old_was_los
     let sent = pair.deliver([10]);
     assert_eq!(sent[0], (1, true), "the conventional recovery goes on");
     assert_eq!(pair.sender.counters().undone, 0);
-    assert!(matches!(pair.sender.recovery, Recovery::Timeout { forward: ForwardRto::Off, .. }));
+    assert!(matches!(pair.sender.phase, Phase::Timeout { forward: ForwardRto::Off, .. }));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn rfc5682_section_2_1_without_sack_a_second_ack_that_advances_makes_the_timeout
     pair.now += Duration::from_millis(50);
     assert_eq!(pair.deliver([0]), [(10, false), (11, false)]);
     pair.deliver([1]);
-    assert_eq!((pair.sender.counters().undone, pair.sender.recovery), (1, Recovery::Open));
+    assert_eq!((pair.sender.counters().undone, pair.sender.phase), (1, Phase::Open));
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn rfc3522_an_echo_of_the_original_takes_the_reduction_back() {
     pair.at(100).deliver([1, 2, 3]);
     assert_eq!(pair.cwnd(), 5.0);
     pair.at(120).deliver([0]);
-    assert_eq!((pair.sender.counters().undone, pair.sender.recovery), (1, Recovery::Open));
+    assert_eq!((pair.sender.counters().undone, pair.sender.phase), (1, Phase::Open));
     assert!(pair.cwnd() >= 10.0);
 }
 
@@ -329,7 +329,7 @@ fn rfc5682_after_a_timeout_taken_back_the_threshold_judges_what_it_had_not() {
     pair.now += Duration::from_millis(50);
     pair.deliver_as([0], true);
     pair.deliver([1]);
-    assert_eq!((pair.sender.counters().undone, pair.sender.recovery), (1, Recovery::Open));
+    assert_eq!((pair.sender.counters().undone, pair.sender.phase), (1, Phase::Open));
     pair.deliver([2, 3, 5, 6]);
     assert_eq!(pair.sender.counters().retransmits, 1);
     let sent = pair.deliver([7]);
@@ -576,7 +576,7 @@ proptest! {
                 long.on_deadline(now);
             }
             prop_assert_eq!(format!("{:?} {:?}", short.board, short.rtt), format!("{:?} {:?}", long.board, long.rtt));
-            prop_assert_eq!((short.recovery, short.round_end, short.undo_until), (long.recovery, long.round_end, long.undo_until));
+            prop_assert_eq!((short.phase, short.round_end, short.undo_until), (long.phase, long.round_end, long.undo_until));
             prop_assert_eq!(short.unanswered_timeout, long.unanswered_timeout);
             prop_assert_eq!(short.congestion.cwnd(), long.congestion.cwnd());
         }

@@ -1,0 +1,146 @@
+//! Link-state estimation as the testbed of TCPBP has it (Vilela, Fonseca and Fonseca, section 5.1): delay and loss of every
+//! link by passive measurement, a sample at fixed intervals, and the simple moving average of the last few samples.
+
+use std::collections::VecDeque;
+
+/// What has come over a link and what has not, since the start of the run, as counters at both ends see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// Packets that have arrived at the far end.
+    pub arrived: u64,
+    /// Packets that came to the link and are gone: refused by its queue, lost on its wire, or while it was down.
+    pub lost: u64,
+    /// The sum over those that have arrived of the time from the near end to the far end, picoseconds.
+    pub transit: u128,
+}
+
+impl Reading {
+    /// The mean time from the near end to the far end, seconds: queueing, transmission and propagation. `None` if nothing
+    /// has arrived since the `earlier` reading.
+    pub fn delay_since(&self, earlier: &Reading) -> Option<f64> {
+        let arrived = self.arrived - earlier.arrived;
+        (arrived > 0).then(|| (self.transit - earlier.transit) as f64 * 1e-12 / arrived as f64)
+    }
+
+    /// The share of packets lost. `None` if none has arrived or been lost since the `earlier` reading.
+    pub fn loss_since(&self, earlier: &Reading) -> Option<f64> {
+        let lost = self.lost - earlier.lost;
+        let all = lost + self.arrived - earlier.arrived;
+        (all > 0).then(|| lost as f64 / all as f64)
+    }
+}
+
+/// The mean of the last few values.
+#[derive(Debug, Clone)]
+pub struct MovingAverage {
+    window: usize,
+    values: VecDeque<f64>,
+}
+
+impl MovingAverage {
+    /// Of the last `window` values; of all, while there are fewer.
+    pub fn new(window: u32) -> MovingAverage {
+        MovingAverage { window: window as usize, values: VecDeque::new() }
+    }
+
+    /// The newest value.
+    pub fn push(&mut self, value: f64) {
+        self.values.push_back(value);
+        if self.values.len() > self.window {
+            self.values.pop_front();
+        }
+    }
+
+    /// The mean; `None` before the first value.
+    pub fn mean(&self) -> Option<f64> {
+        (!self.values.is_empty()).then(|| self.values.iter().sum::<f64>() / self.values.len() as f64)
+    }
+}
+
+/// What is known of one link.
+#[derive(Debug, Clone)]
+pub struct Estimate {
+    last: Reading,
+    delay: MovingAverage,
+    loss: MovingAverage,
+}
+
+impl Estimate {
+    /// Nothing yet; averages will be over so many samples.
+    pub fn new(window: u32) -> Estimate {
+        Estimate { last: Reading::default(), delay: MovingAverage::new(window), loss: MovingAverage::new(window) }
+    }
+
+    /// Takes a sample: what has happened since the last one. Where nothing has, the estimate stays.
+    pub fn sample(&mut self, reading: Reading) {
+        if let Some(delay) = reading.delay_since(&self.last) {
+            self.delay.push(delay);
+        }
+        if let Some(loss) = reading.loss_since(&self.last) {
+            self.loss.push(loss);
+        }
+        self.last = reading;
+    }
+
+    /// Seconds from one end to the other; `None` until a packet has arrived.
+    pub fn delay(&self) -> Option<f64> {
+        self.delay.mean()
+    }
+
+    /// The loss ratio; `None` until a packet has arrived or was lost.
+    pub fn loss(&self) -> Option<f64> {
+        self.loss.mean()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reading after so many more packets, each of so many milliseconds, and so many lost.
+    fn after(before: Reading, arrived: u64, milliseconds: u64, lost: u64) -> Reading {
+        Reading {
+            arrived: before.arrived + arrived,
+            lost: before.lost + lost,
+            transit: before.transit + u128::from(arrived) * u128::from(milliseconds) * 1_000_000_000,
+        }
+    }
+
+    #[test]
+    fn an_average_is_that_of_the_last_window_of_values_by_a_worked_number() {
+        let mut average = MovingAverage::new(3);
+        let mut means = Vec::new();
+        for value in [2.0, 4.0, 9.0, 5.0, 1.0] {
+            average.push(value);
+            means.push(average.mean().unwrap());
+        }
+        assert_eq!(means, [2.0, 3.0, 5.0, 6.0, 5.0]);
+        assert_eq!(MovingAverage::new(3).mean(), None);
+    }
+
+    /// Samples weigh the same, however many packets they are of: 10 packets of 4 ms, then 1000 of 6 ms, make 5 ms; and 1 lost
+    /// of 10, then none of 1000, make 5 %.
+    #[test]
+    fn a_sample_counts_once_however_many_packets_it_is_of() {
+        let mut estimate = Estimate::new(3);
+        assert_eq!((estimate.delay(), estimate.loss()), (None, None));
+        let first = after(Reading::default(), 9, 4, 1);
+        estimate.sample(first);
+        assert!((estimate.delay().unwrap() - 0.004).abs() < 1e-15);
+        assert_eq!(estimate.loss(), Some(0.1));
+        estimate.sample(after(first, 1000, 6, 0));
+        assert!((estimate.delay().unwrap() - 0.005).abs() < 1e-15);
+        assert_eq!(estimate.loss(), Some(0.05));
+    }
+
+    #[test]
+    fn a_sample_without_packets_changes_nothing_and_one_of_losses_alone_leaves_the_delay() {
+        let mut estimate = Estimate::new(2);
+        let first = after(Reading::default(), 3, 7, 0);
+        estimate.sample(first);
+        estimate.sample(first);
+        assert_eq!((estimate.delay(), estimate.loss()), (Some(0.007), Some(0.0)));
+        estimate.sample(after(first, 0, 0, 5));
+        assert_eq!((estimate.delay(), estimate.loss()), (Some(0.007), Some(0.5)));
+    }
+}

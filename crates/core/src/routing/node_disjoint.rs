@@ -1,0 +1,155 @@
+//! Paths that share no node but their ends, of least total weight.
+//!
+//! Every node becomes two, one where links arrive and one where they leave, and one link joins them, which costs nothing: paths
+//! that share no link there share no node here. A path begins where its source's links leave and ends where its
+//! destination's links arrive, so a link that joins the two directly is a path by itself.
+
+use super::{Graph, Link, Path, Weight, disjoint_paths};
+use crate::spec::{LinkId, NodeId};
+use crate::units::{Duration, Rate};
+
+/// A graph with every node split in two, for any number of searches.
+#[derive(Debug, Clone)]
+pub struct NodeDisjoint {
+    /// The links of the graph by their ids, then one for each node. Node `n` is where links arrive, `nodes + n` where they leave.
+    split: Graph,
+    weights: Vec<Weight>,
+    nodes: NodeId,
+    links: LinkId,
+}
+
+impl NodeDisjoint {
+    /// Splits the nodes of a graph with the weight of every link.
+    pub fn new(graph: &Graph, weights: &[Weight]) -> NodeDisjoint {
+        let (nodes, links) = (graph.nodes() as NodeId, graph.links().len() as LinkId);
+        let between = graph.links().iter().map(|link| Link { src: nodes + link.src, ..*link });
+        let within = (0..nodes).map(|node| Link {
+            src: node,
+            dst: nodes + node,
+            rate: Rate(u64::MAX),
+            delay: Duration(0),
+            cost: 0.0,
+            loss: 0.0,
+        });
+        let mut split =
+            Graph::new(2 * nodes as usize, between.chain(within).collect()).expect("the links of a graph stay links");
+        (0..links).for_each(|link| split.set_up(link, graph.is_up(link)));
+        let weights = weights.iter().copied().chain(vec![Weight(0); nodes as usize]).collect();
+        NodeDisjoint { split, weights, nodes, links }
+    }
+
+    /// As many paths from `source` to `destination` that share neither a link nor a node between as there are, at most `most`,
+    /// over links that are up, with the least total weight (hops count where sums are equal) that this many paths can
+    /// have; shortest first.
+    pub fn paths(&self, source: NodeId, destination: NodeId, most: usize) -> Vec<Path> {
+        let mut paths = disjoint_paths(&self.split, &self.weights, self.nodes + source, destination, most);
+        paths.iter_mut().for_each(|path| path.links.retain(|&link| link < self.links));
+        paths.sort_unstable();
+        paths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PathWeight;
+    use super::super::test_support::{Network, network, simple_paths};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn paths(network: &Network, destination: NodeId, most: usize) -> Vec<Path> {
+        NodeDisjoint::new(&network.graph, &network.weights).paths(0, destination, most)
+    }
+
+    fn links(network: &Network, destination: NodeId, most: usize) -> Vec<Vec<LinkId>> {
+        paths(network, destination, most).into_iter().map(|path| path.links).collect()
+    }
+
+    #[test]
+    fn paths_that_meet_at_a_node_share_no_link_but_do_not_serve() {
+        // 0 1 3 4 6 and 0 2 3 5 6 meet at node 3; 0 6 takes a long way round.
+        let network = Network::new(
+            7,
+            &[(0, 1, 1), (0, 2, 1), (1, 3, 1), (2, 3, 1), (3, 4, 1), (3, 5, 1), (4, 6, 1), (5, 6, 2), (0, 6, 9)],
+        );
+        assert_eq!(disjoint_paths(&network.graph, &network.weights, 0, 6, 3).len(), 3);
+        assert_eq!(links(&network, 6, 3), [vec![0, 2, 4, 6], vec![8]]);
+    }
+
+    #[test]
+    fn the_shortest_path_is_given_up_where_it_stands_in_the_way() {
+        // As for disjoint links: the shortest path 0 1 2 3 leaves no other.
+        let network = Network::new(4, &[(0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 2, 4), (1, 3, 4)]);
+        assert_eq!(links(&network, 3, 1), [vec![0, 1, 2]]);
+        assert_eq!(links(&network, 3, 2), [vec![0, 4], vec![3, 2]]);
+    }
+
+    #[test]
+    fn direct_links_are_paths_each_by_itself() {
+        let network = Network::new(3, &[(0, 2, 3), (0, 1, 1), (1, 2, 1), (0, 2, 5), (1, 2, 1)]);
+        assert_eq!(links(&network, 2, 9), [vec![1, 2], vec![0], vec![3]]);
+    }
+
+    /// The fewest nodes other than the ends, and links from the source to the destination, that must go to leave no path
+    /// from node 0 to node 1, by trying all sets: by Menger's theorem, the number of paths.
+    fn least_cut(network: &Network) -> usize {
+        let graph = &network.graph;
+        let up = |&id: &LinkId| graph.is_up(id);
+        let ends = |id: LinkId| (graph.link(id).src, graph.link(id).dst);
+        let links: Vec<_> = (0..graph.links().len() as LinkId).filter(up).map(ends).collect();
+        let direct = links.iter().filter(|&&ends| ends == (0, 1)).count();
+        let joined_without = |removed: u32| {
+            let mut reached = 1_u32;
+            for _ in 0..graph.nodes() {
+                for &(src, dst) in links.iter().filter(|&&ends| ends != (0, 1)) {
+                    if reached >> src & 1 == 1 && removed >> dst & 1 == 0 {
+                        reached |= 1 << dst;
+                    }
+                }
+            }
+            reached >> 1 & 1 == 1
+        };
+        let sets = (0..1_u32 << graph.nodes()).filter(|removed| removed & 0b11 == 0);
+        let separating = sets.filter(|&removed| !joined_without(removed));
+        direct + separating.map(u32::count_ones).min().unwrap() as usize
+    }
+
+    /// What a path occupies: its links and the nodes between its ends (which do not clash with links).
+    fn occupied(network: &Network, path: &Path) -> Vec<u32> {
+        let inner = path.links.iter().skip(1).map(|&link| LinkId::MAX - network.graph.link(link).src);
+        path.links.iter().copied().chain(inner).collect()
+    }
+
+    /// The least total weight of `count` paths that share nothing, by trying all sets.
+    fn least_total(network: &Network, paths: &[Path], count: usize, taken: &[u32]) -> Option<Weight> {
+        if count == 0 {
+            return Some(Weight::IDENTITY);
+        }
+        let totals = paths.iter().enumerate().filter_map(|(index, path)| {
+            let occupied = occupied(network, path);
+            if occupied.iter().any(|item| taken.contains(item)) {
+                return None;
+            }
+            let rest = least_total(network, &paths[index + 1..], count - 1, &[taken, &occupied].concat())?;
+            Some(path.weight.extend(rest))
+        });
+        totals.min()
+    }
+
+    proptest! {
+        #[test]
+        fn as_many_as_there_are_disjoint_and_of_least_weight(network in network(7, 18, 0..6), most in 1..5_usize) {
+            let found = paths(&network, 1, most);
+            prop_assert_eq!(found.len(), least_cut(&network).min(most));
+
+            let all = simple_paths(&network, 0, 1);
+            prop_assert!(found.iter().all(|path| all.contains(path)), "a path that is none, or its weight wrong");
+            let mut shared: Vec<u32> = found.iter().flat_map(|path| occupied(&network, path)).collect();
+            shared.sort_unstable();
+            prop_assert!(shared.is_sorted_by(|a, b| a < b), "a link or a node used twice");
+            prop_assert!(found.is_sorted());
+
+            let total = found.iter().fold(Weight::IDENTITY, |sum, path| sum.extend(path.weight));
+            prop_assert_eq!(Some(total), least_total(&network, &all, found.len(), &[]));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+"""What pages are put together from: figures, and tables with columns that say what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart of the page: its specification, and how the page's script fits it to the width that there is."""
+
+    name: str
+    title: str
+    caption: str
+    specification: Mapping[str, Any]
+    layout: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its heading, unit, what it means, and how to get its cells."""
+
+    title: str
+    unit: str
+    meaning: str
+    value: Callable[[Mapping[str, Any]], Any]
+    show: Callable[[Any], str] = str
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is aligned and sorted as numbers."""
+        return self.show is not str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows and what it is sorted by."""
+
+    text: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page; ``groups`` names for each row what a selector shows or hides it by."""
+
+    columns: list[Column]
+    rows: list[list[Cell]]
+    groups: list[str] = field(default_factory=list)
+    note: str = ""
+
+
+def get(name: str, factor: float | None = None) -> Callable[[Mapping[str, Any]], Any]:
+    """The value of a row at a key, times a factor if it is known."""
+
+    def value(row: Mapping[str, Any]) -> Any:
+        found = row[name]
+        return found if factor is None or found is None else found * factor
+
+    return value
+
+
+def count(value: float | None) -> str:
+    """A whole number, or a dash for an unknown one."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def cells(columns: Sequence[Column], row: Mapping[str, Any]) -> list[Cell]:
+    """The cells of a row of the page's table, from a row of data."""
+    values = [column.value(row) for column in columns]
+    return [
+        Cell("–" if value is None else column.show(value), "" if value is None else str(value))
+        for column, value in zip(columns, values, strict=True)
+    ]
+
+
+def largest(values: pl.Series) -> float:
+    """The greatest value, 0 if there is none."""
+    return float(values.max() or 0)  # type: ignore[arg-type]

@@ -1,0 +1,188 @@
+"""All paths at once: the single program in shares of pairs on links, instead of shares of paths.
+
+A pair's traffic is a unit flow, which any set of paths makes and which comes apart into paths again. The program has a
+column for each pair and link however many paths there are, so none is enumerated nor priced. Where a network is the same
+both ways (links, capacities and traffic model), so is some best routing: the program then holds one of each two pairs and
+one of each two links.
+"""
+
+import numpy as np
+
+from anabranch.robust.blocks import Weighted
+from anabranch.robust.candidates import Candidates
+from anabranch.robust.lp import Program
+from anabranch.robust.network import Array, Network
+from anabranch.robust.problem import Best, Problem
+from anabranch.robust.splits import Splits
+from anabranch.robust.traffic import Bounds
+
+_NOTHING = 1e-7
+"""Shares of a pair on a link below this are what interior points leave of zero."""
+
+
+def mirrored_links(problem: Problem) -> Array | None:
+    """The link back of each link, if the network and the traffic model are the same both ways."""
+    network, model = problem.network, problem.model
+    if not isinstance(model, Bounds):
+        return None
+    ends = zip(network.targets.tolist(), network.sources.tolist(), strict=True)
+    back = [network.link_index.get(pair) for pair in ends]
+    if None in back:
+        return None
+    mirror = np.array(back)
+    same = (
+        np.array_equal(network.capacity, network.capacity[mirror])
+        and np.array_equal(model.rows, model.columns)
+        and np.array_equal(model.upper, model.upper.T)
+        and np.array_equal(model.lower, model.lower.T)
+    )
+    return mirror if same else None
+
+
+def all_paths(best: Best, tolerance: float) -> None:
+    """Solve the program to about this relative gap; a traffic model that is an explicit set is not for it."""
+    problem = best.problem
+    program = _Program(problem, mirrored_links(problem))
+    best.say(f"one program of {program.program.columns} columns for all paths")
+    optimum = program.program.solve("interior-point", tolerance)
+    best.bound(program.weighted(optimum.row_duals))
+    best.offer(split_up(problem.network, program.flows(optimum.columns)))
+    best.say("done")
+
+
+class _Program:
+    def __init__(self, problem: Problem, mirror: Array | None) -> None:
+        network, model, scale = problem.network, problem.model, problem.scale
+        assert isinstance(model, Bounds)
+        self.network = network
+        self.mirror = mirror
+        self.scale = scale
+        self.program = program = Program()
+        nodes, links, pairs = network.nodes, network.links, network.pairs
+        sources, targets = network.pair_sources.astype(np.int64), network.pair_targets.astype(np.int64)
+        self.back = np.array(
+            [network.pair(int(target), int(source)) for source, target in zip(sources, targets, strict=True)]
+        )
+        own = np.flatnonzero(sources < targets) if mirror is not None else np.arange(pairs)
+        self.blocks = np.flatnonzero(np.arange(links) < mirror) if mirror is not None else np.arange(links)
+        load = program.add_columns(1, cost=1.0)
+        # A column for each pair and link, but those that lead back to the source or on from the destination.
+        enters, leaves = network.sources.astype(np.int64), network.targets.astype(np.int64)
+        useful = (leaves[None, :] != sources[own, None]) & (enters[None, :] != targets[own, None])
+        self.column = np.full((pairs, links), -1)
+        first = program.add_columns(int(useful.sum()))
+        ids = np.full(useful.shape, -1)
+        ids[useful] = first + np.arange(int(useful.sum()))
+        self.column[own] = ids
+        if mirror is not None:
+            self.column[self.back[own]] = ids[:, mirror]
+        # What enters a node leaves it; one leaves the source.
+        row = np.full((pairs, nodes), -1)
+        kept = np.ones((len(own), nodes), dtype=bool)
+        kept[np.arange(len(own)), targets[own]] = False
+        begins = np.zeros((len(own), nodes))
+        begins[np.arange(len(own)), sources[own]] = 1.0
+        numbered = np.full((len(own), nodes), -1)
+        numbered[kept] = program.add_rows(begins[kept], begins[kept]) + np.arange(int(kept.sum()))
+        row[own] = numbered
+        pair, link = np.nonzero(useful)
+        pair = own[pair]
+        for end, sign in ((enters, 1.0), (leaves, -1.0)):
+            at = row[pair, end[link]]
+            program.add_entries(at[at >= 0], self.column[pair, link][at >= 0], sign)
+        # The blocks of links, as for candidate paths.
+        above = model.above
+        count = len(self.blocks)
+        self.load_rows = program.add_rows(np.full(count, -np.inf), np.zeros(count)) + np.arange(count)
+        program.add_entries(self.load_rows, np.full(count, load), -network.capacity[self.blocks] / scale)
+        block, pair = np.nonzero(self.column[:, self.blocks].T >= 0)
+        column = self.column[pair, self.blocks[block]]
+        fixed = model.lower[sources[pair], targets[pair]] / scale
+        program.add_entries(self.load_rows[block[fixed > 0]], column[fixed > 0], fixed[fixed > 0])
+        room = above.upper[sources[pair], targets[pair]]
+        within = np.minimum(above.rows[sources[pair]], above.columns[targets[pair]])
+        some = np.minimum(room, within) > 0
+        self.block, self.pair, column = block[some], pair[some], column[some]
+        self.first = program.add_rows(np.full(len(column), -np.inf), np.zeros(len(column)))
+        rows = self.first + np.arange(len(column))
+        program.add_entries(rows, column, 1.0)
+        for ends, bound in ((sources, above.rows), (targets, above.columns)):
+            bounded = np.isfinite(bound[ends[self.pair]])
+            kinds, of = np.unique(self.block[bounded] * nodes + ends[self.pair[bounded]], return_inverse=True)
+            price = program.add_columns(len(kinds)) + np.arange(len(kinds))
+            program.add_entries(self.load_rows[kinds // nodes], price, bound[kinds % nodes] / scale)
+            program.add_entries(rows[bounded], price[of], -1.0)
+        bounding = (room < within)[some]
+        price = program.add_columns(int(bounding.sum())) + np.arange(int(bounding.sum()))
+        program.add_entries(self.load_rows[self.block[bounding]], price, room[some][bounding] / scale)
+        program.add_entries(rows[bounding], price, -1.0)
+
+    def flows(self, columns: Array) -> Array:
+        """The share of each pair on each link."""
+        return np.where(self.column >= 0, columns[self.column], 0.0)
+
+    def weighted(self, duals: Array) -> Weighted:
+        link = self.blocks[self.block]
+        amount = np.maximum(0.0, -duals[self.first : self.first + len(self.pair)]) * self.scale
+        weight = np.zeros(self.network.links)
+        weight[self.blocks] = np.maximum(0.0, -duals[self.load_rows])
+        if self.mirror is None:
+            return Weighted(link, self.pair, amount, weight)
+        return Weighted(
+            np.concatenate((link, self.mirror[link])),
+            np.concatenate((self.pair, self.back[self.pair])),
+            np.concatenate((amount, amount)),
+            weight + weight[self.mirror],
+        )
+
+
+def split_up(network: Network, flows: Array) -> Splits:
+    """Paths that make up the unit flow of each pair (shares by pair and link), widest first; cycles are left out."""
+    pairs: list[int] = []
+    paths: list[list[int]] = []
+    shares: list[float] = []
+    sources, targets = network.sources.tolist(), network.targets.tolist()
+    for pair in range(network.pairs):
+        links = np.flatnonzero(flows[pair] > _NOTHING)
+        left = dict(zip(links.tolist(), flows[pair, links].tolist(), strict=True))
+        source, target = int(network.pair_sources[pair]), int(network.pair_targets[pair])
+        while path := _widest(left, sources, targets, source, target):
+            share = min(left[link] for link in path)
+            for link in path:
+                left[link] -= share
+                if left[link] <= _NOTHING:
+                    del left[link]
+            pairs.append(pair)
+            paths.append(path)
+            shares.append(share)
+    candidates = Candidates(
+        network,
+        np.array(pairs, dtype=np.uint32),
+        np.cumsum([0] + [len(path) for path in paths]).astype(np.uint32),
+        np.array([link for path in paths for link in path], dtype=np.uint32),
+    ).checked()
+    return Splits.rounded(candidates, np.array(shares))
+
+
+def _widest(left: dict[int, float], sources: list[int], targets: list[int], source: int, target: int) -> list[int]:
+    """The path of greatest least share over links that have some left; none if there is none."""
+    leaving: dict[int, list[int]] = {}
+    for link in left:
+        leaving.setdefault(sources[link], []).append(link)
+    width, entered, done = {source: np.inf}, dict[int, int](), set[int]()
+    while True:
+        node = max((node for node in width if node not in done), key=lambda node: width[node], default=None)
+        if node is None:
+            return []
+        if node == target:
+            break
+        done.add(node)
+        for link in leaving.get(node, ()):
+            wide = min(width[node], left[link])
+            if wide > width.get(targets[link], 0.0):
+                width[targets[link]], entered[targets[link]] = wide, link
+    path = []
+    while node != source:
+        path.append(entered[node])
+        node = sources[entered[node]]
+    return path[::-1]

@@ -1,0 +1,105 @@
+"""Failures of links: what they do to splits that are renormalised, and sets of them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from anabranch.robust.errors import RobustError
+from anabranch.robust.network import Array, Network
+from anabranch.robust.separation import worst_loads
+from anabranch.robust.splits import Splits, crossings
+from anabranch.robust.traffic import TrafficModel
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Links that fail together."""
+
+    name: str
+    links: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AfterFailure:
+    """What is left after a failure."""
+
+    failure: Failure
+    load: float
+    """The worst-case load of the links that are left."""
+    lost_pairs: tuple[int, ...]
+    """Pairs none of whose paths is left; their traffic is not carried."""
+
+
+def single_links(network: Network) -> list[Failure]:
+    """Each link by itself, both ways at once where it goes both ways."""
+    found = []
+    for link in range(network.links):
+        source, target = int(network.sources[link]), int(network.targets[link])
+        back = network.link_index.get((target, source))
+        if back is None or link < back:
+            name = " - ".join(network.link_name(link))
+            found.append(Failure(name, (link,) if back is None else (link, back)))
+    return found
+
+
+def shared_risks(path: Path, network: Network) -> list[Failure]:
+    """Groups of links from JSON: ``{"duct 7": [["A", "B"], ["A", "C"]]}``; each link fails both ways.
+
+    Raises:
+        RobustError: the file is not that.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RobustError(f"{path}: is not JSON ({error})") from None
+    if not isinstance(document, dict) or not document:
+        raise RobustError(f'{path}: must be groups of links by name, such as {{"duct 7": [["A", "B"], ["A", "C"]]}}')
+    place = {name: index for index, name in enumerate(network.names)}
+    found = []
+    for name, ends in document.items():
+        links: list[int] = []
+        for pair in ends if isinstance(ends, list) else [None]:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise RobustError(f'{path}: {name}: {pair!r} is no link; a link is its two ends, such as ["A", "B"]')
+            there = [(place.get(pair[0]), place.get(pair[1])), (place.get(pair[1]), place.get(pair[0]))]
+            both = [network.link_index[hop] for hop in there if hop in network.link_index]
+            if not both:
+                raise RobustError(f"{path}: {name}: there is no link between {pair[0]} and {pair[1]}")
+            links += both
+        found.append(Failure(name, tuple(sorted(set(links)))))
+    return found
+
+
+def surviving(splits_paths: Splits, failure: Failure) -> Array:
+    """Which paths have none of the links that fail."""
+    candidates = splits_paths.candidates
+    fails = np.zeros(candidates.network.links, dtype=bool)
+    fails[list(failure.links)] = True
+    return ~np.logical_or.reduceat(fails[candidates.path_links], candidates.start[:-1])
+
+
+def renormalised(splits: Splits, failure: Failure) -> tuple[Array, Array]:
+    """The shares of all paths after a failure, in proportion to those before, and the pairs that have no path in use left."""
+    pair, pairs = splits.candidates.pair, splits.candidates.network.pairs
+    left = np.where(surviving(splits, failure), splits.shares, 0.0)
+    sums = np.bincount(pair, weights=left, minlength=pairs)
+    scale = np.divide(1.0, sums, out=np.zeros(pairs), where=sums > 0)
+    return left * scale[pair], np.flatnonzero(sums <= 0)
+
+
+def after(model: TrafficModel, splits: Splits, failures: Sequence[Failure]) -> list[AfterFailure]:
+    """The worst-case load after each failure, with the splits renormalised."""
+    found = []
+    for failure in failures:
+        shares, lost = renormalised(splits, failure)
+        found.append(AfterFailure(failure, load_of(model, splits, shares), tuple(lost.tolist())))
+    return found
+
+
+def load_of(model: TrafficModel, splits: Splits, shares: Array) -> float:
+    """The worst-case load if paths have these shares."""
+    network = splits.candidates.network
+    return float(worst_loads(network, model, crossings(splits.candidates, shares)).load.max())

@@ -1,0 +1,108 @@
+"""The sweep over the percentage of single-path pairs, as in the paper's figures 12 to 15."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from anabranch.robust.candidates import By
+from anabranch.robust.hybrid import with_single_paths
+from anabranch.robust.problem import Problem, Report
+from anabranch.robust.solve import GAP, Method, RobustRouting, silent, solve
+from anabranch.robust.ties import Range, over_draws
+
+PERCENTAGES = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
+"""Those of the paper."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One percentage."""
+
+    percent: float
+    routing: RobustRouting
+    over_ties: Range | None = None
+    throughput_bps: float | None = None
+    """The mean TCP throughput of a connection, where a run of an engine has measured it."""
+
+
+def sweep(
+    problem: Problem,
+    percentages: Iterable[float] = PERCENTAGES,
+    method: Method = "auto",
+    gap: float = GAP,
+    report: Report = silent,
+    ties: tuple[int, By, int] | None = None,
+) -> list[Step]:
+    """The robust routing for each percentage of pairs that keep to their shortest path.
+
+    ``ties`` asks for the range over random tie-breaks: how many shortest paths by which metric the candidates are, and how
+    many draws. Ctrl-C ends the sweep with the routing that it interrupted.
+    """
+    steps = []
+    for percent in percentages:
+        routing = solve(with_single_paths(problem, percent), method, gap, report)
+        over_ties = None
+        if ties is not None and not routing.interrupted:
+            count, by, draws = ties
+            over_ties = over_draws(problem, count, by, percent, draws).with_load(routing.worst_case_load)
+        steps.append(Step(percent, routing, over_ties))
+        if routing.interrupted:
+            break
+    return steps
+
+
+def with_throughput(steps: Sequence[Step], measured_bps: Mapping[float, float]) -> list[Step]:
+    """The steps with the throughput that runs have measured, by percentage."""
+    return [replace(step, throughput_bps=measured_bps.get(step.percent)) for step in steps]
+
+
+def records(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """For JSON and tables."""
+    return [
+        {
+            "single_percent": step.percent,
+            "worst_case_load": step.routing.worst_case_load,
+            "lower_bound": step.routing.lower_bound,
+            "gap": step.routing.gap,
+            "over_ties": None
+            if step.over_ties is None
+            else {
+                "least_found": step.over_ties.least,
+                "greatest_found": step.over_ties.greatest,
+                "bound": step.over_ties.bound,
+            },
+            "throughput_bps": step.throughput_bps,
+        }
+        for step in steps
+    ]
+
+
+def picture(steps: Sequence[Step], title: str, output: Path, reference: Mapping[str, float] | None = None) -> None:
+    """Draw load, and throughput where it is known, against the percentage, as an SVG file.
+
+    ``reference`` are loads to draw as level lines, such as that over all paths.
+    """
+    import altair as alt
+    import vl_convert
+
+    rows = records(steps)
+    ranges = [{"single_percent": row["single_percent"], **row["over_ties"]} for row in rows if row["over_ties"]]
+    percent = alt.X("single_percent:Q", title="pairs on a single path (%)", scale=alt.Scale(domain=[0, 100]))
+    load = alt.Y("worst_case_load:Q", title="worst-case maximum link load", scale=alt.Scale(zero=True))
+    layers: list[Any] = [alt.Chart(alt.InlineData(values=rows)).mark_line(point=True).encode(percent, load)]
+    if ranges:
+        area = alt.Chart(alt.InlineData(values=ranges)).mark_area(opacity=0.2)
+        layers.insert(0, area.encode(percent, alt.Y("least_found:Q"), alt.Y2("greatest_found:Q")))
+    for name, value in (reference or {}).items():
+        level = alt.Chart(alt.InlineData(values=[{"name": name, "load": value}]))
+        layers += [
+            level.mark_rule(strokeDash=[4, 4]).encode(alt.Y("load:Q")),
+            level.mark_text(align="left", dx=4, dy=-6, x=0).encode(alt.Y("load:Q"), text="name:N"),
+        ]
+    chart: Any = alt.layer(*layers).properties(width=360, height=240, title=title)
+    if any(row["throughput_bps"] is not None for row in rows):
+        rates = alt.Chart(alt.InlineData(values=[row for row in rows if row["throughput_bps"] is not None]))
+        mean = alt.Y("throughput_bps:Q", title="TCP throughput of a connection (bit/s)", axis=alt.Axis(format="~s"))
+        chart = chart | rates.mark_line(point=True).encode(percent, mean).properties(width=360, height=240)
+    output.write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")

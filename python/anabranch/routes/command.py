@@ -1,0 +1,225 @@
+"""What ``anabranch routes`` answers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from anabranch import units
+from anabranch.routes import picture, tables
+from anabranch.routes.compare import OPTIMUM, Comparison, compare
+from anabranch.routes.model import Forwarding, Routes
+from anabranch.routes.quantities import completed
+from anabranch.routes.search import Certificate, Search
+from anabranch.topologies import Topology
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, as on the command line."""
+
+    metric: str
+    sources: list[str] | None = None
+    targets: list[str] | None = None
+    compare: bool = False
+    against: list[str] | None = None
+    once: bool = False
+    certify: bool = False
+    hop_by_hop: bool = False
+    shortest: int | None = None
+    disjoint: int | None = None
+    node_disjoint: int | None = None
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table for people, and sentences below it."""
+
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    text_columns: int = 3
+    notes: Sequence[str] = ()
+
+
+class Answer(Protocol):
+    """In every form in which it is wanted."""
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        ...
+
+    def tables(self, most_rows: int) -> Iterator[TextTable]:
+        """For people."""
+        ...
+
+    def drawing(self) -> str:
+        """As SVG."""
+        ...
+
+    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+        """Files for real routers; :class:`ValueError` if there is nothing to write, or a format cannot express it."""
+        ...
+
+
+def network(
+    topology: Topology,
+    loss: float | None = None,
+    random_loss: str | None = None,
+    seed: int = 1,
+    capacity: str | None = None,
+    loss_floor: float = 0.0,
+) -> Topology:
+    """The topology, completed by what the command line says.
+
+    Raises:
+        ValueError: names the option, its value, and what would be right.
+    """
+    bounds = None
+    if random_loss is not None:
+        low, dots, high = random_loss.partition("..")
+        try:
+            bounds = float(low), float(high) if dots else float(low)
+        except ValueError:
+            raise ValueError(f"--random-loss {random_loss}: must be two ratios such as 1e-5..1e-2") from None
+    try:
+        rate = None if capacity is None else units.rate(capacity)
+    except ValueError as error:
+        raise ValueError(f"--capacity {capacity}: {error}") from None
+    return completed(topology, capacity_bps=rate, loss=loss, random_loss=bounds, seed=seed, loss_floor=loss_floor)
+
+
+def answer(question: Question, topology: Topology) -> Answer:
+    """Search or compare.
+
+    Raises:
+        ValueError: names what is wrong with the question or the topology.
+    """
+    if question.compare:
+        return _Compared(compare(topology, question.against, question.sources, question.targets, once=question.once))
+    for option, given in (("--against", question.against), ("--once", question.once)):
+        if given:
+            raise ValueError(f"{option} goes with --compare")
+    if question.certify and question.metric != OPTIMUM:
+        raise ValueError(f'--certify proves paths of the metric {OPTIMUM}, not of "{question.metric}"')
+    search = Search(topology)
+    found = _searched(search, question)
+    if not found.routes:
+        raise ValueError("--from and --to name the same node: a route joins two different nodes")
+    certificates: dict[tuple[str, str], Certificate] = {}
+    if question.certify:
+        for route in found.routes:
+            certificate = search.certificate(route.source, route.target)
+            if certificate is not None:
+                certificates[route.source, route.target] = certificate
+    return _Found(found, certificates)
+
+
+def _searched(search: Search, question: Question) -> Routes:
+    several = {
+        "--shortest": question.shortest,
+        "--disjoint": question.disjoint,
+        "--node-disjoint": question.node_disjoint,
+    }
+    chosen = [(option, number) for option, number in several.items() if number is not None]
+    ends = question.sources, question.targets
+    if not chosen:
+        forwarding: Forwarding = "hop-by-hop" if question.hop_by_hop else "explicit"
+        return search.routes(question.metric, *ends, forwarding)
+    (option, most), *others = chosen
+    if others or question.hop_by_hop or question.certify:
+        other = others[0][0] if others else "--hop-by-hop" if question.hop_by_hop else "--certify"
+        raise ValueError(f"{option} and {other} do not go together")
+    if most < 1:
+        raise ValueError(f"{option} {most}: must be at least 1")
+    if option == "--shortest":
+        return search.shortest(question.metric, most, *ends)
+    return search.disjoint(question.metric, most, *ends, by_nodes=option == "--node-disjoint")
+
+
+@dataclass(frozen=True)
+class _Found:
+    routes: Routes
+    certificates: dict[tuple[str, str], Certificate]
+
+    def document(self) -> dict[str, Any]:
+        document = self.routes.document()
+        for record in document["routes"]:
+            certificate = self.certificates.get((record["src"], record["dst"]))
+            if certificate is not None:
+                record["certificate"] = {
+                    "lower_bound": certificate.lower_bound_s,
+                    "holds": certificate.holds,
+                    "supports": [
+                        {"lambda_s": weight, "length_s": length} if weight < float("inf") else {"log_loss": length}
+                        for weight, length in certificate.supports
+                    ],
+                }
+        return document
+
+    def tables(self, most_rows: int) -> Iterator[TextTable]:
+        head, rows = tables.routes_table(self.routes)
+        yield TextTable(head, rows)
+        if self.certificates:
+            holding = sum(certificate.holds for certificate in self.certificates.values())
+            lambdas = sum(len(certificate.supports) for certificate in self.certificates.values())
+            yield TextTable(
+                notes=[
+                    f"Certificates: {holding} of {len(self.certificates)} hold, on {lambdas} shortest lengths recomputed by "
+                    "Bellman and Ford's method."
+                ]
+            )
+
+    def drawing(self) -> str:
+        return picture.of_routes(self.routes)
+
+    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+        from anabranch.routes.export import export
+
+        options = {"tcp_source_ports": self._by_port(source_ports)} if source_ports else {}
+        return export(self.routes, format, directory, **options)
+
+    def _by_port(self, source_ports: list[str]) -> dict[str, Routes]:
+        """Other routes for flows from these TCP ports, as in the paper's testbed (section 5.1)."""
+        search = Search(self.routes.topology)
+        sources, targets = ({getattr(route, end): None for route in self.routes.routes} for end in ("source", "target"))
+        by_port = {}
+        for entry in source_ports:
+            port, equals, metric = entry.partition("=")
+            if not equals:
+                raise ValueError(f"--source-port {entry}: must be PORT=METRIC, such as 5001=delay")
+            by_port[port] = search.routes(metric, sources, targets, self.routes.forwarding)
+        return by_port
+
+
+@dataclass(frozen=True)
+class _Compared:
+    comparison: Comparison
+
+    def document(self) -> dict[str, Any]:
+        return self.comparison.document()
+
+    def tables(self, most_rows: int) -> Iterator[TextTable]:
+        if len(self.comparison.pairs) == 1:
+            (pair,) = self.comparison.pairs
+            if not pair.paths:
+                yield TextTable(notes=[f"{pair.source} to {pair.target}: no way"])
+                return
+            head, rows = tables.pair_table(pair)
+            notes = [
+                f"Hop by hop, {metric}: {delivery.outcome}, {tables.ARROW.join(delivery.path)}"
+                for metric, delivery in pair.deliveries.items()
+            ]
+            notes.append("n_f: up to so many flows each gets more on the path of tcpbp-exact.")
+            yield TextTable(head, rows, 2, notes)
+            return
+        yield TextTable(notes=tables.summary_lines(self.comparison))
+        head, rows = tables.differing_table(self.comparison, most_rows)
+        left = self.comparison.summary()["differing"] - len(rows)
+        notes = [tables.LEGEND] + ([f"{left} more pairs differ: --rows shows more, --json all."] if left else [])
+        yield TextTable(head, rows, 3, notes if rows else [])
+
+    def drawing(self) -> str:
+        return picture.of_comparison(self.comparison)
+
+    def export(self, format: str, directory: Path, source_ports: list[str] | None) -> list[Path]:
+        raise ValueError("--export writes the routes of one metric: leave --compare out")
