@@ -44,7 +44,7 @@ def all_paths(best: Best, tolerance: float) -> None:
     problem = best.problem
     program = _Program(problem, mirrored_links(problem))
     best.say(f"one program of {program.program.columns} columns for all paths")
-    optimum = program.program.solve("interior-point", tolerance)
+    optimum = program.program.solve("interior-point", tolerance, best.left_s)
     best.bound(program.weighted(optimum.row_duals))
     best.offer(split_up(problem.network, program.flows(optimum.columns)))
     best.say("done")

@@ -56,7 +56,7 @@ def _rounds(best: Best, gap: float, links: Array) -> None:
         program = Program()
         routing = Routing.new(program, candidates, problem.scale)
         blocks = Blocks(routing, problem.model, links)
-        optimum = program.solve("interior-point")
+        optimum = program.solve("interior-point", limit_s=best.left_s)
         loads = best.offer(Splits.rounded(candidates, routing.shares(optimum)))
         weighted = blocks.weighted(optimum)
         best.bound(weighted)

@@ -24,6 +24,10 @@ class Optimum:
     row_duals: Array
 
 
+class OutOfTime(Exception):
+    """The solver used up the time that it was given."""
+
+
 class Program:
     """Minimise ``cost`` times columns, with rows between bounds; columns and rows are added in blocks."""
 
@@ -54,19 +58,25 @@ class Program:
         spread = np.broadcast_to(np.asarray(values, dtype=float), np.shape(rows))
         self._entries.append((np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), spread))
 
-    def solve(self, method: Method, tolerance: float = 1e-8) -> Optimum:
+    def solve(self, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
         """The optimum; once solved by simplex, rows added since are added to the solver, which goes on from there.
 
         ``tolerance`` is the relative gap between primal and dual value at which an interior point is good enough.
 
         Raises:
             RobustError: there is none, or HiGHS does not find it.
+            OutOfTime: it is not found within ``limit_s``.
             KeyboardInterrupt: the solver was stopped.
         """
         highs = self._loaded(method)
         highs.setOptionValue("ipm_optimality_tolerance", tolerance)
+        if limit_s <= 0:
+            raise OutOfTime
+        highs.setOptionValue("time_limit", highs.getRunTime() + limit_s)
         _run(highs)
         status = highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kTimeLimit:
+            raise OutOfTime
         if status != highspy.HighsModelStatus.kOptimal and method == "interior-point":
             # Interior point without crossover may end just short of its tolerances; simplex goes the rest of the way.
             highs.setOptionValue("solver", "simplex")

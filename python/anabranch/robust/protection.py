@@ -60,6 +60,7 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
     """
     if problem.all_paths:
         raise RobustError("protection is for candidate paths; give a number of them, as in --paths disjoint=3")
+    problem.check()
     states = _States(problem, failures)
     best: tuple[float, list[Array]] = (np.inf, [])
     lower, interrupted = 0.0, False
