@@ -83,6 +83,7 @@ const ROUNDING: f64 = 1e-9;
 const PREFERENCE: i32 = 3;
 const HARDER: f64 = 1.2;
 const MILDER: f64 = 1.1;
+const DEAREST: f64 = 30.0;
 
 /// A link that a move changes.
 #[derive(Debug, Clone, Default)]
@@ -204,8 +205,9 @@ impl Choices {
 
     fn step(&mut self) {
         let progress = self.done as f64 / self.goal.moves as f64;
-        let temperature = self.goal.hottest * libm::pow(COLDEST, progress);
         self.adjust_price();
+        // Where overload is dearer than penalties, it is overload that must be able to rise for a while.
+        let temperature = self.goal.hottest * libm::pow(COLDEST, progress) * self.price.max(1.0);
         let Some((pair, option)) = self.propose() else { return };
         let before = self.chosen[pair as usize];
         let penalty = self.options.penalty[option as usize] - self.options.penalty[before as usize];
@@ -234,7 +236,7 @@ impl Choices {
         }
         if self.free_since + self.overloaded_since >= round {
             if self.free_since == 0 {
-                self.price *= HARDER;
+                self.price = (self.price * HARDER).min(DEAREST);
             } else if self.overloaded_since == 0 {
                 self.price /= MILDER;
             }
