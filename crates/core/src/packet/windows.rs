@@ -523,8 +523,8 @@ impl Engine<Windows> {
     /// What is offered to a plain link: items, and what stands in the lines of its feeders.
     fn take_offers(&mut self, link: LinkId, items: &[Item]) {
         let feeders = std::mem::take(&mut self.order.inboxes[link as usize].feeders);
-        for feeder in &feeders {
-            self.order.heads.push(Reverse((self.links[*feeder as usize].next_arrival(), *feeder)));
+        for &feeder in &feeders {
+            self.await_feeder(feeder);
         }
         for item in items {
             self.merge_lines(link, item.key());
@@ -552,13 +552,19 @@ impl Engine<Windows> {
                 packet.set_at(packet.at() + 1);
                 self.offer_to_plain(link, packet);
             }
-            let next = line.first_arrival();
             self.give_back(feeder, line, length);
-            if next < self.order.until {
-                self.order.heads.push(Reverse((next, feeder)));
-            } else {
-                self.order.wheel.insert(feeder, next);
-            }
+            self.await_feeder(feeder);
+        }
+    }
+
+    /// A feeder's next packet is merged in this window, or the feeder is due in a later one: what happens to the whole network may
+    /// have cut this one short before it.
+    fn await_feeder(&mut self, feeder: LinkId) {
+        let next = self.links[feeder as usize].next_arrival();
+        if next < self.order.until {
+            self.order.heads.push(Reverse((next, feeder)));
+        } else {
+            self.order.wheel.insert(feeder, next);
         }
     }
 
