@@ -220,8 +220,5 @@ class PlanSearch:
     def advance(self, moves: int) -> bool:
         """Try so many moves more, without the interpreter lock; whether some are left."""
 
-    def loads(self) -> _Array:
-        """The worst-case load of every link under the present choice."""
-
     def best(self) -> tuple[_Array, float, float] | None:
         """The best choice within the load: the option of each pair, the total penalty, and the worst-case load."""

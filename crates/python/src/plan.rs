@@ -61,10 +61,6 @@ impl PlanSearch {
         py.detach(|| self.0.advance(moves))
     }
 
-    fn loads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, self.0.loads())
-    }
-
     fn best<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<u32>>, f64, f64)> {
         self.0.best().map(|best| (PyArray1::from_slice(py, &best.options), best.penalty, best.load))
     }

@@ -51,7 +51,8 @@ class Options:
     @cached_property
     def single(self) -> Array:
         """Whether an option is a single path."""
-        return np.diff(self.start) == 1
+        one: Array = np.diff(self.start) == 1
+        return one
 
     def splits(self, chosen: Array) -> Splits:
         """The splits if each pair takes this option."""

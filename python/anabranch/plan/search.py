@@ -19,12 +19,14 @@ Report = Callable[[str, float], None]
 """Takes what is being searched for, and the share of the work that is done."""
 
 SEED = 1
-MOVES_PER_PAIR = 400
+MOVES_PER_PAIR = 1600
 """Of each local search."""
 _ROUNDS = 3
 """How often at most linear program and local search take turns."""
-_CHUNK = 2000
-_HOT, _WARM = 0.3, 0.05
+_STARTS = 4
+"""How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
+_CHUNK = 20_000
+_HOT, _WARM = 0.03, 0.05
 """First temperatures: for a search from anywhere, and for one that goes on from a good choice."""
 _NOTHING = 1e-9
 
@@ -57,6 +59,7 @@ class Searcher:
         self.interrupted = self.least.interrupted
         self.best: Found | None = None
         """For the load that is being searched."""
+        self._seed = SEED
 
     def within(self, load: float) -> Found:
         """The splits of least penalty found within a load, and of these of least load.
@@ -74,21 +77,33 @@ class Searcher:
     def _search(self, load: float) -> None:
         what = f"load {load:.3f}"
         self.report(what, 0.0)
-        self._local(load, what, _HOT, Splits.first_paths(self.problem.candidates))
         assert self.best is not None
+        for _ in range(_STARTS):
+            if self.best.penalty > _NOTHING:
+                self._local(load, what, _HOT, Splits.first_paths(self.problem.candidates))
         if self.best.penalty > _NOTHING:
-            weight = np.where(self.pool.tolerant, 0.0, 1.0)
-            for splits in sparse(self.problem, load, self.least.splits, weight):
-                self._offer(self._judged(splits), load)
-            self._local(load, what, _WARM, self.best.splits)
+            weight = self._weight()
+            start = self.least.splits
             for _ in range(_ROUNDS):
                 before = self.best
+                for splits in sparse(self.problem, load, start, weight):
+                    self._offer(self._judged(splits), load)
+                self._local(load, what, _WARM, self.best.splits)
                 self._polish(load)
                 self._local(load, what, _WARM, self.best.splits)
                 if self.best.penalty > before.penalty - _NOTHING:
                     break
+                start = self.best.splits
         if self.best.penalty <= _NOTHING:
             self._lower(what)
+
+    def _weight(self) -> Array:
+        """What it costs each pair that it splits: the mean of its splits."""
+        options = self.pool.options()
+        pairs = self.problem.network.pairs
+        of_pair = options.pair[~options.single]
+        count = np.maximum(np.bincount(of_pair, minlength=pairs), 1)
+        return np.bincount(of_pair, weights=options.penalty[~options.single], minlength=pairs) / count
 
     def _lower(self, what: str) -> None:
         """Nothing is lost; so the less load the better."""
@@ -129,7 +144,8 @@ class Searcher:
     def _local(self, load: float, what: str, hottest: float, start: Splits, lower_load: bool = False) -> None:
         self.pool.add(start)
         options = self.pool.options()
-        search = core_search(self.problem, options)
+        self._seed += 1
+        search = core_search(self.problem, options, self._seed)
         search.choose(options.chosen(start))
         greatest = _NOTHING if lower_load else np.inf
         search.begin(load, greatest, lower_load, self.moves, hottest, 1.0 if hottest == _HOT else 10.0)
@@ -145,7 +161,7 @@ class Searcher:
                 self._offer(Found(options.splits(chosen), penalty, reached), load)
 
 
-def core_search(problem: Problem, options: Options) -> "_core.PlanSearch":
+def core_search(problem: Problem, options: Options, seed: int) -> "_core.PlanSearch":
     """The local search over these options, in the core; rates in units of the problem's scale."""
     network, model, scale = problem.network, problem.model, problem.scale
     sources, targets = network.pair_sources, network.pair_targets
@@ -162,5 +178,11 @@ def core_search(problem: Problem, options: Options) -> "_core.PlanSearch":
     else:
         matrices = model.matrices[:, sources, targets] / scale
     start, links, shares = options.links()
-    listed = (options.first.astype(np.uint32), options.penalty, start.astype(np.uint32), links.astype(np.uint32), shares)
-    return _core.PlanSearch(bounds, matrices, sources, targets, network.capacity / scale, listed, SEED)
+    listed = (
+        options.first.astype(np.uint32),
+        options.penalty,
+        start.astype(np.uint32),
+        links.astype(np.uint32),
+        shares,
+    )
+    return _core.PlanSearch(bounds, matrices, sources, targets, network.capacity / scale, listed, seed)
