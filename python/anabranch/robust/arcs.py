@@ -10,12 +10,18 @@ import numpy as np
 
 from anabranch.robust.blocks import Weighted
 from anabranch.robust.candidates import Candidates
-from anabranch.robust.lp import Program
+from anabranch.robust.lp import Method, Program
 from anabranch.robust.network import Array, Network
 from anabranch.robust.problem import Best, Problem
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
 
+_SMALL = 20_000
+"""Programs of so many columns are solved by an interior point in a second."""
+_COARSE = 1e-3
+"""The first tolerance of the first-order method."""
+_FINEST = 1e-9
+"""The least tolerance asked for."""
 _NOTHING = 1e-7
 """Shares of a pair on a link below this are what interior points leave of zero."""
 
@@ -39,15 +45,29 @@ def mirrored_links(problem: Problem) -> Array | None:
     return mirror if same else None
 
 
-def all_paths(best: Best, tolerance: float) -> None:
-    """Solve the program to about this relative gap; a traffic model that is an explicit set is not for it."""
+def all_paths(best: Best, gap: float) -> None:
+    """Solve the program to this relative gap; a traffic model that is an explicit set is not for it.
+
+    A first-order method comes close very fast: its points violate rows a little, but splits and bounds made of them do not, and
+    have a gap of their own. So it is asked for more and more until that is small enough. An interior point is the last resort,
+    and the first for small programs.
+    """
     problem = best.problem
     program = _Program(problem, mirrored_links(problem))
-    best.say(f"one program of {program.program.columns} columns for all paths")
-    optimum = program.program.solve("interior-point", tolerance, best.left_s)
-    best.bound(program.weighted(optimum.row_duals))
-    best.offer(split_up(problem.network, program.flows(optimum.columns)))
-    best.say("done")
+    what = f"one program of {program.program.columns} columns for all paths"
+    best.say(what)
+    finer = (gap / 10, gap / 50, gap / 250)
+    attempts: list[tuple[Method, float]] = []
+    if program.program.columns > _SMALL:
+        attempts += [("first-order", tolerance) for tolerance in (_COARSE, *finer) if _FINEST < tolerance <= _COARSE]
+    attempts += [("interior-point", max(_FINEST, gap / 4)), ("interior-point", _FINEST)]
+    for method, tolerance in attempts:
+        if best.gap <= gap:
+            return
+        optimum = program.program.solve(method, tolerance, best.left_s)
+        best.bound(program.weighted(optimum.row_duals))
+        best.offer(split_up(problem.network, program.flows(optimum.columns)))
+        best.say(f"{what}, {method} to {tolerance:.0e}")
 
 
 class _Program:

@@ -20,18 +20,20 @@ mod source_tree;
 pub mod tcpbp;
 #[cfg(test)]
 pub(crate) mod test_support;
+mod towards;
 
 pub use algebra::PathWeight;
 pub use disjoint::disjoint_paths;
 pub use error::RoutingError;
 pub use graph::{Graph, Link};
-pub use k_shortest::{ShortestPaths, shortest_paths};
+pub use k_shortest::LooplessPaths;
 pub use lexicographic::{Lexicographic, lexicographic_weights};
 pub use metric::{Weight, link_weights};
 pub use node_disjoint::NodeDisjoint;
 pub use path_sets::{explicit_paths, path_sets};
 pub use shortest::{Path, ShortestTree, shortest_path};
 pub use source_tree::SourceTree;
+pub use towards::{ShortestPaths, Towards, shortest_paths};
 
 use self::tcpbp::exact::ExactSearch;
 use self::tcpbp::heuristic::{ModifiedDijkstra, Queue};

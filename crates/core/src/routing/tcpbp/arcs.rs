@@ -46,6 +46,22 @@ impl Arcs {
         Arcs { first, arcs, first_entering, entering }
     }
 
+    /// Some of the links, in the same order.
+    pub fn among(&self, open: impl Fn(LinkId) -> bool) -> Arcs {
+        let among = |first: &[u32], arcs: &[Arc]| {
+            let (mut open_first, mut open_arcs) = (vec![0], Vec::with_capacity(arcs.len()));
+            for ends in first.windows(2) {
+                let at_node = &arcs[ends[0] as usize..ends[1] as usize];
+                open_arcs.extend(at_node.iter().filter(|arc| open(arc.link)));
+                open_first.push(open_arcs.len() as u32);
+            }
+            (open_first, open_arcs)
+        };
+        let (first, arcs) = among(&self.first, &self.arcs);
+        let (first_entering, entering) = among(&self.first_entering, &self.entering);
+        Arcs { first, arcs, first_entering, entering }
+    }
+
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         self.first.len() - 1

@@ -13,10 +13,11 @@
 //! that are near enough to lie on a path that matters.
 
 use super::arcs::{Arc, Arcs};
+use super::reached::Reached;
 use super::{LOSS_UNITS, Label, loss_ratio};
-use crate::routing::{Graph, PathWeight};
+use crate::routing::Graph;
+use crate::routing::source_tree::USUAL_HOPS;
 use crate::spec::{LinkId, NodeId};
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
 
@@ -149,9 +150,19 @@ impl<'a> ExactSearch<'a> {
 
     /// The best paths from a source to these nodes.
     pub fn to(&self, source: NodeId, destinations: Vec<NodeId>) -> ExactRoutes<'a> {
+        self.onward(source, Point::SOURCE, destinations)
+    }
+
+    /// The search over some of its links.
+    pub(super) fn among(&self, open: impl Fn(LinkId) -> bool) -> ExactSearch<'a> {
+        ExactSearch { graph: self.graph, arcs: self.arcs.among(open) }
+    }
+
+    /// The best ways on to these nodes from a node where a path has come with a delay and a loss `behind` it.
+    pub(super) fn onward(&self, source: NodeId, behind: Point, destinations: Vec<NodeId>) -> ExactRoutes<'a> {
         let nodes = self.arcs.nodes();
         let mut routes = ExactRoutes { graph: self.graph, source, searches: Vec::new(), best: vec![None; nodes] };
-        for search in [self.search_end::<false>(source), self.search_end::<true>(source)] {
+        for search in [self.search_end::<false>(source, behind), self.search_end::<true>(source, behind)] {
             routes.take(search, &destinations);
         }
         let mut lengths = Vec::with_capacity(nodes);
@@ -253,15 +264,15 @@ impl<'a> ExactSearch<'a> {
 
     /// Shortest paths by D and among those by L, or the other way round; then by hops. These are the ends of all intervals. A
     /// node is looked at again if a path of the same length turns out to be better by what breaks ties: links may lose nothing.
-    fn search_end<const BY_LOSS: bool>(&self, source: NodeId) -> Search {
+    fn search_end<const BY_LOSS: bool>(&self, source: NodeId, behind: Point) -> Search {
         let lengths = |point: Point| {
             if BY_LOSS { (point.log_loss, point.delay) } else { (point.delay, point.log_loss) }
         };
         let nodes = self.arcs.nodes();
         let (mut points, mut reached_by) = (vec![Point::UNREACHED; nodes], vec![NONE; nodes]);
         let mut hops = vec![0_u32; nodes];
-        points[source as usize] = Point::SOURCE;
-        let mut frontier = BinaryHeap::from([Reached { length: 0.0, node: source }]);
+        points[source as usize] = behind;
+        let mut frontier = BinaryHeap::from([Reached { length: lengths(behind).0, node: source }]);
         while let Some(Reached { length, node }) = frontier.pop() {
             let (point, hops_through) = (points[node as usize], hops[node as usize] + 1);
             if lengths(point).0 != length {
@@ -278,35 +289,6 @@ impl<'a> ExactSearch<'a> {
             }
         }
         Search { lambda: if BY_LOSS { f64::INFINITY } else { 0.0 }, below: 0, above: 0, reached_by, points }
-    }
-}
-
-/// A node in the heap; the nearest is the greatest.
-#[derive(Debug, Clone, Copy)]
-struct Reached {
-    length: f64,
-    node: NodeId,
-}
-
-impl PartialEq for Reached {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Reached {}
-
-impl Ord for Reached {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        // No length is negative or none, so that their bits order as they do.
-        other.length.to_bits().cmp(&self.length.to_bits())
-    }
-}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 
@@ -365,7 +347,7 @@ impl ExactRoutes<'_> {
     /// The links of the best path to a node; `None` if there is no path, or nobody asked for it.
     pub fn path(&self, node: NodeId) -> Option<Vec<LinkId>> {
         let mut search = self.best[node as usize]?.search;
-        let mut links = Vec::new();
+        let mut links = Vec::with_capacity(USUAL_HOPS);
         let mut at = node;
         while at != self.source {
             match self.searches[search].reached_by[at as usize] {
@@ -383,7 +365,6 @@ impl ExactRoutes<'_> {
 
     /// What is known of the best path to a node.
     pub fn label(&self, node: NodeId) -> Option<Label> {
-        let links = self.path(node)?;
-        Some(links.iter().fold(Label::IDENTITY, |label, &link| label.extend(Label::of_link(self.graph.link(link)))))
+        Some(Label::of_path(self.graph, &self.path(node)?))
     }
 }
