@@ -2,7 +2,7 @@
 
 use anabranch_core::routing::routes::{self, PairRoutes};
 use anabranch_core::routing::tcpbp::certificate::certified_path;
-use anabranch_core::routing::{Graph, Link, path_sets};
+use anabranch_core::routing::{Graph, Link, MOST_LABELS, pareto_sets, path_sets};
 use anabranch_core::spec::{Disjointness, HopsSpec, MetricSpec};
 use anabranch_core::units::{Duration, Rate};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -112,28 +112,55 @@ impl Network {
         &self,
         py: Python<'py>,
         metric: &str,
-        sources: Vec<u32>,
-        destinations: Vec<u32>,
+        src: Vec<u32>,
+        dst: Vec<u32>,
         most: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
         let metric = metric_of(metric)?;
         let hops = HopsSpec::KShortest { metric: metric.clone(), paths: most };
-        self.path_sets(py, &hops, &metric, &sources, &destinations)
+        self.path_sets(py, &hops, &metric, &src, &dst)
+    }
+
+    fn within<'py>(
+        &self,
+        py: Python<'py>,
+        metric: &str,
+        src: Vec<u32>,
+        dst: Vec<u32>,
+        threshold: f64,
+        most: u32,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let metric = metric_of(metric)?;
+        let hops = HopsSpec::NearEqual { metric: metric.clone(), threshold, paths: most };
+        self.path_sets(py, &hops, &metric, &src, &dst)
     }
 
     fn disjoint<'py>(
         &self,
         py: Python<'py>,
         metric: &str,
-        sources: Vec<u32>,
-        destinations: Vec<u32>,
+        src: Vec<u32>,
+        dst: Vec<u32>,
         most: u32,
         by_nodes: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let metric = metric_of(metric)?;
         let by = if by_nodes { Disjointness::Nodes } else { Disjointness::Links };
         let hops = HopsSpec::Disjoint { metric: metric.clone(), paths: most, by };
-        self.path_sets(py, &hops, &metric, &sources, &destinations)
+        self.path_sets(py, &hops, &metric, &src, &dst)
+    }
+
+    #[pyo3(signature = (src, dst, most_labels = MOST_LABELS))]
+    fn pareto<'py>(
+        &self,
+        py: Python<'py>,
+        src: Vec<u32>,
+        dst: Vec<u32>,
+        most_labels: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let pairs = pairs(&src, &dst)?;
+        let found = py.detach(|| pareto_sets(&self.0, &pairs, most_labels)).map_err(refuse)?;
+        columns(py, found)
     }
 }
 
@@ -143,10 +170,18 @@ impl Network {
         py: Python<'py>,
         hops: &HopsSpec,
         metric: &MetricSpec,
-        sources: &[u32],
-        destinations: &[u32],
+        src: &[u32],
+        dst: &[u32],
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = py.detach(|| path_sets(&self.0, hops, metric, sources, destinations)).map_err(refuse)?;
+        let pairs = pairs(src, dst)?;
+        let found = py.detach(|| path_sets(&self.0, hops, metric, &pairs)).map_err(refuse)?;
         columns(py, found)
     }
+}
+
+fn pairs(src: &[u32], dst: &[u32]) -> PyResult<Vec<(u32, u32)>> {
+    if src.len() != dst.len() {
+        return Err(refuse(format!("src has {} entries and dst has {}: a pair has one in each", src.len(), dst.len())));
+    }
+    Ok(src.iter().copied().zip(dst.iter().copied()).collect())
 }
