@@ -48,9 +48,9 @@ class Links:
     loss: np.ndarray
 
     @staticmethod
-    def random(nodes: int, seed: int = 1) -> "Links":
-        """Every node joined to random others by cables of random delay and, in each direction, random loss of 1e-5 to 3e-2."""
-        draws = np.random.default_rng(seed)
+    def random(nodes: int, decades: tuple[float, float] = (-5, -1.5)) -> "Links":
+        """Every node joined to random others by cables of random delay and, in each direction, a random loss of so many decades."""
+        draws = np.random.default_rng(1)
         one, other = draws.integers(0, nodes, (2, nodes * DEGREE // 2))
         one, other = one[one != other], other[one != other]
         ends = np.unique(np.sort(np.stack([one, other]), axis=0), axis=1)
@@ -61,7 +61,24 @@ class Links:
             np.concatenate([ends[0], ends[1]]),
             np.concatenate([ends[1], ends[0]]),
             np.concatenate([delay, delay]),
-            10 ** draws.uniform(-5, -1.5, 2 * cables),
+            10 ** draws.uniform(*decades, 2 * cables),
+        )
+
+    @staticmethod
+    def nearest(nodes: int) -> "Links":
+        """Nodes in a square, the nearest of them joined; delay by distance, and in each direction a random loss of 1e-5 to 3e-2."""
+        draws = np.random.default_rng(1)
+        places = draws.uniform(0, 1, (nodes, 2))
+        one, other = np.triu_indices(nodes, 1)
+        distance = np.hypot(*(places[one] - places[other]).T)
+        shortest = np.argsort(distance)[: nodes * DEGREE // 2]
+        one, other, delay = one[shortest], other[shortest], 0.01 + 20 * distance[shortest]
+        return Links(
+            nodes,
+            np.concatenate([one, other]),
+            np.concatenate([other, one]),
+            np.concatenate([delay, delay]),
+            10 ** draws.uniform(-5, -1.5, 2 * len(one)),
         )
 
     @staticmethod
@@ -163,6 +180,27 @@ def _all_pairs() -> list[Case]:
     ]
 
 
+def _other_networks() -> list[list[Case]]:
+    networks = {
+        "losses within a decade, 1e-3 to 1e-2": Links.random(NODES, (-3, -2)),
+        "nearest nodes joined": Links.nearest(NODES),
+    }
+    return [_exactly(f"all pairs, {NODES:,} nodes, {name}", links) for name, links in networks.items()]
+
+
+def _exactly(work: str, links: Links) -> list[Case]:
+    ours, matrix, everyone = links.network(), links.matrix(), list(range(links.nodes))
+    return [
+        Case(work, "scipy: delay, with predecessors", lambda: dijkstra(matrix, return_predecessors=True)),
+        Case(work, "anabranch: tcpbp, costs and last links", lambda: ours.trees('"tcpbp"', everyone)),
+        Case(
+            work,
+            "anabranch: tcpbp-exact, every path written out",
+            lambda: ours.routes('"tcpbp-exact"', everyone, everyone),
+        ),
+    ]
+
+
 def _one_source() -> list[Case]:
     links = Links.random(MANY_NODES)
     ours, matrix = links.network(), links.matrix()
@@ -212,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.sched_setaffinity(0, {options.cpu})
     lines = []
     with Progress(console=Console(stderr=True)) as progress:
-        for cases in (_all_pairs(), _one_source(), _k_shortest()):
+        for cases in (_all_pairs(), *_other_networks(), _one_source(), _k_shortest()):
             task = progress.add_task(cases[0].work, total=options.rounds)
             for turn in range(options.rounds):
                 for case in cases:

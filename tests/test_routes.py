@@ -31,12 +31,12 @@ def law(search, metric, *nodes):
 
 def agreement(topology):
     """How many of the 45 pairs have the heuristic's path by each metric."""
-    return compare(topology, ["hop-count", "delay"], once=True).summary()["same_path_as_tcpbp"]
+    return compare(topology, ["hop-count", "delay"], once=True).summary["same_path_as_tcpbp"]
 
 
 def test_ten_nodes_of_the_paper_to_all_printed_digits():
     found = agreement(TEN)
-    assert compare(TEN, once=True).summary()["pairs"] == 45
+    assert compare(TEN, once=True).summary["pairs"] == 45
     assert (found["delay"]["found"], agreement(OTHER_TEN)["delay"]["found"]) == (37, 38)
     assert found["hop-count"]["tied"] == 18
     assert found["hop-count"]["at_least"] <= 26 <= found["hop-count"]["at_most"]  # the paper's count
@@ -155,7 +155,7 @@ def test_on_backbones_with_random_losses_the_heuristic_misses_as_many_as_the_spe
     """8 to 24 % of the pairs, by up to 2.8 times; the draws are others."""
     shares, worst = [], []
     for name in ("sndlib/germany50", "topozoo/AttMpls", "sndlib/cost266", "topozoo/Geant2012"):
-        counts = compare(completed(load(name), random_loss=(1e-5, 5e-2)), ["delay"]).summary()
+        counts = compare(completed(load(name), random_loss=(1e-5, 5e-2)), ["delay"]).summary
         shares.append(counts["heuristic_misses"] / counts["pairs"])
         worst.append(counts["heuristic_ratio_worst"])
     assert 0.06 < np.mean(shares) < 0.24

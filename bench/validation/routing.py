@@ -30,9 +30,7 @@ MISSED_AT_MOST, WORST_AT_MOST = 0.24, 4.0
 def run(quick: bool) -> Section:
     """The ten nodes of the paper, with both readings of its delay matrix."""
     first, second = (topologies.load(name) for name in ("tcpbp10", "tcpbp10-d23-0.0044"))
-    counts = [
-        compare(one, ["hop-count", "delay"], once=True).summary()["same_path_as_tcpbp"] for one in (first, second)
-    ]
+    counts = [compare(one, ["hop-count", "delay"], once=True).summary["same_path_as_tcpbp"] for one in (first, second)]
     ranges = [f"{found['hop-count']['at_least']} to {found['hop-count']['at_most']}" for found in counts]
     ratios = {(pair.source, pair.target): pair.heuristic_ratio for pair in compare(first).pairs}
     search = Search(first)
@@ -134,7 +132,7 @@ def run_backbones(quick: bool) -> Section:
 
 
 def _counts(name: str, seed: int) -> Any:
-    return compare(completed(topologies.load(name), random_loss=LOSSES, seed=seed), ["delay"]).summary()
+    return compare(completed(topologies.load(name), random_loss=LOSSES, seed=seed), ["delay"]).summary
 
 
 def _law(topology: topologies.Topology, *nodes: str) -> str:

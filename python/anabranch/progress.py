@@ -15,45 +15,48 @@ LINE_INTERVAL_S = 10.0
 """Without a terminal, one line in so many seconds."""
 
 
-class Reporter(AbstractContextManager["Reporter"]):
-    """Shows progress once the work has taken longer than a second: a bar on a terminal, else a line now and then."""
+class Shown(AbstractContextManager["Shown"]):
+    """Progress once the work has taken longer than a second: a bar on a terminal, else a line now and then."""
 
-    def __init__(self, total_s: float, enabled: bool = True) -> None:
-        """``total_s`` is the virtual time of all runs together."""
-        self._total_s = total_s
+    def __init__(self, total: float, enabled: bool = True) -> None:
+        """``total`` is all that is to be done, in any unit."""
+        self._total = total
         self._enabled = enabled
         self._began = time.monotonic()
         self._last_line = self._began
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def update(self, done_s: float, packet_hops: int, runs: str) -> None:
-        """``done_s`` of virtual time are done, with so many packet-hops; ``runs`` says how many runs."""
+    def show(self, done: float, what: str, rate: str) -> None:
+        """So much is done; ``what`` stands before the bar, ``rate`` behind it."""
         elapsed = time.monotonic() - self._began
         if not self._enabled or elapsed < QUIET_S:
             return
-        rate = f"{packet_hops / elapsed / 1e6:.1f} M packet-hops/s" if packet_hops else "computing routes"
         if sys.stderr.isatty():
             bar = self._started_bar()
             assert self._task is not None
-            bar.update(self._task, completed=min(done_s, self._total_s), rate=rate, runs=runs)
+            bar.update(self._task, completed=min(done, self._total), rate=rate, what=what)
         elif time.monotonic() - self._last_line >= LINE_INTERVAL_S:
             self._last_line = time.monotonic()
-            share = min(1.0, done_s / self._total_s)
+            share = min(1.0, done / self._total)
             left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
-            print(f"{runs}, {share:.0%}, {rate}{left}", file=sys.stderr, flush=True)
+            print(f"{what}, {share:.0%}, {rate}{left}", file=sys.stderr, flush=True)
+
+    def elapsed_s(self) -> float:
+        """Seconds since the work began."""
+        return time.monotonic() - self._began
 
     def _started_bar(self) -> "Progress":
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-            columns = ("{task.fields[runs]}", BarColumn(), TaskProgressColumn(), "{task.fields[rate]}")
+            columns = ("{task.fields[what]}", BarColumn(), TaskProgressColumn(), "{task.fields[rate]}")
             parts = [TextColumn(part) if isinstance(part, str) else part for part in columns]
             self._bar = Progress(
                 *parts, TimeRemainingColumn(), TextColumn("left"), console=Console(stderr=True), transient=True
             )
-            self._task = self._bar.add_task("", total=self._total_s, runs="", rate="")
+            self._task = self._bar.add_task("", total=self._total, what="", rate="")
             self._bar.start()
         return self._bar
 
@@ -63,3 +66,35 @@ class Reporter(AbstractContextManager["Reporter"]):
         """Clear the bar."""
         if self._bar is not None:
             self._bar.stop()
+
+
+class Steps(Shown):
+    """Progress of work that is counted in steps."""
+
+    def __init__(self, total: int, what: str) -> None:
+        """So many steps of what."""
+        super().__init__(total)
+        self._what = what
+        self._done = 0
+
+    def __enter__(self) -> "Steps":
+        """Begin."""
+        return self
+
+    def advance(self, steps: int = 1) -> None:
+        """So many more are done."""
+        self._done += steps
+        self.show(self._done, self._what, f"{self._done / max(self.elapsed_s(), 1e-9):,.0f}/s")
+
+
+class Reporter(Shown):
+    """Progress of runs."""
+
+    def __enter__(self) -> "Reporter":
+        """Begin."""
+        return self
+
+    def update(self, done_s: float, packet_hops: int, runs: str) -> None:
+        """``done_s`` of virtual time are done, with so many packet-hops; ``runs`` says how many runs."""
+        rate = f"{packet_hops / self.elapsed_s() / 1e6:.1f} M packet-hops/s" if packet_hops else "computing routes"
+        self.show(done_s, runs, rate)

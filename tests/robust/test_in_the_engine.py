@@ -47,7 +47,7 @@ def shares_by_first_links(split: dict) -> dict[tuple[str, ...], float]:  # type:
     ("keys", "traffic", "tolerance"),
     [
         ('from = "splits.json"', 'constant = "40Mbps"', 0.02),  # 16,667 packets
-        ('from = "splits.json"\nper = "flow"', 'constant = "100kbps"\nflows = 2000', 0.04),
+        ('from = "splits.json"\nper = "flow"', 'poisson = "100kbps"\nflows = 2000', 0.04),
     ],
 )
 def test_bytes_follow_the_fractions(

@@ -25,8 +25,6 @@ _FIRST_SHARE = 0.7
 """Links that an even split loads with this share of the greatest load have a block from the beginning."""
 _OVERLOADED = 1e-9
 """By what ratio a link must be above the program's load to get a block."""
-_FINEST = 1e-9
-"""The least tolerance asked of an interior point."""
 _CHEAPER = 1e-9
 """By what share of the bound a path must be cheaper than its pair's candidates, to become one."""
 
@@ -39,9 +37,7 @@ def compact(best: Best, gap: float) -> None:
 def auto(best: Best, gap: float) -> None:
     """Blocks for the links that need one; over all paths the program in shares of links."""
     if best.problem.all_paths and isinstance(best.problem.model, Bounds):
-        for tolerance in (gap / 4, gap / 100):
-            if best.gap > gap:
-                all_paths(best, max(_FINEST, tolerance))
+        all_paths(best, gap)
         return
     candidates = best.problem.candidates
     loads = best.offer(Splits.rounded(candidates, np.ones(candidates.paths)))
@@ -56,7 +52,7 @@ def _rounds(best: Best, gap: float, links: Array) -> None:
         program = Program()
         routing = Routing.new(program, candidates, problem.scale)
         blocks = Blocks(routing, problem.model, links)
-        optimum = program.solve("interior-point")
+        optimum = program.solve("interior-point", limit_s=best.left_s)
         loads = best.offer(Splits.rounded(candidates, routing.shares(optimum)))
         weighted = blocks.weighted(optimum)
         best.bound(weighted)

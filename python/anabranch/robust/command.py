@@ -33,6 +33,7 @@ def robust(
     box: Annotated[
         str | None, Parameter(help="All matrices around the one of --matrix, from and to a factor: --box 0.5..2.")
     ] = None,
+    directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
     capacity: Annotated[str | None, Parameter(help="The rate of links for which the topology says none.")] = None,
     paths: Annotated[
         str, Parameter(help='Candidates of a pair: so many of the shortest, "all", disjoint=N, or a file of paths.')
@@ -54,6 +55,9 @@ def robust(
     picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None,
     method: Annotated[Literal["auto", "compact", "exchange"], Parameter(help="How it is solved.")] = "auto",
     gap: Annotated[float, Parameter(help="At which relative gap between the bounds the search ends.")] = 1e-6,
+    limit: Annotated[
+        str | None, Parameter(help="End the search after so long, such as 60s, with the gap it has.")
+    ] = None,
     fail: Annotated[
         str | None, Parameter(help='Also the load after failures: of "links", one at a time, or of groups in a file.')
     ] = None,
@@ -72,7 +76,7 @@ def robust(
     from anabranch.robust.progress import Bounds
     from anabranch.topologies import load
 
-    network = Network.of(load(topology), None if capacity is None else _rate(capacity, "--capacity"))
+    network = Network.of(load(topology, directed), None if capacity is None else _rate(capacity, "--capacity"))
     model = _model(network, hose, pipe, matrix or [], box)
     chosen = _problem(network, model, paths, by, ties)
     if sweep:
@@ -84,7 +88,7 @@ def robust(
             raise RobustError("--protect: say against which failures, as in --fail links")
         return _protected(problem, failures, gap, out, json)
     with Bounds() as progress:
-        routing = solve(problem, method, gap, progress)
+        routing = solve(problem, method, gap, progress, _seconds(limit))
     verify(routing)
     text = _text(routing, failures)
     if out is not None:
@@ -98,7 +102,9 @@ def robust(
     if routing.interrupted:
         print(f"Interrupted: the best routing until then, with a gap of {routing.gap:.2%}.", file=sys.stderr)
         return INTERRUPTED
-    if not routing.closed:
+    if routing.out_of_time:
+        print(f"Time is up: the best routing until then, with a gap of {routing.gap:.2%}.", file=sys.stderr)
+    elif not routing.closed:
         raise RobustError(f"{method} ended with a gap of {routing.gap:.2g}, above the {gap:g} wanted")
     return DONE
 
@@ -203,6 +209,16 @@ def _rate(text: str, option: str) -> float:
         return float(units.rate(text))
     except units.UnitError as error:
         raise RobustError(f"{option} {text}: {error}") from None
+
+
+def _seconds(limit: str | None) -> float:
+    from anabranch import units
+    from anabranch.robust import RobustError
+
+    try:
+        return float("inf") if limit is None else units.duration(limit) / units.PICOSECONDS_PER_SECOND
+    except units.UnitError as error:
+        raise RobustError(f"--limit {limit}: {error}") from None
 
 
 def _failures(network: "Network", fail: str | None) -> "list[Failure]":

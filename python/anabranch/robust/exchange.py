@@ -32,7 +32,7 @@ def exchange(best: Best, gap: float) -> None:
     rounds = 0
     program = _Finite(problem, Routing.new(Program(), candidates, problem.scale), matrices)
     while best.gap > gap:
-        optimum = program.solve()
+        optimum = program.solve(best.left_s)
         weighted = program.weighted(optimum)
         best.bound(weighted)
         more = priced_in(problem, candidates, lower_bounds.prices(problem.network, problem.model, weighted))
@@ -91,13 +91,13 @@ class _Finite:
         self._rows: list[tuple[Array, int]] = []
         """The links of a matrix's rows, and the first row."""
 
-    def solve(self) -> Optimum:
+    def solve(self, limit_s: float) -> Optimum:
         """With the matrices that have come since."""
         known = list(self.matrices.known.values())
         for matrix in known[self._borne :]:
             self._bear(matrix)
         self._borne = len(known)
-        return self.routing.program.solve("simplex")
+        return self.routing.program.solve("simplex", limit_s=limit_s)
 
     def _bear(self, matrix: Array) -> None:
         candidates, network, program = self.routing.candidates, self.problem.network, self.routing.program

@@ -10,7 +10,10 @@ import numpy as np
 from anabranch.robust.errors import RobustError
 from anabranch.robust.network import Array
 
-Method = Literal["interior-point", "simplex"]
+Method = Literal["interior-point", "first-order", "simplex"]
+_SOLVERS = {"interior-point": "ipx", "first-order": "hipdlp", "simplex": "simplex"}
+_MOST_ITERATIONS = 100_000
+"""Of a first-order method; beyond them it no longer comes closer."""
 _GRACE_S = 5.0
 """How long an interrupted solver may take to stop before it is left alone."""
 
@@ -22,6 +25,10 @@ class Optimum:
     objective: float
     columns: Array
     row_duals: Array
+
+
+class OutOfTime(Exception):
+    """The solver used up the time that it was given."""
 
 
 class Program:
@@ -37,7 +44,7 @@ class Program:
         self._passed: tuple[int, int, int] = (0, 0, 0)
         self._highs: highspy.Highs | None = None
 
-    def add_columns(self, count: int, cost: float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
+    def add_columns(self, count: int, cost: Array | float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
         """So many columns alike; the index of the first."""
         self._columns.append((np.full(count, cost), np.full(count, lower), np.full(count, upper)))
         self.columns += count
@@ -54,25 +61,40 @@ class Program:
         spread = np.broadcast_to(np.asarray(values, dtype=float), np.shape(rows))
         self._entries.append((np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), spread))
 
-    def solve(self, method: Method, tolerance: float = 1e-8) -> Optimum:
+    def solve(self, method: Method, tolerance: float = 1e-8, limit_s: float = np.inf) -> Optimum:
         """The optimum; once solved by simplex, rows added since are added to the solver, which goes on from there.
 
-        ``tolerance`` is the relative gap between primal and dual value at which an interior point is good enough.
+        ``tolerance`` is the relative gap between primal and dual value, and for a first-order method the violation of rows
+        as well, at which a point is good enough.
 
         Raises:
             RobustError: there is none, or HiGHS does not find it.
+            OutOfTime: it is not found within ``limit_s``.
             KeyboardInterrupt: the solver was stopped.
         """
         highs = self._loaded(method)
         highs.setOptionValue("ipm_optimality_tolerance", tolerance)
+        highs.setOptionValue("pdlp_optimality_tolerance", tolerance)
+        if method == "first-order":
+            highs.setOptionValue("kkt_tolerance", tolerance)
+            highs.setOptionValue("pdlp_iteration_limit", _MOST_ITERATIONS)
+        if limit_s <= 0:
+            raise OutOfTime
+        highs.setOptionValue("time_limit", highs.getRunTime() + limit_s)
         _run(highs)
         status = highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kTimeLimit:
+            raise OutOfTime
         if status != highspy.HighsModelStatus.kOptimal and method == "interior-point":
             # Interior point without crossover may end just short of its tolerances; simplex goes the rest of the way.
             highs.setOptionValue("solver", "simplex")
             _run(highs)
             status = highs.getModelStatus()
-        if status != highspy.HighsModelStatus.kOptimal:
+        near = method == "first-order" and status in (
+            highspy.HighsModelStatus.kIterationLimit,
+            highspy.HighsModelStatus.kUnknown,
+        )
+        if status != highspy.HighsModelStatus.kOptimal and not near:
             text = highs.modelStatusToString(status)
             raise RobustError(f"the linear program of {self.columns} columns and {self.rows} rows is {text.lower()}")
         found = highs.getSolution()
@@ -109,11 +131,8 @@ def _fresh(method: Method) -> highspy.Highs:
     highs = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
-    if method == "interior-point":
-        highs.setOptionValue("solver", "ipx")
-        highs.setOptionValue("run_crossover", "off")
-    else:
-        highs.setOptionValue("solver", "simplex")
+    highs.setOptionValue("run_crossover", "off")
+    highs.setOptionValue("solver", _SOLVERS[method])
     return highs
 
 

@@ -1,5 +1,6 @@
 """A question of robust routing, and the best answer so far with its certificate."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,15 +37,17 @@ class Problem:
 
     @cached_property
     def scale(self) -> float:
-        """Bit/s that make the numbers of the programs be about one.
+        """Bit/s that make the numbers of the programs be about one."""
+        return float(self.model.largest.max())
+
+    def check(self) -> None:
+        """Refuse a model without traffic.
 
         Raises:
-            RobustError: the model has no traffic at all.
+            RobustError: every pair may send 0 bit/s at most.
         """
-        largest = float(self.model.largest.max())
-        if not largest > 0:
+        if not self.scale > 0:
             raise RobustError("the traffic model has no traffic: every pair may send 0 bit/s at most")
-        return largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +61,9 @@ class Proof:
 class Best:
     """The best routing and the best lower bound so far; both recomputed from the splits and the dual values alone."""
 
-    def __init__(self, problem: Problem, report: Report) -> None:
+    def __init__(self, problem: Problem, report: Report, limit_s: float = np.inf) -> None:
         """Begins with all traffic on first paths, and with the bounds of the nodes' own links."""
+        self._ends = time.monotonic() + limit_s
         self.problem = problem
         self._report = report
         self.proof = nodes_proof(problem)
@@ -75,6 +79,11 @@ class Best:
     def gap(self) -> float:
         """Of the bounds, relative to the upper one."""
         return relative_gap(self.proof.bound, self.upper)
+
+    @property
+    def left_s(self) -> float:
+        """How much time is left."""
+        return self._ends - time.monotonic()
 
     def offer(self, splits: Splits) -> Loads:
         """A routing that may be better."""

@@ -60,13 +60,14 @@ def protect(problem: Problem, failures: Sequence[Failure], gap: float, report: R
     """
     if problem.all_paths:
         raise RobustError("protection is for candidate paths; give a number of them, as in --paths disjoint=3")
+    problem.check()
     states = _States(problem, failures)
-    best: tuple[float, list[Array]] = (np.inf, [])
     lower, interrupted = 0.0, False
-    loads = states.loads(states.even())
+    shares = states.even()
+    loads = states.loads(shares)
     highest = max(float(load.max()) for load in loads)
     links = [np.flatnonzero(load >= _FIRST_SHARE * highest) for load in loads]
-    best = (highest, states.even())
+    best = (highest, shares)
     try:
         while relative_gap(lower, best[0]) > gap:
             shares, objective, bound = states.solve(links)

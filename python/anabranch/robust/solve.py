@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from anabranch.robust.blockwise import auto, compact
 from anabranch.robust.errors import RobustError
 from anabranch.robust.exchange import exchange
+from anabranch.robust.lp import OutOfTime
 from anabranch.robust.problem import Best, Problem, Proof, Report
 from anabranch.robust.separation import Loads
 from anabranch.robust.splits import Splits
@@ -31,6 +33,7 @@ class RobustRouting:
     """Why no routing over the paths to choose from can be better than its bound."""
     wanted_gap: float
     interrupted: bool = False
+    out_of_time: bool = False
 
     @property
     def worst_case_load(self) -> float:
@@ -62,8 +65,10 @@ def silent(lower: float, upper: float, what: str) -> None:
     """Report nothing."""
 
 
-def solve(problem: Problem, method: Method = "auto", gap: float = GAP, report: Report = silent) -> RobustRouting:
-    """The routing of least worst-case load, to within a relative gap.
+def solve(
+    problem: Problem, method: Method = "auto", gap: float = GAP, report: Report = silent, limit_s: float = inf
+) -> RobustRouting:
+    """The routing of least worst-case load, to within a relative gap, or the best that is found in ``limit_s``.
 
     Ctrl-C ends the search with the best routing so far, which says that it was ``interrupted``.
 
@@ -72,10 +77,13 @@ def solve(problem: Problem, method: Method = "auto", gap: float = GAP, report: R
     """
     if not 0 <= gap < 1:
         raise RobustError(f"a gap of {gap:g}: must be at least 0 and less than 1, such as 1e-6")
-    best = Best(problem, report)
-    interrupted = False
+    problem.check()
+    best = Best(problem, report, limit_s)
+    interrupted = out_of_time = False
     try:
         _METHODS[method](best, gap)
     except KeyboardInterrupt:
         interrupted = True
-    return RobustRouting(problem, method, best.splits, best.loads, best.proof, gap, interrupted)
+    except OutOfTime:
+        out_of_time = True
+    return RobustRouting(problem, method, best.splits, best.loads, best.proof, gap, interrupted, out_of_time)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from anabranch import units
+from anabranch.progress import Steps
 from anabranch.routes import picture, tables
 from anabranch.routes.compare import OPTIMUM, Comparison, compare
 from anabranch.routes.model import Forwarding, Routes
@@ -107,10 +108,12 @@ def answer(question: Question, topology: Topology) -> Answer:
         raise ValueError("--from and --to name the same node: a route joins two different nodes")
     certificates: dict[tuple[str, str], Certificate] = {}
     if question.certify:
-        for route in found.routes:
-            certificate = search.certificate(route.source, route.target)
-            if certificate is not None:
-                certificates[route.source, route.target] = certificate
+        with Steps(len(found.routes), "certifying") as steps:
+            for route in found.routes:
+                certificate = search.certificate(route.source, route.target)
+                steps.advance()
+                if certificate is not None:
+                    certificates[route.source, route.target] = certificate
     return _Found(found, certificates)
 
 
@@ -124,7 +127,8 @@ def _searched(search: Search, question: Question) -> Routes:
     ends = question.sources, question.targets
     if not chosen:
         forwarding: Forwarding = "hop-by-hop" if question.hop_by_hop else "explicit"
-        return search.routes(question.metric, *ends, forwarding)
+        with Steps(len(question.sources or search.names), "searching") as steps:
+            return search.routes(question.metric, *ends, forwarding, steps.advance)
     (option, most), *others = chosen
     if others or question.hop_by_hop or question.certify:
         other = others[0][0] if others else "--hop-by-hop" if question.hop_by_hop else "--certify"
@@ -214,7 +218,7 @@ class _Compared:
             return
         yield TextTable(notes=tables.summary_lines(self.comparison))
         head, rows = tables.differing_table(self.comparison, most_rows)
-        left = self.comparison.summary()["differing"] - len(rows)
+        left = self.comparison.summary["differing"] - len(rows)
         notes = [tables.LEGEND] + ([f"{left} more pairs differ: --rows shows more, --json all."] if left else [])
         yield TextTable(head, rows, 3, notes if rows else [])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import inf, nan, sqrt
 from typing import Any, Literal
@@ -10,6 +11,7 @@ import numpy as np
 
 from anabranch import metrics as known_metrics
 from anabranch.predict import PathQuality, advantage, mathis, round_trip
+from anabranch.progress import Steps
 from anabranch.routes import quantities
 from anabranch.routes.model import Path
 from anabranch.routes.search import Search
@@ -107,10 +109,11 @@ class Comparison:
         return {
             "topology": self.topology.name,
             "metrics": list(self.metrics),
-            "summary": self.summary(),
+            "summary": self.summary,
             "pairs": [pair.record() for pair in self.pairs],
         }
 
+    @cached_property
     def summary(self) -> dict[str, Any]:
         """Counts over all pairs: agreement with the paper's metric (with ties as a range), its misses, and what is delivered."""
         found = [pair for pair in self.pairs if pair.paths]
@@ -153,7 +156,8 @@ def compare(
     wanted = [metric for metric in dict.fromkeys(wanted) if metric not in known_metrics.BY_THROUGHPUT]
     wanted += [HEURISTIC, OPTIMUM]
     search = Search(topology)
-    planned = {metric: _by_ends(search.routes(metric).routes) for metric in wanted}
+    with Steps(len(wanted) * len(search.names), "searching") as steps:
+        planned = {metric: _by_ends(search.routes(metric, progress=steps.advance).routes) for metric in wanted}
     delivered = {metric: _by_ends(search.delivered(metric).routes) for metric in (HEURISTIC, OPTIMUM)}
     counts = {metric: search.path_counts(metric) for metric in wanted if metric not in known_metrics.BY_THROUGHPUT}
     place = search.index
@@ -189,7 +193,8 @@ def compare(
             },
         )
     unreachable = {pair: Pair(*pair, {}, {}, {}, {}, {}, {}) for pair in ends if pair not in pairs}
-    return Comparison(topology, tuple(wanted), tuple((pairs | unreachable)[pair] for pair in ends))
+    every = pairs | unreachable
+    return Comparison(topology, tuple(wanted), tuple(every[pair] for pair in ends))
 
 
 def _possible(topology: Topology) -> list[str]:

@@ -1,7 +1,7 @@
 """Find routes in a topology."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -64,16 +64,22 @@ class Search:
         sources: Iterable[str] | None = None,
         targets: Iterable[str] | None = None,
         forwarding: Forwarding = "explicit",
+        progress: Callable[[int], None] = lambda sources: None,
     ) -> Routes:
         """The best path from each source to each target, by default from all nodes to all others.
 
         With ``forwarding="hop-by-hop"`` these are the routers' own plans; :meth:`delivered` tells where packets get by them.
+        ``progress`` is told from time to time for how many more sources the search is done.
 
         Raises:
             ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.
         """
-        columns = self._network.routes(self._metric(metric), self._nodes(sources), self._nodes(targets))
-        return Routes(self.topology, metric, forwarding, self._routes(columns))
+        wanted, into = self._metric(metric), self._nodes(targets)
+        found: list[Route] = []
+        for some in _batched(self._nodes(sources), _SOURCES_AT_ONCE):
+            found += self._routes(self._network.routes(wanted, some, into))
+            progress(len(some))
+        return Routes(self.topology, metric, forwarding, tuple(found))
 
     def delivered(self, metric: str) -> Routes:
         """The paths of all pairs if every router forwards along its own route; without a path where packets loop.
@@ -177,6 +183,15 @@ class Search:
         delay, loss, cost = values
         nodes = (source, *(self._targets[link] for link in links))
         return Path(nodes, weight, delay if self._delay_known else None, loss if self._loss_known else None, cost)
+
+
+_SOURCES_AT_ONCE = 16
+"""Few enough to show progress and to heed Ctrl-C between them."""
+
+
+def _batched(items: Sequence[int], size: int) -> Iterable[Sequence[int]]:
+    """The items in pieces of that size, the last one shorter."""
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def _pieces(items: Sequence[Any], lengths: Sequence[int]) -> list[Sequence[Any]]:

@@ -84,7 +84,7 @@ def differing_table(comparison: Comparison, most: int | None = None) -> Table:
 
 def summary_lines(comparison: Comparison) -> list[str]:
     """The counts in sentences."""
-    counts = comparison.summary()
+    counts = comparison.summary
     lines = [
         f"{comparison.topology.name}: {counts['pairs']} pairs, {counts['differing']} with different paths by different metrics"
         + (f", {counts['unreachable']} without a way" if counts["unreachable"] else "")

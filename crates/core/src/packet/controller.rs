@@ -5,7 +5,7 @@ use super::link_state::{Estimate, Reading};
 use crate::routing::tcpbp::Label;
 use crate::routing::tcpbp::exact::ExactSearch;
 use crate::routing::tcpbp::heuristic::{ModifiedDijkstra, Queue};
-use crate::routing::{Graph, PathWeight, SourceTree, link_weights};
+use crate::routing::{Graph, SourceTree, link_weights};
 use crate::spec::{HopsSpec, LinkId, LinkStateSpec, Metric, MetricSpec, NodeId, ThroughputMetric};
 use crate::units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -197,7 +197,7 @@ impl Controller {
     }
 
     fn label(&self, links: &[LinkId]) -> Label {
-        links.iter().fold(Label::IDENTITY, |label, link| label.extend(Label::of_link(self.believed.link(*link))))
+        Label::of_path(&self.believed, links)
     }
 
     /// What is believed of a route; `None` if it has a link of which nothing is known.

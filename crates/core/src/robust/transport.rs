@@ -265,9 +265,9 @@ impl<'a> Search<'a> {
         for (entry, amount) in self.entries.iter().zip(&self.amounts) {
             value += entry.weight * amount;
             let unpaid = entry.weight - row_prices[entry.row as usize] - column_prices[entry.column as usize];
-            // Rounding must not make an entry without a bound of its own infinitely dear.
-            if unpaid > 0.0 && (entry.upper.is_finite() || unpaid > 1e-9 * entry.weight) {
-                bound += unpaid * entry.upper;
+            if unpaid > 0.0 {
+                // The bounds of its row and column bound an entry too, so that rounding does not cost infinitely much.
+                bound += unpaid * entry.upper.min(rows[entry.row as usize]).min(columns[entry.column as usize]);
             }
         }
         Worst { value, bound, amounts: self.amounts, row_prices, column_prices }

@@ -5,6 +5,9 @@ use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Links of most paths in most networks: room for one list of them at the first try.
+pub(super) const USUAL_HOPS: usize = 16;
+
 /// A tree of paths from a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceTree {
@@ -63,7 +66,7 @@ impl SourceTree {
 
     /// The links of the path to a node; `None` if there is no path. The path to the source has none.
     pub fn path(&self, graph: &Graph, node: NodeId) -> Option<Vec<LinkId>> {
-        let mut links = Vec::new();
+        let mut links = Vec::with_capacity(USUAL_HOPS);
         let mut at = node;
         while at != self.source {
             let link = self.reached_by[at as usize];

@@ -99,6 +99,7 @@ proptest! {
         slow["stacks"][0]["detection"] = json!({"name": "dup-ack"});
         slow["stacks"][0]["ack"] = json!({"name": "immediate"});
         slow["stacks"][0]["pacing"] = json!(false);
+        slow["stacks"][0]["rto_granularity"] = json!(10_000_000_000_u64);
         let mut fast = slow.clone();
         halve(&mut fast);
         let (mut slow, mut fast): (Simulation, Simulation) = (build(&slow), build(&fast));
@@ -129,6 +130,7 @@ fn halve(value: &mut Value) {
         "min_rto",
         "max_rto",
         "initial_rto",
+        "rto_granularity",
     ];
     match value {
         Value::Object(fields) => {

@@ -13,10 +13,11 @@
 //! that are near enough to lie on a path that matters.
 
 use super::arcs::{Arc, Arcs};
+use super::reached::Reached;
 use super::{LOSS_UNITS, Label, loss_ratio};
-use crate::routing::{Graph, PathWeight};
+use crate::routing::Graph;
+use crate::routing::source_tree::USUAL_HOPS;
 use crate::spec::{LinkId, NodeId};
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
 
@@ -291,35 +292,6 @@ impl<'a> ExactSearch<'a> {
     }
 }
 
-/// A node in the heap; the nearest is the greatest.
-#[derive(Debug, Clone, Copy)]
-struct Reached {
-    length: f64,
-    node: NodeId,
-}
-
-impl PartialEq for Reached {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Reached {}
-
-impl Ord for Reached {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        // No length is negative or none, so that their bits order as they do.
-        other.length.to_bits().cmp(&self.length.to_bits())
-    }
-}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 impl ExactRoutes<'_> {
     /// Keeps a search, and its paths to these nodes where they are better than those known.
     fn take(&mut self, search: Search, nodes: &[NodeId]) -> usize {
@@ -375,7 +347,7 @@ impl ExactRoutes<'_> {
     /// The links of the best path to a node; `None` if there is no path, or nobody asked for it.
     pub fn path(&self, node: NodeId) -> Option<Vec<LinkId>> {
         let mut search = self.best[node as usize]?.search;
-        let mut links = Vec::new();
+        let mut links = Vec::with_capacity(USUAL_HOPS);
         let mut at = node;
         while at != self.source {
             match self.searches[search].reached_by[at as usize] {
@@ -393,7 +365,6 @@ impl ExactRoutes<'_> {
 
     /// What is known of the best path to a node.
     pub fn label(&self, node: NodeId) -> Option<Label> {
-        let links = self.path(node)?;
-        Some(links.iter().fold(Label::IDENTITY, |label, &link| label.extend(Label::of_link(self.graph.link(link)))))
+        Some(Label::of_path(self.graph, &self.path(node)?))
     }
 }

@@ -5,10 +5,10 @@
 //! takes neither logarithm nor root and nothing cancels.
 
 use super::arcs::Arcs;
+use super::reached::Reached;
 use crate::routing::{Graph, SourceTree};
 use crate::spec::{LinkId, NodeId};
 use crate::units::Duration;
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// How the next node is found among those reached.
@@ -27,7 +27,7 @@ pub struct ModifiedDijkstra {
     /// The loss ratio of every link.
     losses: Vec<f64>,
     labels: Vec<Label>,
-    frontier: BinaryHeap<Reverse<(Key, NodeId)>>,
+    frontier: BinaryHeap<Reached>,
 }
 
 /// The cheapest way to a node so far.
@@ -98,12 +98,13 @@ impl ModifiedDijkstra {
         self.labels.iter().map(|label| label.squared_cost.sqrt() * Duration(1).as_secs())
     }
 
+    /// A node is looked at again if a path of the same cost turns out to have less delay: links may lose nothing.
     fn search_with_heap(&mut self, source: NodeId) {
-        self.frontier.push(Reverse((self.labels[source as usize].key(), source)));
-        while let Some(Reverse((key, node))) = self.frontier.pop() {
-            if self.labels[node as usize].key() == key {
-                relax(&self.arcs, &self.losses, &mut self.labels, node, |label, head| {
-                    self.frontier.push(Reverse((label.key(), head)));
+        self.frontier.push(Reached { length: 0.0, node: source });
+        while let Some(Reached { length, node }) = self.frontier.pop() {
+            if self.labels[node as usize].squared_cost == length {
+                relax(&self.arcs, &self.losses, &mut self.labels, node, |label, node| {
+                    self.frontier.push(Reached { length: label.squared_cost, node });
                 });
             }
         }

@@ -12,10 +12,11 @@ pub mod certificate;
 pub mod exact;
 pub mod heuristic;
 pub mod onward;
+mod reached;
 
 use super::metric::{LOSS_UNITS, metric_value};
-use super::{Link, PathWeight};
-use crate::spec::Metric;
+use super::{Graph, Link, PathWeight};
+use crate::spec::{LinkId, Metric};
 use crate::units::Duration;
 use std::cmp::Ordering;
 
@@ -34,6 +35,11 @@ impl Label {
     pub fn of_link(link: &Link) -> Label {
         let log_loss = metric_value(0, link, Metric::Loss).expect("a checked loss ratio has a logarithm");
         Label { delay: link.delay.0, log_loss, hops: 1 }
+    }
+
+    /// The label of a path of these links.
+    pub fn of_path(graph: &Graph, links: &[LinkId]) -> Label {
+        links.iter().fold(Label::IDENTITY, |label, &link| label.extend(Label::of_link(graph.link(link))))
     }
 
     /// One-way delay.

@@ -10,10 +10,6 @@ use crate::routing::test_support::{Network, simple_paths};
 use crate::spec::{LinkId, NodeId};
 use proptest::prelude::*;
 
-fn label_of(graph: &Graph, links: &[LinkId]) -> Label {
-    links.iter().fold(Label::IDENTITY, |label, &link| label.extend(Label::of_link(graph.link(link))))
-}
-
 fn nodes_of(graph: &Graph, source: NodeId, links: &[LinkId]) -> Vec<NodeId> {
     std::iter::once(source).chain(links.iter().map(|&link| graph.link(link).dst)).collect()
 }
@@ -34,7 +30,7 @@ fn paper_path(graph: &Graph, exact: bool, source: NodeId, destination: NodeId) -
         ModifiedDijkstra::new(graph).tree(source, Queue::Heap).path(graph, destination)
     };
     let links = links.unwrap();
-    (nodes_of(graph, source, &links).iter().map(|node| node + 1).collect(), label_of(graph, &links))
+    (nodes_of(graph, source, &links).iter().map(|node| node + 1).collect(), Label::of_path(graph, &links))
 }
 
 #[test]
@@ -69,7 +65,7 @@ fn the_series_of_small_losses_is_exact_to_rounding() {
 #[test]
 fn small_losses_do_not_cancel() {
     let graph = super::test_networks::graph(2, &[(0, 1, 1_000_000, 1e-14)]);
-    let cost = label_of(&graph, &[0]).cost();
+    let cost = Label::of_path(&graph, &[0]).cost();
     assert!((cost / 1e-7 - 1.0).abs() < 1e-3, "{cost}");
 }
 
@@ -136,7 +132,7 @@ proptest! {
                 let found = tree.path(&graph, node);
                 prop_assert_eq!(found.is_some(), best.path(node).is_some());
                 let Some(found) = found else { continue };
-                prop_assert!(label_of(&graph, &found).cost() >= best.label(node).unwrap().cost() * (1.0 - 1e-12));
+                prop_assert!(Label::of_path(&graph, &found).cost() >= best.label(node).unwrap().cost() * (1.0 - 1e-12));
             }
         }
     }

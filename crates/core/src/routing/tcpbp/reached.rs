@@ -1,0 +1,35 @@
+//! What stands in the heap of a search.
+
+use crate::spec::NodeId;
+use std::cmp::Ordering;
+
+/// A node in the heap; the nearest is the greatest.
+#[derive(Debug, Clone, Copy)]
+pub struct Reached {
+    /// Not negative, and a number.
+    pub length: f64,
+    /// The node.
+    pub node: NodeId,
+}
+
+impl PartialEq for Reached {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Reached {}
+
+impl Ord for Reached {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        // No length is negative or none, so that their bits order as they do.
+        other.length.to_bits().cmp(&self.length.to_bits())
+    }
+}
+
+impl PartialOrd for Reached {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}

@@ -1,0 +1,142 @@
+"""The command line of robust routing: documents, tables, exit status and messages."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anabranch.cli import status
+
+PAPER = ["robust", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = status([*PAPER, *arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_the_document_has_the_certificate_and_the_splits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "--paths", "2", "--by", "delay", "--json", "--out", str(tmp_path / "splits.json"))
+    document = json.loads(out)
+    assert code == 0
+    assert document == json.loads((tmp_path / "splits.json").read_text())
+    assert document["worst_case_load"] == pytest.approx(1.04)
+    assert document["gap"] <= 1e-6
+    assert len(document["splits"]) == 182
+    assert all(sum(path["fraction"] for path in split["paths"]) == pytest.approx(1) for split in document["splits"])
+    source, target = document["worst_link"]
+    by_pair = {(entry["src"], entry["dst"]): entry["rate_bps"] for entry in document["worst_matrix"]}
+    over = sum(
+        part["fraction"] * by_pair.get((split["src"], split["dst"]), 0.0)
+        for split in document["splits"]
+        for part in split["paths"]
+        if (source, target) in zip(part["path"], part["path"][1:], strict=False)
+    )
+    assert over / 500e6 == pytest.approx(document["worst_case_load"])  # anyone can recompute it
+
+
+def test_traffic_from_files_equals_traffic_from_flags(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    nodes = [str(number) for number in range(1, 15)]
+    hose, pipe = tmp_path / "hose.csv", tmp_path / "pipe.csv"
+    hose.write_text("node,sent,received\n" + "".join(f"{node},130Mbps,0.13Gbps\n" for node in nodes))
+    pipe.write_text("src,dst,rate\n" + "".join(f"{a},{b},50Mbps\n" for a in nodes for b in nodes if a != b))
+    toml = tmp_path / "pipe.toml"
+    toml.write_text("".join(f'["{a}"]\n' + "".join(f'"{b}" = "50Mbps"\n' for b in nodes if a != b) for a in nodes))
+    loads = []
+    for hose_source, pipe_source in (("130Mbps", "50Mbps"), (str(hose), str(pipe)), (str(hose), str(toml))):
+        assert (
+            status([*PAPER[:2], "--hose", hose_source, "--pipe", pipe_source, *PAPER[6:], "--paths", "2", "--json"])
+            == 0
+        )
+        loads.append(json.loads(capsys.readouterr().out)["worst_case_load"])
+    assert loads == pytest.approx([loads[0]] * 3)
+
+
+def test_own_demands_and_gravity(capsys: pytest.CaptureFixture[str]) -> None:
+    common = ["--capacity", "10Gbps", "--json"]
+    assert status(["robust", "sndlib/polska", "--matrix", "demands", *common]) == 0
+    demands = json.loads(capsys.readouterr().out)
+    assert demands["worst_case_load"] > 0
+    assert status(["robust", "sndlib/polska", "--matrix", "demands", "--box", "1..1", *common]) == 0
+    assert json.loads(capsys.readouterr().out)["worst_case_load"] == pytest.approx(demands["worst_case_load"], rel=1e-5)
+    assert status(["robust", "nsfnet", "--matrix", "gravity=1Gbps", *common]) == 0
+
+
+def test_the_user_s_own_paths(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "paths.json"
+    assert status([*PAPER, "--paths", "2", "--out", str(file)]) == 0
+    first = capsys.readouterr().out
+    assert run(capsys, "--paths", str(file))[1].splitlines()[0] == first.splitlines()[0]
+    file.write_text('[["1", "2"]]')
+    code, _, error = run(capsys, "--paths", str(file))
+    assert code == 1
+    assert "1 -> 3 has no path (nor have 180 other pairs)" in error
+
+
+def test_the_sweep_and_protection_print_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "--paths", "2", "--sweep", "--picture", str(tmp_path / "sweep.svg"))
+    assert code == 0
+    assert len(out.splitlines()) == 7
+    assert (tmp_path / "sweep.svg").read_text().startswith("<svg")
+    code, out, _ = run(capsys, "--paths", "disjoint=2", "--fail", "links", "--protect", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert len(document["failures"]) == 21
+    assert document["worst_case_load"] == pytest.approx(max(one["worst_case_load"] for one in document["failures"]))
+    assert document["gap"] <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nsfnet", "--capacity", "1Gbps"], "no traffic model"),
+        (["nsfnet", "--hose", "1Mbps"], "has no capacity; give one"),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "0bps"], "capacity 0 bit/s; it must be more than 0"),
+        (["nsfnet", "--hose", "0bps", "--capacity", "1Mbps"], "has no traffic"),
+        (["nsfnet", "--hose", "fast", "--capacity", "1Mbps"], "neither a file nor a rate"),
+        (["nsfnet", "--pipe", "demands", "--capacity", "1Mbps"], "has no demands of its own"),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--paths", "0"], "at least 1"),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--paths", "some"], '"all", disjoint=N'),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--single", "101"], "must be from 0 to 100"),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--single", "5", "--paths", "all"], "--paths 2"),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--gap", "2"], "less than 1"),
+        (["nsfnet", "--matrix", "1Mbps", "--box", "2..1", "--capacity", "1Mbps"], "a box from 2 to 1"),
+        (
+            ["nsfnet", "--matrix", "9Mbps", "--box", "1..2", "--hose", "1Mbps", "--capacity", "1Mbps"],
+            "no traffic matrix",
+        ),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "1Mbps", "--protect"], "--fail links"),
+    ],
+)
+def test_what_cannot_be_is_said_clearly(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    assert status(["robust", *arguments]) == 1
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert not printed.out
+
+
+def test_one_way_networks_name_the_pair_without_a_path(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "oneway.csv"
+    file.write_text("source,target,capacity\nA,B,1Mbps\nB,C,1Mbps\n")
+    assert status(["robust", str(file), "--hose", "1Mbps"]) == 0  # undirected
+    capsys.readouterr()
+    assert status(["robust", str(file), "--directed", "--hose", "1Mbps"]) == 1
+    assert "B -> A has no path" in capsys.readouterr().err
+
+
+def test_ctrl_c_prints_the_best_routing_so_far(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anabranch.robust import lp
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lp, "_run", interrupt)
+    code, out, error = run(capsys, "--json")
+    document = json.loads(out)
+    assert code == 130
+    assert document["interrupted"]
+    assert 0 < document["lower_bound"] < document["worst_case_load"]
+    assert "Interrupted" in error

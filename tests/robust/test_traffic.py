@@ -1,0 +1,109 @@
+"""Traffic models and the files they come from."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anabranch import robust, topologies
+from anabranch.robust import files
+from anabranch.topologies import generate
+
+INFINITE = float("inf")
+
+
+@pytest.fixture(scope="module")
+def network() -> robust.Network:
+    return robust.Network.of(generate.line(3), 10e6)
+
+
+def test_a_pair_without_any_bound_is_refused_by_name(network: robust.Network) -> None:
+    first, second = network.names[:2]
+    with pytest.raises(robust.RobustError, match=f"from {first} to {second} has no bound"):
+        robust.bounds(network)
+    with pytest.raises(robust.RobustError, match="has no bound"):
+        robust.pipe(network, np.where(np.arange(9).reshape(3, 3) == 5, INFINITE, 1e6))
+    robust.bounds(network, sent=[1e6, 1e6, INFINITE], received=[1e6, 1e6, INFINITE], upper=INFINITE)
+
+
+def test_an_impossible_box_is_refused(network: robust.Network) -> None:
+    matrix = np.full((3, 3), 2e6)
+    with pytest.raises(robust.RobustError, match=r"the least that .* sends is more than it may"):
+        robust.box(network, matrix, 1, 2, within=robust.hose(network, 3e6))
+    with pytest.raises(robust.RobustError, match="the least is more than the most"):
+        robust.bounds(network, upper=1e6, lower=matrix)
+
+
+@pytest.mark.parametrize("rate", [-1.0, float("nan")])
+def test_what_is_no_rate_is_refused(network: robust.Network, rate: float) -> None:
+    with pytest.raises(robust.RobustError, match="must be a rate of at least 0"):
+        robust.hose(network, rate)
+
+
+def test_gravity_follows_capacities_and_adds_up(network: robust.Network) -> None:
+    """The middle of a line of three has two links each way, its ends one: 2 to 1 from and to it."""
+    matrix = files.gravity(network, 10e6)
+    assert matrix.sum() == pytest.approx(10e6)
+    assert matrix.tolist() == pytest.approx(np.array([[0, 2, 1], [2, 0, 2], [1, 2, 0]]) * 1e6)
+
+
+def test_own_demands_are_those_of_topohub() -> None:
+    import topohub
+
+    network = robust.Network.of(topologies.load("sndlib/germany50"), 1e9)
+    matrix = files.own_demands(network)
+    demands = topohub.get("sndlib/germany50")["graph"]["demands"]
+    total = sum(value for source, row in demands.items() for target, value in row.items() if source != target)
+    assert matrix.sum() == pytest.approx(total * 1e6)
+
+
+def test_sndlib_s_demands_are_read(tmp_path: Path) -> None:
+    network = robust.Network.of(generate.line(2), 10e6)
+    one, other = network.names
+    file = tmp_path / "two.xml"
+    file.write_text(
+        f"<network><demands><demand id='a'><source>{one}</source><target>{other}</target>"
+        "<demandValue>2.5</demandValue></demand></demands></network>"
+    )
+    assert files.pair_rates(str(file), network).tolist() == [[0, 2.5e6], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "src,dst\n", "the header is src,dst; it must be src,dst,rate"),
+        ("a.csv", "src,dst,rate\nA,B\n", "must have 3 values"),
+        ("a.csv", "src,dst,rate\n{0},nowhere,1Mbps\n", "has no node nowhere"),
+        ("a.csv", "src,dst,rate\n{0},{0},1Mbps\n", "cannot send to itself"),
+        ("a.csv", "src,dst,rate\n{0},{1},1Mbps\n{0},{1},1Mbps\n", "stands there twice"),
+        ("a.csv", "src,dst,rate\n{0},{1},fast\n", "must be a rate"),
+        ("a.toml", "x = ", "is not TOML"),
+        ("a.toml", "x = 1", "must be a table"),
+        ("a.xml", "<network/>", "has no <demand>"),
+    ],
+)
+def test_a_matrix_that_cannot_be_read_is_refused_with_its_place(
+    network: robust.Network, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content.format(*network.names))
+    with pytest.raises(robust.RobustError, match=message):
+        files.pair_rates(str(tmp_path / name), network)
+
+
+def test_a_hose_needs_every_node(network: robust.Network, tmp_path: Path) -> None:
+    file = tmp_path / "hose.toml"
+    first, second, third = network.names
+    file.write_text(f'{first} = "1Mbps"\n{second} = {{ sent = "2Mbps", received = "3Mbps" }}\n')
+    with pytest.raises(robust.RobustError, match=f"node {third} is missing"):
+        files.hose_rates(str(file), network)
+    file.write_text(file.read_text() + f'{third} = "4Mbps"\n')
+    assert [rates.tolist() for rates in files.hose_rates(str(file), network)] == [[1e6, 2e6, 4e6], [1e6, 3e6, 4e6]]
+
+
+def test_splits_become_routes_that_add_up(network: robust.Network) -> None:
+    grid = robust.Network.of(generate.grid(2, 2), 10e6)
+    routing = robust.solve(robust.Problem(grid, robust.hose(grid, 1e6), robust.shortest(grid, 2)))
+    routes = robust.as_routes(routing.splits)
+    assert routes.forwarding == "explicit"
+    assert len(routes.routes) == 12
+    assert all(sum(path.weight for path in route.paths) == pytest.approx(1) for route in routes.routes)
