@@ -73,15 +73,15 @@ class Network:
         """How many best paths there are by an isotone metric, by source and destination."""
 
     def k_shortest(
-        self, metric: str, src: Sequence[int], dst: Sequence[int], most: int
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int
     ) -> Mapping[str, npt.NDArray[Any]]:
-        """The loopless paths of each pair, from ``src[i]`` to ``dst[i]``, best first, at most so many.
+        """The loopless paths from every source to every destination, best first, at most so many.
 
         :class:`ValueError` for several by ``tcpbp``, which finds one.
         """
 
     def within(
-        self, metric: str, src: Sequence[int], dst: Sequence[int], threshold: float, most: int
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], threshold: float, most: int
     ) -> Mapping[str, npt.NDArray[Any]]:
         """The loopless paths of each pair that cost at most 1 + ``threshold`` times what the best does, best first, at most so many.
 
@@ -89,14 +89,16 @@ class Network:
         """
 
     def disjoint(
-        self, metric: str, src: Sequence[int], dst: Sequence[int], most: int, by_nodes: bool
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int, by_nodes: bool
     ) -> Mapping[str, npt.NDArray[Any]]:
         """As many paths of each pair as there are, but at most so many, that share no link (or no node but the ends).
 
         Of least total cost, best first; :class:`ValueError` for a metric that does not add up.
         """
 
-    def pareto(self, src: Sequence[int], dst: Sequence[int], most_labels: int = ...) -> Mapping[str, npt.NDArray[Any]]:
+    def pareto(
+        self, sources: Sequence[int], destinations: Sequence[int], most_labels: int = ...
+    ) -> Mapping[str, npt.NDArray[Any]]:
         """The paths of each pair that no other beats in delay, loss and capacity at once, by ascending delay.
 
         ``cost`` is the capacity, bit/s. :class:`ValueError` if a pair takes more than so many partial paths (default 2^20).

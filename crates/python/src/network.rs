@@ -112,53 +112,53 @@ impl Network {
         &self,
         py: Python<'py>,
         metric: &str,
-        src: Vec<u32>,
-        dst: Vec<u32>,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
         most: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
         let metric = metric_of(metric)?;
         let hops = HopsSpec::KShortest { metric: metric.clone(), paths: most };
-        self.path_sets(py, &hops, &metric, &src, &dst)
+        self.path_sets(py, &hops, &metric, &sources, &destinations)
     }
 
     fn within<'py>(
         &self,
         py: Python<'py>,
         metric: &str,
-        src: Vec<u32>,
-        dst: Vec<u32>,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
         threshold: f64,
         most: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
         let metric = metric_of(metric)?;
         let hops = HopsSpec::NearEqual { metric: metric.clone(), threshold, paths: most };
-        self.path_sets(py, &hops, &metric, &src, &dst)
+        self.path_sets(py, &hops, &metric, &sources, &destinations)
     }
 
     fn disjoint<'py>(
         &self,
         py: Python<'py>,
         metric: &str,
-        src: Vec<u32>,
-        dst: Vec<u32>,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
         most: u32,
         by_nodes: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let metric = metric_of(metric)?;
         let by = if by_nodes { Disjointness::Nodes } else { Disjointness::Links };
         let hops = HopsSpec::Disjoint { metric: metric.clone(), paths: most, by };
-        self.path_sets(py, &hops, &metric, &src, &dst)
+        self.path_sets(py, &hops, &metric, &sources, &destinations)
     }
 
-    #[pyo3(signature = (src, dst, most_labels = MOST_LABELS))]
+    #[pyo3(signature = (sources, destinations, most_labels = MOST_LABELS))]
     fn pareto<'py>(
         &self,
         py: Python<'py>,
-        src: Vec<u32>,
-        dst: Vec<u32>,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
         most_labels: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let pairs = pairs(&src, &dst)?;
+        let pairs = pairs(&sources, &destinations);
         let found = py.detach(|| pareto_sets(&self.0, &pairs, most_labels)).map_err(refuse)?;
         columns(py, found)
     }
@@ -170,18 +170,17 @@ impl Network {
         py: Python<'py>,
         hops: &HopsSpec,
         metric: &MetricSpec,
-        src: &[u32],
-        dst: &[u32],
+        sources: &[u32],
+        destinations: &[u32],
     ) -> PyResult<Bound<'py, PyDict>> {
-        let pairs = pairs(src, dst)?;
+        let pairs = pairs(sources, destinations);
         let found = py.detach(|| path_sets(&self.0, hops, metric, &pairs)).map_err(refuse)?;
         columns(py, found)
     }
 }
 
-fn pairs(src: &[u32], dst: &[u32]) -> PyResult<Vec<(u32, u32)>> {
-    if src.len() != dst.len() {
-        return Err(refuse(format!("src has {} entries and dst has {}: a pair has one in each", src.len(), dst.len())));
-    }
-    Ok(src.iter().copied().zip(dst.iter().copied()).collect())
+/// Every source with every destination other than itself.
+fn pairs(sources: &[u32], destinations: &[u32]) -> Vec<(u32, u32)> {
+    let to_all = |&src: &u32| destinations.iter().filter(move |&&dst| dst != src).map(move |&dst| (src, dst));
+    sources.iter().flat_map(to_all).collect()
 }
