@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint validate bench drill clean
+.PHONY: help demo test lint validate bench guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,10 @@ bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 li
 	$(RUN)/python -m pip install --quiet --group bench
 	$(RUN)/python -m bench.routes
 	$(RUN)/python -m bench.bench
+	$(RUN)/python -m bench.cases
+
+guard: $(VENV)/installed ## count the engine's instructions (apt-get install valgrind) and compare with bench/instructions.toml
+	$(RUN)/python -m bench.instructions
 
 drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=packetdrill/gtests/net/tcp); writes docs/drill.md
 	$(RUN)/python -m bench.drill $(SCRIPTS) --page

@@ -1,4 +1,4 @@
-# The network both ns-2 scripts use: N sources and N sinks around one bottleneck.
+# What the ns-2 scripts share. The network of the dumbbell and of the single flow: N sources and N sinks around one bottleneck.
 #
 #   source i --access-- router 1 --bottleneck-- router 2 --access-- sink i
 #
@@ -38,6 +38,32 @@ proc count_drops {simulator component} {
     $snoop target [$simulator set nullAgent_]
     $component drop-target $snoop
     return $monitor
+}
+
+# Lose packets on their way out of a link: after the queue and after the transmission, so that a lost packet has used its
+# share of the capacity.
+proc lose_after_link {simulator link model} {
+    set wire [$link link]
+    $model target [$wire target]
+    $wire target $model
+    return [count_drops $simulator $model]
+}
+
+# Each seed takes its own part of the random stream.
+proc random_losses {loss seed} {
+    set generator [new RNG]
+    for {set i 0} {$i < $seed} {incr i} {
+        $generator next-substream
+    }
+    set uniform [new RandomVariable/Uniform]
+    $uniform set min_ 0.0
+    $uniform set max_ 1.0
+    $uniform use-rng $generator
+    set model [new ErrorModel]
+    $model unit pkt
+    $model set rate_ $loss
+    $model ranvar $uniform
+    return $model
 }
 
 # Build the nodes and links; returns {router_1 router_2 sources sinks}.

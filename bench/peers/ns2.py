@@ -1,6 +1,8 @@
 """Run the ns-2 scripts."""
 
 import shutil
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from .child import ChildRun, PeerError, run_child
@@ -9,13 +11,50 @@ from .results import PeerRun, SingleFlowRun
 SCRIPTS = Path(__file__).resolve().parent
 
 
-def run_dumbbell(flows: int = 16, seconds: float = 20, *, tuned: bool = True, cpu: int | None = None) -> PeerRun:
+def run_dumbbell(
+    flows: int = 16,
+    seconds: float = 20,
+    *,
+    tuned: bool = True,
+    source_seconds: Sequence[float] = (),
+    bottleneck_seconds: float = 0.010,
+    loss: float = 0.0,
+    cpu: int | None = None,
+) -> PeerRun:
     """Run the reference dumbbell with `flows` NewReno flows for `seconds` of simulated time.
 
     tuned: with the splay-tree scheduler and few packet headers; otherwise as installed.
+    source_seconds: delays of the sources' access links, if they differ.
+    loss: ratio of the data packets lost at random after the bottleneck.
     """
-    run = _run_script("dumbbell.tcl", {"flows": flows, "seconds": seconds, "tuned": str(tuned).lower()}, cpu)
-    return PeerRun.of(run)
+    options = {
+        "flows": flows,
+        "seconds": seconds,
+        "tuned": str(tuned).lower(),
+        "source_seconds": " ".join(map(str, source_seconds)),
+        "bottleneck_seconds": bottleneck_seconds,
+        "loss": loss,
+    }
+    return PeerRun.of(_run_script("dumbbell.tcl", options, cpu))
+
+
+def run_backbone(
+    links: Sequence[tuple[int, int, float, float]],
+    seconds: float,
+    *,
+    tuned: bool = True,
+    cpu: int | None = None,
+) -> tuple[int, float]:
+    """Run one NewReno flow between any two nodes of a network; return packet-hops and CPU seconds.
+
+    links: (node, node, bits per second, seconds), in both directions.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "links"
+        file.write_text("".join(" ".join(map(str, link)) + "\n" for link in links))
+        options = {"links": file, "seconds": seconds, "tuned": str(tuned).lower()}
+        run = _run_script("backbone.tcl", options, cpu)
+    return run.values["packet_hops"], run.cpu_seconds
 
 
 def run_single_flow(

@@ -84,32 +84,6 @@ proc make_receiver {variant} {
     return [expr {$variant in {reno newreno} ? [new Agent/TCPSink] : [new Agent/TCPSink/Sack1]}]
 }
 
-# Lose packets on their way out of a link: after the queue and after the transmission, so that a lost packet has used its
-# share of the capacity.
-proc lose_after_link {simulator link model} {
-    set wire [$link link]
-    $model target [$wire target]
-    $wire target $model
-    return [count_drops $simulator $model]
-}
-
-# Each seed takes its own part of the random stream.
-proc random_losses {loss seed} {
-    set generator [new RNG]
-    for {set i 0} {$i < $seed} {incr i} {
-        $generator next-substream
-    }
-    set uniform [new RandomVariable/Uniform]
-    $uniform set min_ 0.0
-    $uniform set max_ 1.0
-    $uniform use-rng $generator
-    set model [new ErrorModel]
-    $model unit pkt
-    $model set rate_ $loss
-    $model ranvar $uniform
-    return $model
-}
-
 # ns-2 counts from 0.
 proc listed_losses {file} {
     set input [open $file]

@@ -16,6 +16,9 @@ def drill(script: str, stack: str) -> str:
     :class:`ValueError` if there is no such stack (``linux``, ``rfc``).
     """
 
+def disagreement(spec: str) -> str | None:
+    """Run a compiled run in both event loops to the end; the first result in which they differ, if there is one."""
+
 def prediction_models() -> str:
     """The prediction functions as a JSON text: ``flow`` (what all take first), ``models`` (arguments, validity), ``laws``."""
 

@@ -7,6 +7,7 @@ mod robust;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::{self, table};
+use anabranch_core::spec::RunSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
 use numpy::PyArray1;
@@ -44,6 +45,17 @@ fn drill(py: Python<'_>, script: &str, stack: &str) -> PyResult<String> {
     .map_err(PyValueError::new_err::<String>)
 }
 
+/// Runs both event loops; the first result in which they differ, if any.
+#[pyfunction]
+fn disagreement(py: Python<'_>, spec: &str) -> PyResult<Option<String>> {
+    py.detach(|| packet::disagreement(&read_spec(spec)?).map_err(|error| error.to_string()))
+        .map_err(PyValueError::new_err)
+}
+
+fn read_spec(spec: &str) -> Result<RunSpec, String> {
+    serde_json::from_str(spec).map_err(|error| format!("the compiled run: {error}"))
+}
+
 fn columns(py: Python<'_>, table: table::Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
@@ -64,12 +76,9 @@ struct Simulation(packet::Simulation);
 impl Simulation {
     #[new]
     fn new(py: Python<'_>, spec: &str) -> PyResult<Simulation> {
-        py.detach(|| {
-            let spec = serde_json::from_str(spec).map_err(|error| format!("the compiled run: {error}"))?;
-            packet::Simulation::new(spec).map_err(|error| error.to_string())
-        })
-        .map(Simulation)
-        .map_err(PyValueError::new_err)
+        py.detach(|| packet::Simulation::new(read_spec(spec)?).map_err(|error| error.to_string()))
+            .map(Simulation)
+            .map_err(PyValueError::new_err)
     }
 
     fn advance(&mut self, py: Python<'_>, events: u64) -> bool {
@@ -151,6 +160,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(drill, module)?)?;
+    module.add_function(wrap_pyfunction!(disagreement, module)?)?;
     module.add_function(wrap_pyfunction!(predict::prediction_models, module)?)?;
     module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
     module.add_function(wrap_pyfunction!(predict::round_trip, module)?)?;

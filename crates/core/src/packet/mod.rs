@@ -5,6 +5,7 @@ mod build;
 pub mod capture;
 mod capturing;
 pub mod codel;
+mod compare;
 mod controller;
 mod flow;
 mod forwarding;
@@ -29,8 +30,9 @@ mod wheel;
 mod windows;
 
 pub use build::BuildError;
+pub use compare::disagreement;
 pub use route_log::RouteChange;
-pub use simulation::Engine;
+pub use simulation::{Engine, EventLoop};
 
 /// A run in windows of time: the fast way.
 pub type Simulation = Engine<windows::Windows>;

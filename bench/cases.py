@@ -1,0 +1,191 @@
+"""Measure the packet engine on its reference work, cases A to H.
+
+Prints a table and writes it into docs/performance.md.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from anabranch import version
+from bench import program
+from bench.bench import PACKET_BYTES, PAGE, machine
+from bench.peers import PeerError, ns2
+from bench.program import EngineRun
+from bench.reference import CASES, Case
+from bench.validation.page import write_part
+
+PLAIN_ROUNDS = 3
+PEER_ROUNDS = 3
+PEER_SECONDS = {"A": 20.0, "B": 20.0, "C": 1.0}
+"""Simulated seconds of the cases that ns-2 has, too."""
+COLUMNS = (
+    "case",
+    "packet-hops",
+    "M hops per CPU second",
+    "ns per hop",
+    "instructions per hop",
+    "plain loop, M hops/s",
+    "ns-2 tuned, M hops/s",
+    "faster than ns-2 by",
+    "build, CPU s",
+    "bytes per flow",
+    "peak memory, MB",
+    "asked for",
+)
+
+
+@dataclass
+class Measured:
+    """The runs of a case."""
+
+    case: Case
+    fast: list[EngineRun] = field(default_factory=list)
+    plain: list[EngineRun] = field(default_factory=list)
+    peer: list[float] = field(default_factory=list)
+    """Packet-hops per CPU second of ns-2."""
+    instructions: int | None = None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What is the same in every run."""
+        return self.fast[0].values
+
+    def check(self) -> None:
+        """All runs of both loops must have the same results."""
+        fingerprints = {run.values["fingerprint"] for run in (*self.fast, *self.plain)}
+        if len(fingerprints) > 1:
+            raise PeerError(f"case {self.case.key}: the loops differ, or two runs of one: {sorted(fingerprints)}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure."""
+    parser = argparse.ArgumentParser(prog="python -m bench.cases", description=__doc__)
+    keys = [case.key for case in CASES]
+    parser.add_argument("--only", nargs="+", choices=keys, default=keys, help="these cases; the page is left as it is")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each case, in turn (the large ones: at most 3)")
+    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the CPU that all runs share")
+    options = parser.parse_args(arguments)
+    chosen = [case for case in CASES if case.key in options.only]
+    try:
+        measured = _measure(chosen, options.rounds, options.cpu)
+    except PeerError as error:
+        print(f"cases: {error}", file=sys.stderr)
+        return 1
+    rows = [_row(each) for each in measured]
+    table = Table(title="Reference work", title_justify="left")
+    for index, column in enumerate(COLUMNS):
+        table.add_column(column, justify="left" if index == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+    if len(chosen) == len(CASES):
+        write_part(PAGE, "cases", _text(rows, options.rounds))
+    return 0
+
+
+def _measure(cases: Sequence[Case], rounds: int, cpu: int) -> list[Measured]:
+    engine = program.build()
+    measured = [Measured(case) for case in cases]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Progress(*columns, console=Console(stderr=True)) as progress,
+    ):
+        specs = {}
+        for case in cases:
+            specs[case.key] = Path(folder) / f"{case.key}.json"
+            specs[case.key].write_text(case.compiled(), encoding="utf-8")
+        steps = [step for turn in range(rounds) for each in measured for step in _turn(each, turn, engine, specs, cpu)]
+        task = progress.add_task("", total=len(steps))
+        for name, step in steps:
+            progress.update(task, description=name)
+            step()
+            progress.advance(task)
+    for each in measured:
+        each.check()
+    return measured
+
+
+def _turn(
+    each: Measured, turn: int, engine: Path, specs: dict[str, Path], cpu: int
+) -> list[tuple[str, Callable[[], None]]]:
+    """What a case has to run in this turn, one after the other, so that what disturbs the machine disturbs all alike."""
+    key = each.case.key
+    steps: list[tuple[str, Callable[[], None]]] = []
+
+    def count() -> None:
+        each.instructions = program.instructions(engine, specs[key])
+
+    if turn < each.case.rounds:
+        steps.append((key, lambda: each.fast.append(program.run(engine, specs[key], cpu=cpu))))
+    if turn < min(each.case.rounds, PLAIN_ROUNDS):
+        steps.append((f"{key}, plain", lambda: each.plain.append(program.run(engine, specs[key], plain=True, cpu=cpu))))
+    if turn < PEER_ROUNDS and key in PEER_SECONDS:
+        steps.append((f"{key}, ns-2", lambda: each.peer.append(_ns2(key, specs[key], cpu))))
+    if turn == 0:
+        steps.append((f"{key}, instructions", count))
+    return steps
+
+
+def _ns2(key: str, spec: Path, cpu: int) -> float:
+    """Packet-hops per CPU second of ns-2 on the same network."""
+    seconds = PEER_SECONDS[key]
+    links = json.loads(spec.read_text(encoding="utf-8"))["links"]
+    if key == "C":
+        ways = [(link["src"], link["dst"], float(link["rate"]), link["delay"] * 1e-12) for link in links]
+        hops, cpu_seconds = ns2.run_backbone([way for way in ways if way[0] < way[1]], seconds, cpu=cpu)
+        return hops / cpu_seconds
+    if key == "A":
+        return ns2.run_dumbbell(16, seconds, cpu=cpu).packet_hops_per_cpu_second
+    delays = [(1 + 35 * index / 15) * 1e-3 for index in range(16)]
+    run = ns2.run_dumbbell(16, seconds, source_seconds=delays, bottleneck_seconds=0.003, loss=0.001, cpu=cpu)
+    return run.packet_hops_per_cpu_second
+
+
+def _row(each: Measured) -> list[str]:
+    speed = median(run.hops_per_second for run in each.fast)
+    hops = each.values["packet_hops"]
+    grown = median(run.values["grown_bytes"] for run in each.fast)
+    of_flows = grown - PACKET_BYTES * each.values["in_flight_packets"]
+    peer = median(each.peer) if each.peer else None
+    return [
+        f"{each.case.key}: {each.case.what}",
+        f"{hops:,}",
+        f"{speed / 1e6:.1f}",
+        f"{1e9 / speed:.1f}",
+        "" if each.instructions is None else f"{each.instructions / hops:.0f}",
+        f"{median(run.hops_per_second for run in each.plain) / 1e6:.1f}",
+        "" if peer is None else f"{peer / 1e6:.2f}",
+        "" if peer is None else f"{speed / peer:.1f} times",
+        f"{median(run.values['build_seconds'] for run in each.fast):.2f}",
+        f"{of_flows / each.values['flows']:,.0f}" if each.values["flows"] >= 1000 else "",
+        f"{median(run.peak_rss_bytes for run in each.fast) / 1e6:.0f}",
+        each.case.target,
+    ]
+
+
+def _text(rows: Sequence[Sequence[str]], rounds: int) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (COLUMNS, ["---"] * len(COLUMNS), *rows)]
+    today = datetime.now(UTC).date().isoformat()
+    source = (
+        f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (G and H, the plain "
+        f"loop and ns-2: 3) in turn on one CPU; {machine()}."
+    )
+    return "\n".join([*lines, "", source])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

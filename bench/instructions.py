@@ -1,0 +1,124 @@
+"""Count the engine's instructions per packet-hop on cases A, B and C, and compare with what was recorded.
+
+Fails if a count has grown by more than 3 % and no reason was recorded (--record). The counts are callgrind's, of the engine's own
+code from the built run to its end: what the C library does depends on the processor, so it is not in them.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import program
+from bench.peers import PeerError
+from bench.peers.child import run_child
+from bench.reference import CASES
+
+RECORD = Path(__file__).with_suffix(".toml")
+KEYS = ("A", "B", "C")
+GROWTH = 0.03
+COST_LINE = tuple("+-*0123456789")
+"""How a line of costs begins: with a position, absolute or relative."""
+PACKET_HOPS = 4_000_000
+"""Enough that what happens once is not seen: slow start, losses and recovery are in it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Count and compare."""
+    parser = argparse.ArgumentParser(prog="python -m bench.instructions", description=__doc__)
+    parser.add_argument("--record", metavar="REASON", help="write the counts down as what holds from now on")
+    options = parser.parse_args(arguments)
+    if shutil.which("valgrind") is None:
+        print("instructions: not counted, valgrind is not installed (apt-get install valgrind)", file=sys.stderr)
+        return 0
+    try:
+        counts = count()
+    except PeerError as error:
+        print(f"instructions: {error}", file=sys.stderr)
+        return 1
+    if options.record is not None:
+        _write(counts, options.record)
+    latest = tomllib.loads(RECORD.read_text(encoding="utf-8"))["record"][-1]
+    table = Table("case", "recorded", "now", "growth", title="Instructions per packet-hop", title_justify="left")
+    for key in KEYS:
+        table.add_row(key, f"{latest[key]:.1f}", f"{counts[key]:.1f}", f"{counts[key] / latest[key] - 1:+.2%}")
+    Console().print(table)
+    grown = [key for key in KEYS if has_grown(counts[key], latest[key])]
+    if grown:
+        print(
+            f"instructions: more than {GROWTH:.0%} growth in {', '.join(grown)}. Make it faster, or say why it must be: "
+            "python -m bench.instructions --record REASON. "
+            f"Recorded with {latest['compiler']}, counted with {_compiler()}.",
+            file=sys.stderr,
+        )
+    return 1 if grown else 0
+
+
+def has_grown(now: float, recorded: float) -> bool:
+    """Whether a count has grown by more than may be."""
+    return now > recorded * (1 + GROWTH)
+
+
+def count() -> dict[str, float]:
+    """Instructions per packet-hop of each case."""
+    engine = program.build()
+    counts = {}
+    with tempfile.TemporaryDirectory() as folder:
+        spec, profile = Path(folder) / "spec.json", Path(folder) / "callgrind"
+        for case in CASES:
+            if case.key not in KEYS:
+                continue
+            spec.write_text(case.compiled(), encoding="utf-8")
+            tool = [
+                "valgrind",
+                "--tool=callgrind",
+                f"--callgrind-out-file={profile}",
+                "--toggle-collect=*move_packets*",
+            ]
+            run = run_child([*tool, str(engine), str(spec), "windows", str(PACKET_HOPS)])
+            counts[case.key] = own_instructions(profile.read_text(), engine) / run.values["packet_hops"]
+    return counts
+
+
+def own_instructions(profile: str, engine: Path) -> int:
+    """The sum of the costs that callgrind gives to the code of one object file itself, not to what it calls elsewhere."""
+    names: dict[str, str] = {}
+    total, is_own, is_call = 0, False, False
+    for line in profile.splitlines():
+        key, _, value = line.partition("=")
+        if key in ("ob", "cob"):
+            number, _, name = value.partition(" ")  # the name stands where the number is first used
+            is_of_engine = names.setdefault(number, name) == str(engine)
+            is_own = is_of_engine if key == "ob" else is_own
+        elif key == "calls":
+            is_call = True  # the next line has what was called
+        elif line[:1] in COST_LINE:
+            if is_own and not is_call:
+                total += int(line.split()[1])
+            is_call = False
+    return total
+
+
+def _write(counts: dict[str, float], reason: str) -> None:
+    today = datetime.now(UTC).date().isoformat()
+    numbers = "".join(f"{key} = {counts[key]:.1f}\n" for key in KEYS)
+    quoted = reason.replace("\\", "\\\\").replace('"', '\\"')
+    with RECORD.open("a", encoding="utf-8") as file:
+        file.write(f'\n[[record]]\ndate = {today}\n{numbers}compiler = "{_compiler()}"\nreason = "{quoted}"\n')
+
+
+def _compiler() -> str:
+    version = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
+    return version.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

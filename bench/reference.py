@@ -1,0 +1,121 @@
+"""The reference work of the packet engine, cases A to H, each in its full length and shortened to a moment."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anabranch.compile import compile_run
+from anabranch.scenario import Scenario
+
+SCENARIOS = Path(__file__).resolve().parent / "scenarios"
+FAT_TREE_PORTS = 16
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario and what it is to reach."""
+
+    key: str
+    what: str
+    scenario: str
+    """The file in bench/scenarios."""
+    changes: Mapping[str, str] = field(default_factory=dict)
+    short: Mapping[str, str] = field(default_factory=dict)
+    """Further changes that make a moment of it, with something of everything that happens in it."""
+    target: str = ""
+    rounds: int = 5
+    """Runs at most: fewer where one takes long."""
+
+    def compiled(self, *, short: bool = False, changes: Mapping[str, str] | None = None) -> str:
+        """The run that the engine takes, a JSON text."""
+        changes = {**self.changes, **(self.short if short else {}), **(changes or {})}
+        return json.dumps(compile_run(Scenario.load(SCENARIOS / f"{self.scenario}.toml", changes).cases[0], 1))
+
+
+def hosts(ports: int) -> str:
+    """The hosts of a fat tree, a list in TOML."""
+    half = ports // 2
+    pods, switches, places = range(1, ports + 1), range(1, half + 1), range(1, half + 1)
+    names = (f'"p{pod}e{switch}h{place}"' for pod in pods for switch in switches for place in places)
+    return f"[{', '.join(names)}]"
+
+
+def _fat_tree(ports: int) -> dict[str, str]:
+    return {
+        "topology.generate.k": str(ports),
+        "traffic[0].from": hosts(ports),
+        "traffic[0].to": hosts(ports),
+    }
+
+
+CASES = (
+    Case(
+        "A",
+        "dumbbell, 16 flows, 20 s",
+        "dumbbell",
+        short={"run.duration": "1200ms"},
+        target="80 times ns-2",
+    ),
+    Case(
+        "B",
+        "A with round-trip times of 10 to 80 ms, 0.1 % loss",
+        "mixed",
+        short={"run.duration": "1200ms"},
+        target="50 times ns-2",
+    ),
+    Case(
+        "C",
+        "AttMpls, 600 flows between all pairs, 1 s",
+        "backbone",
+        short={"run.duration": "150ms"},
+        target="100 M/s",
+    ),
+    Case(
+        "D",
+        "C, packets in turn over two disjoint paths",
+        "backbone",
+        {"traffic[0].routing": "spray"},
+        short={"run.duration": "150ms"},
+        target="100 M/s",
+    ),
+    Case(
+        "E",
+        "1,000 flows over 10 Gbit/s, 5 s",
+        "many",
+        short={"run.duration": "250ms"},
+    ),
+    Case(
+        "F",
+        "10,000 flows over 10 Gbit/s, 5 s",
+        "many",
+        {"traffic[0].flows": "1000", "traffic[0].stagger": "10us"},
+        short={"run.duration": "150ms"},
+        target="70 M/s",
+    ),
+    Case(
+        "G",
+        "100,000 flows over 100 Gbit/s, 2 s",
+        "many",
+        {
+            "topology.generate.access": "1Tbps",
+            "topology.generate.bottleneck": "100Gbps",
+            "topology.override[0].queue.limit": "300000 packets",
+            "traffic[0].flows": "10000",
+            "traffic[0].stagger": "1us",
+            "run.duration": "2s",
+        },
+        short={"run.duration": "40ms"},
+        target="45 M/s, 1 kB a flow",
+        rounds=3,
+    ),
+    Case(
+        "H",
+        "fat tree, 1,024 hosts, 100,000 short flows in 10 ms",
+        "fat-tree",
+        _fat_tree(FAT_TREE_PORTS),
+        short={**_fat_tree(4), "traffic[0].short.arrivals": "150000/s"},
+        target="the plain loop; 5 times ns-2",
+        rounds=3,
+    ),
+)

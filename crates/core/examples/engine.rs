@@ -1,0 +1,83 @@
+//! One compiled run, to measure and to compare: `cargo run --release --example engine RUN.json [windows|plain] [HOPS]`.
+//!
+//! `RUN.json` is what `anabranch.compile` makes of a scenario; the run ends after its time, or when so many packets have
+//! crossed a link. Prints one line of JSON: CPU seconds and resident memory of the run alone, and a fingerprint of its results.
+
+use anabranch_core::packet::table::Column;
+use anabranch_core::packet::{Engine, EventLoop, PlainSimulation, Simulation};
+use anabranch_core::spec::RunSpec;
+use serde_json::{Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().expect("the path of a compiled run");
+    let is_plain = match arguments.next().as_deref() {
+        None | Some("windows") => false,
+        Some("plain") => true,
+        Some(other) => panic!("a loop is windows or plain, not {other}"),
+    };
+    let hops = arguments.next().map_or(u64::MAX, |value| value.parse().expect("a number of packet-hops"));
+    let text = std::fs::read_to_string(path).expect("the compiled run can be read");
+    let spec: RunSpec = serde_json::from_str(&text).expect("a compiled run");
+    drop(text);
+    let resident = status("VmRSS:");
+    let began = cpu_seconds();
+    let report = if is_plain {
+        measure(PlainSimulation::new(spec).expect("a run that can be"), hops, began)
+    } else {
+        measure(Simulation::new(spec).expect("a run that can be"), hops, began)
+    };
+    let mut report = report;
+    report["grown_bytes"] = json!(status("VmHWM:").saturating_sub(resident));
+    println!("{report}");
+}
+
+fn measure<L: EventLoop>(mut simulation: Engine<L>, hops: u64, began: f64) -> Value {
+    let built = cpu_seconds();
+    move_packets(&mut simulation, hops);
+    let ended = cpu_seconds();
+    let flows = simulation.flow_table();
+    json!({
+        "packet_hops": simulation.packet_hops(),
+        "flows": flows.numbers("goodput_bps").len(),
+        "in_flight_packets": flows.numbers("cwnd_segments").iter().filter(|window| window.is_finite()).sum::<f64>(),
+        "simulated_seconds": simulation.now().as_secs(),
+        "build_seconds": built - began,
+        "cpu_seconds": ended - built,
+        "fingerprint": format!("{:016x}", fingerprint(&simulation)),
+    })
+}
+
+/// The engine alone; by this name callgrind finds what to count.
+#[inline(never)]
+fn move_packets<L: EventLoop>(simulation: &mut Engine<L>, hops: u64) {
+    while simulation.packet_hops() < hops && simulation.advance((hops - simulation.packet_hops()).min(1 << 20)) {}
+}
+
+/// A hash over every result, to the bit.
+fn fingerprint<L: EventLoop>(simulation: &Engine<L>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (name, column) in [simulation.flow_table(), simulation.link_table()].iter().flat_map(|table| &table.columns) {
+        name.hash(&mut hasher);
+        match column {
+            Column::U32(values) => values.hash(&mut hasher),
+            Column::U64(values) => values.hash(&mut hasher),
+            Column::F64(values) => values.iter().for_each(|value| value.to_bits().hash(&mut hasher)),
+        }
+    }
+    hasher.finish()
+}
+
+/// CPU time of this thread so far, as Linux tells it; nought elsewhere.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|value| value.parse::<f64>().ok()).map_or(0.0, |value| value * 1e-9)
+}
+
+/// A size of this process, bytes, as Linux tells it; nought elsewhere.
+fn status(key: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(key));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |value| value * 1024)
+}

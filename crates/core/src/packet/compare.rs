@@ -1,0 +1,81 @@
+//! Both event loops on one run: what the fast one gives must be what the oracle gives, bit for bit.
+
+use super::build::BuildError;
+use super::route_log::RouteChange;
+use super::table::{Column, Table};
+use super::{PlainSimulation, Simulation};
+use crate::spec::RunSpec;
+
+/// Runs both loops to the end; `None` if all of their results are the same, else the first that is not.
+///
+/// # Errors
+/// If the run cannot be.
+pub fn disagreement(spec: &RunSpec) -> Result<Option<String>, BuildError> {
+    let mut plain = PlainSimulation::new(spec.clone())?;
+    let mut windows = Simulation::new(spec.clone())?;
+    while plain.advance(1 << 20) {}
+    while windows.advance(1 << 20) {}
+    let counts = |name, plain: u64, windows: u64| (plain != windows).then(|| format!("{name}: {plain} and {windows}"));
+    let difference = counts("packet-hops", plain.packet_hops(), windows.packet_hops())
+        .or_else(|| counts("without route", plain.packets_without_route(), windows.packets_without_route()))
+        .or_else(|| counts("expired", plain.packets_expired(), windows.packets_expired()))
+        .or_else(|| tables("flows", &plain.flow_table(), &windows.flow_table()))
+        .or_else(|| tables("links", &plain.link_table(), &windows.link_table()))
+        .or_else(|| tables("series of flows", &plain.take_flow_series(), &windows.take_flow_series()))
+        .or_else(|| tables("series of links", &plain.take_link_series(), &windows.take_link_series()))
+        .or_else(|| tables("link state", &plain.take_link_state(), &windows.take_link_state()))
+        .or_else(|| route_changes(plain.route_changes(), windows.route_changes()));
+    let mut captures = || {
+        let mut links = 0..spec.links.len() as u32;
+        links.find(|link| plain.take_capture(*link) != windows.take_capture(*link))
+    };
+    Ok(difference.or_else(|| captures().map(|link| format!("capture of link {link}"))))
+}
+
+/// The first value in which two tables of the same columns differ.
+fn tables(name: &str, plain: &Table, windows: &Table) -> Option<String> {
+    plain.columns.iter().zip(&windows.columns).find_map(|((column, left), (_, right))| {
+        let (left, right) = (bits(left), bits(right));
+        if left.len() != right.len() {
+            return Some(format!("{name}: {} rows and {}", left.len(), right.len()));
+        }
+        let row = left.iter().zip(&right).position(|(left, right)| left != right)?;
+        Some(format!("{name}: row {row} of {column} has the bits {:x} and {:x}", left[row], right[row]))
+    })
+}
+
+/// The first change of a route that differs; what is unknown is not equal to itself but in its bits.
+fn route_changes(plain: &[RouteChange], windows: &[RouteChange]) -> Option<String> {
+    let bits = |change: &RouteChange| {
+        let place = (change.at, change.routing, change.src, change.dst, change.nodes.clone());
+        (place, [change.delay, change.loss, change.cost].map(f64::to_bits))
+    };
+    if plain.len() != windows.len() {
+        return Some(format!("changes of routes: {} and {}", plain.len(), windows.len()));
+    }
+    let place = plain.iter().zip(windows).position(|(left, right)| bits(left) != bits(right))?;
+    Some(format!("change {place} of routes: {:?} and {:?}", plain[place], windows[place]))
+}
+
+fn bits(column: &Column) -> Vec<u64> {
+    match column {
+        Column::U32(values) => values.iter().map(|value| u64::from(*value)).collect(),
+        Column::U64(values) => values.clone(),
+        Column::F64(values) => values.iter().map(|value| value.to_bits()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_differs_in_the_least_bit_and_in_its_length() {
+        let table = |values: &[f64]| Table { columns: vec![("rate", Column::F64(values.to_vec()))] };
+        assert_eq!(tables("flows", &table(&[1.0, f64::NAN]), &table(&[1.0, f64::NAN])), None);
+        let next = f64::from_bits(2f64.to_bits() + 1);
+        let difference = tables("flows", &table(&[1.0, 2.0]), &table(&[1.0, next])).expect("the tables differ");
+        assert!(difference.starts_with("flows: row 1 of rate"), "{difference}");
+        assert_eq!(tables("flows", &table(&[1.0]), &table(&[])).as_deref(), Some("flows: 1 rows and 0"));
+    }
+}

@@ -1,0 +1,54 @@
+"""What counts as the engine's own instructions, and when they have grown."""
+
+import tomllib
+from pathlib import Path
+
+from bench.instructions import KEYS, RECORD, has_grown, own_instructions
+
+PROFILE = """# callgrind format
+version: 1
+cmd:  /bin/engine run.json
+positions: line
+events: Ir
+summary: 1178
+
+ob=(2) /bin/engine
+fl=(1) ???
+fn=(7) advance
+0 40
++1 30
+cob=(3) /lib/libc.so.6
+cfn=(9) memcpy
+calls=5 0
+0 1000
+* 8
+
+ob=(3)
+fn=(9)
+0 1000
+
+ob=(2)
+fn=(8) offer
+-1 100
+totals: 1178
+"""
+
+
+def test_the_costs_of_the_engine_itself_are_summed_and_those_of_what_it_calls_are_not() -> None:
+    assert own_instructions(PROFILE, Path("/bin/engine")) == 40 + 30 + 8 + 100
+    assert own_instructions(PROFILE, Path("/lib/libc.so.6")) == 1000
+
+
+def test_more_than_three_percent_is_growth() -> None:
+    assert not has_grown(102.9, 100.0)
+    assert has_grown(103.1, 100.0)
+    assert not has_grown(50.0, 100.0)
+
+
+def test_every_record_has_its_counts_and_a_reason() -> None:
+    records = tomllib.loads(RECORD.read_text(encoding="utf-8"))["record"]
+    assert records
+    for record in records:
+        assert all(record[key] > 0 for key in KEYS)
+        assert record["reason"]
+        assert record["compiler"].startswith("rustc ")
