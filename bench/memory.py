@@ -1,4 +1,4 @@
-"""What a run adds to the resident memory: python -m bench.memory FLOWS SECONDS, one line of JSON."""
+"""What a run adds to the resident memory: python -m bench.memory FLOWS SECONDS [KEY=VALUE ...], one line of JSON."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ PAIRS = 16
 
 
 def main() -> None:
-    """Run the dumbbell at 10 Gbit/s with so many flows, and print the growth of the peak."""
+    """Run the dumbbell at 10 Gbit/s with so many flows and other changes of the scenario; print the growth of the peak."""
     flows, seconds = int(sys.argv[1]), sys.argv[2]
     changes = {
         "topology.generate.access": "100Gbps",
@@ -22,6 +22,7 @@ def main() -> None:
         "traffic[0].flows": str(flows // PAIRS),
         "traffic[0].stagger": "10us",
         "run.duration": f"{seconds}s",
+        **dict(change.split("=", 1) for change in sys.argv[3:]),
     }
     spec = json.dumps(compile_run(Scenario.load(SCENARIO, changes).cases[0], 1))
     before = _peak_resident_bytes()

@@ -187,3 +187,41 @@ def worst_matrices(
     The sums, the values of the dual variables (equal but for rounding), the amounts of all entries, the dual
     variables of the rows' bounds (weighting after weighting), and of the columns'.
     """
+
+class PlanSearch:
+    """A local search over what each pair does with its traffic; arrays are ``u32`` and ``f64``, rates in a unit of their own."""
+
+    def __init__(
+        self,
+        bounds: tuple[_Array, _Array, _Array, _Array] | None,
+        matrices: _Array,
+        pair_sources: _Array,
+        pair_targets: _Array,
+        capacity: _Array,
+        options: tuple[_Array, _Array, _Array, _Array, _Array],
+        seed: int,
+    ) -> None:
+        """Begin with each pair's first option.
+
+        ``bounds`` are those of rows, columns, pairs, and the least traffic of pairs, all but the last above that; without
+        them ``matrices`` has a row of all pairs for each matrix. ``options`` are the first option of each pair (one more
+        entry than pairs), the penalty of each, where its links begin (one more), the links, and their shares.
+        """
+
+    def choose(self, options: _Array) -> None:
+        """Go to this option of each pair."""
+
+    def begin(
+        self, load: float, greatest_penalty: float, lower_load: bool, moves: int, hottest: float, price: float
+    ) -> None:
+        """Start looking for the least penalty within a load, from the present choice, without options of a greater penalty.
+
+        ``lower_load`` lowers the load allowed below each that is reached. ``hottest`` is the first temperature, and ``price``
+        what the traffic of a pair above the load costs at first, both in penalty.
+        """
+
+    def advance(self, moves: int) -> bool:
+        """Try so many moves more, without the interpreter lock; whether some are left."""
+
+    def best(self) -> tuple[_Array, float, float] | None:
+        """The best choice within the load: the option of each pair, the total penalty, and the worst-case load."""

@@ -33,6 +33,11 @@ app.command(
     name="robust",
     help="Split traffic so that its worst case loads no link too much.",
 )
+app.command(
+    "anabranch.plan.command:plan",
+    name="plan",
+    help="Give TCP single paths wherever the worst-case load allows.",
+)
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
 ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]

@@ -28,6 +28,8 @@ pub enum Purpose {
     Arrival = 6,
     /// Choices inside a congestion control.
     Congestion = 7,
+    /// The moves of a local search.
+    Planning = 8,
 }
 
 /// A stream of draws for one purpose and one owner (a link, a flow), addressed by index.

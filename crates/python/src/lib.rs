@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
 mod network;
+mod plan;
 mod robust;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
@@ -163,5 +164,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(predict::prediction_models, module)?)?;
     module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
     module.add_function(wrap_pyfunction!(predict::round_trip, module)?)?;
+    module.add_class::<plan::PlanSearch>()?;
     robust::register(module)
 }

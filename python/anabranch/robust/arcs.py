@@ -6,6 +6,8 @@ both ways (links, capacities and traffic model), so is some best routing: the pr
 one of each two links.
 """
 
+import heapq
+
 import numpy as np
 
 from anabranch.robust.blocks import Weighted
@@ -18,8 +20,8 @@ from anabranch.robust.traffic import Bounds
 
 _SMALL = 20_000
 """Programs of so many columns are solved by an interior point in a second."""
-_COARSE = 1e-3
-"""The first tolerance of the first-order method."""
+_COARSE = (1e-2, 1e-3)
+"""The first tolerances of the first-order method: the first gives an answer early, the second is what 1 % takes."""
 _FINEST = 1e-9
 """The least tolerance asked for."""
 _NOTHING = 1e-7
@@ -56,17 +58,17 @@ def all_paths(best: Best, gap: float) -> None:
     program = _Program(problem, mirrored_links(problem))
     what = f"one program of {program.program.columns} columns for all paths"
     best.say(what)
-    finer = (gap / 10, gap / 50, gap / 250)
+    finer = [tolerance for tolerance in (gap / 10, gap / 50, gap / 250) if tolerance < _COARSE[-1]]
     attempts: list[tuple[Method, float]] = []
     if program.program.columns > _SMALL:
-        attempts += [("first-order", tolerance) for tolerance in (_COARSE, *finer) if _FINEST < tolerance <= _COARSE]
+        attempts += [("first-order", tolerance) for tolerance in (*_COARSE, *finer) if tolerance > _FINEST]
     attempts += [("interior-point", max(_FINEST, gap / 4)), ("interior-point", _FINEST)]
     for method, tolerance in attempts:
         if best.gap <= gap:
             return
         optimum = program.program.solve(method, tolerance, best.left_s)
         best.bound(program.weighted(optimum.row_duals))
-        best.offer(split_up(problem.network, program.flows(optimum.columns)))
+        best.offer(split_up(problem.network, program.flows(optimum.columns), program.mirror))
         best.say(f"{what}, {method} to {tolerance:.0e}")
 
 
@@ -156,53 +158,69 @@ class _Program:
         )
 
 
-def split_up(network: Network, flows: Array) -> Splits:
-    """Paths that make up the unit flow of each pair (shares by pair and link), widest first; cycles are left out."""
-    pairs: list[int] = []
-    paths: list[list[int]] = []
-    shares: list[float] = []
-    sources, targets = network.sources.tolist(), network.targets.tolist()
+def split_up(network: Network, flows: Array, mirror: Array | None = None) -> Splits:
+    """Paths that make up the unit flow of each pair (shares by pair and link), widest first; cycles are left out.
+
+    With ``mirror``, the link back of each link, the way back takes the same paths.
+    """
+    found: list[tuple[int, list[int], float]] = []
     for pair in range(network.pairs):
-        links = np.flatnonzero(flows[pair] > _NOTHING)
-        left = dict(zip(links.tolist(), flows[pair, links].tolist(), strict=True))
         source, target = int(network.pair_sources[pair]), int(network.pair_targets[pair])
-        while path := _widest(left, sources, targets, source, target):
-            share = min(left[link] for link in path)
-            for link in path:
-                left[link] -= share
-                if left[link] <= _NOTHING:
-                    del left[link]
-            pairs.append(pair)
-            paths.append(path)
-            shares.append(share)
+        if mirror is not None and source > target:
+            continue
+        there = _taken_apart(network, flows[pair], source, target)
+        found += [(pair, path, share) for path, share in there]
+        if mirror is not None:
+            back = network.pair(target, source)
+            found += [(back, [int(mirror[link]) for link in reversed(path)], share) for path, share in there]
+    found.sort(key=lambda entry: entry[0])
     candidates = Candidates(
         network,
-        np.array(pairs, dtype=np.uint32),
-        np.cumsum([0] + [len(path) for path in paths]).astype(np.uint32),
-        np.array([link for path in paths for link in path], dtype=np.uint32),
+        np.array([pair for pair, _, _ in found], dtype=np.uint32),
+        np.cumsum([0] + [len(path) for _, path, _ in found]).astype(np.uint32),
+        np.array([link for _, path, _ in found for link in path], dtype=np.uint32),
     ).checked()
-    return Splits.rounded(candidates, np.array(shares))
+    return Splits.rounded(candidates, np.array([share for _, _, share in found]))
 
 
-def _widest(left: dict[int, float], sources: list[int], targets: list[int], source: int, target: int) -> list[int]:
-    """The path of greatest least share over links that have some left; none if there is none."""
-    leaving: dict[int, list[int]] = {}
+def _taken_apart(network: Network, flow: Array, source: int, target: int) -> list[tuple[list[int], float]]:
+    links = np.flatnonzero(flow > _NOTHING)
+    left = dict(zip(links.tolist(), flow[links].tolist(), strict=True))
+    leaving: dict[int, list[tuple[int, int]]] = {}
     for link in left:
-        leaving.setdefault(sources[link], []).append(link)
-    width, entered, done = {source: np.inf}, dict[int, int](), set[int]()
-    while True:
-        node = max((node for node in width if node not in done), key=lambda node: width[node], default=None)
-        if node is None:
-            return []
+        leaving.setdefault(int(network.sources[link]), []).append((link, int(network.targets[link])))
+    found = []
+    while path := _widest(left, leaving, network, source, target):
+        share = min(left[link] for link in path)
+        for link in path:
+            left[link] -= share
+            if left[link] <= _NOTHING:
+                left[link] = 0.0
+        found.append((path, share))
+    return found
+
+
+def _widest(
+    left: dict[int, float], leaving: dict[int, list[tuple[int, int]]], network: Network, source: int, target: int
+) -> list[int]:
+    """The path of greatest least share over links that have some left; none if there is none."""
+    width, entered = {source: np.inf}, dict[int, int]()
+    heap = [(-np.inf, source)]
+    while heap:
+        negative, node = heapq.heappop(heap)
         if node == target:
             break
-        done.add(node)
-        for link in leaving.get(node, ()):
-            wide = min(width[node], left[link])
-            if wide > width.get(targets[link], 0.0):
-                width[targets[link]], entered[targets[link]] = wide, link
+        if -negative < width[node]:
+            continue
+        for link, following in leaving.get(node, ()):
+            wide = min(-negative, left[link])
+            if wide > width.get(following, 0.0):
+                width[following], entered[following] = wide, link
+                heapq.heappush(heap, (-wide, following))
+    else:
+        return []
     path = []
     while node != source:
         path.append(entered[node])
-        node = sources[entered[node]]
+        node = int(network.sources[entered[node]])
     return path[::-1]

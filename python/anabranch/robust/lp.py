@@ -44,7 +44,7 @@ class Program:
         self._passed: tuple[int, int, int] = (0, 0, 0)
         self._highs: highspy.Highs | None = None
 
-    def add_columns(self, count: int, cost: float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
+    def add_columns(self, count: int, cost: Array | float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
         """So many columns alike; the index of the first."""
         self._columns.append((np.full(count, cost), np.full(count, lower), np.full(count, upper)))
         self.columns += count

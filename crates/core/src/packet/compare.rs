@@ -1,6 +1,7 @@
 //! Both event loops on one run: what the fast one gives must be what the oracle gives, bit for bit.
 
 use super::build::BuildError;
+use super::route_log::RouteChange;
 use super::table::{Column, Table};
 use super::{PlainSimulation, Simulation};
 use crate::spec::RunSpec;
@@ -23,7 +24,7 @@ pub fn disagreement(spec: &RunSpec) -> Result<Option<String>, BuildError> {
         .or_else(|| tables("series of flows", &plain.take_flow_series(), &windows.take_flow_series()))
         .or_else(|| tables("series of links", &plain.take_link_series(), &windows.take_link_series()))
         .or_else(|| tables("link state", &plain.take_link_state(), &windows.take_link_state()))
-        .or_else(|| (plain.route_changes() != windows.route_changes()).then(|| "changes of routes".to_owned()));
+        .or_else(|| route_changes(plain.route_changes(), windows.route_changes()));
     let mut captures = || {
         let mut links = 0..spec.links.len() as u32;
         links.find(|link| plain.take_capture(*link) != windows.take_capture(*link))
@@ -41,6 +42,19 @@ fn tables(name: &str, plain: &Table, windows: &Table) -> Option<String> {
         let row = left.iter().zip(&right).position(|(left, right)| left != right)?;
         Some(format!("{name}: row {row} of {column} has the bits {:x} and {:x}", left[row], right[row]))
     })
+}
+
+/// The first change of a route that differs; what is unknown is not equal to itself but in its bits.
+fn route_changes(plain: &[RouteChange], windows: &[RouteChange]) -> Option<String> {
+    let bits = |change: &RouteChange| {
+        let place = (change.at, change.routing, change.src, change.dst, change.nodes.clone());
+        (place, [change.delay, change.loss, change.cost].map(f64::to_bits))
+    };
+    if plain.len() != windows.len() {
+        return Some(format!("changes of routes: {} and {}", plain.len(), windows.len()));
+    }
+    let place = plain.iter().zip(windows).position(|(left, right)| bits(left) != bits(right))?;
+    Some(format!("change {place} of routes: {:?} and {:?}", plain[place], windows[place]))
 }
 
 fn bits(column: &Column) -> Vec<u64> {

@@ -9,7 +9,8 @@
 //! 1. Every link in which a packet arrives hands its packets over. Packets on a compiled route go to their next link, packets
 //!    to this node's hosts or without a compiled route to the node. A node that nothing else happens to takes them at once.
 //! 2. The other nodes go through what has come to them, with the starts and timers of their flows, in order.
-//! 3. Links that are fed from several places go through what was offered to them, in order.
+//! 3. Links that are fed from several places go through what was offered to them, in order. What a link brings that leads
+//!    nowhere else stands in its line until then.
 
 use super::forwarding::{END, Forwarding};
 use super::line::Line;

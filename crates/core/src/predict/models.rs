@@ -245,7 +245,7 @@ mod tests {
     fn names_are_unique_and_found() {
         for model in MODELS {
             assert_eq!(MODELS.iter().filter(|other| other.name == model.name).count(), 1);
-            assert!(std::ptr::eq(Model::of(model.name).unwrap(), model));
+            assert_eq!(Model::of(model.name).unwrap().name, model.name);
         }
         assert!(Model::of("crystal-ball").is_none());
     }

@@ -2,9 +2,13 @@
 //! loads a link most. The linear programs around them are the caller's.
 
 mod candidates;
+mod choices;
 mod pricing;
 mod transport;
+mod worst_case;
 
 pub use candidates::{Paths, Selection, candidate_paths};
+pub use choices::{Choices, Goal, Options, Traffic};
 pub use pricing::cheapest_paths;
 pub use transport::{Entry, Worst, worst_matrix};
+pub use worst_case::{Limits, Workspace, WorstCase};

@@ -1,4 +1,4 @@
-//! Room for queues that every flow keeps: they grow by a quarter, not by doubling.
+//! Room for queues that every flow keeps: they grow by an eighth, not by doubling.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub fn push_with_little_room<T>(queue: &mut VecDeque<T>, item: T) {
 #[cold]
 #[inline(never)]
 fn grow<T>(queue: &mut VecDeque<T>) {
-    let wanted = queue.len() + (queue.len() / 4).max(LEAST);
+    let wanted = queue.len() + (queue.len() / 8).max(LEAST);
     let bytes = (wanted * size_of::<T>() + WORD).next_multiple_of(QUANTUM) - WORD;
     queue.reserve_exact(bytes / size_of::<T>() - queue.len());
 }
@@ -35,11 +35,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_has_a_quarter_of_its_length_to_spare_at_most() {
+    fn a_queue_has_an_eighth_of_its_length_to_spare_at_most() {
         let mut queue = VecDeque::new();
         for number in 0..10_000 {
             push_with_little_room(&mut queue, number);
-            assert!(queue.capacity() <= queue.len() + (queue.len() / 4).max(LEAST) + QUANTUM / size_of::<i32>());
+            assert!(queue.capacity() <= queue.len() + (queue.len() / 8).max(LEAST) + QUANTUM / size_of::<i32>());
         }
         assert!(queue.into_iter().eq(0..10_000));
     }

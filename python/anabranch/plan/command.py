@@ -1,0 +1,197 @@
+"""``anabranch plan``."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from anabranch.plan.model import Plan
+    from anabranch.robust import Network, TrafficModel
+
+DONE, INTERRUPTED = 0, 130
+_SHOWN = 12
+
+
+def plan(
+    topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
+    /,
+    *,
+    hose: Annotated[
+        str | None, Parameter(help="What each node sends and receives at most: a rate for all, or a file.")
+    ] = None,
+    pipe: Annotated[
+        str | None,
+        Parameter(help='What each pair sends at most: a rate for all, a file, "demands", or gravity=TOTAL.'),
+    ] = None,
+    matrix: Annotated[
+        list[str] | None,
+        Parameter(negative="", help="A traffic matrix (as --pipe) of an explicit set. May be repeated."),
+    ] = None,
+    capacity: Annotated[str | None, Parameter(help="The rate of links for which the topology says none.")] = None,
+    load: Annotated[float, Parameter(help="The worst-case load that no link may exceed.")] = 0.9,
+    paths: Annotated[int, Parameter(help="Candidates of a pair: so many of the shortest paths by hops.")] = 4,
+    tolerant: Annotated[
+        str,
+        Parameter(
+            help='Pairs whose hosts tolerate reordering, so that splitting costs them nothing: "none", "all", '
+            "or a file with a line FROM TO for each."
+        ),
+    ] = "none",
+    flow: Annotated[str, Parameter(help="What the application of a pair's TCP connection sends at most.")] = "10Mbps",
+    front: Annotated[
+        bool, Parameter(negative="", help="Also plans for less load, down to the least that is possible.")
+    ] = False,
+    out: Annotated[
+        Path | None, Parameter(name=["--out", "-o"], help="Write the plan (plan.json, plan.toml) into this directory.")
+    ] = None,
+    json: Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")] = False,
+) -> int:
+    """Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.
+
+    Ctrl-C prints the best plan so far and ends with status 130.
+    """
+    from anabranch import robust
+    from anabranch.plan import Connection, Planner
+    from anabranch.plan.files import tolerant_pairs, write
+    from anabranch.plan.planning import hybrid
+    from anabranch.plan.progress import Moves
+    from anabranch.topologies import load as load_topology
+
+    if not 0 < load < float("inf"):
+        raise robust.RobustError(f"--load {load:g}: must be more than 0, such as 0.9")
+    capacity_bps = None if capacity is None else _rate(capacity, "--capacity")
+    network = robust.Network.of(load_topology(topology), capacity_bps)
+    model = _model(network, hose, pipe, matrix or [])
+    problem = robust.Problem(network, model, robust.shortest(network, paths, ties="delay"))
+    connection = Connection(_rate(flow, "--flow"))
+    tolerating = tolerant_pairs(tolerant, network)
+    with Moves() as progress:
+        planner = Planner(problem, connection, tolerating, progress)
+        plans = planner.front(load) if front else [planner.plan(load)]
+        chosen = plans[0]
+        two = robust.Problem(network, model, robust.shortest(network, 2))
+        rivals = [
+            None if chosen.interrupted else hybrid(two, one.worst_case_load, connection, tolerating) for one in plans
+        ]
+        rival = None if chosen.interrupted else hybrid(two, load, connection, tolerating)
+    if out is not None:
+        write(chosen, out, topology, capacity_bps)
+    if json:
+        _print_json(chosen, plans if front else [], rival)
+    else:
+        _print(chosen, rival)
+        if front:
+            _print_front(plans, rivals)
+    if out is not None:
+        print(f"Plan: {out}", file=sys.stderr)
+    if any(one.interrupted for one in plans):
+        print("Interrupted: the best plan until then.", file=sys.stderr)
+        return INTERRUPTED
+    return DONE
+
+
+def _rate(text: str, option: str) -> float:
+    from anabranch import units
+    from anabranch.robust import RobustError
+
+    try:
+        rate = float(units.rate(text))
+    except units.UnitError as error:
+        raise RobustError(f"{option} {text}: {error}") from None
+    if rate <= 0:
+        raise RobustError(f"{option} {text}: must be more than 0")
+    return rate
+
+
+def _model(network: "Network", hose: str | None, pipe: str | None, matrices: Sequence[str]) -> "TrafficModel":
+    from anabranch import robust
+    from anabranch.robust.files import hose_rates, pair_rates
+
+    if matrices:
+        if hose is not None or pipe is not None:
+            raise robust.RobustError("--matrix is the whole traffic model; it does not go with --hose or --pipe")
+        return robust.matrices(network, [pair_rates(source, network) for source in matrices])
+    if hose is None and pipe is None:
+        raise robust.RobustError("no traffic model: give --hose, --pipe, both, or --matrix")
+    sent, received = (None, None) if hose is None else hose_rates(hose, network)
+    return robust.bounds(network, sent, received, None if pipe is None else pair_rates(pipe, network))
+
+
+def _print_json(chosen: "Plan", plans: "Sequence[Plan]", rival: "tuple[float, Plan] | None") -> None:
+    import json
+
+    from anabranch.plan.document import document, summary
+
+    text = document(chosen)
+    text["front"] = [summary(one) for one in plans]
+    text["hybrid"] = None if rival is None else {"single_percent": rival[0], **summary(rival[1])}
+    print(json.dumps(text, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+_HEAD = ("", "load", "single-path pairs", "throughput, total", "mean", "worst pair")
+
+
+def _print(chosen: "Plan", rival: "tuple[float, Plan] | None") -> None:
+    network = chosen.problem.network
+    rows = [("plan", *_cells(chosen))]
+    if rival is not None:
+        rows.append((f"HYBRID-HOP, X = {rival[0]:g}", *_cells(rival[1])))
+    else:
+        rows.append(("HYBRID-HOP", "above" if not chosen.interrupted else "-", "-", "-", "-", "-"))
+    _table(_HEAD, rows)
+    print()
+    print(f"load allowed  {chosen.allowed_load:g}")
+    print(f"lower bound   {chosen.lower_bound:.6f}   of any routing over these candidates")
+    print(f"worst link    {' -> '.join(chosen.worst_link)}")
+    split = (~chosen.single).nonzero()[0]
+    worst_first = split[chosen.throughput_bps[split].argsort(kind="stable")]
+    if len(split):
+        print(f"split pairs   {len(split)}, those of least throughput first")
+    for pair in worst_first[:_SHOWN].tolist():
+        transport = "tolerant transport" if chosen.tolerant[pair] else "any transport"
+        ways = ", ".join(
+            f"{chosen.splits.shares[path]:.0%} {' '.join(chosen.splits.candidates.nodes_of(path))}"
+            for path in _used(chosen, pair)
+        )
+        print(f"  {network.pair_name(pair)}  {_mbps(chosen.throughput_bps[pair])}  {transport}: {ways}")
+    if len(split) > _SHOWN:
+        print(f"  and {len(split) - _SHOWN} more: --json or --out has all")
+
+
+def _used(chosen: "Plan", pair: int) -> list[int]:
+    first = chosen.splits.candidates.first
+    return [path for path in range(int(first[pair]), int(first[pair + 1])) if chosen.splits.shares[path] > 0]
+
+
+def _print_front(plans: "Sequence[Plan]", rivals: "Sequence[tuple[float, Plan] | None]") -> None:
+    print()
+    rows = []
+    for one, rival in zip(plans, rivals, strict=True):
+        paper = "-" if rival is None else f"X = {rival[0]:g}, {_mbps(rival[1].mean_bps)}"
+        rows.append(("front", *_cells(one), paper))
+    _table((*_HEAD, "HYBRID-HOP there, mean"), rows)
+
+
+def _cells(one: "Plan") -> tuple[str, ...]:
+    pairs = one.problem.network.pairs
+    return (
+        f"{one.worst_case_load:.4f}",
+        f"{one.single_pairs} of {pairs}",
+        _mbps(one.total_bps),
+        _mbps(one.mean_bps),
+        _mbps(one.worst_bps),
+    )
+
+
+def _mbps(rate_bps: float) -> str:
+    return f"{rate_bps / 1e6:.4g} Mbit/s"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    for row in (head, *rows):
+        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        print("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())

@@ -1,0 +1,101 @@
+"""Files of a plan: who tolerates reordering, and the plan for other programs."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from anabranch.plan.document import document
+from anabranch.plan.model import Plan
+from anabranch.robust.errors import RobustError
+from anabranch.robust.network import Array, Network
+
+DOCUMENT, SCENARIO = "plan.json", "plan.toml"
+
+
+def tolerant_pairs(given: str, network: Network) -> Array:
+    """Of each pair whether its hosts tolerate reordering: ``none``, ``all``, or a file with a line FROM TO for each such pair.
+
+    Raises:
+        RobustError: names file, line and value, and what would be right.
+    """
+    if given in ("none", "all"):
+        return np.full(network.pairs, given == "all")
+    try:
+        lines = Path(given).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not text"
+        raise RobustError(f'--tolerant {given}: must be "none", "all" or a file of pairs ({reason})') from None
+    place = {name: index for index, name in enumerate(network.names)}
+    tolerant = np.zeros(network.pairs, dtype=bool)
+    for number, line in enumerate(lines, start=1):
+        names = line.split("#")[0].split()
+        if not names:
+            continue
+        where = f"{given}, line {number}"
+        if len(names) != 2 or names[0] == names[1]:
+            raise RobustError(f"{where}: {line.strip()!r} must be two different nodes, FROM TO")
+        for name in names:
+            if name not in place:
+                raise RobustError(f"{where}: {network.topology.name} has no node {name}")
+        tolerant[network.pair(place[names[0]], place[names[1]])] = True
+    return tolerant
+
+
+def write(plan: Plan, directory: Path, topology: str, capacity_bps: float | None) -> None:
+    """The plan as a document, and a scenario that runs it: one connection for each pair.
+
+    ``topology`` is as the user gave it, and ``capacity_bps`` that of links for which it says none.
+
+    Raises:
+        RobustError: it cannot be written.
+    """
+    text = json.dumps(document(plan), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / DOCUMENT).write_text(text, encoding="utf-8")
+        (directory / SCENARIO).write_text(scenario(plan, topology, capacity_bps), encoding="utf-8")
+    except OSError as error:
+        raise RobustError(f"--out {directory}: cannot be written ({error.strerror})") from None
+
+
+def scenario(plan: Plan, topology: str, capacity_bps: float | None) -> str:
+    """The scenario, beside the document that its routing names."""
+    place = str(Path(topology).absolute()) if Path(topology).is_file() else topology
+    lines = [
+        "# Packets of a pair are sprayed over its paths by their fractions (plan.json).",
+        f"title = {json.dumps(f'Plan of {plan.problem.network.topology.name} for a load of {plan.allowed_load:g}')}",
+        "",
+        "[topology]",
+        f"from = {json.dumps(place, ensure_ascii=False)}",
+    ]
+    if capacity_bps is not None:
+        lines.append(f'capacity = "{capacity_bps:.0f} bit/s"')
+    lines += ["", "[routing.plan]", f'from = "{DOCUMENT}"', 'per = "packet"']
+    for name, detection, chosen in (("any", "dup-ack", ~plan.tolerant), ("tolerant", "rack-tlp", plan.tolerant)):
+        if chosen.any():
+            lines += ["", f"[stacks.{name}]", 'congestion = "newreno"', f'detection = "{detection}"']
+            lines += [f'mss = "{plan.connection.payload_bytes} bytes"', *_traffic(plan, name, chosen)]
+    return "\n".join([*lines, "", "[run]", 'duration = "20s"', 'warm_up = "5s"']) + "\n"
+
+
+def _traffic(plan: Plan, stack: str, chosen: Array) -> list[str]:
+    network = plan.problem.network
+    sources, targets = '"all"', '"all"'
+    if not chosen.all():
+        sources, targets = (
+            json.dumps([network.names[node] for node in nodes[chosen]], ensure_ascii=False)
+            for nodes in (network.pair_sources, network.pair_targets)
+        )
+    pattern = [] if chosen.all() else ['pattern = "pairs"']
+    rate = f'poisson = "{plan.connection.rate_bps:.0f} bit/s"'
+    return [
+        "",
+        "[[traffic]]",
+        f"from = {sources}",
+        f"to = {targets}",
+        *pattern,
+        rate,
+        f'stack = "{stack}"',
+        'routing = "plan"',
+    ]

@@ -1,0 +1,157 @@
+"""What each pair may do with its traffic: a single path, or a split, each with the throughput that it is predicted."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from anabranch.plan.throughput import Connection, path_losses, throughput
+from anabranch.robust.candidates import Candidates
+from anabranch.robust.network import Array
+from anabranch.robust.splits import Splits
+
+SPLIT_PENALTY = 1e-3
+"""What a split costs beside throughput, as a share of the application's rate: of equal ones a single path is the better."""
+
+_QUARTERS = (0.25, 0.5, 0.75)
+_EQUAL_BPS = 1e-3
+_Split = tuple[tuple[int, float], ...]
+"""Candidate paths with fractions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """Splits of pairs, those of a pair together, and of these the ones of least penalty first, then of least delay."""
+
+    candidates: Candidates
+    pair: Array
+    start: Array
+    """Where each option's paths begin; one more entry than options."""
+    path: Array
+    """Indexes of candidate paths."""
+    fraction: Array
+    throughput_bps: Array
+    """Of each option, predicted."""
+    penalty: Array
+    """What it costs, as a share of the application's rate; 0 for a pair's best."""
+    place: dict[_Split, int]
+    """The option of a split."""
+
+    @property
+    def count(self) -> int:
+        """How many options there are."""
+        return len(self.pair)
+
+    @cached_property
+    def first(self) -> Array:
+        """The first option of each pair, and the number of options."""
+        return np.searchsorted(self.pair, np.arange(self.candidates.network.pairs + 1))
+
+    @cached_property
+    def single(self) -> Array:
+        """Whether an option is a single path."""
+        one: Array = np.diff(self.start) == 1
+        return one
+
+    def splits(self, chosen: Array) -> Splits:
+        """The splits if each pair takes this option."""
+        shares = np.zeros(self.candidates.paths)
+        for option in chosen.tolist():
+            span = slice(self.start[option], self.start[option + 1])
+            shares[self.path[span]] = self.fraction[span]
+        return Splits(self.candidates, shares)
+
+    def chosen(self, splits: Splits) -> Array:
+        """The option of each pair; all must be there."""
+        return np.array([self.place[split] for split in split_of_pairs(splits)], dtype=np.uint32)
+
+    def links(self) -> tuple[Array, Array, Array]:
+        """Where each option's links begin, the links that carry some of the pair's traffic, and what share."""
+        candidates = self.candidates
+        option = np.repeat(np.arange(self.count), np.diff(self.start))
+        hops = candidates.hops[self.path]
+        begin = candidates.start.astype(np.int64)[self.path]
+        picked = np.repeat(begin - np.cumsum(hops) + hops, hops) + np.arange(hops.sum())
+        key = np.repeat(option, hops) * candidates.network.links + candidates.path_links[picked]
+        found, place = np.unique(key, return_inverse=True)
+        share = np.bincount(place, weights=np.repeat(self.fraction, hops))
+        start = np.searchsorted(found // candidates.network.links, np.arange(self.count + 1))
+        return start, found % candidates.network.links, np.minimum(share, 1.0)
+
+
+def split_of_pairs(splits: Splits) -> list[_Split]:
+    """The paths of each pair with their fractions."""
+    first = splits.candidates.first.tolist()
+    shares = splits.shares.tolist()
+    return [
+        tuple((path, shares[path]) for path in range(first[pair], first[pair + 1]) if shares[path] > 0)
+        for pair in range(splits.candidates.network.pairs)
+    ]
+
+
+class Pool:
+    """Makes options: at first single paths and splits of two in quarters; later those that a linear program found."""
+
+    def __init__(self, candidates: Candidates, connection: Connection, tolerant: Array) -> None:
+        """``tolerant`` says of each pair whether its hosts tolerate reordering."""
+        self.candidates = candidates
+        self.connection = connection
+        self.tolerant = tolerant
+        self._losses = path_losses(candidates)
+        self._rows: dict[_Split, tuple[int, float]] = {}
+        fresh: list[tuple[int, _Split]] = []
+        first = candidates.first.tolist()
+        for pair in range(candidates.network.pairs):
+            paths = range(first[pair], first[pair + 1])
+            fresh += [(pair, ((path, 1.0),)) for path in paths]
+            fresh += [
+                (pair, ((one, share), (other, 1 - share)))
+                for one, other in combinations(paths, 2)
+                for share in _QUARTERS
+            ]
+        self._take(fresh)
+
+    def add(self, splits: Splits) -> None:
+        """Let every pair also split so."""
+        self._take([(pair, split) for pair, split in enumerate(split_of_pairs(splits)) if split not in self._rows])
+
+    def _take(self, fresh: list[tuple[int, _Split]]) -> None:
+        if not fresh:
+            return
+        pair = np.array([pair for pair, _ in fresh])
+        start = np.cumsum([0] + [len(split) for _, split in fresh])
+        path = np.array([path for _, split in fresh for path, _ in split])
+        fraction = np.array([share for _, split in fresh for _, share in split])
+        delays, losses = self.candidates.delays[path], self._losses[path]
+        rates = throughput(self.connection, delays, losses, fraction, start, self.tolerant[pair])
+        for (one, split), rate in zip(fresh, rates.tolist(), strict=True):
+            self._rows[split] = (one, rate)
+
+    def throughput(self, splits: Splits) -> Array:
+        """Predicted of each pair, bit/s."""
+        self.add(splits)
+        return np.array([self._rows[split][1] for split in split_of_pairs(splits)])
+
+    def options(self) -> Options:
+        """All of them."""
+        listed = list(self._rows)
+        pair = np.array([pair for pair, _ in self._rows.values()])
+        rate = np.array([rate for _, rate in self._rows.values()])
+        sizes = np.array([len(split) for split in listed])
+        start = np.cumsum([0, *sizes.tolist()])
+        path = np.array([path for split in listed for path, _ in split])
+        fraction = np.array([share for split in listed for _, share in split])
+        best = np.full(self.candidates.network.pairs, 0.0)
+        np.maximum.at(best, pair, rate)
+        lost = best[pair] - rate
+        penalty = np.where(lost > _EQUAL_BPS, lost, 0.0) / self.connection.rate_bps
+        penalty += SPLIT_PENALTY * ((sizes > 1) & ~self.tolerant[pair])
+        delay = np.add.reduceat(fraction * self.candidates.delays[path], start[:-1])
+        order = np.lexsort((delay, penalty, pair))
+        begins = np.concatenate(([0], np.cumsum(sizes[order])))
+        picked = np.repeat(start[order] - begins[:-1], sizes[order]) + np.arange(len(path))
+        place = {listed[row]: at for at, row in enumerate(order.tolist())}
+        return Options(
+            self.candidates, pair[order], begins, path[picked], fraction[picked], rate[order], penalty[order], place
+        )

@@ -1,0 +1,139 @@
+"""Plans for a load, and the front of plans over loads."""
+
+import numpy as np
+
+from anabranch.plan.model import Plan
+from anabranch.plan.options import Pool
+from anabranch.plan.search import MOVES_PER_PAIR, Found, Report, Searcher
+from anabranch.plan.throughput import Connection
+from anabranch.robust.errors import RobustError
+from anabranch.robust.hybrid import with_single_paths
+from anabranch.robust.network import Array
+from anabranch.robust.problem import Problem
+from anabranch.robust.solve import RobustRouting, solve
+from anabranch.robust.splits import Splits
+
+FRONT_POINTS = 6
+"""Loads between the least that is possible and the least at which nothing is lost."""
+HYBRID_PERCENTAGES = (100.0, 80.0, 60.0, 40.0, 20.0, 0.0)
+_ROUNDING = 1e-6
+
+
+def silent(what: str, done: float) -> None:
+    """Report nothing."""
+
+
+def nobody(problem: Problem) -> Array:
+    """No pair tolerates reordering."""
+    return np.zeros(problem.network.pairs, dtype=bool)
+
+
+class Planner:
+    """Finds plans of one problem; what is found for one load serves the next."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        connection: Connection | None = None,
+        tolerant: Array | None = None,
+        report: Report = silent,
+        moves_per_pair: int = MOVES_PER_PAIR,
+    ) -> None:
+        """``tolerant`` says of each pair whether its hosts tolerate reordering; by default none do.
+
+        Raises:
+            RobustError: the topology does not say the delay of every link, or all paths are candidates.
+        """
+        if problem.all_paths:
+            raise RobustError("a plan chooses among candidates; give a number of them, as in --paths 4")
+        self.problem = problem
+        self.connection = connection or Connection()
+        self.tolerant = nobody(problem) if tolerant is None else tolerant
+        self._pool = Pool(problem.candidates, self.connection, self.tolerant)
+        self._search = Searcher(problem, self._pool, report, moves_per_pair)
+
+    @property
+    def least(self) -> RobustRouting:
+        """The routing of least worst-case load, whatever it costs TCP."""
+        return self._search.least
+
+    def plan(self, load: float) -> Plan:
+        """The plan of most predicted throughput within a load, and of several such the one of least load.
+
+        Ctrl-C ends the search with the best so far, which says that it was ``interrupted``.
+
+        Raises:
+            RobustError: no routing over the candidates stays within the load.
+        """
+        if not load >= self.least.worst_case_load * (1 - _ROUNDING):
+            raise RobustError(
+                f"{self.problem.network.topology.name}: no routing over these candidates keeps to a load of {load:g}: "
+                f"the worst case is at least {self.least.lower_bound:.6f}, reached {self.least.worst_case_load:.6f}; "
+                "allow more load, or give more paths"
+            )
+        return self._plan(self._search.within(max(load, self.least.worst_case_load)), load)
+
+    def front(self, load: float) -> list[Plan]:
+        """Plans from that load down to the least that is possible, none worse in load and throughput than another."""
+        plans = [self.plan(load)]
+        least = self.least.worst_case_load
+        for lower in np.linspace(plans[0].worst_case_load, least, FRONT_POINTS)[1:]:
+            if self._search.interrupted:
+                break
+            plans.append(self.plan(float(lower)))
+        return undominated(plans)
+
+    def judge(self, splits: Splits, load: float) -> Plan:
+        """Splits of the same candidates, as a plan."""
+        return self._plan(Found(splits, 0.0, 0.0), load)
+
+    def _plan(self, found: Found, load: float) -> Plan:
+        return Plan(
+            self.problem,
+            self.connection,
+            self.tolerant,
+            load,
+            found.splits,
+            self._pool.throughput(found.splits),
+            self.least.lower_bound,
+            self._search.interrupted,
+        )
+
+
+def undominated(plans: list[Plan]) -> list[Plan]:
+    """Those than which no other has less load and at least as much throughput, by falling load."""
+    kept: list[Plan] = []
+    most = -1.0
+    for plan in sorted(plans, key=lambda plan: (plan.worst_case_load, -plan.total_bps)):
+        if plan.total_bps > most * (1 + _ROUNDING):
+            kept.append(plan)
+            most = plan.total_bps
+    return kept[::-1]
+
+
+def hybrid(two_paths: Problem, load: float, connection: Connection, tolerant: Array) -> tuple[float, Plan] | None:
+    """The paper's heuristic at that load: the greatest percentage of single-path pairs (of its six) that keeps to it.
+
+    ``two_paths`` has the paper's candidates. None if not even 0 percent keeps to the load.
+    """
+    pool = Pool(two_paths.candidates, connection, tolerant)
+    for percent in HYBRID_PERCENTAGES:
+        problem = with_single_paths(two_paths, percent)
+        routing = solve(problem)
+        if routing.worst_case_load <= load * (1 + _ROUNDING):
+            whole = _spread(routing.splits, two_paths)
+            rates = pool.throughput(whole)
+            return percent, Plan(two_paths, connection, tolerant, load, whole, rates, routing.lower_bound)
+        if routing.interrupted:
+            return None
+    return None
+
+
+def _spread(splits: Splits, problem: Problem) -> Splits:
+    """Splits of some candidates as splits of all of the problem's."""
+    few, every = splits.candidates, problem.candidates
+    place = {(int(every.pair[path]), every.links_of(path).tobytes()): path for path in range(every.paths)}
+    shares = np.zeros(every.paths)
+    for path in range(few.paths):
+        shares[place[int(few.pair[path]), few.links_of(path).tobytes()]] = splits.shares[path]
+    return Splits(every, shares)

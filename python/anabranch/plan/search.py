@@ -1,0 +1,188 @@
+"""The search for a plan: linear programs for what must split, a local search for who need not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.plan.options import Options, Pool
+from anabranch.plan.sparse import sparse
+from anabranch.robust.network import Array
+from anabranch.robust.problem import Problem
+from anabranch.robust.separation import worst_loads
+from anabranch.robust.solve import RobustRouting, solve
+from anabranch.robust.splits import Splits
+from anabranch.robust.traffic import Bounds
+
+Report = Callable[[str, float], None]
+"""Takes what is being searched for, and the share of the work that is done."""
+
+SEED = 1
+MOVES_PER_PAIR = 1600
+"""Of each local search."""
+_ROUNDS = 3
+"""How often at most linear program and local search take turns."""
+_STARTS = 4
+"""How often the local search starts from shortest paths, with other draws, unless nothing is lost."""
+_CHUNK = 20_000
+_HOT, _WARM = 0.03, 0.05
+"""First temperatures: for a search from anywhere, and for one that goes on from a good choice."""
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Splits within a load, with what they cost."""
+
+    splits: Splits
+    penalty: float
+    load: float
+
+    def better(self, other: "Found") -> bool:
+        """Of less penalty, or of the same and less load."""
+        if abs(self.penalty - other.penalty) > _NOTHING:
+            return self.penalty < other.penalty
+        return self.load < other.load - _NOTHING
+
+
+class Searcher:
+    """Searches plans of one problem for one load after another; what is found for one serves the next."""
+
+    def __init__(self, problem: Problem, pool: Pool, report: Report, moves_per_pair: int = MOVES_PER_PAIR) -> None:
+        """Solves the least worst-case load first."""
+        self.problem = problem
+        self.pool = pool
+        self.report = report
+        self.moves = moves_per_pair * problem.network.pairs
+        self.least: RobustRouting = solve(problem)
+        self.interrupted = self.least.interrupted
+        self.best: Found | None = None
+        """For the load that is being searched."""
+        self._seed = SEED
+
+    def within(self, load: float) -> Found:
+        """The splits of least penalty found within a load, and of these of least load.
+
+        The load must be at least that of :attr:`least`. Interrupted, it is the best so far.
+        """
+        self.best = self._judged(self.least.splits)
+        try:
+            self._search(load)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        assert self.best is not None
+        return self.best
+
+    def _search(self, load: float) -> None:
+        what = f"load {load:.3f}"
+        self.report(what, 0.0)
+        assert self.best is not None
+        for _ in range(_STARTS):
+            if self.best.penalty > _NOTHING:
+                self._local(load, what, _HOT, Splits.first_paths(self.problem.candidates))
+        if self.best.penalty > _NOTHING:
+            weight = self._weight()
+            start = self.least.splits
+            for _ in range(_ROUNDS):
+                before = self.best
+                for splits in sparse(self.problem, load, start, weight):
+                    self._offer(self._judged(splits), load)
+                self._local(load, what, _WARM, self.best.splits)
+                self._polish(load)
+                self._local(load, what, _WARM, self.best.splits)
+                if self.best.penalty > before.penalty - _NOTHING:
+                    break
+                start = self.best.splits
+        if self.best.penalty <= _NOTHING:
+            self._lower(what)
+
+    def _weight(self) -> Array:
+        """What it costs each pair that it splits: the mean of its splits."""
+        options = self.pool.options()
+        pairs = self.problem.network.pairs
+        of_pair = options.pair[~options.single]
+        count = np.maximum(np.bincount(of_pair, minlength=pairs), 1)
+        return np.bincount(of_pair, weights=options.penalty[~options.single], minlength=pairs) / count
+
+    def _lower(self, what: str) -> None:
+        """Nothing is lost; so the less load the better."""
+        assert self.best is not None
+        for _ in range(_ROUNDS):
+            before = self.best
+            self._local(before.load, what, _HOT, before.splits, lower_load=True)
+            self._polish(before.load)
+            if self.best.load > before.load * (1 - 1e-3):
+                return
+
+    def _polish(self, load: float) -> None:
+        """Split anew those that split, so that load becomes free."""
+        assert self.best is not None
+        candidates = self.problem.candidates
+        shares = self.best.splits.shares
+        used = np.add.reduceat((shares > 0).astype(int), candidates.first[:-1])
+        kept = (shares > 0) | (used > 1)[candidates.pair]
+        if not (used > 1).any():
+            return
+        few = solve(Problem(self.problem.network, self.problem.model, candidates.keep(kept)))
+        whole = np.zeros(candidates.paths)
+        whole[kept] = few.splits.shares
+        self._offer(self._judged(Splits(candidates, whole)), load)
+        if few.interrupted:
+            raise KeyboardInterrupt
+
+    def _judged(self, splits: Splits) -> Found:
+        self.pool.add(splits)
+        options = self.pool.options()
+        loads = worst_loads(self.problem.network, self.problem.model, splits.crossings).load
+        return Found(splits, float(options.penalty[options.chosen(splits)].sum()), float(loads.max()))
+
+    def _offer(self, found: Found, load: float) -> None:
+        if found.load <= load * (1 + _NOTHING) and (self.best is None or found.better(self.best)):
+            self.best = found
+
+    def _local(self, load: float, what: str, hottest: float, start: Splits, lower_load: bool = False) -> None:
+        self.pool.add(start)
+        options = self.pool.options()
+        self._seed += 1
+        search = core_search(self.problem, options, self._seed)
+        search.choose(options.chosen(start))
+        greatest = _NOTHING if lower_load else np.inf
+        search.begin(load, greatest, lower_load, self.moves, hottest, 1.0 if hottest == _HOT else 10.0)
+        done = 0
+        try:
+            while search.advance(_CHUNK):
+                done += _CHUNK
+                self.report(what, done / self.moves)
+        finally:
+            best = search.best()
+            if best is not None:
+                chosen, penalty, reached = best
+                self._offer(Found(options.splits(chosen), penalty, reached), load)
+
+
+def core_search(problem: Problem, options: Options, seed: int) -> "_core.PlanSearch":
+    """The local search over these options, in the core; rates in units of the problem's scale."""
+    network, model, scale = problem.network, problem.model, problem.scale
+    sources, targets = network.pair_sources, network.pair_targets
+    bounds: tuple[Array, Array, Array, Array] | None = None
+    matrices = np.zeros((0, network.pairs))
+    if isinstance(model, Bounds):
+        above = model.above
+        bounds = (
+            np.maximum(above.rows, 0.0) / scale,
+            np.maximum(above.columns, 0.0) / scale,
+            np.maximum(above.upper[sources, targets], 0.0) / scale,
+            model.lower[sources, targets] / scale,
+        )
+    else:
+        matrices = model.matrices[:, sources, targets] / scale
+    start, links, shares = options.links()
+    listed = (
+        options.first.astype(np.uint32),
+        options.penalty,
+        start.astype(np.uint32),
+        links.astype(np.uint32),
+        shares,
+    )
+    return _core.PlanSearch(bounds, matrices, sources, targets, network.capacity / scale, listed, seed)

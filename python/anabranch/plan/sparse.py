@@ -1,0 +1,48 @@
+"""Splits within a load allowed that leave as many pairs as they can on few paths, by linear programs one after another.
+
+How many paths are in use is no linear cost. But each program prices a path by about one over its share in the answer before
+(Candes, Wakin, Boyd 2008), so that small shares become dearer until they vanish, and what is left is split because it must be.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from anabranch.robust.blocks import Blocks, Routing
+from anabranch.robust.lp import Program
+from anabranch.robust.network import Array
+from anabranch.robust.problem import Problem
+from anabranch.robust.separation import worst_loads
+from anabranch.robust.splits import Splits
+
+ROUNDS = 8
+_OFFSET = 0.05
+"""Added to shares: what share counts as little."""
+_LOAD_COST = 1e-3
+"""Of the load, beside the shares' prices: of equally dear splits those of less load."""
+
+
+def sparse(problem: Problem, load: float, splits: Splits, weight: Array) -> Iterator[Splits]:
+    """Splits of fewer and fewer paths, each of a worst-case load of at most ``load``; begins from such splits.
+
+    ``weight`` is of each pair: what it costs that it splits, 0 where it costs nothing.
+    """
+    candidates = problem.candidates
+    shares = splits.shares
+    for _ in range(ROUNDS):
+        program = Program()
+        price = weight[candidates.pair] * (1 / (shares + _OFFSET) - 1 / (1 + _OFFSET))
+        column = program.add_columns(1, cost=_LOAD_COST, upper=load)
+        paths = program.add_columns(candidates.paths, cost=price) + np.arange(candidates.paths)
+        pairs = problem.network.pairs
+        rows = program.add_rows(np.ones(pairs), np.ones(pairs))
+        program.add_entries(rows + candidates.pair, paths, 1.0)
+        routing = Routing(program, candidates, problem.scale, column, paths)
+        Blocks(routing, problem.model, np.arange(problem.network.links))
+        found = Splits.rounded(candidates, routing.shares(program.solve("interior-point")))
+        if worst_loads(problem.network, problem.model, found.crossings).load.max() > load * (1 + 1e-6):
+            return
+        if np.abs(found.shares - shares).max() < 1e-4:
+            return
+        shares = found.shares
+        yield found

@@ -1,0 +1,102 @@
+"""What a pair's TCP connection is predicted to get when its packets are spread over paths of different delay.
+
+A packet that takes a longer path is overtaken by packets sent after it that take shorter ones. If at least ``DUP_THRESH`` do,
+the receiver's duplicate ACKs make a classic sender retransmit and halve its window, although nothing is lost. So reordering
+counts as loss, with the ratio of packets that are overtaken so (section 4.2 of the paper counts overtaking packets the same way).
+
+With packets at random times (Poisson) of rate ``f`` and every packet's path drawn by the fractions ``x``, a packet on path ``l``
+is overtaken by Poisson(``f sum_s x_s max(0, d_l - d_s)``) packets. The rate is the fixed point at which the response to loss
+(:func:`anabranch.predict.mathis`) gives what reordering at that rate leaves: unique, since more packets mean more overtaking.
+A sender that tolerates reordering only answers to the loss of the paths.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anabranch.predict import mathis
+from anabranch.robust.candidates import Candidates
+from anabranch.robust.network import Array
+
+DUP_THRESH = 3
+_HALVINGS = 60
+"""Steps of bisection: enough to halve any rate to rounding."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The TCP connection that stands for each pair's traffic: by default that of the paper's section 6."""
+
+    rate_bps: float = 10e6
+    """The most that its application sends."""
+    payload_bytes: int = 1000
+    """Of a segment."""
+
+
+def throughput(
+    connection: Connection, delay_s: Array, loss: Array, fraction: Array, start: Array, tolerant: Array
+) -> Array:
+    """The predicted throughput of each of several splits, bit/s.
+
+    Paths stand split after split, those of split ``k`` from ``start[k]`` to ``start[k + 1]``; ``tolerant`` is of each split.
+    """
+    splits = len(start) - 1
+    split = np.repeat(np.arange(splits), np.diff(start))
+    rtt = 2 * np.bincount(split, weights=fraction * delay_s, minlength=splits)
+    lost = np.bincount(split, weights=fraction * loss, minlength=splits)
+    lead = _lead(delay_s, fraction, start, split)
+    lead[tolerant[split]] = 0.0
+    bits = 8.0 * connection.payload_bytes
+    low, high = np.zeros(splits), np.full(splits, connection.rate_bps)
+    for _ in range(_HALVINGS):
+        rate = (low + high) / 2
+        late = fraction * _at_least_dup_thresh(lead * (rate / bits)[split])
+        reordered = np.bincount(split, weights=late, minlength=splits)
+        event = np.clip(1 - (1 - lost) * (1 - reordered), 0.0, 1 - 1e-9)
+        response = mathis(np.maximum(rtt, 1e-9), event, mss_bytes=connection.payload_bytes)
+        enough = response >= rate
+        low, high = np.where(enough, rate, low), np.where(enough, high, rate)
+    # What nothing limits ends a rounding below the application's rate.
+    return np.where(high == connection.rate_bps, connection.rate_bps, low)
+
+
+def of_candidates(connection: Connection, candidates: Candidates, tolerant: Array) -> Array:
+    """The predicted throughput of each candidate path alone, bit/s."""
+    count = candidates.paths
+    return throughput(
+        connection,
+        candidates.delays,
+        path_losses(candidates),
+        np.ones(count),
+        np.arange(count + 1),
+        tolerant[candidates.pair],
+    )
+
+
+def path_losses(candidates: Candidates) -> Array:
+    """The ratio of packets lost on each path; 0 where the topology does not say."""
+    links = candidates.network.topology.links
+    kept = np.log1p([-(link.loss or 0.0) for link in links])
+    return -np.expm1(candidates.sums(kept))
+
+
+def _lead(delay_s: Array, fraction: Array, start: Array, split: Array) -> Array:
+    """For each path ``sum_s x_s max(0, d - d_s)`` over the paths of its split: by sorting, not pair by pair."""
+    order = np.lexsort((delay_s, split))
+    share, moment = np.cumsum(fraction[order]), np.cumsum((fraction * delay_s)[order])
+    first = start[split[order]]
+    before = np.concatenate(([0.0], share))[first], np.concatenate(([0.0], moment))[first]
+    lead = np.empty(len(delay_s))
+    lead[order] = delay_s[order] * (share - before[0]) - (moment - before[1])
+    return np.where(lead > 1e-15, lead, 0.0)
+
+
+def _at_least_dup_thresh(mean: Array) -> Array:
+    """The probability that a Poisson number is at least ``DUP_THRESH``."""
+    term = np.exp(-mean)
+    below = term.copy()
+    for count in range(1, DUP_THRESH):
+        term = term * mean / count
+        below += term
+    # Of small means the difference would be rounding.
+    return np.where(mean < 1e-4, mean**DUP_THRESH / 6, 1 - below)

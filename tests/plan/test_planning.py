@@ -1,0 +1,146 @@
+"""Plans against enumeration, against the checks of robust routing, and the numbers of NSFNET."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from anabranch import robust, topologies
+from anabranch.plan import Plan, Planner, hybrid
+from anabranch.plan.options import Pool
+from anabranch.plan.throughput import Connection
+from anabranch.robust.splits import Splits
+from anabranch.robust.verify import check_splits
+from tests.robust.networks import random_model, random_network
+
+
+def tiny(seed: int) -> robust.Problem:
+    network = random_network(seed, nodes=4, extra=0)
+    return robust.Problem(network, random_model(network, seed), robust.shortest(network, 2))
+
+
+def load_of(problem: robust.Problem, splits: Splits) -> float:
+    return float(robust.worst_loads(problem.network, problem.model, splits.crossings).load.max())
+
+
+def on_single_paths(problem: robust.Problem) -> list[Splits]:
+    """All ways to give every pair one of its candidates."""
+    candidates = problem.candidates
+    first = candidates.first
+    found = []
+    for chosen in product(*(range(first[pair], first[pair + 1]) for pair in range(problem.network.pairs))):
+        shares = np.zeros(candidates.paths)
+        shares[list(chosen)] = 1.0
+        found.append(Splits(candidates, shares))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_least_load_on_single_paths_is_that_of_enumeration(seed: int) -> None:
+    """4096 choices: where nothing need be lost the plan is the one of least load."""
+    problem = tiny(seed)
+    best = min(load_of(problem, splits) for splits in on_single_paths(problem))
+    plan = Planner(problem).plan(2 * best + 1)
+    assert plan.single_pairs == problem.network.pairs
+    assert plan.worst_case_load == pytest.approx(best, rel=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_most_throughput_is_at_least_that_of_any_choice_of_halves_for_two_pairs(seed: int) -> None:
+    """Within a load between the least and that of single paths, no single paths but for two pairs in halves are better."""
+    problem = tiny(seed)
+    least = robust.solve(problem).worst_case_load
+    singles = on_single_paths(problem)
+    best = min(load_of(problem, splits) for splits in singles)
+    allowed = (least + best) / 2
+    pool = Pool(problem.candidates, Connection(), np.zeros(problem.network.pairs, dtype=bool))
+    plan = Planner(problem).plan(allowed)
+    assert plan.worst_case_load <= allowed * (1 + 1e-6)
+    random = np.random.default_rng(seed)
+    first = problem.candidates.first
+    for _ in range(300):
+        shares = singles[int(random.integers(len(singles)))].shares.copy()
+        for pair in random.choice(problem.network.pairs, 2, replace=False):
+            shares[first[pair] : first[pair + 1]] = 1 / (first[pair + 1] - first[pair])
+        splits = Splits(problem.candidates, shares)
+        if load_of(problem, splits) <= allowed:
+            assert plan.total_bps >= pool.throughput(splits).sum() * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_plans_of_any_model_keep_to_the_load_and_to_their_paths(seed: int) -> None:
+    network = random_network(seed)
+    problem = robust.Problem(network, random_model(network, seed), robust.shortest(network, 3))
+    planner = Planner(problem)
+    allowed = planner.least.worst_case_load * 1.05
+    plan = planner.plan(allowed)
+    check_splits(plan.splits)
+    assert load_of(problem, plan.splits) == pytest.approx(plan.worst_case_load)
+    assert plan.lower_bound <= plan.worst_case_load * (1 + 1e-9)
+    assert plan.worst_case_load <= allowed * (1 + 1e-6)
+    robust.verify(replace(planner.least, splits=plan.splits, loads=plan.loads))
+
+
+def test_where_all_pairs_tolerate_reordering_nothing_is_lost_at_the_least_load() -> None:
+    problem = tiny(2)
+    planner = Planner(problem, tolerant=np.ones(problem.network.pairs, dtype=bool))
+    plan = planner.plan(planner.least.worst_case_load)
+    assert plan.total_bps == pytest.approx(10e6 * problem.network.pairs)
+    assert plan.worst_case_load == pytest.approx(planner.least.worst_case_load, rel=1e-6)
+
+
+def test_a_load_below_the_least_is_refused_with_the_least() -> None:
+    with pytest.raises(
+        robust.RobustError, match=r"no routing over these candidates keeps to a load of 0\.01: the worst case"
+    ):
+        Planner(tiny(0)).plan(0.01)
+
+
+def test_the_best_so_far_is_given_when_interrupted() -> None:
+    problem = tiny(1)
+
+    def stop(what: str, done: float) -> None:
+        raise KeyboardInterrupt
+
+    plan = Planner(problem, report=stop).plan(1000.0)
+    assert plan.interrupted
+    check_splits(plan.splits)
+
+
+@pytest.fixture(scope="module")
+def nsfnet() -> Planner:
+    """The first edge set of the paper's network, with its bounds."""
+    network = robust.Network.of(topologies.load("nsfnet"), 500e6)
+    model = robust.bounds(network, 130e6, 130e6, 50e6)
+    return Planner(robust.Problem(network, model, robust.shortest(network, 4, ties="delay")))
+
+
+@pytest.fixture(scope="module")
+def judged(nsfnet: Planner) -> Plan:
+    return nsfnet.plan(1.0)
+
+
+def test_all_pairs_of_nsfnet_fit_on_single_paths(judged: Plan) -> None:
+    """The paper's heuristic keeps 40 % of them within a load of 1, at 0.98."""
+    assert judged.single_pairs == 182
+    assert judged.worst_case_load <= 0.72 + 1e-9
+    assert judged.total_bps == pytest.approx(1820e6)
+
+
+def test_less_load_costs_throughput_but_less_than_the_papers_heuristic(nsfnet: Planner) -> None:
+    plan = nsfnet.plan(0.7)
+    assert plan.worst_case_load <= 0.7 + 1e-9
+    assert plan.single_pairs >= 168
+    two = robust.Problem(nsfnet.problem.network, nsfnet.problem.model, robust.shortest(nsfnet.problem.network, 2))
+    rival = hybrid(two, 0.7, nsfnet.connection, nsfnet.tolerant)
+    assert rival is not None
+    percent, paper = rival
+    assert percent < 40
+    assert paper.worst_case_load <= 0.7 + 1e-9
+    assert plan.total_bps > 1.2 * paper.total_bps
+
+
+def test_a_search_repeats_itself(nsfnet: Planner, judged: Plan) -> None:
+    again = Planner(nsfnet.problem).plan(1.0)
+    assert again.splits.shares.tolist() == judged.splits.shares.tolist()
