@@ -24,7 +24,7 @@ from bench import program
 from bench.bench import PACKET_BYTES, PAGE, machine
 from bench.peers import PeerError, ns2
 from bench.program import EngineRun
-from bench.reference import CASES, Case
+from bench.reference import CASES, EXTRAS, Case
 from bench.validation.page import write_part
 
 PLAIN_ROUNDS = 3
@@ -45,6 +45,7 @@ COLUMNS = (
     "peak memory, MB",
     "asked for",
 )
+EXTRA_COLUMNS = ("A with", "M hops per CPU second", "ns per hop", "of A's", "asked for at most")
 
 
 @dataclass
@@ -63,6 +64,11 @@ class Measured:
         """What is the same in every run."""
         return self.fast[0].values
 
+    @property
+    def speed(self) -> float:
+        """Packet-hops per CPU second of the engine alone."""
+        return median(run.hops_per_second for run in self.fast)
+
     def check(self) -> None:
         """All runs of both loops must have the same results."""
         fingerprints = {run.values["fingerprint"] for run in (*self.fast, *self.plain)}
@@ -73,27 +79,35 @@ class Measured:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure."""
     parser = argparse.ArgumentParser(prog="python -m bench.cases", description=__doc__)
-    keys = [case.key for case in CASES]
+    keys = [case.key for case in (*CASES, *EXTRAS)]
     parser.add_argument("--only", nargs="+", choices=keys, default=keys, help="these cases; the page is left as it is")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each case, in turn (the large ones: at most 3)")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the CPU that all runs share")
     options = parser.parse_args(arguments)
-    chosen = [case for case in CASES if case.key in options.only]
+    chosen = [case for case in (*CASES, *EXTRAS) if case.key in options.only]
     try:
         measured = _measure(chosen, options.rounds, options.cpu)
     except PeerError as error:
         print(f"cases: {error}", file=sys.stderr)
         return 1
-    rows = [_row(each) for each in measured]
-    table = Table(title="Reference work", title_justify="left")
-    for index, column in enumerate(COLUMNS):
+    rows = [_row(each) for each in measured if each.case in CASES]
+    reference = next((each.speed for each in measured if each.case.key == "A"), None)
+    extras = [_extra_row(each, reference) for each in measured if each.case in EXTRAS]
+    _print("Reference work", COLUMNS, rows)
+    _print("Case A with", EXTRA_COLUMNS, extras)
+    if len(chosen) == len(keys):
+        write_part(PAGE, "cases", _text(rows, extras, options.rounds))
+    return 0
+
+
+def _print(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(title=title, title_justify="left")
+    for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
-    if len(chosen) == len(CASES):
-        write_part(PAGE, "cases", _text(rows, options.rounds))
-    return 0
+    if rows:
+        Console().print(table)
 
 
 def _measure(cases: Sequence[Case], rounds: int, cpu: int) -> list[Measured]:
@@ -131,7 +145,9 @@ def _turn(
 
     if turn < each.case.rounds:
         steps.append((key, lambda: each.fast.append(program.run(engine, specs[key], cpu=cpu))))
-    if turn < min(each.case.rounds, PLAIN_ROUNDS):
+    if each.case in EXTRAS:
+        return steps
+    if turn < (PLAIN_ROUNDS if each.case.rounds > PLAIN_ROUNDS else 1):
         steps.append((f"{key}, plain", lambda: each.plain.append(program.run(engine, specs[key], plain=True, cpu=cpu))))
     if turn < PEER_ROUNDS and key in PEER_SECONDS:
         steps.append((f"{key}, ns-2", lambda: each.peer.append(_ns2(key, specs[key], cpu))))
@@ -156,7 +172,7 @@ def _ns2(key: str, spec: Path, cpu: int) -> float:
 
 
 def _row(each: Measured) -> list[str]:
-    speed = median(run.hops_per_second for run in each.fast)
+    speed = each.speed
     hops = each.values["packet_hops"]
     grown = median(run.values["grown_bytes"] for run in each.fast)
     of_flows = grown - PACKET_BYTES * each.values["in_flight_packets"]
@@ -177,14 +193,22 @@ def _row(each: Measured) -> list[str]:
     ]
 
 
-def _text(rows: Sequence[Sequence[str]], rounds: int) -> str:
-    lines = [f"| {' | '.join(cells)} |" for cells in (COLUMNS, ["---"] * len(COLUMNS), *rows)]
+def _extra_row(each: Measured, reference: float | None) -> list[str]:
+    times = "" if reference is None else f"{reference / each.speed:.2f} times"
+    return [each.case.what, f"{each.speed / 1e6:.1f}", f"{1e9 / each.speed:.1f}", times, each.case.target]
+
+
+def _text(rows: Sequence[Sequence[str]], extras: Sequence[Sequence[str]], rounds: int) -> str:
     today = datetime.now(UTC).date().isoformat()
     source = (
-        f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (G and H, the plain "
-        f"loop and ns-2: 3) in turn on one CPU; {machine()}."
+        f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (G, H, "
+        f"the plain loop and ns-2: 3; the plain loop on G and H: 1) in turn on one CPU; {machine()}."
     )
-    return "\n".join([*lines, "", source])
+    return "\n".join([*_markdown(COLUMNS, rows), "", *_markdown(EXTRA_COLUMNS, extras), "", source])
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (columns, ["---"] * len(columns), *rows)]
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ CASES = (
     ),
     Case(
         "G",
-        "100,000 flows over 100 Gbit/s, 2 s",
+        "100,000 flows over 100 Gbit/s, 1 s",
         "many",
         {
             "topology.generate.access": "1Tbps",
@@ -103,7 +103,7 @@ CASES = (
             "topology.override[0].queue.limit": "300000 packets",
             "traffic[0].flows": "10000",
             "traffic[0].stagger": "1us",
-            "run.duration": "2s",
+            "run.duration": "1s",
         },
         short={"run.duration": "40ms"},
         target="45 M/s, 1 kB a flow",
@@ -119,3 +119,14 @@ CASES = (
         rounds=3,
     ),
 )
+
+EXTRAS = (
+    Case("series", "time series of every flow and link at 10 ms", "dumbbell", {"run.sample": "10ms"}, target="1.1"),
+    Case("capture", "pcapng of the bottleneck", "dumbbell", {"capture": '[["left", "right"]]'}, target="1.2"),
+    *(
+        Case(stack, f"{stack} instead of newreno", "dumbbell", {"stacks.newreno.preset": stack}, target="1.5")
+        for stack in ("cubic", "bbr", "mprc", "kikolo")
+    ),
+    Case("rack-tlp", "newreno with rack-tlp", "dumbbell", {"stacks.newreno.detection": "rack-tlp"}, target="1.5"),
+)
+"""A with something more or other; the target is the time per packet-hop in multiples of A's."""

@@ -5,7 +5,7 @@
 
 use anabranch_core::packet::table::Column;
 use anabranch_core::packet::{Engine, EventLoop, PlainSimulation, Simulation};
-use anabranch_core::spec::RunSpec;
+use anabranch_core::spec::{LinkId, RunSpec};
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -21,21 +21,21 @@ fn main() {
     let text = std::fs::read_to_string(path).expect("the compiled run can be read");
     let spec: RunSpec = serde_json::from_str(&text).expect("a compiled run");
     drop(text);
+    let captures = spec.captures.clone();
     let resident = status("VmRSS:");
     let began = cpu_seconds();
-    let report = if is_plain {
-        measure(PlainSimulation::new(spec).expect("a run that can be"), hops, began)
+    let mut report = if is_plain {
+        measure(PlainSimulation::new(spec).expect("a run that can be"), &captures, hops, began)
     } else {
-        measure(Simulation::new(spec).expect("a run that can be"), hops, began)
+        measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began)
     };
-    let mut report = report;
     report["grown_bytes"] = json!(status("VmHWM:").saturating_sub(resident));
     println!("{report}");
 }
 
-fn measure<L: EventLoop>(mut simulation: Engine<L>, hops: u64, began: f64) -> Value {
+fn measure<L: EventLoop>(mut simulation: Engine<L>, captures: &[LinkId], hops: u64, began: f64) -> Value {
     let built = cpu_seconds();
-    move_packets(&mut simulation, hops);
+    move_packets(&mut simulation, hops, captures);
     let ended = cpu_seconds();
     let flows = simulation.flow_table();
     json!({
@@ -49,10 +49,16 @@ fn measure<L: EventLoop>(mut simulation: Engine<L>, hops: u64, began: f64) -> Va
     })
 }
 
-/// The engine alone; by this name callgrind finds what to count.
+/// The engine alone, emptied now and then of what it records; by this name callgrind finds what to count.
 #[inline(never)]
-fn move_packets<L: EventLoop>(simulation: &mut Engine<L>, hops: u64) {
-    while simulation.packet_hops() < hops && simulation.advance((hops - simulation.packet_hops()).min(1 << 20)) {}
+fn move_packets<L: EventLoop>(simulation: &mut Engine<L>, hops: u64, captures: &[LinkId]) {
+    while simulation.packet_hops() < hops && simulation.advance((hops - simulation.packet_hops()).min(200_000)) {
+        simulation.take_flow_series();
+        simulation.take_link_series();
+        for &link in captures {
+            simulation.take_capture(link);
+        }
+    }
 }
 
 /// A hash over every result, to the bit.
