@@ -179,6 +179,24 @@ def test_the_longest_round_trip_equals_brute_force(edges: list[tuple[int, int, i
         ),
         ("paths = { shortest = 3 }", {"kind": "k-shortest", "metric": "ospf", "paths": 3}, "hash", {"unit": "flow"}),
         (
+            'paths = { shortest = 3 }, metric = "tcpbp-exact"',
+            {"kind": "k-shortest", "metric": "tcpbp-exact", "paths": 3},
+            "hash",
+            {"unit": "flow"},
+        ),
+        (
+            'paths = { within = 0.05 }, select = "weighted", metric = "delay"',
+            {"kind": "near-equal", "metric": "delay", "threshold": 0.05, "paths": 8},
+            "weighted",
+            {"unit": "packet"},
+        ),
+        (
+            'paths = { within = 0, most = 3 }, metric = "tcpbp-exact"',
+            {"kind": "near-equal", "metric": "tcpbp-exact", "threshold": 0.0, "paths": 3},
+            "hash",
+            {"unit": "flow"},
+        ),
+        (
             'paths = [["A", "B", "C"]], weights = [2.0], select = "weighted"',
             {"kind": "explicit", "paths": [[0, 1, 2], [2, 1, 0]], "weights": [2.0, 2.0]},
             "weighted",

@@ -187,6 +187,18 @@ def test_what_a_table_says_as_a_whole_comes_with_the_problems_of_its_keys() -> N
         ),
         (("[run]", '[routing]\nx={select="hash", per="packet"}\n[run]'), "routing.x", "hash alike"),
         (("[run]", '[routing]\nx={select="weighted"}\n[run]'), "routing.x", "weights go together"),
+        (
+            ("[run]", '[routing]\nx={metric="tcpbp", paths={shortest=2}}\n[run]'),
+            "routing.x",
+            'for several paths use metric = "tcpbp-exact"',
+        ),
+        (
+            ("[run]", '[routing]\nx={metric="widest", paths={within=0.1}}\n[run]'),
+            "routing.x",
+            'or tcpbp-exact, not "widest"',
+        ),
+        (("[run]", "[routing]\nx={paths={within=-0.1}}\n[run]"), "routing.x.paths.within", "0"),
+        (("[run]", '[routing]\nx={paths={disjoint=2, by="hops"}}\n[run]'), "routing.x.paths.by", "nodes"),
         (("[run]", '[routing]\nx={paths=[["A","C"]]}\n[run]'), "routing.x.paths[0]", "no link from A to C"),
         (("[run]", '[routing]\nx={acks="y"}\n[run]'), "routing.x.acks", "no such routing"),
         (('capacity = "10Mbps", ', ""), "topology.capacity", "A to B has none"),

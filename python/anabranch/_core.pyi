@@ -75,17 +75,33 @@ class Network:
     def k_shortest(
         self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int
     ) -> Mapping[str, npt.NDArray[Any]]:
-        """The loopless paths from every source to every destination, best first, at most so many a pair.
+        """The loopless paths from every source to every destination, best first, at most so many.
 
-        :class:`ValueError` for several by a metric that is not isotone.
+        :class:`ValueError` for several by ``tcpbp``, which finds one.
+        """
+
+    def within(
+        self, metric: str, sources: Sequence[int], destinations: Sequence[int], threshold: float, most: int
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """The loopless paths of each pair that cost at most 1 + ``threshold`` times what the best does, best first, at most so many.
+
+        :class:`ValueError` for a metric that neither adds up nor is ``tcpbp-exact``.
         """
 
     def disjoint(
         self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int, by_nodes: bool
     ) -> Mapping[str, npt.NDArray[Any]]:
-        """Paths that share no link (or no node but the ends) from every source to every destination, as many as there are.
+        """As many paths of each pair as there are, but at most so many, that share no link (or no node but the ends).
 
-        At most so many a pair, of least total cost, best first; :class:`ValueError` for a metric that does not add up.
+        Of least total cost, best first; :class:`ValueError` for a metric that does not add up.
+        """
+
+    def pareto(
+        self, sources: Sequence[int], destinations: Sequence[int], most_labels: int = ...
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """The paths of each pair that no other beats in delay, loss and capacity at once, by ascending delay.
+
+        ``cost`` is the capacity, bit/s. :class:`ValueError` if a pair takes more than so many partial paths (default 2^20).
         """
 
     def certificate(self, source: int, destination: int) -> Mapping[str, Any] | None:

@@ -12,7 +12,7 @@ from anabranch import metrics, units
 from anabranch.scenario import Case
 from anabranch.scenario.network import Bernoulli, DelayFromLength, Event, Impairment, Override, Queue
 from anabranch.scenario.references import pairs_of
-from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest
+from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest, Within
 from anabranch.scenario.stacks import Stack
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.variant import DIRECT
@@ -281,6 +281,13 @@ def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
         }
     if isinstance(routing.paths, Shortest):
         return {"kind": "k-shortest", "metric": metrics.compiled(routing.metric), "paths": routing.paths.shortest}
+    if isinstance(routing.paths, Within):
+        return {
+            "kind": "near-equal",
+            "metric": metrics.compiled(routing.metric),
+            "threshold": routing.paths.within,
+            "paths": routing.paths.most,
+        }
     if routing.paths is None:
         return {
             "kind": "shortest" if routing.select is None else "equal-cost",

@@ -36,7 +36,7 @@ def on_single_paths(problem: robust.Problem) -> list[Splits]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_least_load_on_single_paths_is_that_of_enumeration(seed: int) -> None:
     """4096 choices: where nothing need be lost the plan is the one of least load."""
     problem = tiny(seed)
@@ -46,7 +46,7 @@ def test_the_least_load_on_single_paths_is_that_of_enumeration(seed: int) -> Non
     assert plan.worst_case_load == pytest.approx(best, rel=2e-3)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_most_throughput_is_at_least_that_of_any_choice_of_halves_for_two_pairs(seed: int) -> None:
     """Within a load between the least and that of single paths, no single paths but for two pairs in halves are better."""
     problem = tiny(seed)
@@ -68,7 +68,7 @@ def test_the_most_throughput_is_at_least_that_of_any_choice_of_halves_for_two_pa
             assert plan.total_bps >= pool.throughput(splits).sum() * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_plans_of_any_model_keep_to_the_load_and_to_their_paths(seed: int) -> None:
     network = random_network(seed)
     problem = robust.Problem(network, random_model(network, seed), robust.shortest(network, 3))
@@ -132,7 +132,9 @@ def test_less_load_costs_throughput_but_less_than_the_papers_heuristic(nsfnet: P
     plan = nsfnet.plan(0.7)
     assert plan.worst_case_load <= 0.7 + 1e-9
     assert plan.single_pairs >= 168
-    two = robust.Problem(nsfnet.problem.network, nsfnet.problem.model, robust.shortest(nsfnet.problem.network, 2))
+    two = robust.Problem(
+        nsfnet.problem.network, nsfnet.problem.model, robust.shortest(nsfnet.problem.network, 2, ties="delay")
+    )
     rival = hybrid(two, 0.7, nsfnet.connection, nsfnet.tolerant)
     assert rival is not None
     percent, paper = rival

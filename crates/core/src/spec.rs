@@ -387,6 +387,16 @@ pub enum HopsSpec {
         /// The most paths.
         paths: u32,
     },
+    /// The loopless explicit paths that cost little more than the best, best first; by `weighted`, shares inversely proportional
+    /// to their costs.
+    NearEqual {
+        /// What a path costs: a metric that adds up, or `tcpbp-exact`.
+        metric: MetricSpec,
+        /// How much more than the best, as a share of its cost.
+        threshold: f64,
+        /// The most paths.
+        paths: u32,
+    },
     /// Explicit paths as given, as lists of nodes, each with a weight; those that join the flow's ends are used.
     Explicit {
         /// Node sequences.

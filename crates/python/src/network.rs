@@ -2,7 +2,7 @@
 
 use anabranch_core::routing::routes::{self, PairRoutes};
 use anabranch_core::routing::tcpbp::certificate::certified_path;
-use anabranch_core::routing::{Graph, Link, path_sets};
+use anabranch_core::routing::{Graph, Link, MOST_LABELS, pareto_sets, path_sets};
 use anabranch_core::spec::{Disjointness, HopsSpec, MetricSpec};
 use anabranch_core::units::{Duration, Rate};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -121,6 +121,20 @@ impl Network {
         self.path_sets(py, &hops, &metric, &sources, &destinations)
     }
 
+    fn within<'py>(
+        &self,
+        py: Python<'py>,
+        metric: &str,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
+        threshold: f64,
+        most: u32,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let metric = metric_of(metric)?;
+        let hops = HopsSpec::NearEqual { metric: metric.clone(), threshold, paths: most };
+        self.path_sets(py, &hops, &metric, &sources, &destinations)
+    }
+
     fn disjoint<'py>(
         &self,
         py: Python<'py>,
@@ -135,6 +149,19 @@ impl Network {
         let hops = HopsSpec::Disjoint { metric: metric.clone(), paths: most, by };
         self.path_sets(py, &hops, &metric, &sources, &destinations)
     }
+
+    #[pyo3(signature = (sources, destinations, most_labels = MOST_LABELS))]
+    fn pareto<'py>(
+        &self,
+        py: Python<'py>,
+        sources: Vec<u32>,
+        destinations: Vec<u32>,
+        most_labels: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let pairs = pairs(&sources, &destinations);
+        let found = py.detach(|| pareto_sets(&self.0, &pairs, most_labels)).map_err(refuse)?;
+        columns(py, found)
+    }
 }
 
 impl Network {
@@ -146,7 +173,14 @@ impl Network {
         sources: &[u32],
         destinations: &[u32],
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = py.detach(|| path_sets(&self.0, hops, metric, sources, destinations)).map_err(refuse)?;
+        let pairs = pairs(sources, destinations);
+        let found = py.detach(|| path_sets(&self.0, hops, metric, &pairs)).map_err(refuse)?;
         columns(py, found)
     }
+}
+
+/// Every source with every destination other than itself.
+fn pairs(sources: &[u32], destinations: &[u32]) -> Vec<(u32, u32)> {
+    let to_all = |&src: &u32| destinations.iter().filter(move |&&dst| dst != src).map(move |&dst| (src, dst));
+    sources.iter().flat_map(to_all).collect()
 }

@@ -72,7 +72,7 @@ def plan(
         planner = Planner(problem, connection, tolerating, progress)
         plans = planner.front(load) if front else [planner.plan(load)]
         chosen = plans[0]
-        two = robust.Problem(network, model, robust.shortest(network, 2))
+        two = robust.Problem(network, model, robust.shortest(network, 2, ties="delay"))
         rivals = [
             None if chosen.interrupted else hybrid(two, one.worst_case_load, connection, tolerating) for one in plans
         ]

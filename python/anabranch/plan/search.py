@@ -76,7 +76,6 @@ class Searcher:
 
     def _search(self, load: float) -> None:
         what = f"load {load:.3f}"
-        self.report(what, 0.0)
         assert self.best is not None
         for _ in range(_STARTS):
             if self.best.penalty > _NOTHING:
@@ -149,6 +148,7 @@ class Searcher:
         search.choose(options.chosen(start))
         greatest = _NOTHING if lower_load else np.inf
         search.begin(load, greatest, lower_load, self.moves, hottest, 1.0 if hottest == _HOT else 10.0)
+        self.report(what, 0.0)
         done = 0
         try:
             while search.advance(_CHUNK):

@@ -38,6 +38,18 @@ class Shortest(Table):
     shortest: Count
 
 
+class Within(Table):
+    """The loopless paths that cost at most a share more than the best, best first.
+
+    By a metric that adds up or ``tcpbp-exact``. With ``select = "weighted"`` their shares are inversely proportional to their costs.
+    """
+
+    within: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        description="By how much a path may cost more, as a share of the least cost: 0.05 is 5 %."
+    )
+    most: Count = Field(8, description="The most paths.")
+
+
 Path = Annotated[list[str], Field(min_length=2)]
 
 
@@ -46,14 +58,20 @@ def _paths_kind(value: object) -> str | None:
         return "<list>"
     if isinstance(value, Shortest) or (isinstance(value, dict) and "shortest" in value):
         return "<shortest>"
+    if isinstance(value, Within) or (isinstance(value, dict) and "within" in value):
+        return "<within>"
     return "<disjoint>" if isinstance(value, dict | Disjoint) else None
 
 
 Paths = Annotated[
     Annotated[Disjoint, Tag("<disjoint>")]
     | Annotated[Shortest, Tag("<shortest>")]
+    | Annotated[Within, Tag("<within>")]
     | Annotated[Annotated[list[Path], Field(min_length=1)], Tag("<list>")],
-    by_kind('{ disjoint = 2 }, { shortest = 3 } or a list of node lists such as [["A", "B", "C"]]', _paths_kind),
+    by_kind(
+        '{ disjoint = 2 }, { shortest = 3 }, { within = 0.05 } or a list of node lists such as [["A", "B", "C"]]',
+        _paths_kind,
+    ),
 ]
 
 
@@ -143,7 +161,8 @@ class Routing(Table):
         if self.hash is not None and self.selector != "hash":
             raise ValueError(f'hash fields go with select = "hash", not "{self.selector}"')
         explicit = len(self.paths) if isinstance(self.paths, list) else None
-        if (self.selector == "weighted") != (self.weights is not None):
+        by_cost = isinstance(self.paths, Within) and self.weights is None
+        if not by_cost and (self.selector == "weighted") != (self.weights is not None):
             raise ValueError('select = "weighted" and weights go together')
         if self.weights is not None and len(self.weights) != explicit:
             raise ValueError(
@@ -156,14 +175,19 @@ class Routing(Table):
             raise ValueError(
                 f'disjoint paths go by a metric that adds up: {", ".join(metrics.SUMS)}, not "{self.metric}"'
             )
+        if isinstance(self.paths, Within) and self.metric not in (*metrics.SUMS, "tcpbp-exact"):
+            raise ValueError(
+                "paths within a share of the least cost go by a metric that adds up or by tcpbp-exact: "
+                f'{", ".join(metrics.SUMS)} or tcpbp-exact, not "{self.metric}"'
+            )
         if self.metric not in metrics.BY_THROUGHPUT:
             return
         if self.paths is None and self.select is not None:
             raise ValueError(f'"{self.metric}" has no equal-cost next hops; leave select out, or give paths')
-        if isinstance(self.paths, Shortest) and self.paths.shortest > 1:
+        if isinstance(self.paths, Shortest) and self.paths.shortest > 1 and self.metric == "tcpbp":
             raise ValueError(
-                f'"{self.metric}" is not isotone, so it finds one path: paths = {{ shortest = 1 }}, '
-                "or leave paths out to forward hop by hop"
+                '"tcpbp" is a heuristic that finds one path: paths = { shortest = 1 }, or leave paths out to forward hop '
+                'by hop; for several paths use metric = "tcpbp-exact"'
             )
 
     def _check_link_state(self) -> None:

@@ -67,13 +67,39 @@ pub enum RoutingError {
         /// What was asked for.
         wanted: &'static str,
     },
+    /// Several paths by the heuristic.
+    #[error("the metric `{metric}` is searched by a heuristic that finds one path; for several use `tcpbp-exact`")]
+    OnePathOnly {
+        /// The metric.
+        metric: &'static str,
+    },
+    /// A threshold for costs that is none.
+    #[error(
+        "the threshold {threshold} is no share of the least cost: it is a finite number of at least 0, such as 0.05 \
+         for paths that cost at most 5 % more than the best"
+    )]
+    Threshold {
+        /// The threshold.
+        threshold: f64,
+    },
+    /// A search for Pareto-optimal paths that would take too long.
+    #[error(
+        "more than {most} partial paths from node {src} to node {dst} beat no other in delay, loss and capacity; \
+         allow more, or look for the best paths by one metric"
+    )]
+    TooManyLabels {
+        /// Where they begin.
+        src: NodeId,
+        /// Where they end.
+        dst: NodeId,
+        /// How many are allowed.
+        most: usize,
+    },
     /// Trees by a metric whose paths make none.
     #[error("the best paths by `tcpbp-exact` make no tree: part of a best path need not be a best path")]
     NoTree,
-    /// Disjoint paths by a metric that is no sum.
-    #[error(
-        "the metric {metric} does not add up along a path: disjoint paths need hop-count, delay, loss, ospf or cost"
-    )]
+    /// Disjoint or near-equal paths by a metric that is no sum.
+    #[error("the metric {metric} does not add up along a path: use hop-count, delay, loss, ospf or cost")]
     NotAdditive {
         /// The metric.
         metric: String,

@@ -16,6 +16,13 @@ pub struct Lexicographic {
     bottleneck: u8,
 }
 
+impl Lexicographic {
+    /// What it weighs by its first metric.
+    pub(super) fn weightiest(self) -> u64 {
+        self.values[0]
+    }
+}
+
 impl PathWeight for Lexicographic {
     const IDENTITY: Self = Lexicographic { values: [0; MOST], hops: 0, bottleneck: 0 };
 

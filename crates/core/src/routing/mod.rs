@@ -12,7 +12,9 @@ mod graph;
 mod k_shortest;
 mod lexicographic;
 mod metric;
+mod near_equal;
 mod node_disjoint;
+mod pareto;
 mod path_sets;
 pub mod routes;
 mod shortest;
@@ -29,8 +31,10 @@ pub use graph::{Graph, Link};
 pub use k_shortest::LooplessPaths;
 pub use lexicographic::{Lexicographic, lexicographic_weights};
 pub use metric::{Weight, link_weights};
+pub use near_equal::near_equal;
 pub use node_disjoint::NodeDisjoint;
-pub use path_sets::{explicit_paths, path_sets};
+pub use pareto::{MOST_LABELS, ParetoTowards};
+pub use path_sets::{explicit_paths, pareto_sets, path_sets};
 pub use shortest::{Path, ShortestTree, shortest_path};
 pub use source_tree::SourceTree;
 pub use towards::{ShortestPaths, Towards, shortest_paths};
@@ -53,7 +57,10 @@ impl HopsSpec {
     pub fn is_explicit(&self) -> bool {
         match self {
             HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => false,
-            HopsSpec::Disjoint { .. } | HopsSpec::KShortest { .. } | HopsSpec::Explicit { .. } => true,
+            HopsSpec::Disjoint { .. }
+            | HopsSpec::KShortest { .. }
+            | HopsSpec::NearEqual { .. }
+            | HopsSpec::Explicit { .. } => true,
         }
     }
 }
@@ -70,7 +77,10 @@ pub fn next_hops(graph: &Graph, hops: &HopsSpec, dst: NodeId) -> Result<Vec<Vec<
     let (metric, all) = match hops {
         HopsSpec::Shortest { metric } => (metric, false),
         HopsSpec::EqualCost { metric } => (metric, true),
-        HopsSpec::Disjoint { .. } | HopsSpec::KShortest { .. } | HopsSpec::Explicit { .. } => {
+        HopsSpec::Disjoint { .. }
+        | HopsSpec::KShortest { .. }
+        | HopsSpec::NearEqual { .. }
+        | HopsSpec::Explicit { .. } => {
             return Err(RoutingError::AlongPaths);
         }
     };

@@ -1,11 +1,15 @@
 //! The sets of explicit paths that a routing gives, for one pair or many.
 
+use super::near_equal::{check_threshold, near_equal, shares};
+use super::pareto::ParetoTowards;
 use super::routes::{PairRoutes, PathCost};
+use super::tcpbp::Label;
+use super::tcpbp::onward::BestTowards;
 use super::{
-    Graph, IsotoneWeights, Lexicographic, NodeDisjoint, RoutingError, Weight, WeightedPath, additive_weights,
-    best_throughput_path, disjoint_paths, explicit, isotone_weights, shortest_paths,
+    Graph, IsotoneWeights, Lexicographic, NodeDisjoint, Path, PathWeight, RoutingError, Towards, Weight, WeightedPath,
+    additive_weights, best_throughput_path, disjoint_paths, explicit, isotone_weights,
 };
-use crate::spec::{Disjointness, HopsSpec, LinkId, MetricSpec, NodeId, ThroughputMetric};
+use crate::spec::{Disjointness, HopsSpec, LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
 
 /// How a routing finds its paths, with what it needs to know of every link.
 enum Method<'a> {
@@ -13,19 +17,43 @@ enum Method<'a> {
     NodeDisjoint(NodeDisjoint, usize),
     Shortest(Vec<Weight>, usize),
     ShortestLexicographic(Vec<Lexicographic>, usize),
-    ByThroughput(ThroughputMetric),
+    BestByThroughput(usize),
+    Heuristic,
+    NearEqual(Vec<Weight>, f64, usize),
+    NearEqualByThroughput(f64, usize),
     Given(&'a [Vec<NodeId>], &'a [f64]),
 }
 
 /// Paths with their weights, which need not add up to 1 yet.
 type Weighted = Vec<(Vec<LinkId>, f64)>;
 
+/// Finds the paths from a source to a destination settled before.
+type Find<'a> = Box<dyn Fn(NodeId) -> Result<Weighted, RoutingError> + 'a>;
+
+fn equally<W>(paths: impl IntoIterator<Item = Path<W>>) -> Weighted {
+    paths.into_iter().map(|path| (path.links, 1.0)).collect()
+}
+
+fn by_cost<W>(paths: impl Iterator<Item = Path<W>>, cost: impl Fn(&W) -> f64) -> Weighted {
+    let (costs, links): (Vec<f64>, Vec<_>) = paths.map(|path| (cost(&path.weight), path.links)).unzip();
+    links.into_iter().zip(shares(&costs)).collect()
+}
+
+fn shortest<'a, W: PathWeight>(graph: &'a Graph, weights: &'a [W], dst: NodeId, most: usize) -> Find<'a> {
+    let towards = Towards::new(graph, weights, dst);
+    Box::new(move |src| Ok(equally(towards.paths_from(src).take(most))))
+}
+
+fn sum(weight: &Weight) -> f64 {
+    weight.value() as f64
+}
+
 impl<'a> Method<'a> {
     fn new(graph: &Graph, hops: &'a HopsSpec) -> Result<Method<'a>, RoutingError> {
         Ok(match hops {
-            HopsSpec::Disjoint { paths: 0, .. } | HopsSpec::KShortest { paths: 0, .. } => {
-                return Err(RoutingError::NoPathsWanted);
-            }
+            HopsSpec::Disjoint { paths: 0, .. }
+            | HopsSpec::KShortest { paths: 0, .. }
+            | HopsSpec::NearEqual { paths: 0, .. } => return Err(RoutingError::NoPathsWanted),
             HopsSpec::Disjoint { metric, paths, by } => {
                 let (weights, most) = (additive_weights(graph, metric)?, *paths as usize);
                 match by {
@@ -33,68 +61,93 @@ impl<'a> Method<'a> {
                     Disjointness::Nodes => Method::NodeDisjoint(NodeDisjoint::new(graph, &weights), most),
                 }
             }
-            HopsSpec::KShortest { metric: MetricSpec::Throughput(metric), paths } => {
-                if *paths > 1 {
-                    return Err(RoutingError::NotIsotoneFor {
-                        metric: metric.name(),
-                        wanted: "several shortest paths",
-                    });
-                }
-                Method::ByThroughput(*metric)
-            }
+            HopsSpec::KShortest { metric: MetricSpec::Throughput(metric), paths } => match metric {
+                ThroughputMetric::TcpbpExact => Method::BestByThroughput(*paths as usize),
+                ThroughputMetric::Tcpbp if *paths == 1 => Method::Heuristic,
+                ThroughputMetric::Tcpbp => return Err(RoutingError::OnePathOnly { metric: metric.name() }),
+            },
             HopsSpec::KShortest { metric, paths } => match isotone_weights(graph, metric)? {
                 IsotoneWeights::Additive(weights) => Method::Shortest(weights, *paths as usize),
                 IsotoneWeights::Lexicographic(weights) => Method::ShortestLexicographic(weights, *paths as usize),
             },
+            HopsSpec::NearEqual { metric, threshold, paths } => {
+                check_threshold(*threshold)?;
+                let most = *paths as usize;
+                match metric {
+                    MetricSpec::Throughput(ThroughputMetric::TcpbpExact) => {
+                        Method::NearEqualByThroughput(*threshold, most)
+                    }
+                    MetricSpec::Throughput(metric) => {
+                        return Err(RoutingError::OnePathOnly { metric: metric.name() });
+                    }
+                    _ => Method::NearEqual(additive_weights(graph, metric)?, *threshold, most),
+                }
+            }
             HopsSpec::Explicit { paths, weights } => Method::Given(paths, weights),
             HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => return Err(RoutingError::HopByHop),
         })
     }
 
-    fn paths(&self, graph: &Graph, src: NodeId, dst: NodeId) -> Result<Weighted, RoutingError> {
-        fn equally(paths: impl Iterator<Item = Vec<LinkId>>) -> Weighted {
-            paths.map(|links| (links, 1.0)).collect()
-        }
-        Ok(match self {
-            Method::LinkDisjoint(weights, most) => {
-                equally(disjoint_paths(graph, weights, src, dst, *most).into_iter().map(|path| path.links))
+    /// What the sources of one destination share is found once.
+    fn towards(&'a self, graph: &'a Graph, dst: NodeId) -> Result<Find<'a>, RoutingError> {
+        Ok(match *self {
+            Method::LinkDisjoint(ref weights, most) => {
+                Box::new(move |src| Ok(equally(disjoint_paths(graph, weights, src, dst, most))))
             }
-            Method::NodeDisjoint(search, most) => {
-                equally(search.paths(src, dst, *most).into_iter().map(|path| path.links))
+            Method::NodeDisjoint(ref search, most) => Box::new(move |src| Ok(equally(search.paths(src, dst, most)))),
+            Method::Shortest(ref weights, most) => shortest(graph, weights, dst, most),
+            Method::ShortestLexicographic(ref weights, most) => shortest(graph, weights, dst, most),
+            Method::BestByThroughput(most) => {
+                let towards = BestTowards::new(graph, dst)?;
+                Box::new(move |src| Ok(equally(towards.paths_from(src).take(most))))
             }
-            Method::Shortest(weights, most) => {
-                equally(shortest_paths(graph, weights, src, dst).take(*most).map(|path| path.links))
+            Method::Heuristic => Box::new(move |src| {
+                let found = best_throughput_path(graph, ThroughputMetric::Tcpbp, src, dst);
+                Ok(found.into_iter().map(|links| (links, 1.0)).collect())
+            }),
+            Method::NearEqual(ref weights, threshold, most) => {
+                let towards = Towards::new(graph, weights, dst);
+                Box::new(move |src| Ok(by_cost(near_equal(towards.paths_from(src), sum, threshold).take(most), sum)))
             }
-            Method::ShortestLexicographic(weights, most) => {
-                equally(shortest_paths(graph, weights, src, dst).take(*most).map(|path| path.links))
+            Method::NearEqualByThroughput(threshold, most) => {
+                let towards = BestTowards::new(graph, dst)?;
+                Box::new(move |src| {
+                    let paths = near_equal(towards.paths_from(src), Label::cost, threshold).take(most);
+                    Ok(by_cost(paths, Label::cost))
+                })
             }
-            Method::ByThroughput(metric) => equally(best_throughput_path(graph, *metric, src, dst).into_iter()),
-            Method::Given(paths, weights) => explicit::given_paths(graph, paths, weights, src, dst)?,
+            Method::Given(paths, weights) => {
+                Box::new(move |src| explicit::given_paths(graph, paths, weights, src, dst))
+            }
         })
     }
 }
 
-/// The explicit paths of a routing from `src` to `dst`: computed ones shortest first and of equal weight, given ones as
-/// given. There is at least one.
+fn check_pair(graph: &Graph, src: NodeId, dst: NodeId) -> Result<(), RoutingError> {
+    graph.check_node(src)?;
+    graph.check_node(dst)?;
+    if src == dst { Err(RoutingError::SameEnds { node: src }) } else { Ok(()) }
+}
+
+/// The explicit paths of a routing from `src` to `dst`: computed ones shortest first, given ones as given. There is at least
+/// one. Their weights add up to 1: those of near-equal paths are inversely proportional to their costs, other computed ones
+/// weigh the same.
 ///
 /// Given paths over a link that is down are left out, and the weights of the others add up to 1. Only given paths between
 /// these two nodes are looked at, so errors in others go unnoticed.
 ///
 /// # Errors
 /// [`RoutingError`]: a node that does not exist, `src` and `dst` the same, a link without a weight in the metric, no path
-/// wanted, no path there, a given path that is not one, or a routing that forwards hop by hop.
+/// wanted, no path there, several paths by a metric that finds one, a threshold that is none, a given path that is not one, or
+/// a routing that forwards hop by hop.
 pub fn explicit_paths(
     graph: &Graph,
     hops: &HopsSpec,
     src: NodeId,
     dst: NodeId,
 ) -> Result<Vec<WeightedPath>, RoutingError> {
-    graph.check_node(src)?;
-    graph.check_node(dst)?;
-    if src == dst {
-        return Err(RoutingError::SameEnds { node: src });
-    }
-    let paths = Method::new(graph, hops)?.paths(graph, src, dst)?;
+    check_pair(graph, src, dst)?;
+    let paths = Method::new(graph, hops)?.towards(graph, dst)?(src)?;
     if paths.is_empty() {
         return Err(RoutingError::NoPath { src, dst });
     }
@@ -102,29 +155,57 @@ pub fn explicit_paths(
     Ok(paths.into_iter().map(|(links, weight)| WeightedPath { links, weight: weight / total }).collect())
 }
 
-/// The explicit paths of a routing from every source to every destination other than itself, none where there is no way; with
-/// their costs by `metric`.
+/// The explicit paths of a routing for these pairs, none where there is no way; with their costs by `metric`.
 ///
 /// # Errors
-/// [`RoutingError`]: a node that does not exist, or as [`explicit_paths`].
+/// As [`explicit_paths`], but for pairs without a path.
 pub fn path_sets(
     graph: &Graph,
     hops: &HopsSpec,
     metric: &MetricSpec,
-    sources: &[NodeId],
-    destinations: &[NodeId],
+    pairs: &[(NodeId, NodeId)],
 ) -> Result<PairRoutes, RoutingError> {
-    for &node in sources.iter().chain(destinations) {
-        graph.check_node(node)?;
-    }
     let method = Method::new(graph, hops)?;
+    collect(graph, metric, pairs, |dst| method.towards(graph, dst))
+}
+
+/// The paths of these pairs that no other beats in delay, loss and capacity at once ([`ParetoTowards`]); their cost is
+/// their capacity, bits per second.
+///
+/// # Errors
+/// [`RoutingError`]: a node that does not exist, a pair of one node, or more labels than `most_labels` for a pair.
+pub fn pareto_sets(graph: &Graph, pairs: &[(NodeId, NodeId)], most_labels: usize) -> Result<PairRoutes, RoutingError> {
+    collect(graph, &Metric::Widest.into(), pairs, |dst| {
+        let towards = ParetoTowards::new(graph, dst)?;
+        Ok(Box::new(move |src| {
+            Ok(towards.paths_from(src, most_labels)?.into_iter().map(|links| (links, 1.0)).collect())
+        }))
+    })
+}
+
+/// Finds the paths of pairs, destination by destination, and lists them in the order of the pairs.
+fn collect<'a>(
+    graph: &Graph,
+    metric: &MetricSpec,
+    pairs: &[(NodeId, NodeId)],
+    towards: impl Fn(NodeId) -> Result<Find<'a>, RoutingError>,
+) -> Result<PairRoutes, RoutingError> {
+    for &(src, dst) in pairs {
+        check_pair(graph, src, dst)?;
+    }
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    order.sort_by_key(|&index| pairs[index].1);
+    let mut sets = vec![Vec::new(); pairs.len()];
+    for same in order.chunk_by(|&one, &other| pairs[one].1 == pairs[other].1) {
+        let find = towards(pairs[same[0]].1)?;
+        for &index in same {
+            sets[index] = find(pairs[index].0)?;
+        }
+    }
     let cost = PathCost::new(graph, metric);
     let mut found = PairRoutes::default();
-    for &src in sources {
-        for &dst in destinations.iter().filter(|&&dst| dst != src) {
-            let paths = method.paths(graph, src, dst)?;
-            found.push(&cost, src, dst, paths.into_iter().map(|(links, _)| links));
-        }
+    for (&(src, dst), paths) in pairs.iter().zip(sets) {
+        found.push(&cost, src, dst, paths.into_iter().map(|(links, _)| links));
     }
     Ok(found)
 }

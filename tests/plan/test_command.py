@@ -1,0 +1,75 @@
+"""The command line of plans, and the scenario that it writes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anabranch.cli import status
+from anabranch.scenario import Scenario
+
+NSFNET = ["plan", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
+
+
+def test_a_table_and_a_scenario_that_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "plans"
+    assert status([*NSFNET, "--load", "1", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "182 of 182" in shown
+    assert "lower bound   0.5025" in shown
+    assert "HYBRID-HOP, X = " in shown
+    text = (out / "plan.toml").read_text().replace('"20s"', '"1s"').replace('warm_up = "5s"', 'warm_up = "200ms"')
+    flows = Scenario.from_toml(text, directory=out).run(seed=1).flows
+    assert len(flows) == 182
+    assert flows["reordered_segments"].sum() == 0
+
+
+def test_json_says_path_transport_and_throughput_of_every_pair(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status([*NSFNET, "--load", "0.9", "--tolerant", "all", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert len(document["splits"]) == 182
+    assert {split["transport"] for split in document["splits"]} == {"tolerant"}
+    assert document["throughput_total_bps"] == pytest.approx(1820e6)
+    # What tolerates reordering splits as robust routing would, to the least load.
+    assert document["worst_case_load"] == pytest.approx(document["lower_bound"], rel=1e-3)
+    assert document["hybrid"]["single_percent"] >= 0
+
+
+def test_tolerant_pairs_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pairs").write_text("1 2  # data centres\n\n2 1\n")
+    assert status([*NSFNET, "--tolerant", str(tmp_path / "pairs"), "--json"]) == 0
+    splits = json.loads(capsys.readouterr().out)["splits"]
+    tolerant = [(split["src"], split["dst"]) for split in splits if split["transport"] == "tolerant"]
+    assert tolerant == [("1", "2"), ("2", "1")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--load", "0.4"],
+            "no routing over these candidates keeps to a load of 0.4: the worst case is at least 0.5025",
+        ),
+        (["--load", "-1"], "--load -1: must be more than 0"),
+        (["--flow", "fast"], "--flow fast"),
+        (["--flow", "0bps"], "--flow 0bps: must be more than 0"),
+        (["--tolerant", "some"], '--tolerant some: must be "none", "all" or a file of pairs'),
+        (["--matrix", "demands"], "--matrix is the whole traffic model"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status([*NSFNET, *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_an_unknown_node_is_named_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pairs").write_text("1 2\n1 99\n")
+    assert status([*NSFNET, "--tolerant", str(tmp_path / "pairs")]) == 1
+    assert "line 2: nsfnet has no node 99" in capsys.readouterr().err
+
+
+def test_without_traffic_the_command_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["plan", "nsfnet", "--capacity", "500Mbps"]) == 1
+    assert "give --hose, --pipe, both, or --matrix" in capsys.readouterr().err
