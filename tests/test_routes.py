@@ -198,6 +198,10 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,0.1", ["--loss-floor", "-1"], "loss floor -1"),
         ("A,B,5ms,0.1", ["--capacity", "fast"], "--capacity fast"),
         ("A,B,5ms,0.1", ["--once"], "--once goes with --compare"),
+        ("A,B,5ms,0.1", ["--within", "-0.1"], "threshold -0.1"),
+        ("A,B,5ms,0.1", ["--pareto"], "link A -> B has no capacity_bps"),
+        ("A,B,5ms,0.1", ["--shortest", "0"], "--shortest 0: must be at least 1"),
+        ("A,B,5ms,0.1", ["--within", "0", "--certify"], "--within and --certify do not go together"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
@@ -213,6 +217,46 @@ def test_a_lexicographic_metric_decides_ties(capsys):
     assert status(["routes", "tcpbp10", "--metric", "hop-count,delay", "--from", "1", "--to", "10", "--json"]) == 0
     (route,) = json.loads(capsys.readouterr().out)["routes"]
     assert route["path"] == ["1", "5", "10"]  # 9 ms, against 12.9 ms over 3
+
+
+@given(networks(), st.floats(0, 0.5))
+@settings(max_examples=30, deadline=None)
+def test_near_equal_and_pareto_paths_are_those_of_all_simple_paths(network, threshold):
+    graph = networkx.DiGraph()
+    for link in network.links:
+        edge = {"delay": link.delay_s, "loss": -math.log1p(-link.loss), "rate": link.capacity_bps}
+        graph.add_edge(link.source, link.target, **edge)
+    source, target = network.nodes[0].name, network.nodes[1].name
+    every = {}
+    for nodes in networkx.all_simple_paths(graph, source, target):
+        hops = list(pairwise(nodes))
+        delay, loss = (sum(graph.edges[hop][name] for hop in hops) for name in ("delay", "loss"))
+        every[tuple(nodes)] = delay, loss, min(graph.edges[hop]["rate"] for hop in hops)
+    costs = {nodes: delay * math.sqrt(-math.expm1(-loss)) for nodes, (delay, loss, _) in every.items()}
+    limit = min(costs.values()) * (1 + threshold)
+    (near,) = Search(network).within("tcpbp-exact", threshold, 100, [source], [target]).routes
+    found = {path.nodes for path in near.paths}
+    # Delays are rounded to picoseconds, which decides for nobody but those on the limit.
+    assert {nodes for nodes, cost in costs.items() if cost < limit * (1 - 1e-6)} <= found
+    assert found <= {nodes for nodes, cost in costs.items() if cost < limit * (1 + 1e-6)}
+    assert [path.cost for path in near.paths] == sorted(path.cost for path in near.paths)
+    products = [path.weight * path.cost for path in near.paths]
+    assert sum(path.weight for path in near.paths) == pytest.approx(1)
+    assert products == pytest.approx([products[0]] * len(products))
+
+    (best,) = Search(network).pareto([source], [target]).routes
+
+    def beats(one, other, margin):
+        return (
+            all(mine <= its * (1 + margin) for mine, its in zip(one[:2], other[:2], strict=True)) and one[2] >= other[2]
+        )
+
+    unbeaten = [
+        one for one in every.values() if not any(beats(other, one, 1e-6) for other in every.values() if other != one)
+    ]
+    chosen = [every[path.nodes] for path in best.paths]
+    assert all(one in chosen for one in unbeaten)
+    assert not any(beats(other, one, -1e-6) for one in chosen for other in every.values())
 
 
 def test_without_losses_the_delay_decides_and_with_a_floor_the_number_of_links_too(tmp_path, capsys):

@@ -224,6 +224,12 @@ def routes(
     shortest: Annotated[int | None, Parameter(help="The K shortest loopless paths of each pair.")] = None,
     disjoint: Annotated[int | None, Parameter(help="At most so many paths of each pair that share no link.")] = None,
     node_disjoint: Annotated[int | None, Parameter(help="At most so many that share no node in between.")] = None,
+    within: Annotated[
+        float | None, Parameter(help="All paths that cost at most 1 + this times the least: 0.05.")
+    ] = None,
+    pareto: Annotated[
+        bool, Parameter(negative="", help="All that no other beats in delay, loss and capacity.")
+    ] = False,
     certify: Annotated[bool, Parameter(negative="", help="Prove that no path by tcpbp-exact is better.")] = False,
     loss: Annotated[float | None, Parameter(help="Loss ratio of links without their own.")] = None,
     random_loss: Annotated[
@@ -263,7 +269,19 @@ def routes(
     from anabranch.routes import command
 
     question = command.Question(
-        metric, from_, to, compare, against, once, certify, hop_by_hop, shortest, disjoint, node_disjoint
+        metric,
+        from_,
+        to,
+        compare=compare,
+        against=against,
+        once=once,
+        certify=certify,
+        hop_by_hop=hop_by_hop,
+        shortest=shortest,
+        disjoint=disjoint,
+        node_disjoint=node_disjoint,
+        within=within,
+        pareto=pareto,
     )
     answer = command.answer(
         question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity, loss_floor)

@@ -73,9 +73,8 @@ def plan(
         plans = planner.front(load) if front else [planner.plan(load)]
         chosen = plans[0]
         two = robust.Problem(network, model, robust.shortest(network, 2, ties="delay"))
-        rivals = [
-            None if chosen.interrupted else hybrid(two, one.worst_case_load, connection, tolerating) for one in plans
-        ]
+        compared = plans if front and not chosen.interrupted else []
+        rivals = [hybrid(two, one.worst_case_load, connection, tolerating) for one in compared]
         rival = None if chosen.interrupted else hybrid(two, load, connection, tolerating)
     if out is not None:
         write(chosen, out, topology, capacity_bps)
@@ -83,8 +82,8 @@ def plan(
         _print_json(chosen, plans if front else [], rival)
     else:
         _print(chosen, rival)
-        if front:
-            _print_front(plans, rivals)
+        if compared:
+            _print_front(compared, rivals)
     if out is not None:
         print(f"Plan: {out}", file=sys.stderr)
     if any(one.interrupted for one in plans):

@@ -29,6 +29,8 @@ _CHUNK = 20_000
 _HOT, _WARM = 0.03, 0.05
 """First temperatures: for a search from anywhere, and for one that goes on from a good choice."""
 _NOTHING = 1e-9
+_CLOSE = 1e-3
+"""Loads that differ by less are as good, relative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +111,11 @@ class Searcher:
         assert self.best is not None
         for _ in range(_ROUNDS):
             before = self.best
+            if before.load <= self.least.lower_bound * (1 + _CLOSE):
+                return
             self._local(before.load, what, _HOT, before.splits, lower_load=True)
             self._polish(before.load)
-            if self.best.load > before.load * (1 - 1e-3):
+            if self.best.load > before.load * (1 - _CLOSE):
                 return
 
     def _polish(self, load: float) -> None:

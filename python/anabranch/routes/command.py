@@ -30,6 +30,8 @@ class Question:
     shortest: int | None = None
     disjoint: int | None = None
     node_disjoint: int | None = None
+    within: float | None = None
+    pareto: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,26 +120,33 @@ def answer(question: Question, topology: Topology) -> Answer:
 
 
 def _searched(search: Search, question: Question) -> Routes:
-    several = {
+    several: dict[str, float | None] = {
         "--shortest": question.shortest,
         "--disjoint": question.disjoint,
         "--node-disjoint": question.node_disjoint,
+        "--within": question.within,
+        "--pareto": 1 if question.pareto else None,
     }
-    chosen = [(option, number) for option, number in several.items() if number is not None]
+    chosen = [option for option, number in several.items() if number is not None]
     ends = question.sources, question.targets
     if not chosen:
         forwarding: Forwarding = "hop-by-hop" if question.hop_by_hop else "explicit"
         with Steps(len(question.sources or search.names), "searching") as steps:
             return search.routes(question.metric, *ends, forwarding, steps.advance)
-    (option, most), *others = chosen
-    if others or question.hop_by_hop or question.certify:
-        other = others[0][0] if others else "--hop-by-hop" if question.hop_by_hop else "--certify"
-        raise ValueError(f"{option} and {other} do not go together")
+    option, *others = chosen
+    others += [other for other in ("--hop-by-hop", "--certify") if getattr(question, other[2:].replace("-", "_"))]
+    if others:
+        raise ValueError(f"{option} and {others[0]} do not go together")
+    if question.pareto:
+        return search.pareto(*ends)
+    if question.within is not None:
+        return search.within(question.metric, question.within, sources=question.sources, targets=question.targets)
+    most = question.shortest or question.disjoint or question.node_disjoint or 0
     if most < 1:
         raise ValueError(f"{option} {most}: must be at least 1")
-    if option == "--shortest":
+    if question.shortest:
         return search.shortest(question.metric, most, *ends)
-    return search.disjoint(question.metric, most, *ends, by_nodes=option == "--node-disjoint")
+    return search.disjoint(question.metric, most, *ends, by_nodes=question.node_disjoint is not None)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -99,7 +99,7 @@ class Search:
         """The shortest loopless paths of each pair (Yen), at most so many, with equal shares.
 
         Raises:
-            ValueError: as :meth:`routes`, or a metric that is not isotone.
+            ValueError: as :meth:`routes`, or several by ``tcpbp``, which finds one.
         """
         wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), most
         return Routes(self.topology, metric, "explicit", self._routes(self._network.k_shortest(*wanted)))
@@ -120,6 +120,40 @@ class Search:
         """
         wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), most, by_nodes
         return Routes(self.topology, metric, "explicit", self._routes(self._network.disjoint(*wanted)))
+
+    def within(
+        self,
+        metric: str,
+        threshold: float,
+        most: int = 8,
+        sources: Iterable[str] | None = None,
+        targets: Iterable[str] | None = None,
+    ) -> Routes:
+        """The loopless paths of each pair that cost at most 1 + ``threshold`` times the least, at most so many.
+
+        Shares go with the inverse of the cost, that is, by ``tcpbp-exact`` with predicted throughput; a path that costs nothing shares with
+        others of that kind alone.
+
+        Raises:
+            ValueError: as :meth:`routes`, or a metric that neither adds up nor is ``tcpbp-exact``.
+        """
+        if not threshold >= 0:
+            raise ValueError(f"threshold {threshold}: must be at least 0, such as 0.05")
+        wanted = self._metric(metric), self._nodes(sources), self._nodes(targets), threshold, most
+        found = self._routes(self._network.within(*wanted))
+        return Routes(self.topology, metric, "explicit", tuple(map(_weighted_by_cost, found)))
+
+    def pareto(self, sources: Iterable[str] | None = None, targets: Iterable[str] | None = None) -> Routes:
+        """The paths of each pair that no other beats in delay, loss and capacity at once, by ascending delay, with equal shares.
+
+        Their cost is the capacity, bit/s.
+
+        Raises:
+            ValueError: a link without delay, loss or capacity, a node that does not exist, or a pair with too many such paths.
+        """
+        quantities.require(self.topology, ["tcpbp", "widest"])
+        found = self._network.pareto(self._nodes(sources), self._nodes(targets))
+        return Routes(self.topology, "delay, loss, capacity", "explicit", self._routes(found))
 
     def path_counts(self, metric: str) -> npt.NDArray[np.float64]:
         """How many best paths there are by an isotone metric, by source and target: more than one is a tie.
@@ -183,6 +217,13 @@ class Search:
         delay, loss, cost = values
         nodes = (source, *(self._targets[link] for link in links))
         return Path(nodes, weight, delay if self._delay_known else None, loss if self._loss_known else None, cost)
+
+
+def _weighted_by_cost(route: Route) -> Route:
+    costs = [path.cost or 0.0 for path in route.paths]
+    goods = [float(cost == 0) if 0.0 in costs else 1 / cost for cost in costs]
+    paths = (replace(path, weight=good / sum(goods)) for path, good in zip(route.paths, goods, strict=True) if good)
+    return Route(route.source, route.target, tuple(paths))
 
 
 _SOURCES_AT_ONCE = 16
