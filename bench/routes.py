@@ -48,20 +48,23 @@ class Links:
     loss: np.ndarray
 
     @staticmethod
-    def random(nodes: int, decades: tuple[float, float] = (-5, -1.5)) -> "Links":
-        """Every node joined to random others by cables of random delay and, in each direction, a random loss of so many decades."""
+    def random(nodes: int, decades: tuple[float, float] | None = None) -> "Links":
+        """Every node joined to random others; delays and, in each direction, losses uniform as in TCPBP (section 5.1), up to the
+        greatest of its ten nodes; or losses uniform in the logarithm over so many decades.
+        """
         draws = np.random.default_rng(1)
         one, other = draws.integers(0, nodes, (2, nodes * DEGREE // 2))
         one, other = one[one != other], other[one != other]
         ends = np.unique(np.sort(np.stack([one, other]), axis=0), axis=1)
         cables = ends.shape[1]
-        delay = draws.integers(1_000_000, 20_000_000, cables) / 1e6
+        delay = draws.integers(10_000, 9_600_000, cables) / 1e6
+        loss = draws.uniform(2e-4, 0.02, 2 * cables) if decades is None else 10 ** draws.uniform(*decades, 2 * cables)
         return Links(
             nodes,
             np.concatenate([ends[0], ends[1]]),
             np.concatenate([ends[1], ends[0]]),
             np.concatenate([delay, delay]),
-            10 ** draws.uniform(*decades, 2 * cables),
+            loss,
         )
 
     @staticmethod
@@ -182,8 +185,8 @@ def _all_pairs() -> list[Case]:
 
 def _other_networks() -> list[list[Case]]:
     networks = {
-        "losses within a decade, 1e-3 to 1e-2": Links.random(NODES, (-3, -2)),
-        "nearest nodes joined": Links.nearest(NODES),
+        "losses over decades, 1e-5 to 3e-2": Links.random(NODES, (-5, -1.5)),
+        "nearest nodes joined, losses over decades": Links.nearest(NODES),
     }
     return [_exactly(f"all pairs, {NODES:,} nodes, {name}", links) for name, links in networks.items()]
 
