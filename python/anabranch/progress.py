@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+    from rich.status import Status
 
 QUIET_S = 1.0
 """Work that ends sooner says nothing."""
 LINE_INTERVAL_S = 10.0
 """Without a terminal, one line in so many seconds."""
+STATUS_INTERVAL_S = 2.0
+"""The same for work of unknown length."""
 
 
 class Shown(AbstractContextManager["Shown"]):
@@ -98,3 +101,42 @@ class Reporter(Shown):
         """``done_s`` of virtual time are done, with so many packet-hops; ``runs`` says how many runs."""
         rate = f"{packet_hops / self.elapsed_s() / 1e6:.1f} M packet-hops/s" if packet_hops else "computing routes"
         self.show(done_s, runs, rate)
+
+
+class StatusLine(AbstractContextManager["StatusLine"]):
+    """What work of unknown length says of itself once it has taken longer than a second: a line that changes on a terminal,
+    else lines."""
+
+    def __init__(self) -> None:
+        """The clock starts."""
+        self._began = self._last_line = time.monotonic()
+        self._status: Status | None = None
+
+    def elapsed_s(self) -> float:
+        """Seconds since the work began."""
+        return time.monotonic() - self._began
+
+    def say(self, text: str) -> None:
+        """Show this instead of what was shown before."""
+        if self.elapsed_s() < QUIET_S:
+            return
+        if sys.stderr.isatty():
+            self._shown(text)
+        elif time.monotonic() - self._last_line >= STATUS_INTERVAL_S:
+            self._last_line = time.monotonic()
+            print(text, file=sys.stderr, flush=True)
+
+    def _shown(self, text: str) -> None:
+        if self._status is None:
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status(text)
+            self._status.start()
+        self._status.update(text)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Clear the line."""
+        if self._status is not None:
+            self._status.stop()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from anabranch.robust.options import Capacity, Hose, Matrix, Pipe, TopologyName
+
 if TYPE_CHECKING:
     from anabranch.plan.model import Plan
     from anabranch.robust import Network, TrafficModel
@@ -16,21 +18,13 @@ _SHOWN = 12
 
 
 def plan(
-    topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
+    topology: TopologyName,
     /,
     *,
-    hose: Annotated[
-        str | None, Parameter(help="What each node sends and receives at most: a rate for all, or a file.")
-    ] = None,
-    pipe: Annotated[
-        str | None,
-        Parameter(help='What each pair sends at most: a rate for all, a file, "demands", or gravity=TOTAL.'),
-    ] = None,
-    matrix: Annotated[
-        list[str] | None,
-        Parameter(negative="", help="A traffic matrix (as --pipe) of an explicit set. May be repeated."),
-    ] = None,
-    capacity: Annotated[str | None, Parameter(help="The rate of links for which the topology says none.")] = None,
+    hose: Hose = None,
+    pipe: Pipe = None,
+    matrix: Matrix = None,
+    capacity: Capacity = None,
     load: Annotated[float, Parameter(help="The worst-case load that no link may exceed.")] = 0.9,
     paths: Annotated[int, Parameter(help="Candidates of a pair: so many of the shortest paths by hops.")] = 4,
     tolerant: Annotated[

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from anabranch.robust.options import Capacity, Hose, Matrix, Pipe, TopologyName
+
 if TYPE_CHECKING:
     from anabranch.robust import Network, Problem, RobustRouting, TrafficModel
     from anabranch.robust.failures import AfterFailure, Failure
@@ -16,25 +18,17 @@ _SHOWN = 10
 
 
 def robust(
-    topology: Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")],
+    topology: TopologyName,
     /,
     *,
-    hose: Annotated[
-        str | None, Parameter(help="What each node sends and receives at most: a rate for all, or a file.")
-    ] = None,
-    pipe: Annotated[
-        str | None,
-        Parameter(help='What each pair sends at most: a rate for all, a file, "demands", or gravity=TOTAL.'),
-    ] = None,
-    matrix: Annotated[
-        list[str] | None,
-        Parameter(negative="", help="A traffic matrix (as --pipe) of an explicit set. May be repeated."),
-    ] = None,
+    hose: Hose = None,
+    pipe: Pipe = None,
+    matrix: Matrix = None,
     box: Annotated[
         str | None, Parameter(help="All matrices around the one of --matrix, from and to a factor: --box 0.5..2.")
     ] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
-    capacity: Annotated[str | None, Parameter(help="The rate of links for which the topology says none.")] = None,
+    capacity: Capacity = None,
     paths: Annotated[
         str, Parameter(help='Candidates of a pair: so many of the shortest, "all", disjoint=N, or a file of paths.')
     ] = "4",
