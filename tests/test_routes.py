@@ -198,6 +198,8 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,0.1", ["--loss-floor", "-1"], "loss floor -1"),
         ("A,B,5ms,0.1", ["--capacity", "fast"], "--capacity fast"),
         ("A,B,5ms,0.1", ["--once"], "--once goes with --compare"),
+        ("A,B,5ms,0.1", ["--compare", "--shortest", "2"], "--shortest does not go with --compare"),
+        ("A,B,5ms,0.1", ["--compare", "--metric", "delay"], "--metric does not go with --compare"),
         ("A,B,5ms,0.1", ["--within", "-0.1"], "threshold -0.1"),
         ("A,B,5ms,0.1", ["--pareto"], "link A -> B has no capacity_bps"),
         ("A,B,5ms,0.1", ["--shortest", "0"], "--shortest 0: must be at least 1"),
@@ -211,6 +213,17 @@ def test_what_is_wrong_is_named(tmp_path, capsys, rows, arguments, message):
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+def test_more_pairs_than_fit_are_refused_before_they_are_searched(tmp_path, capsys):
+    file = tmp_path / "line.csv"
+    rows = "\n".join(f"{place},{place + 1},1ms,0.01" for place in range(1500))
+    file.write_text(f"source,target,delay,loss\n{rows}\n")
+    assert status(["routes", str(file)]) == 1
+    assert "2,253,001 pairs are more than 2,000,000; choose some by --from or --to" in capsys.readouterr().err
+    assert status(["routes", str(file), "--compare", "--from", "0", "--to", "3"]) == 1
+    assert "takes at most 1000 nodes, not 1501" in capsys.readouterr().err
+    assert status(["routes", str(file), "--from", "0", "--to", "3"]) == 0
 
 
 def test_a_lexicographic_metric_decides_ties(capsys):

@@ -268,6 +268,8 @@ def routes(
     """
     from anabranch.routes import command
 
+    if rows < 0:
+        raise UsageError(f"--rows {rows}: must be at least 0")
     question = command.Question(
         metric,
         from_,

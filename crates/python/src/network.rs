@@ -52,6 +52,10 @@ impl Network {
         let (src, dst) = (src.as_slice()?, dst.as_slice()?);
         let (rate, delay) = (rate_bps.as_slice()?, delay_ps.as_slice()?);
         let (loss, cost) = (loss.as_slice()?, cost.as_slice()?);
+        let lengths = [dst.len(), rate.len(), delay.len(), loss.len(), cost.len()];
+        if lengths.iter().any(|&length| length != src.len()) {
+            return Err(refuse(format!("columns of {} and {lengths:?} links: must be of one length", src.len())));
+        }
         let links = (0..src.len()).map(|id| Link {
             src: src[id],
             dst: dst[id],

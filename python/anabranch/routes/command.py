@@ -19,7 +19,7 @@ from anabranch.topologies import Topology
 class Question:
     """What is asked, as on the command line."""
 
-    metric: str
+    metric: str = OPTIMUM
     sources: list[str] | None = None
     targets: list[str] | None = None
     compare: bool = False
@@ -98,6 +98,11 @@ def answer(question: Question, topology: Topology) -> Answer:
         ValueError: names what is wrong with the question or the topology.
     """
     if question.compare:
+        for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
+            if getattr(question, option) != getattr(Question(), option):
+                raise ValueError(
+                    f"--{option.replace('_', '-')} does not go with --compare, which shows all metrics; leave one out"
+                )
         return _Compared(compare(topology, question.against, question.sources, question.targets, once=question.once))
     for option, given in (("--against", question.against), ("--once", question.once)):
         if given:
@@ -119,15 +124,21 @@ def answer(question: Question, topology: Topology) -> Answer:
     return _Found(found, certificates)
 
 
+_SEVERAL = ("shortest", "disjoint", "node_disjoint", "within", "pareto")
+"""Questions for several paths of each pair."""
+_MOST_PAIRS = 2_000_000
+"""Of which a table in memory is of use to anyone; some gigabytes."""
+
+
 def _searched(search: Search, question: Question) -> Routes:
-    several: dict[str, float | None] = {
-        "--shortest": question.shortest,
-        "--disjoint": question.disjoint,
-        "--node-disjoint": question.node_disjoint,
-        "--within": question.within,
-        "--pareto": 1 if question.pareto else None,
-    }
-    chosen = [option for option, number in several.items() if number is not None]
+    pairs = len(question.sources or search.names) * len(question.targets or search.names)
+    if pairs > _MOST_PAIRS:
+        raise ValueError(
+            f"{search.topology.name}: {pairs:,} pairs are more than {_MOST_PAIRS:,}; choose some by --from or --to"
+        )
+    # 0 is a number that was given, and not the same as none.
+    given = [option for option in _SEVERAL if not any(getattr(question, option) is absent for absent in (None, False))]
+    chosen = [f"--{option.replace('_', '-')}" for option in given]
     ends = question.sources, question.targets
     if not chosen:
         forwarding: Forwarding = "hop-by-hop" if question.hop_by_hop else "explicit"
@@ -138,6 +149,8 @@ def _searched(search: Search, question: Question) -> Routes:
     if others:
         raise ValueError(f"{option} and {others[0]} do not go together")
     if question.pareto:
+        if question.metric != OPTIMUM:
+            raise ValueError("--pareto goes by delay, loss and capacity at once; leave --metric out")
         return search.pareto(*ends)
     if question.within is not None:
         return search.within(question.metric, question.within, sources=question.sources, targets=question.targets)

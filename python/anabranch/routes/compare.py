@@ -21,6 +21,8 @@ Outcome = Literal["as planned", "another path", "loop"]
 
 OPTIMUM = "tcpbp-exact"
 HEURISTIC = "tcpbp"
+MOST_NODES = 1000
+"""Hop-by-hop forwarding needs the routes of all pairs by all metrics at once: with 1000 nodes some gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,14 @@ class Pair:
         """Whether not all metrics choose the same path."""
         return len({path.nodes for path in self.paths.values()}) > 1
 
+    def ratio(self, metric: str) -> float:
+        """Delay x sqrt(loss) of a metric's path over the least; 1 where it is the optimum."""
+        return _ratio(self.tcpbp_cost_s[metric], self.tcpbp_cost_s[OPTIMUM])
+
     @property
     def heuristic_ratio(self) -> float:
-        """The heuristic's cost over the least; 1 where it finds the optimum."""
-        return _ratio(self.tcpbp_cost_s[HEURISTIC], self.tcpbp_cost_s[OPTIMUM])
+        """The heuristic's cost over the least."""
+        return self.ratio(HEURISTIC)
 
     def explicit_gain(self, metric: str) -> float:
         """What is delivered hop by hop over the optimum that explicit paths deliver, in cost; infinite for a loop."""
@@ -150,8 +156,14 @@ def compare(
     earlier one of the topology.
 
     Raises:
-        ValueError: a metric that is none or that the topology does not say enough for, or a node that does not exist.
+        ValueError: a metric that is none or that the topology does not say enough for, a node that does not exist, or a
+            topology of more than :data:`MOST_NODES` nodes.
     """
+    if len(topology.nodes) > MOST_NODES:
+        raise ValueError(
+            f"{topology.name}: a comparison follows the routes of all pairs of nodes, and takes at most {MOST_NODES} nodes, not "
+            f"{len(topology.nodes)}; find the routes of some pairs metric by metric instead"
+        )
     wanted = list(metrics) if metrics is not None else _possible(topology)
     wanted = [metric for metric in dict.fromkeys(wanted) if metric not in known_metrics.BY_THROUGHPUT]
     wanted += [HEURISTIC, OPTIMUM]

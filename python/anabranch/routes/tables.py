@@ -56,20 +56,19 @@ def differing_table(comparison: Comparison, most: int | None = None) -> Table:
 
     def weight(pair: Pair) -> tuple[float, float]:
         gains = [pair.explicit_gain(metric) for metric in (HEURISTIC, OPTIMUM)]
-        others = [_over(cost, pair.tcpbp_cost_s[OPTIMUM]) for cost in pair.tcpbp_cost_s.values()]
+        others = [pair.ratio(metric) for metric in pair.tcpbp_cost_s]
         return max(pair.heuristic_ratio, *gains), max(others)
 
     others = [metric for metric in comparison.metrics if metric not in (HEURISTIC, OPTIMUM)]
     rows: list[tuple[str, ...]] = []
     differing = sorted((pair for pair in comparison.pairs if pair.paths and pair.differs), key=weight, reverse=True)
     for pair in differing[:most]:
-        least = pair.tcpbp_cost_s[OPTIMUM]
         rows.append(
             (
                 pair.source,
                 pair.target,
                 ARROW.join(pair.paths[OPTIMUM].nodes),
-                *(_times(_over(pair.tcpbp_cost_s[metric], least)) for metric in (*others, HEURISTIC)),
+                *(_times(pair.ratio(metric)) for metric in (*others, HEURISTIC)),
                 *(
                     pair.deliveries[metric].outcome
                     if pair.deliveries[metric].outcome != "another path"
@@ -110,12 +109,6 @@ def summary_lines(comparison: Comparison) -> list[str]:
         if delivery is not None and delivery.outcome == "loop"
     ][:10]
     return lines
-
-
-def _over(cost: float, least: float) -> float:
-    if least == 0:
-        return 1.0 if cost == 0 else inf
-    return cost / least
 
 
 def _times(ratio: float) -> str:

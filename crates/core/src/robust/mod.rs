@@ -3,6 +3,7 @@
 
 mod candidates;
 mod choices;
+mod key;
 mod pricing;
 mod transport;
 mod worst_case;

@@ -1,6 +1,7 @@
 //! The cheapest path of every pair where each pair pays prices of its own: what path pricing asks for.
 
 use super::Paths;
+use super::key::Key;
 use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,24 +32,6 @@ impl Outgoing {
 
     fn at(&self, node: NodeId) -> &[LinkId] {
         &self.links[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
-    }
-}
-
-/// A price with its node, ordered; prices are never NaN.
-#[derive(PartialEq)]
-struct Key(f64, NodeId);
-
-impl Eq for Key {}
-
-impl Ord for Key {
-    fn cmp(&self, other: &Key) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
-    }
-}
-
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Key) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
     }
 }
 

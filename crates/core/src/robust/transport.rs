@@ -5,6 +5,7 @@
 //! successive shortest paths with potentials (Edmonds and Karp 1972); the potentials of the end are the dual variables of
 //! equations 10 to 14, so that the answer proves itself.
 
+use super::key::Key;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -68,24 +69,6 @@ struct Search<'a> {
     done: Vec<bool>,
     touched: Vec<u32>,
     heap: BinaryHeap<Reverse<Key>>,
-}
-
-/// A distance with its node, ordered; distances are never NaN.
-#[derive(PartialEq)]
-struct Key(f64, u32);
-
-impl Eq for Key {}
-
-impl Ord for Key {
-    fn cmp(&self, other: &Key) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0).then(self.1.cmp(&other.1))
-    }
-}
-
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Key) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 const FROM_SOURCE: u32 = u32::MAX;

@@ -89,7 +89,8 @@ pub fn next_hops(graph: &Graph, hops: &HopsSpec, dst: NodeId) -> Result<Vec<Vec<
             Err(RoutingError::NotIsotoneFor { metric: metric.name(), wanted: "equal-cost next hops" })
         }
         MetricSpec::Throughput(metric) => {
-            let first = |node| best_throughput_path(graph, *metric, node, dst)?.first().copied();
+            let mut find = throughput_paths(graph, *metric, dst);
+            let mut first = |node| find(node)?.first().copied();
             Ok((0..graph.nodes() as NodeId).map(|node| first(node).into_iter().collect()).collect())
         }
         _ => Ok(match isotone_weights(graph, metric)? {
@@ -134,11 +135,21 @@ fn additive_weights(graph: &Graph, metric: &MetricSpec) -> Result<Vec<Weight>, R
     }
 }
 
-/// The path that a node finds to another by predicted throughput.
-fn best_throughput_path(graph: &Graph, metric: ThroughputMetric, src: NodeId, dst: NodeId) -> Option<Vec<LinkId>> {
+/// Finds the path that a node has to a destination by predicted throughput, node by node.
+fn throughput_paths(
+    graph: &Graph,
+    metric: ThroughputMetric,
+    dst: NodeId,
+) -> Box<dyn FnMut(NodeId) -> Option<Vec<LinkId>> + '_> {
     match metric {
-        ThroughputMetric::Tcpbp => ModifiedDijkstra::new(graph).tree(src, Queue::Heap).path(graph, dst),
-        ThroughputMetric::TcpbpExact => ExactSearch::new(graph).to(src, vec![dst]).path(dst),
+        ThroughputMetric::Tcpbp => {
+            let mut search = ModifiedDijkstra::new(graph);
+            Box::new(move |src| search.tree(src, Queue::Heap).path(graph, dst))
+        }
+        ThroughputMetric::TcpbpExact => {
+            let search = ExactSearch::new(graph);
+            Box::new(move |src| search.to(src, vec![dst]).path(dst))
+        }
     }
 }
 

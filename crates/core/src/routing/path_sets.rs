@@ -7,7 +7,7 @@ use super::tcpbp::Label;
 use super::tcpbp::onward::BestTowards;
 use super::{
     Graph, IsotoneWeights, Lexicographic, NodeDisjoint, Path, PathWeight, RoutingError, Towards, Weight, WeightedPath,
-    additive_weights, best_throughput_path, disjoint_paths, explicit, isotone_weights,
+    additive_weights, disjoint_paths, explicit, isotone_weights, throughput_paths,
 };
 use crate::spec::{Disjointness, HopsSpec, LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
 
@@ -102,7 +102,7 @@ impl<'a> Method<'a> {
                 Box::new(move |src| Ok(equally(towards.paths_from(src).take(most))))
             }
             Method::Heuristic => Box::new(move |src| {
-                let found = best_throughput_path(graph, ThroughputMetric::Tcpbp, src, dst);
+                let found = throughput_paths(graph, ThroughputMetric::Tcpbp, dst)(src);
                 Ok(found.into_iter().map(|links| (links, 1.0)).collect())
             }),
             Method::NearEqual(ref weights, threshold, most) => {
