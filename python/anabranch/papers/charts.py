@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,7 +32,9 @@ def lines(
     ``published`` has the columns ``x``, ``colour`` and ``mean``: the paper's values, drawn as crosses.
     """
     frame = _with_bounds(table)
-    horizontal = alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log" if log_x else "linear", zero=False))
+    axis = _powers_of_ten(frame[x]) if log_x else alt.Axis()
+    scale = alt.Scale(type="log" if log_x else "linear", zero=False, nice=False)
+    horizontal = alt.X(f"{x}:Q", title=x_title, scale=scale, axis=axis)
     colours = _colours(frame, colour, colour_title, order)
     base = alt.Chart(_data(frame)).encode(x=horizontal, color=colours)
     vertical = alt.Y("mean:Q", title=y_title, scale=alt.Scale(zero=from_zero))
@@ -95,7 +98,13 @@ def _order(frame: pl.DataFrame, colour: str, order: Sequence[str] | None) -> lis
 def _colours(frame: pl.DataFrame, colour: str, title: str, order: Sequence[str] | None) -> alt.Color:
     names = _order(frame, colour, order)
     scale = alt.Scale(domain=names, range=[PALETTE[place % len(PALETTE)] for place in range(len(names))])
-    return alt.Color(f"{colour}:N", title=title or None, scale=scale, sort=names)
+    return alt.Color(f"{colour}:N", scale=scale, sort=names, legend=alt.Legend(title=title or None, symbolOpacity=1))
+
+
+def _powers_of_ten(values: pl.Series) -> alt.Axis:
+    exponents = values.log10()
+    first, last = math.floor(float(exponents.min() or 0)), math.ceil(float(exponents.max() or 0))  # type: ignore[arg-type]
+    return alt.Axis(values=[10.0**exponent for exponent in range(first, last + 1)], format=".0e")
 
 
 def _sized(chart: Any) -> Any:
