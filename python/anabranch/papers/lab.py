@@ -1,6 +1,7 @@
 """Runs studies: their experiments together, with what was finished before reused, then their findings."""
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -33,6 +34,7 @@ def run(
     experiments = study.experiments(place)
     kept = KeptRuns(place.directory / FINISHED)
     kept.sweep()
+    shutil.rmtree(place.directory / RUNS, ignore_errors=True)  # made again of what is kept
     plans = [Plan(experiment.scenario, place.directory / RUNS / experiment.name) for experiment in experiments]
     results = execute_all(plans, jobs=jobs, command=command, show_progress=show_progress, kept=kept)
     if any(result.interrupted for result in results):
