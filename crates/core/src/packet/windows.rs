@@ -12,7 +12,8 @@
 //! 3. Links that are fed from several places go through what was offered to them, in order. What a link brings that leads
 //!    nowhere else stands in its line until then.
 
-use super::forwarding::{END, Forwarding};
+use super::flow::Flow;
+use super::forwarding::{END, Forwarding, Way};
 use super::line::Line;
 use super::link::{Link, Offer};
 use super::packet::{BESIDE, LOST, Packet, PacketSizes};
@@ -108,9 +109,11 @@ impl Inbox {
 /// How a link is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feed {
-    /// From one place, in order: what is offered is taken at once.
-    Direct,
-    /// From several: what is offered waits for phase 3.
+    /// From one other link, in order: what is offered is taken at once.
+    Link,
+    /// From its own node alone: what is offered is taken at once while the node goes through its events in order.
+    Node,
+    /// From several places: what is offered waits for phase 3.
     Merged,
 }
 
@@ -134,7 +137,21 @@ struct Node {
     inputs: u32,
     /// A flow starts, or a timer is due.
     has_local: bool,
+    /// What its links bring may be delivered link by link: no two of them bring packets of one end of a flow, and what the
+    /// ends send has but one way.
+    takes_link_by_link: bool,
     inbox: Inbox,
+}
+
+/// How a node takes what a link brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taking {
+    /// At once: nothing else happens there.
+    Alone,
+    /// At once, though other links bring packets, too.
+    LinkByLink,
+    /// In phase 2.
+    Later,
 }
 
 /// The state of the loop.
@@ -151,6 +168,8 @@ pub struct Windows {
     heads: BinaryHeap<Reverse<(Time, LinkId)>>,
     /// The rank of the event at hand.
     rank: Rank,
+    /// The node at hand goes through its events in order.
+    in_order: bool,
     feeds: Vec<Feed>,
     exits: Vec<Exit>,
     inboxes: Vec<Inbox>,
@@ -171,21 +190,30 @@ fn window_shift(spec: &RunSpec, sizes: &[PacketSizes]) -> u32 {
 }
 
 impl EventLoop for Windows {
-    fn new(spec: &RunSpec, links: &mut [Link], flows: usize, sizes: &[PacketSizes]) -> Windows {
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Windows {
         let shift = window_shift(spec, sizes);
         links.iter_mut().for_each(|link| link.look_ahead(Duration(1 << shift)));
+        let node = || Node { takes_link_by_link: true, ..Node::default() };
+        let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
+        for Flow { identity, .. } in flows {
+            if !matches!((identity.forward, identity.reverse), (Way::Route(_), Way::Route(_))) {
+                nodes[identity.src as usize].takes_link_by_link = false;
+                nodes[identity.dst as usize].takes_link_by_link = false;
+            }
+        }
         Windows {
             wheel: Wheel::new(links.len(), shift),
             done: Time::ZERO,
             until: Time::ZERO,
-            timers: Timers::new(flows, TIMERS_PER_FLOW),
+            timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
             heads: BinaryHeap::new(),
             rank: Rank(0),
+            in_order: true,
             feeds: vec![Feed::Merged; links.len()],
             exits: vec![Exit::Various; links.len()],
             inboxes: std::iter::repeat_with(Inbox::default).take(links.len()).collect(),
-            nodes: std::iter::repeat_with(Node::default).take(spec.nodes.len()).collect(),
+            nodes,
             due: Vec::new(),
             busy_nodes: Vec::new(),
             busy_links: Vec::new(),
@@ -206,8 +234,9 @@ impl EventLoop for Windows {
     #[inline(always)]
     fn offer(engine: &mut Engine<Windows>, link: LinkId, mut packet: Packet) {
         match engine.order.feeds[link as usize] {
-            Feed::Direct => engine.take_offer(link, packet),
-            Feed::Merged => {
+            Feed::Link => engine.take_offer(link, packet),
+            Feed::Node if engine.order.in_order => engine.take_offer(link, packet),
+            Feed::Node | Feed::Merged => {
                 packet.arrives(engine.now);
                 let rank = engine.order.rank;
                 engine.order.inbox_of_link(link).put(Item { rank, packet });
@@ -241,7 +270,7 @@ impl EventLoop for Windows {
         self.exits.fill(if by_hop { Exit::Various } else { Exit::Nowhere });
         let mut feeders: Vec<Option<Feeder>> = vec![by_hop.then_some(Feeder::Node); self.feeds.len()];
         for (feed, serves) in self.feeds.iter_mut().zip(&self.serves) {
-            *feed = if *serves { Feed::Merged } else { Feed::Direct };
+            *feed = if *serves { Feed::Merged } else { Feed::Node };
         }
         let mut feeder = Feeder::Node;
         for &link in forwarding.hops() {
@@ -254,8 +283,11 @@ impl EventLoop for Windows {
                 feeder = Feeder::Node; // the next route begins at a host
                 continue;
             }
+            let feed = &mut self.feeds[link as usize];
             if *feeders[link as usize].get_or_insert(feeder) != feeder {
-                self.feeds[link as usize] = Feed::Merged;
+                *feed = Feed::Merged;
+            } else if *feed == Feed::Node && feeder != Feeder::Node {
+                *feed = Feed::Link;
             }
             feeder = Feeder::Link(link);
         }
@@ -277,6 +309,15 @@ impl Windows {
             self.busy_links.push(link);
         }
         inbox
+    }
+
+    fn taking(&self, node: NodeId) -> Taking {
+        let state = &self.nodes[node as usize];
+        match (state.inputs, state.has_local) {
+            (1, false) => Taking::Alone,
+            (_, false) if state.takes_link_by_link => Taking::LinkByLink,
+            _ => Taking::Later,
+        }
     }
 
     fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
@@ -354,17 +395,18 @@ impl Engine<Windows> {
         for index in 0..self.order.due.len() {
             let link = self.order.due[index];
             let node = self.links[link as usize].dst;
-            let state = &self.order.nodes[node as usize];
-            let is_alone = state.inputs == 1 && !state.has_local;
+            let taking = self.order.taking(node);
+            self.order.in_order = taking == Taking::Alone;
             self.order.rank = Rank::arrival(link);
             match self.merges_into(link) {
                 Some(next) => self.order.inbox_of_link(next).feeders.push(link),
-                None => self.hand_over_one(link, node, is_alone),
+                None => self.hand_over_one(link, node, taking),
             }
-            if is_alone {
+            if taking != Taking::Later {
                 self.fire_timers(self.order.until, Rank(0));
             }
         }
+        self.order.in_order = true;
         for link in &self.order.due {
             self.order.nodes[self.links[*link as usize].dst as usize].inputs = 0;
         }
@@ -385,26 +427,26 @@ impl Engine<Windows> {
         }
     }
 
-    fn hand_over_one(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+    fn hand_over_one(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         if self.links[link as usize].is_plain() {
-            self.hand_over_of_plain(link, node, is_alone);
+            self.hand_over_of_plain(link, node, taking);
         } else {
-            self.hand_over_of_any(link, node, is_alone);
+            self.hand_over_of_any(link, node, taking);
         }
         self.order.wheel.insert(link, self.links[link as usize].next_event());
     }
 
-    fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+    fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         let until = self.order.until;
         let mut line = self.links[link as usize].lend_line();
         let before = line.len();
-        if self.order.exits[link as usize] == Exit::Host && is_alone {
+        if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
                 self.come_to_host(link, packet);
             }
         } else {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                self.hand_on(link, packet, node, is_alone);
+                self.hand_on(link, packet, node, taking);
             }
         }
         self.give_back(link, line, before);
@@ -418,7 +460,7 @@ impl Engine<Windows> {
         self.links[link as usize].give_back(line, crossed);
     }
 
-    /// A packet has come to a node to which nothing else happens.
+    /// A packet has come to a node that takes it at once.
     #[inline(always)]
     fn come_to_host(&mut self, link: LinkId, packet: Packet) {
         if !self.order.soon.is_empty() {
@@ -430,27 +472,27 @@ impl Engine<Windows> {
     }
 
     #[inline(never)]
-    fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+    fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         while self.links[link as usize].next_arrival() < self.order.until {
             let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.lines);
             self.packet_hops += 1;
             if packet.has(LOST) {
                 self.discard(packet);
             } else {
-                self.hand_on(link, packet, node, is_alone);
+                self.hand_on(link, packet, node, taking);
             }
         }
     }
 
     #[inline(always)]
-    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, is_alone: bool) {
+    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
         if next != END {
             self.now = packet.arrival();
             packet.set_at(at + 1);
             Windows::offer(self, next, packet);
-        } else if is_alone {
+        } else if taking != Taking::Later {
             if !self.order.soon.is_empty() {
                 self.fire_timers(packet.arrival(), Rank::arrival(link));
                 self.order.rank = Rank::arrival(link);
