@@ -14,6 +14,7 @@
 
 use super::flow::Flow;
 use super::forwarding::{END, Forwarding, Way};
+use super::inbox::{Event, Inbox, Key, Rank};
 use super::line::Line;
 use super::link::{Link, Offer};
 use super::packet::{BESIDE, LOST, Packet, PacketSizes};
@@ -27,84 +28,6 @@ use std::collections::BinaryHeap;
 
 /// A window of 2^29 ps, half a millisecond, is the longest: longer ones gain nothing, and their packets fill the caches.
 const LONGEST_WINDOW: u32 = 29;
-
-/// The rank of an event among those of its instant: kind above, index below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank(u64);
-
-impl Rank {
-    fn start(position: usize) -> Rank {
-        Rank(position as u64)
-    }
-    #[inline(always)]
-    fn arrival(link: LinkId) -> Rank {
-        Rank(1 << 32 | u64::from(link))
-    }
-    fn timer(timer: u32) -> Rank {
-        Rank(2 << 32 | u64::from(timer))
-    }
-    /// What the event is.
-    fn event(self) -> Event {
-        match self.0 >> 32 {
-            0 => Event::Start(self.0 as usize),
-            1 => Event::Arrival,
-            _ => Event::Timer(self.0 as u32),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
-    /// Of the flow with this position in the order of starts.
-    Start(usize),
-    Arrival,
-    Timer(u32),
-}
-
-/// Something for a node or a link to go through: a packet, except for starts and timers.
-#[derive(Debug, Clone, Copy)]
-struct Item {
-    rank: Rank,
-    /// Its arrival is when it comes.
-    packet: Packet,
-}
-
-impl Item {
-    fn key(&self) -> (Time, Rank) {
-        (self.packet.arrival(), self.rank)
-    }
-}
-
-/// What has come to a node or a link in this window.
-#[derive(Default)]
-struct Inbox {
-    items: Vec<Item>,
-    is_unsorted: bool,
-    /// Of a link: links all of whose packets go on here. What they bring in this window stands in their lines still.
-    feeders: Vec<LinkId>,
-}
-
-impl Inbox {
-    #[inline]
-    fn put(&mut self, item: Item) {
-        self.is_unsorted |= self.items.last().is_some_and(|last| item.key() < last.key());
-        self.items.push(item);
-    }
-
-    /// All items by (time, rank), and in the order they came in among equals: what one event sent.
-    fn take_in_order(&mut self) -> Vec<Item> {
-        if std::mem::take(&mut self.is_unsorted) {
-            self.items.sort_by_key(Item::key);
-        }
-        std::mem::take(&mut self.items)
-    }
-
-    /// The items' room is used again.
-    fn give_back(&mut self, mut items: Vec<Item>) {
-        items.clear();
-        self.items = items;
-    }
-}
 
 /// How a link is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,13 +82,16 @@ pub struct Windows {
     wheel: Wheel,
     /// Everything before is done.
     done: Time,
-    /// The end of the current window.
+    /// The current window, from its begin to its end.
+    begin: Time,
     until: Time,
     timers: Timers,
     /// Timers of the node at hand that were armed in this window for this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Room for an inbox to be put in order.
+    merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
-    heads: BinaryHeap<Reverse<(Time, LinkId)>>,
+    heads: BinaryHeap<Reverse<(Key, LinkId)>>,
     /// The rank of the event at hand.
     rank: Rank,
     /// The node at hand goes through its events in order.
@@ -204,11 +130,13 @@ impl EventLoop for Windows {
         Windows {
             wheel: Wheel::new(links.len(), shift),
             done: Time::ZERO,
+            begin: Time::ZERO,
             until: Time::ZERO,
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
+            merging: Inbox::default(),
             heads: BinaryHeap::new(),
-            rank: Rank(0),
+            rank: Rank::FIRST,
             in_order: true,
             feeds: vec![Feed::Merged; links.len()],
             exits: vec![Exit::Various; links.len()],
@@ -238,8 +166,8 @@ impl EventLoop for Windows {
             Feed::Node if engine.order.in_order => engine.take_offer(link, packet),
             Feed::Node | Feed::Merged => {
                 packet.arrives(engine.now);
-                let rank = engine.order.rank;
-                engine.order.inbox_of_link(link).put(Item { rank, packet });
+                let key = engine.order.key(engine.now, engine.order.rank);
+                engine.order.inbox_of_link(link).put(key, packet);
             }
         }
     }
@@ -302,10 +230,16 @@ enum Feeder {
 }
 
 impl Windows {
+    /// The place in this window of an event.
+    #[inline(always)]
+    fn key(&self, at: Time, rank: Rank) -> Key {
+        Key::new(self.begin, at, rank)
+    }
+
     #[inline]
     fn inbox_of_link(&mut self, link: LinkId) -> &mut Inbox {
         let inbox = &mut self.inboxes[link as usize];
-        if inbox.items.is_empty() && inbox.feeders.is_empty() {
+        if inbox.is_empty() {
             self.busy_links.push(link);
         }
         inbox
@@ -321,11 +255,12 @@ impl Windows {
     }
 
     fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
+        let key = self.key(packet.arrival(), rank);
         let inbox = &mut self.nodes[node as usize].inbox;
-        if inbox.items.is_empty() {
+        if inbox.is_empty() {
             self.busy_nodes.push(node);
         }
-        inbox.put(Item { rank, packet });
+        inbox.put(key, packet);
     }
 
     /// A flow starts or a timer is due at a node.
@@ -356,6 +291,7 @@ impl Engine<Windows> {
             self.now = self.end;
             return false;
         }
+        self.order.begin = begin;
         self.order.until = self.order.wheel.begin(window + 1).min(control).min(Time(self.end.0 + 1));
         self.gather(window);
         self.hand_over();
@@ -403,7 +339,7 @@ impl Engine<Windows> {
                 None => self.hand_over_one(link, node, taking),
             }
             if taking != Taking::Later {
-                self.fire_timers(self.order.until, Rank(0));
+                self.fire_timers(self.order.until, Rank::FIRST);
             }
         }
         self.order.in_order = true;
@@ -507,9 +443,9 @@ impl Engine<Windows> {
     /// Phase 2: nodes to which more than one thing happens go through them in order.
     fn go_through_nodes(&mut self) {
         while let Some(node) = self.order.busy_nodes.pop() {
-            let items = self.order.nodes[node as usize].inbox.take_in_order();
-            for item in &items {
-                let (at, rank) = item.key();
+            let inbox = self.order.nodes[node as usize].inbox.take_in_order(&mut self.order.merging);
+            for item in inbox.items() {
+                let (at, rank) = (item.packet.arrival(), item.key.rank());
                 self.fire_timers(at, rank);
                 self.now = at;
                 self.order.rank = rank;
@@ -519,9 +455,9 @@ impl Engine<Windows> {
                     Event::Timer(timer) => self.fire_timer(at, timer),
                 }
             }
-            self.fire_timers(self.order.until, Rank(0));
+            self.fire_timers(self.order.until, Rank::FIRST);
             let state = &mut self.order.nodes[node as usize];
-            state.inbox.give_back(items);
+            state.inbox = inbox.emptied();
             state.has_local = false;
         }
     }
@@ -547,51 +483,47 @@ impl Engine<Windows> {
     /// Phase 3: links that are fed from several places go through what was offered to them in order.
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
-            let items = self.order.inboxes[link as usize].take_in_order();
+            let inbox = self.order.inboxes[link as usize].take_in_order(&mut self.order.merging);
             if self.links[link as usize].is_plain() {
-                self.take_offers(link, &items);
+                self.take_offers(link, &inbox);
             } else {
-                for item in &items {
-                    let (at, rank) = item.key();
-                    self.serve(link, at, rank);
+                for item in inbox.items() {
+                    let at = item.packet.arrival();
+                    self.serve(link, at, item.key.rank());
                     self.now = at;
                     self.take_any_offer(link, item.packet.words());
                 }
-                self.serve(link, self.order.until, Rank(0));
+                self.serve(link, self.order.until, Rank::FIRST);
             }
-            self.order.inboxes[link as usize].give_back(items);
+            self.order.inboxes[link as usize] = inbox.emptied();
         }
     }
 
     /// What is offered to a plain link: items, and what stands in the lines of its feeders.
-    fn take_offers(&mut self, link: LinkId, items: &[Item]) {
-        let feeders = std::mem::take(&mut self.order.inboxes[link as usize].feeders);
-        for &feeder in &feeders {
+    fn take_offers(&mut self, link: LinkId, inbox: &Inbox) {
+        for &feeder in &inbox.feeders {
             self.await_feeder(feeder);
         }
-        for item in items {
-            self.merge_lines(link, item.key());
+        for item in inbox.items() {
+            self.merge_lines(link, item.key);
             self.offer_to_plain(link, item.packet);
         }
-        self.merge_lines(link, (self.order.until, Rank(0)));
+        self.merge_lines(link, self.order.key(self.order.until, Rank::FIRST));
         debug_assert!(self.order.heads.is_empty());
-        self.order.inboxes[link as usize].feeders = feeders;
-        self.order.inboxes[link as usize].feeders.clear();
         self.insert_if_done(link);
     }
 
     /// What comes to a link from the lines of its feeders before this event.
-    fn merge_lines(&mut self, link: LinkId, before: (Time, Rank)) {
-        while let Some(Reverse((at, feeder))) = self.order.heads.peek().copied()
-            && (at, Rank::arrival(feeder)) < before
+    fn merge_lines(&mut self, link: LinkId, before: Key) {
+        while let Some(Reverse((key, feeder))) = self.order.heads.peek().copied()
+            && key < before
         {
             self.order.heads.pop();
-            let other = self.order.heads.peek().map_or(before, |other| (other.0.0, Rank::arrival(other.0.1)));
-            let other = other.min(before);
+            let other = self.order.heads.peek().map_or(before, |other| other.0.0.min(before));
+            let bound = other.bound(self.order.begin, key.rank());
             let mut line = self.links[feeder as usize].lend_line();
             let length = line.len();
-            while (line.first_arrival(), Rank::arrival(feeder)) < other {
-                let mut packet = self.lines.pop(&mut line);
+            while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
                 packet.set_at(packet.at() + 1);
                 self.offer_to_plain(link, packet);
             }
@@ -605,7 +537,8 @@ impl Engine<Windows> {
     fn await_feeder(&mut self, feeder: LinkId) {
         let next = self.links[feeder as usize].next_arrival();
         if next < self.order.until {
-            self.order.heads.push(Reverse((next, feeder)));
+            let key = self.order.key(next, Rank::arrival(feeder));
+            self.order.heads.push(Reverse((key, feeder)));
         } else {
             self.order.wheel.insert(feeder, next);
         }
