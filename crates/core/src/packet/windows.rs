@@ -506,8 +506,10 @@ impl Engine<Windows> {
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
             let items = self.order.inboxes[link as usize].take_in_order();
-            if self.links[link as usize].is_plain() {
-                self.take_offers(link, &items);
+            if self.links[link as usize].is_unwatched() {
+                self.take_offers::<false>(link, &items);
+            } else if self.links[link as usize].is_plain() {
+                self.take_offers::<true>(link, &items);
             } else {
                 for item in &items {
                     let (at, rank) = item.key();
@@ -521,17 +523,17 @@ impl Engine<Windows> {
         }
     }
 
-    /// What is offered to a plain link: items, and what stands in the lines of its feeders.
-    fn take_offers(&mut self, link: LinkId, items: &[Item]) {
+    /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
+    fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item]) {
         let feeders = std::mem::take(&mut self.order.inboxes[link as usize].feeders);
         for &feeder in &feeders {
             self.await_feeder(feeder);
         }
         for item in items {
-            self.merge_lines(link, item.key());
-            self.offer_to_plain(link, item.packet);
+            self.merge_lines::<CAPTURED>(link, item.key());
+            self.offer_to_plain::<CAPTURED>(link, item.packet);
         }
-        self.merge_lines(link, (self.order.until, Rank(0)));
+        self.merge_lines::<CAPTURED>(link, (self.order.until, Rank(0)));
         debug_assert!(self.order.heads.is_empty());
         self.order.inboxes[link as usize].feeders = feeders;
         self.order.inboxes[link as usize].feeders.clear();
@@ -539,7 +541,7 @@ impl Engine<Windows> {
     }
 
     /// What comes to a link from the lines of its feeders before this event.
-    fn merge_lines(&mut self, link: LinkId, before: (Time, Rank)) {
+    fn merge_lines<const CAPTURED: bool>(&mut self, link: LinkId, before: (Time, Rank)) {
         while let Some(Reverse((at, feeder))) = self.order.heads.peek().copied()
             && (at, Rank::arrival(feeder)) < before
         {
@@ -551,7 +553,7 @@ impl Engine<Windows> {
             while (line.first_arrival(), Rank::arrival(feeder)) < other {
                 let mut packet = self.lines.pop(&mut line);
                 packet.set_at(packet.at() + 1);
-                self.offer_to_plain(link, packet);
+                self.offer_to_plain::<CAPTURED>(link, packet);
             }
             self.give_back(feeder, line, length);
             self.await_feeder(feeder);
@@ -570,7 +572,10 @@ impl Engine<Windows> {
     }
 
     #[inline(always)]
-    fn offer_to_plain(&mut self, link: LinkId, packet: Packet) {
+    fn offer_to_plain<const CAPTURED: bool>(&mut self, link: LinkId, packet: Packet) {
+        if CAPTURED {
+            self.capture(link, packet.arrival(), packet.words());
+        }
         let size = self.sizes[packet.flow() as usize].of(&packet);
         let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);
         if offer == Offer::Dropped && packet.has(BESIDE) {
@@ -602,7 +607,7 @@ impl Engine<Windows> {
     #[inline(always)]
     fn take_offer(&mut self, link: LinkId, packet: Packet) {
         let state = &mut self.links[link as usize];
-        if !state.is_plain() {
+        if !state.is_unwatched() {
             return self.take_any_offer(link, packet.words());
         }
         let size = self.sizes[packet.flow() as usize].of(&packet);
@@ -616,8 +621,15 @@ impl Engine<Windows> {
     #[inline(never)]
     fn take_any_offer(&mut self, link: LinkId, words: [u64; 3]) {
         let packet = Packet::from_words(words);
-        self.capture(link, packet);
-        match self.links[link as usize].offer_to_any(self.now, packet, &self.sizes, &mut self.lines) {
+        self.capture(link, self.now, words);
+        let state = &mut self.links[link as usize];
+        let offer = if state.is_plain() {
+            let size = self.sizes[packet.flow() as usize].of(&packet);
+            state.offer(self.now, packet, size, &mut self.lines)
+        } else {
+            state.offer_to_any(self.now, packet, &self.sizes, &mut self.lines)
+        };
+        match offer {
             Offer::Taken => {}
             Offer::Due(at) => self.order.wheel.insert(link, at),
             Offer::Dropped => self.discard(packet),
