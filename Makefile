@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint validate bench guard drill clean
+.PHONY: help demo test lint validate bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,12 @@ bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 li
 	$(RUN)/python -m bench.routes
 	$(RUN)/python -m bench.bench
 	$(RUN)/python -m bench.cases
+
+papers: $(VENV)/installed ## reproduce five papers in full (an hour or two; may be interrupted and goes on); writes papers/*/README.md
+	$(RUN)/anabranch paper all --out runs/papers
+	for study in runs/papers/*/README.md; do \
+		folder=$$(dirname $$study); target=papers/$$(basename $$folder); rm -rf $$target/figures; cp -r $$study $$folder/figures $$target/; \
+	done
 
 guard: $(VENV)/installed ## count the engine's instructions (apt-get install valgrind) and compare with bench/instructions.toml
 	$(RUN)/python -m bench.instructions

@@ -38,6 +38,11 @@ app.command(
     name="plan",
     help="Give TCP single paths wherever the worst-case load allows.",
 )
+app.command(
+    "anabranch.papers.command:paper",
+    name="paper",
+    help="Reproduce a paper: its figures, its numbers beside ours, verdicts.",
+)
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
 ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]

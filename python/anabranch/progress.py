@@ -38,10 +38,10 @@ class Shown(AbstractContextManager["Shown"]):
         if sys.stderr.isatty():
             bar = self._started_bar()
             assert self._task is not None
-            bar.update(self._task, completed=min(done, self._total), rate=rate, what=what)
+            bar.update(self._task, completed=min(done, self._total), total=self._total, rate=rate, what=what)
         elif time.monotonic() - self._last_line >= LINE_INTERVAL_S:
             self._last_line = time.monotonic()
-            share = min(1.0, done / self._total)
+            share = min(1.0, done / self._total) if self._total > 0 else 1.0
             left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
             print(f"{what}, {share:.0%}, {rate}{left}", file=sys.stderr, flush=True)
 
@@ -96,6 +96,15 @@ class Reporter(Shown):
     def __enter__(self) -> "Reporter":
         """Begin."""
         return self
+
+    def __init__(self, total_s: float, enabled: bool = True) -> None:
+        """``total_s`` is the virtual time of all runs."""
+        super().__init__(total_s, enabled)
+        self._all_s = total_s
+
+    def skip(self, kept_s: float) -> None:
+        """So much of the virtual time need not be run, and counts neither as done nor as to be done."""
+        self._total = self._all_s - kept_s
 
     def update(self, done_s: float, packet_hops: int, runs: str) -> None:
         """``done_s`` of virtual time are done, with so many packet-hops; ``runs`` says how many runs."""

@@ -133,13 +133,13 @@ def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
 class Result:
     """The runs of a scenario: :attr:`flows` and :attr:`links` have one row for each run and flow or directed link."""
 
-    def __init__(
-        self, directory: Path, manifest: dict[str, Any], temporary: TemporaryDirectory[str] | None = None
-    ) -> None:
-        """Of a run directory and its manifest; a temporary directory lives as long as the result."""
+    temporary: TemporaryDirectory[str] | None = None
+    """A directory that lives as long as the result."""
+
+    def __init__(self, directory: Path, manifest: dict[str, Any]) -> None:
+        """Of a run directory and its manifest."""
         self.directory = directory
         self.manifest = manifest
-        self._temporary = temporary
 
     @classmethod
     def load(cls, directory: str | Path) -> "Result":

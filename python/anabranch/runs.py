@@ -2,13 +2,16 @@
 
 A run directory holds ``manifest.json``, ``flows.parquet`` and ``links.parquet`` of all runs, ``series/`` written while
 the runs go on, and ``captures/``; ``states.parquet`` and ``routes.parquet`` if there is anything for them.
+
+Several scenarios run together (:func:`execute_all`), so that no thread waits for the last run of one of them; with
+:class:`anabranch.kept_runs.KeptRuns` runs that have been finished before are taken from there.
 """
 
 import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -22,6 +25,7 @@ from anabranch import version
 from anabranch.captures import FOLDER, CaptureFiles
 from anabranch.compile import compile_run, stationary_loss, traffic_name
 from anabranch.engines import packet
+from anabranch.kept_runs import KeptRun, KeptRuns
 from anabranch.progress import Reporter
 from anabranch.results import (
     FLOW_SERIES,
@@ -47,6 +51,10 @@ from anabranch.units import PICOSECONDS_PER_SECOND
 
 ROWS_PER_PART = 250_000
 """Rows of a time series held in memory before they are written."""
+COMPLETE = "complete"
+"""The status of a run that was not cut short."""
+SERIES = "series"
+"""The folder of the time series."""
 ENGINES = ("packet",)
 """The engines there are."""
 
@@ -66,20 +74,36 @@ class _Run:
     spec: dict[str, Any] = field(default_factory=dict)
     now_s: float = 0.0
     packet_hops: int = 0
+    from_kept: bool = False
     _pending: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     _parts: dict[str, int] = field(default_factory=dict)
     _captures: CaptureFiles | None = None
 
-    def execute(self, stop: Event, make: Callable[[str], packet.Simulation]) -> "_Finished | None":
+    def execute(
+        self, stop: Event, make: Callable[[str], packet.Simulation], kept: KeptRuns | None = None
+    ) -> "_Finished | None":
         """The tables of the run; ``None`` if it was stopped before it began."""
         if stop.is_set():
             return None
         self.spec = compile_run(self.case, self.seed)
+        traffic = [traffic_name(entry, index) for index, entry in enumerate(self.case.variant.traffic)]
+        if kept is None or self.spec["captures"]:
+            return self._simulated(traffic, stop, make)
+        key = kept.key(self.spec, traffic)
+        former = kept.get(key)
+        if former is not None:
+            return self._again(former)
+        finished = self._simulated(traffic, stop, make)
+        if finished.facts["status"] == COMPLETE:
+            kept.put(key, KeptRun(finished.tables, finished.facts, self._parts_of_series()))
+        return finished
+
+    def _simulated(self, traffic: Sequence[str], stop: Event, make: Callable[[str], packet.Simulation]) -> "_Finished":
         outcome = packet.simulate(self.spec, self, stop, make)
         for kind in list(self._pending):
             self._write_part(kind)
         names = {
-            "traffic": [traffic_name(entry, index) for index, entry in enumerate(self.case.variant.traffic)],
+            "traffic": traffic,
             "src": self.spec["nodes"],
             "dst": self.spec["nodes"],
             "stack": [stack["name"] for stack in self.spec["stacks"]],
@@ -88,8 +112,44 @@ class _Run:
         constants = {"run": self.number, "seed": self.seed}
         flows = frame(outcome.flows, FLOWS, constants, names)
         links = frame(outcome.links, LINKS, constants, names)
-        states = state_frame(outcome.states, flows)
-        return _Finished(self, outcome, flows, states, links, route_frame(outcome.routes, constants, names))
+        tables = {
+            "flows": flows,
+            "links": links,
+            "states": state_frame(outcome.states, flows),
+            "routes": route_frame(outcome.routes, constants, names),
+        }
+        facts = {
+            "status": COMPLETE if outcome.complete else "interrupted",
+            "warm_up_s": self.spec["warm_up"] / PICOSECONDS_PER_SECOND,
+            "simulated_s": outcome.now_s,
+            "packet_hops": outcome.packet_hops,
+            "packets_without_route": outcome.packets_without_route,
+            "packets_expired": outcome.packets_expired,
+            "result_hash": result_hash(flows, links),
+        }
+        return _Finished(self, tables, facts)
+
+    def _again(self, former: KeptRun) -> "_Finished":
+        """A run that was finished before, with the number that it has now."""
+        self.from_kept = True
+        for part in former.series:
+            kind, _, piece = part.stem.rsplit("-", 2)
+            folder = self.directory / SERIES
+            folder.mkdir(exist_ok=True)
+            self._numbered(pl.read_parquet(part)).write_parquet(folder / f"{kind}-{self.number}-{piece}.parquet")
+        tables = {name: self._numbered(table) for name, table in former.tables.items()}
+        return _Finished(self, tables, former.facts)
+
+    def _numbered(self, table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(run=pl.lit(self.number, dtype=table.schema["run"]))
+
+    def _parts_of_series(self) -> list[Path]:
+        folder = self.directory / SERIES
+        return [
+            folder / f"{kind}-{self.number}-{piece}.parquet"
+            for kind, pieces in self._parts.items()
+            for piece in range(pieces)
+        ]
 
     def flow_series(self, columns: Columns) -> None:
         """Keep, and write when there is enough."""
@@ -132,7 +192,7 @@ class _Run:
             return
         number = self._parts.get(kind, 0)
         self._parts[kind] = number + 1
-        folder = self.directory / "series"
+        folder = self.directory / SERIES
         folder.mkdir(exist_ok=True)
         pl.concat(pending).write_parquet(folder / f"{kind}-{self.number}-{number}.parquet")
 
@@ -140,26 +200,27 @@ class _Run:
 @dataclass(frozen=True)
 class _Finished:
     run: _Run
-    outcome: packet.Outcome
-    flows: pl.DataFrame
-    states: pl.DataFrame
-    links: pl.DataFrame
-    routes: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame]
+    facts: Mapping[str, Any]
 
     def record(self) -> dict[str, Any]:
-        return {
-            "run": self.run.number,
-            "variant": self.run.case.values,
-            "seed": self.run.seed,
-            "status": "complete" if self.outcome.complete else "interrupted",
-            "warm_up_s": self.run.spec["warm_up"] / PICOSECONDS_PER_SECOND,
-            "simulated_s": self.outcome.now_s,
-            "packet_hops": self.outcome.packet_hops,
-            "packets_without_route": self.outcome.packets_without_route,
-            "packets_expired": self.outcome.packets_expired,
-            "result_hash": result_hash(self.flows, self.links),
-            "captures": self.run.captures(),
-        }
+        head = {"run": self.run.number, "variant": self.run.case.values, "seed": self.run.seed}
+        return head | dict(self.facts) | {"captures": self.run.captures()}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scenario that is to be run into a directory, with these seeds or its own."""
+
+    scenario: Scenario
+    directory: Path
+    seeds: Sequence[int] | None = None
+
+    def runs(self) -> list[_Run]:
+        """One for each variant and seed."""
+        seeds = self.scenario.seeds if self.seeds is None else self.seeds
+        pairs = [(case, seed) for case in self.scenario.cases for seed in seeds]
+        return [_Run(number, case, seed, self.directory) for number, (case, seed) in enumerate(pairs)]
 
 
 def execute(
@@ -179,39 +240,69 @@ def execute(
     default one for each core; it does not change results. ``make`` makes a simulation from a compiled run.
     :class:`RunError` says what the engine refuses.
     """
-    if engine not in ENGINES:
-        raise RunError(f'engine "{engine}" is not there; possible: {", ".join(ENGINES)}')
     temporary = None
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")
         directory = temporary.name
-    target = Path(directory)
-    fresh = not target.exists()
-    _prepare(target)
-    pairs = [(case, seed) for case in scenario.cases for seed in (scenario.seeds if seeds is None else seeds)]
-    runs = [_Run(number, case, seed, target) for number, (case, seed) in enumerate(pairs)]
+    plan = Plan(scenario, Path(directory), seeds)
+    (result,) = execute_all([plan], engine=engine, jobs=jobs, command=command, show_progress=show_progress, make=make)
+    result.temporary = temporary
+    return result
+
+
+def execute_all(
+    plans: Sequence[Plan],
+    *,
+    engine: str = "packet",
+    jobs: int | None = None,
+    command: Sequence[str] = (),
+    show_progress: bool = True,
+    make: Callable[[str], packet.Simulation] = packet.new_simulation,
+    kept: KeptRuns | None = None,
+) -> list[Result]:
+    """Run several scenarios, each into its directory, as :func:`execute` does with one.
+
+    ``kept`` has runs that were finished before, which are not run again, and keeps those that are finished now.
+    """
+    if engine not in ENGINES:
+        raise RunError(f'engine "{engine}" is not there; possible: {", ".join(ENGINES)}')
+    fresh = [plan.directory for plan in plans if not plan.directory.exists()]
+    for plan in plans:
+        _prepare(plan.directory)
+    planned = [plan.runs() for plan in plans]
     stop = Event()
     try:
         with _Interruptible(stop) as signals:
-            finished = _all(runs, jobs or os.cpu_count() or 1, stop, show_progress, make)
-            manifest = _manifest(scenario, engine, finished, len(runs), command)
-            for name, schema in (("flows", FLOWS), ("links", LINKS)):
-                tables = [getattr(one, name) for one in finished] or [pl.DataFrame(schema=schema)]
-                pl.concat(tables).write_parquet(target / f"{name}.parquet")
-            if any(one.states.height for one in finished):
-                pl.concat([one.states for one in finished]).write_parquet(target / STATES_FILE)
-            if any(one.routes.height for one in finished):
-                pl.concat([one.routes for one in finished]).write_parquet(target / ROUTES_FILE)
-            write_json(target / MANIFEST, manifest)
+            together = [run for runs in planned for run in runs]
+            finished = iter(_all(together, jobs or os.cpu_count() or 1, stop, show_progress, make, kept))
+            results = []
+            for plan, runs in zip(plans, planned, strict=True):
+                own = [one for one in (next(finished) for _ in runs) if one is not None]
+                results.append(_written(plan, engine, own, len(runs), command))
     except BaseException:
-        _clear(target)
-        if fresh:
-            target.rmdir()
+        for plan in plans:
+            _clear(plan.directory)
+        for folder in fresh:
+            folder.rmdir()
         raise
-    result = Result(target, manifest, temporary)
-    if signals.came and not result.interrupted:  # it came while whole tables were written
+    if signals.came and not any(result.interrupted for result in results):  # it came while whole tables were written
         raise KeyboardInterrupt
-    return result
+    return results
+
+
+def _written(plan: Plan, engine: str, finished: list[_Finished], planned: int, command: Sequence[str]) -> Result:
+    """The tables and the manifest of a scenario's runs, in its directory."""
+    target = plan.directory
+    manifest = _manifest(plan.scenario, engine, finished, planned, command)
+    for name, schema in (("flows", FLOWS), ("links", LINKS)):
+        tables = [one.tables[name] for one in finished] or [pl.DataFrame(schema=schema)]
+        pl.concat(tables).write_parquet(target / f"{name}.parquet")
+    for name, file in (("states", STATES_FILE), ("routes", ROUTES_FILE)):
+        tables = [one.tables[name] for one in finished]
+        if any(table.height for table in tables):
+            pl.concat(tables).write_parquet(target / file)
+    write_json(target / MANIFEST, manifest)
+    return Result(target, manifest)
 
 
 def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> list[str]:
@@ -228,24 +319,28 @@ def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = pack
 
 
 def _all(
-    runs: list[_Run], jobs: int, stop: Event, show_progress: bool, make: Callable[[str], packet.Simulation]
-) -> list[_Finished]:
+    runs: list[_Run],
+    jobs: int,
+    stop: Event,
+    show_progress: bool,
+    make: Callable[[str], packet.Simulation],
+    kept: KeptRuns | None,
+) -> "list[_Finished | None]":
+    """What each run gave; ``None`` for those that were stopped before they began."""
     total = sum(_duration_s(run.case) for run in runs)
     threads = min(jobs, max(1, len(runs)))
     with Reporter(total, show_progress) as reporter, ThreadPoolExecutor(threads) as pool:
         try:
-            futures = [pool.submit(run.execute, stop, make) for run in runs]
+            futures = [pool.submit(run.execute, stop, make, kept) for run in runs]
             _watch(runs, futures, reporter)
         finally:
             stop.set()
         finished = []
         for run, future in zip(runs, futures, strict=True):
             try:
-                one = future.result()
+                finished.append(future.result())
             except ValueError as error:
                 raise RunError(_of_variant(run.case, error)) from None
-            if one is not None:
-                finished.append(one)
         return finished
 
 
@@ -283,7 +378,9 @@ def _watch(runs: list[_Run], futures: "list[Future[_Finished | None]]", reporter
         if any(future.exception() for future in done):
             return
         ended = len(futures) - len(pending)
-        label = f"{ended} of {len(runs)} runs"
+        again = [run for run in runs if run.from_kept]
+        label = f"{ended} of {len(runs)} runs" + (f" ({len(again)} kept)" if again else "")
+        reporter.skip(sum(_duration_s(run.case) for run in again))
         reporter.update(sum(run.now_s for run in runs), sum(run.packet_hops for run in runs), label)
 
 
@@ -350,6 +447,6 @@ def _clear(directory: Path) -> None:
     """Remove what a run writes."""
     for name in (MANIFEST, "flows.parquet", "links.parquet", STATES_FILE, ROUTES_FILE, "report.html"):
         (directory / name).unlink(missing_ok=True)
-    for name in ("series", FOLDER):
+    for name in (SERIES, FOLDER):
         if (directory / name).is_dir():
             shutil.rmtree(directory / name)

@@ -11,6 +11,7 @@ mod flow;
 mod forwarding;
 mod headers;
 mod hosts;
+mod inbox;
 mod line;
 mod link;
 mod link_state;

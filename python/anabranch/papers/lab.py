@@ -1,0 +1,58 @@
+"""Runs studies: their experiments together, with what was finished before reused, then their findings."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from anabranch.kept_runs import KeptRuns
+from anabranch.papers import findings as documents
+from anabranch.papers import published, readme, registry
+from anabranch.papers.study import Findings, Lab
+from anabranch.results import Result, write_json
+from anabranch.runs import Plan, execute_all
+
+RUNS, FINISHED, KEPT = "runs", "finished", "kept"
+
+
+def lab(name: str, directory: Path, *, quick: bool, seeds: int | None = None) -> Lab:
+    """A lab for the paper, with results in ``directory/name``."""
+    folder = registry.folder(name)
+    return Lab(name, quick, folder, directory / name, published.load(folder), seeds)
+
+
+def run(
+    place: Lab, *, jobs: int | None = None, command: Sequence[str] = (), show_progress: bool = True
+) -> Findings | None:
+    """Run a study and write its findings, figures and README; ``None`` if it was interrupted.
+
+    Every run that was finished is kept, and the same call goes on from there.
+    """
+    study = registry.study(place.name)
+    experiments = study.experiments(place)
+    kept = KeptRuns(place.directory / FINISHED)
+    kept.sweep()
+    shutil.rmtree(place.directory / RUNS, ignore_errors=True)  # made again of what is kept
+    plans = [Plan(experiment.scenario, place.directory / RUNS / experiment.name) for experiment in experiments]
+    results = execute_all(plans, jobs=jobs, command=command, show_progress=show_progress, kept=kept)
+    if any(result.interrupted for result in results):
+        return None
+    by_name: Mapping[str, Result] = {
+        experiment.name: result for experiment, result in zip(experiments, results, strict=True)
+    }
+    found = study.findings(place, by_name)
+    documents.write(place, found)
+    readme.write(place, found)
+    return found
+
+
+def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) -> Any:
+    """What was computed for these inputs before, or is now; as JSON has it."""
+    text = json.dumps(inputs, sort_keys=True, default=str)
+    path = directory / KEPT / f"{name}-{sha256(text.encode()).hexdigest()[:16]}.json"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {"inputs": inputs, "result": compute()})
+    return json.loads(path.read_text(encoding="utf-8"))["result"]

@@ -1,0 +1,50 @@
+"""Measures that studies share: flows with their variants, means and intervals over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.report.statistics import half_width
+
+if TYPE_CHECKING:
+    from anabranch.results import Result
+
+
+def flows(result: Result, names: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """The flows, with the keys of the matrix as columns.
+
+    ``names`` gives some keys (``"traffic[0].stack"``) a column name of their own; values are texts where they are not numbers.
+    """
+    return with_variants(result, result.flows, names)
+
+
+def with_variants(result: Result, table: pl.DataFrame, names: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """A table of a result that has a column ``run``, with the keys of the matrix as columns, as :func:`flows` has them."""
+    known = dict(names or {})
+    records = result.manifest["runs"]
+    columns: dict[str, list[object]] = {"run": [record["run"] for record in records]}
+    for key in result.keys:
+        values = [record["variant"][key] for record in records]
+        plain = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        columns[known.get(key, key)] = values if plain else [str(value) for value in values]
+    variants = pl.DataFrame(columns, schema_overrides={"run": pl.UInt32})
+    return table.join(variants, on="run", maintain_order="left")
+
+
+def over_seeds(values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean and half of its 95 % confidence interval (Student's t), unknown for one value."""
+    return math.fsum(values) / len(values), half_width(values)
+
+
+def summary(table: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
+    """For each group its ``mean`` and ``half_width`` (null for one value) of a column with one value a seed, in the order of the table."""
+    rows = []
+    for group, values in table.group_by(by, maintain_order=True):
+        mean, half = over_seeds(values[value].to_list())
+        rows.append([*group, mean, half])
+    kinds = {name: table.schema[name] for name in by}
+    return pl.DataFrame(rows, schema=kinds | {"mean": pl.Float64, "half_width": pl.Float64}, orient="row")

@@ -1,0 +1,155 @@
+"""Reproduced papers: every quick version finds what is expected of it, and finished runs are reused."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from anabranch.cli import status
+from anabranch.kept_runs import KeptRuns
+from anabranch.papers import charts, lab, measures, page, published, readme, registry
+from anabranch.papers.study import Claim, Findings, Lab, Number, Picture, Table
+from anabranch.runs import Plan, execute_all
+from anabranch.scenario import Scenario
+from scenarios import LINE
+
+EXPECTED = Path(__file__).parent / "papers"
+STUDIED = [name for name in registry.PAPERS if (EXPECTED / f"{name}.toml").is_file()]
+
+
+@pytest.mark.parametrize("name", STUDIED)
+def test_the_quick_version_finds_what_is_expected(name: str, tmp_path: Path) -> None:
+    """Verdicts are those stored, and numbers within tolerances that a regression would leave."""
+    assert status(["paper", name, "--quick", "--out", str(tmp_path)]) == 0
+    found = json.loads((tmp_path / name / "findings.json").read_text())
+    expected = tomllib.loads((EXPECTED / f"{name}.toml").read_text())
+    assert {claim["id"]: claim["verdict"] for claim in found["claims"]} == expected["claims"]
+    numbers = {number["id"]: number["value"] for number in found["numbers"]}
+    assert set(numbers) == set(expected["numbers"])
+    strayed = {
+        key: f"{numbers[key]} instead of {stored['value']} +- {stored['tolerance']}"
+        for key, stored in expected["numbers"].items()
+        if numbers[key] is None or abs(numbers[key] - stored["value"]) > stored["tolerance"]
+    }
+    assert strayed == {}
+    assert f'<section id="{name}">' in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.parametrize("name", STUDIED)
+def test_scenarios_of_a_paper_have_no_problems(name: str) -> None:
+    for path in sorted((registry.folder(name) / "scenarios").glob("*.toml")):
+        Scenario.load(path)
+
+
+def test_finished_runs_are_taken_from_where_they_are_kept(tmp_path: Path) -> None:
+    """The second time nothing is simulated, and tables, series and manifest are the same, also at another place in the matrix."""
+    text = LINE.replace('duration = "2s"', 'duration = "1s"\nsample = "100ms"\nseeds = 2')
+    kept = KeptRuns(tmp_path / "kept")
+    both = LINE.replace('stack = "newreno"', 'stack = ["cubic", "newreno"]').replace(
+        'duration = "2s"', 'duration = "1s"\nsample = "100ms"\nseeds = 2'
+    )
+    (first,) = execute_all([Plan(Scenario.from_toml(text), tmp_path / "a")], kept=kept, show_progress=False)
+    again, larger = execute_all(
+        [Plan(Scenario.from_toml(text), tmp_path / "b"), Plan(Scenario.from_toml(both), tmp_path / "c")],
+        kept=kept,
+        make=_only_cubic,
+        show_progress=False,
+    )
+    assert again.flows.equals(first.flows)
+    assert again.links.equals(first.links)
+    assert again.series_flows.sort("run", "time_s", "flow").equals(first.series_flows.sort("run", "time_s", "flow"))
+    assert again.manifest["runs"] == first.manifest["runs"]
+    newreno = [run["run"] for run in larger.manifest["runs"] if "newreno" in run["variant"].values()]
+    assert newreno == [2, 3]
+    assert larger.flows.filter(pl.col("run").is_in(newreno)).drop("run").equals(first.flows.drop("run"))
+    series = larger.series_flows.filter(pl.col("run").is_in(newreno)).drop("run")
+    assert series.sort("time_s", "goodput_bps").equals(first.series_flows.drop("run").sort("time_s", "goodput_bps"))
+
+
+def _only_cubic(spec: str):
+    from anabranch.engines import packet
+
+    assert [stack["name"] for stack in json.loads(spec)["stacks"]] == ["cubic"], "this one was finished before"
+    return packet.new_simulation(spec)
+
+
+def test_an_interrupted_run_is_not_kept(tmp_path: Path) -> None:
+    kept = KeptRuns(tmp_path / "kept")
+    plan = Plan(Scenario.from_toml(LINE), tmp_path / "run")
+    with pytest.raises(RuntimeError):
+        execute_all([plan], kept=kept, make=_failing, show_progress=False)
+    assert not list((tmp_path / "kept").glob("*")) if (tmp_path / "kept").exists() else True
+    assert not (tmp_path / "run").exists()
+
+
+def _failing(spec: str):
+    raise RuntimeError("out of order")
+
+
+def _toy(directory: Path) -> tuple[Lab, Findings]:
+    folder = directory / "toy"
+    folder.mkdir()
+    (folder / "about.md").write_text("# A toy | paper\n\n## How we read it\n\nLiterally.\n")
+    (folder / "published.toml").write_text(
+        '[[number]]\nid = "a"\nwhere = "Table 1"\nwhat = "goodput"\nunit = "Mbit/s"\nvalue = 20\nread_off = true\n'
+        '[[number]]\nid = "b"\nwhere = "Table 1"\nwhat = "losses"\nunit = ""\nat_most = 3\n'
+    )
+    place = Lab("toy", True, folder, directory / "out", published.load(folder))
+    frame = pl.DataFrame({"x": [1.0, 2.0], "who": ["we", "we"], "mean": [1.0, 2.0], "half_width": [0.1, None]})
+    chart = charts.lines(frame, x="x", colour="who", x_title="x", y_title="y", published=frame)
+    findings = Findings(
+        [Claim("c", "Figure 1", "It is fast.", "holds partly", "19.5 ± 0.1 Mbit/s.", "Not | always.")],
+        [Number("a", 19.5, 0.1), Number("ours", 1.0, what="one", where="Table 1")],
+        [Picture("figure-1", "Figure 1", "Look.", chart)],
+        [Table("t", "Table 2", "More.", ["x"], [["1"]])],
+    )
+    return place, findings
+
+
+def test_a_readme_has_everything_and_the_page_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, findings = _toy(tmp_path)
+    from anabranch.papers import findings as documents
+
+    documents.write(place, findings)
+    readme.write(place, findings)
+    text = (place.directory / "README.md").read_text()
+    assert text.startswith("# A toy | paper\n")
+    assert "| Figure 1 | It is fast. | **holds partly** | 19.5 ± 0.1 Mbit/s. Not \\| always. |" in text
+    assert "| Table 1 | goodput | ≈ 20 Mbit/s | 19.5 ± 0.1 Mbit/s |  |" in text
+    assert "| Table 1 | one | – | 1.00 |  |" in text
+    assert documents.read(place.directory)["not_measured"] == ["b"]
+    monkeypatch.setattr(page, "PAPERS", ["out"])
+    html = page.write(tmp_path).read_text()
+    assert "data:image/svg+xml;base64," in html
+    assert "<strong>holds partly</strong>" in html
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('id = "a"', r"number\[0\]\.where: must be a text"),
+        ('id = "a"\nwhere = "T"\nwhat = "w"\nunit = ""', "must have one of value, range, at_most, at_least; has none"),
+        ('id = "a"\nwhere = "T"\nwhat = "w"\nunit = ""\nvalue = 1\nvlaue = 2', r"number\[0\]\.vlaue: is not a key"),
+    ],
+)
+def test_mistakes_in_published_numbers_are_named(entry: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "published.toml").write_text(f"[[number]]\n{entry}\n")
+    with pytest.raises(published.PublishedError, match=message):
+        published.load(tmp_path)
+
+
+def test_what_is_kept_is_computed_once(tmp_path: Path) -> None:
+    computed = []
+    for inputs in ([1], [1], [2]):
+        assert lab.kept(tmp_path, "sum", inputs, lambda inputs=inputs: computed.append(inputs) or inputs) == inputs
+    assert computed == [[1], [2]]
+
+
+def test_means_and_intervals_over_seeds() -> None:
+    """By hand: 1, 2, 3 has mean 2 and standard error 1/sqrt(3); Student's t for two degrees of freedom is 4.303."""
+    frame = pl.DataFrame({"stack": ["a", "a", "a", "b"], "x": [1.0, 2.0, 3.0, 7.0]})
+    table = measures.summary(frame, ["stack"], "x")
+    assert table["mean"].to_list() == [2.0, 7.0]
+    assert table["half_width"].to_list() == [pytest.approx(4.3027 / 3**0.5, rel=1e-4), None]
