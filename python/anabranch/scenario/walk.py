@@ -6,7 +6,7 @@ The rule of matrices: a list at a key that takes one value stands for as many va
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -73,7 +73,9 @@ def count(matrix: list[Dimension]) -> int:
 
 
 def substitute(document: Any, values: Mapping[Path, Any], here: Path = ()) -> Any:
-    """A copy of the document with other values at some paths."""
+    """The document, or a copy with other values at some paths."""
+    if not values:
+        return document
     if here in values:
         return values[here]
     if isinstance(document, Mapping):
@@ -84,7 +86,9 @@ def substitute(document: Any, values: Mapping[Path, Any], here: Path = ()) -> An
 
 
 def without(document: Any, paths: frozenset[Path], here: Path = ()) -> Any:
-    """A copy of the document without the keys at some paths; entries of lists stay, so that others keep their index."""
+    """The document, or a copy without the keys at some paths; entries of lists stay, so that others keep their index."""
+    if not paths:
+        return document
     if isinstance(document, Mapping):
         kept = {key: value for key, value in document.items() if (*here, key) not in paths}
         return {key: without(value, paths, (*here, key)) for key, value in kept.items()}
@@ -146,7 +150,7 @@ def _selected(model: type[BaseModel], value: Mapping[str, Any]) -> bool:
     return found is None or not isinstance(value.get(found[0]), str) or value[found[0]] in found[1]
 
 
-@lru_cache
+@cache
 def _discriminator(model: type[BaseModel]) -> tuple[str, tuple[Any, ...]] | None:
     for name, field in model.model_fields.items():
         if field.is_required() and get_origin(field.annotation) is Literal:
@@ -154,7 +158,7 @@ def _discriminator(model: type[BaseModel]) -> tuple[str, tuple[Any, ...]] | None
     return None
 
 
-@lru_cache
+@cache
 def _fields(models: tuple[type[BaseModel], ...]) -> dict[str, Any]:
     """The types of all keys of some models."""
     fields: dict[str, list[Any]] = {}
@@ -164,7 +168,7 @@ def _fields(models: tuple[type[BaseModel], ...]) -> dict[str, Any]:
     return {key: union(annotations) for key, annotations in fields.items()}
 
 
-@lru_cache
+@cache
 def _shape(annotation: Any) -> _Shape:
     members = tuple(_members(annotation))
     items = [item for member in members if get_origin(member) is list for item in get_args(member)]
