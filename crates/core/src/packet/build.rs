@@ -289,7 +289,7 @@ impl<L: EventLoop> Engine<L> {
         check_sequence_space(&spec)?;
         let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
-        spec.captures.iter().for_each(|link| links[*link as usize].watch());
+        spec.captures.iter().for_each(|link| links[*link as usize].capture());
         if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
             links.iter_mut().for_each(Link::measure);
         }
