@@ -20,6 +20,7 @@ from anabranch.papers.mprc.measure import (
     over_time,
     payload,
     per_flow,
+    percent,
     settled,
     verdict,
 )
@@ -148,7 +149,7 @@ class _Errors:
             FIGURES["disjoint"],
             "With errors on one of two paths MPRC has all 20 Mbit/s, steadier than on one path.",
             found,
-            f"{mean} Mbit/s, {mean.value / payload(2):.1%} of two links' payload; one-second means vary by {sprayed} %, on one path by "
+            f"{mean} Mbit/s, {percent(mean.value / payload(2), 1)} of two links' payload; one-second means vary by {sprayed} %, on one path by "
             f"{single} %.",
             ""
             if steadier

@@ -29,7 +29,7 @@ def experiments(lab: Lab) -> list[Experiment]:
     rates = QUICK_ERROR_RATES if lab.quick else ERROR_RATES
     settings = {
         "abilene-selectors": {"impairments[0].loss": "0.0", "traffic[0].routing": _list(SELECTORS)},
-        "att-selectors": {"traffic[0].routing": _list(SELECTORS)},
+        "att-selectors": {"traffic[0].routing": _list([*SELECTORS, "disjoint-by-delay"])},
         "error-rates": {
             "impairments[0].loss": "[" + ", ".join(f"{rate:g}" for rate in rates) + "]",
             "traffic[0].routing": _list(ONE_AND_DISJOINT),

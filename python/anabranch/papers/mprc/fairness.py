@@ -10,7 +10,7 @@ import polars as pl
 from anabranch.papers import measures
 from anabranch.papers.measures import Mean
 from anabranch.papers.mprc import pictures
-from anabranch.papers.mprc.measure import FULL, over_time, payload, per_flow, settled, verdict
+from anabranch.papers.mprc.measure import FULL, over_time, payload, per_flow, percent, settled, verdict
 from anabranch.papers.mprc.places import FORWARDING
 from anabranch.papers.study import Claim, Findings, Number, Picture, Table
 from anabranch.report.statistics import jain_index
@@ -24,7 +24,7 @@ ALONE, TOGETHER, PAIR, ALL = (2.0, 10.0), (15.0, 20.0), (12.0, 15.0), (20.0, 30.
 """Seconds of each phase that count, some after its beginning."""
 BESIDE = {
     "newreno": "NewReno",
-    "newreno-rack-tlp": "NewReno with RACK-TLP",
+    "newreno-rack-tlp": "NewReno + RACK-TLP",
     "cubic": "Cubic",
     "bbr": "BBR",
     "mprc": "MPRC",
@@ -100,7 +100,7 @@ def _two(two: _Applications) -> Claim:
         found,
         f"{two.share(1, ALONE)} Mbit/s alone; then {two.share(1, TOGETHER)} and {two.share(2, TOGETHER)}, together {total}, Jain's index "
         f"{jain} from 15 to 20 s.",
-        "" if found == "holds" else f"Jain's index of at least {FAIR} and {FULL:.0%} of the bound are asked for.",
+        "" if found == "holds" else f"Jain's index of at least {FAIR} and {percent(FULL)} of the bound are asked for.",
     )
 
 
@@ -114,7 +114,7 @@ def _three(three: _Applications) -> Claim:
         "Three applications, from 0, 10 and 15 s, share fairly, though less steadily.",
         found,
         f"{shares} Mbit/s from 20 s on, together {total}, Jain's index {jain}.",
-        "" if found == "holds" else f"Jain's index of at least {FAIR} and {FULL:.0%} of the bound are asked for.",
+        "" if found == "holds" else f"Jain's index of at least {FAIR} and {percent(FULL)} of the bound are asked for.",
     )
 
 

@@ -17,7 +17,7 @@ from anabranch.papers.study import Claim, Findings, Number, Picture, Table
 if TYPE_CHECKING:
     from anabranch.results import Result
 
-ALL_STACKS = STACKS | {"newreno-rack-tlp": "NewReno with RACK-TLP"}
+ALL_STACKS = STACKS | {"newreno-rack-tlp": "NewReno + RACK-TLP"}
 DUPLICATE_ACKS = ("newreno", "cubic", "bbr")
 LOADS = {"200kbps": 10, "600kbps": 30, "1Mbps": 50}
 """Percent of every link by the peak rate of its ten sources, which are on half of the time."""
@@ -148,8 +148,8 @@ class _Failures:
             + f" Mbit/s. Where the source goes on spraying over the dead path: {for_good[0]} and {for_good[1]}.",
             ""
             if all(full)
-            else "After a failure all is lost that is sent over the dead path until routes are anew; the window is halved, and grows by a segment a "
-            "round trip.",
+            else "Until routes are computed anew, loss after loss on the dead path halves the window; then it grows by a segment a round trip. BBR, which "
+            f"does not halve, has {self.rates['bbr', 'disjoint', 'link down']} and {self.rates['bbr', 'disjoint', 'node down']} while something is down.",
         )
 
     def numbers(self) -> list[Number]:

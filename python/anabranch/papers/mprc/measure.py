@@ -35,6 +35,11 @@ def verdict(*parts: bool) -> Verdict:
     return "holds" if all(parts) else "holds partly" if any(parts) else "does not hold"
 
 
+def percent(share: float, decimals: int = 0) -> str:
+    """A share as text."""
+    return f"{share * 100:.{decimals}f} %"
+
+
 def per_flow(result: Result) -> pl.DataFrame:
     """The flows with their goodput in ``mbps`` and the keys of the matrix as columns."""
     table = result.flows.drop([key for key in result.keys if key in result.flows.columns])

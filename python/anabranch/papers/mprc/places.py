@@ -32,5 +32,6 @@ FORWARDING = {
     "disjoint-acks-on-one-path": "disjoint paths, data at random, ACKs on one path",
     "disjoint-in-turn-acks-at-random": "disjoint paths, data in turn, ACKs at random",
     "disjoint-in-turn": "disjoint paths, in turn",
+    "disjoint-by-delay": "disjoint paths of least delay, at random",
 }
 """The routings of the scenarios in words."""

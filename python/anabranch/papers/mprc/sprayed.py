@@ -10,7 +10,7 @@ import polars as pl
 from anabranch.papers import measures
 from anabranch.papers.measures import Mean
 from anabranch.papers.mprc import readings, tables
-from anabranch.papers.mprc.measure import FULL, LINK_MBPS, OTHERS, STACKS, STEADY, payload, verdict
+from anabranch.papers.mprc.measure import FULL, LINK_MBPS, OTHERS, STACKS, STEADY, payload, percent, verdict
 from anabranch.papers.mprc.places import ABILENE, ATT, GRID
 from anabranch.papers.mprc.spread import Spread
 from anabranch.papers.study import Claim, Findings, Number
@@ -63,8 +63,8 @@ def _grid_others(grid: Spread) -> Claim:
         f"{grid.says(*STACKS)} of {grid.bound:.2f}; one-second means vary by {newreno} % (NewReno) and {cubic} % (Cubic).",
         ""
         if found == "holds"
-        else "ns-3 has 10.1 and 10.9 with its two NewRenos, 11.4 and 12.2 with its two Cubics' (docs/validation.md, setting 14): around 10 Mbit/s as "
-        f"here. In turn instead of at random hardly anything is reordered, and all fill both paths ({grid.says(*OTHERS, routing='ecmp-in-turn')}).",
+        else "ns-3 has 10.9 with TcpNewReno, 10.1 with TcpLinuxReno and 12.2 with TcpCubic (docs/validation.md, setting 14): around 10 Mbit/s, "
+        f"as here. In turn instead of at random hardly anything is reordered, and all fill both paths ({grid.says(*OTHERS, routing='ecmp-in-turn')}).",
     )
 
 
@@ -99,7 +99,7 @@ def _grid_mprc(grid: Spread) -> Claim:
         "Figure 2.4",
         "(From the thesis' argument; its figure is without MPRC.) On the grid only MPRC uses all 20 Mbit/s.",
         verdict(grid.fills("mprc"), *(not grid.fills(stack) for stack in OTHERS)),
-        f"{grid.rate('mprc')} Mbit/s, {grid.rate('mprc').value / grid.bound:.1%} of the payload that two links carry.",
+        f"{grid.rate('mprc')} Mbit/s, {percent(grid.rate('mprc').value / grid.bound, 1)} of the payload that two links carry.",
     )
 
 
@@ -112,11 +112,11 @@ def _abilene_mprc(abilene: Spread) -> Claim:
         "Figure 5.5",
         "MPRC has a stable 20 Mbit/s over Abilene's two paths, with minimal fluctuation.",
         found,
-        f"{mean} Mbit/s, {mean.value / abilene.bound:.1%} of the payload that two links carry; at least {STEADY:.0%} of the links' rate "
-        f"arrives in {steady:.1%} of the seconds, and {min(arriving):.0%} in the least one.",
+        f"{mean} Mbit/s, {percent(mean.value / abilene.bound, 1)} of the payload that two links carry; at least {percent(STEADY)} of the links' rate "
+        f"arrives in {percent(steady, 1)} of the seconds, and {percent(min(arriving))} in the least one.",
         ""
         if found == "holds"
-        else f"{FULL:.0%} on average and {STEADY:.0%} in {STEADY_SECONDS:.0%} of the seconds are asked for.",
+        else f"{percent(FULL)} on average and {percent(STEADY)} in {percent(STEADY_SECONDS)} of the seconds are asked for.",
     )
 
 
@@ -127,8 +127,8 @@ def _att_mprc(att: Spread) -> Claim:
         "Figure 5.6",
         "MPRC has 30 Mbit/s in total on AT&T's network.",
         verdict(att.fills("mprc")),
-        f"{mean} Mbit/s over three disjoint paths, {mean.value / att.bound:.1%} of the payload that three links carry; "
-        f"{min(att.arriving('mprc')):.0%} of the links' rate arrives in the least second.",
+        f"{mean} Mbit/s over three disjoint paths, {percent(mean.value / att.bound, 1)} of the payload that three links carry; "
+        f"{percent(min(att.arriving('mprc')))} of the links' rate arrives in the least second.",
     )
 
 
@@ -144,7 +144,7 @@ def _abilene_newreno(abilene: Spread, read: readings.Readings) -> Claim:
         ""
         if found == "holds"
         else "Paths that differ by 5 ms give every window false losses. With 1 ms on every link, so paths of equal delay, it has "
-        f"{read.rate('newreno', 'ecmp')} hop by hop (ns-3: 9.70 to 10.7; docs/validation.md, setting 12): the thesis' figure needs "
+        f"{read.rate('newreno', 'ecmp')} hop by hop (ns-3: 9.7 and 10.7 with its two NewRenos; docs/validation.md, setting 12): the thesis' figure needs "
         "equal delays, as if its great-circle delays had not taken effect.",
     )
 

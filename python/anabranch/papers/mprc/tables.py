@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.papers.mprc.measure import LINK_MBPS, STACKS, STEADY, payload
+from anabranch.papers.mprc.measure import LINK_MBPS, STACKS, STEADY, payload, percent
 from anabranch.papers.mprc.places import FORWARDING
 from anabranch.papers.mprc.spread import Spread
 from anabranch.papers.study import Table
@@ -54,6 +54,7 @@ def selectors(*spread: Spread) -> Table:
             [one.place.name, FORWARDING[routing], *(str(one.rate(stack, routing)) for stack in STACKS)]
             for one in spread
             for routing in routings
+            if ("mprc", routing) in one.rates
         ],
     )
 
@@ -65,8 +66,8 @@ def steadiness(spread: Sequence[Spread]) -> Table:
         for stack, name in STACKS.items():
             in_order = one.in_order(stack)
             rows.append([
-                one.place.name, name, f"{min(one.arriving(stack)):.0%}", f"{min(in_order):.0%}",
-                f"{sum(share < STEADY for share in in_order) / len(in_order):.1%}", f"{one.fluctuation(stack)} %",
+                one.place.name, name, percent(min(one.arriving(stack))), percent(min(in_order)),
+                percent(sum(share < STEADY for share in in_order) / len(in_order), 1), f"{one.fluctuation(stack)} %",
             ])  # fmt: skip
     return Table(
         "steadiness",
