@@ -24,7 +24,7 @@ from anabranch.papers.mprc.measure import (
     settled,
     verdict,
 )
-from anabranch.papers.mprc.places import ABILENE, FORWARDING
+from anabranch.papers.mprc.places import ABILENE, FORWARDING, QUEUES
 from anabranch.papers.study import Claim, Findings, Number, Picture, Table
 from anabranch.predict.models import mathis
 
@@ -133,7 +133,8 @@ class _Errors:
             f"At 1e-4 MPRC has {self.rate('mprc', 'ospf')}, {self.says(OTHERS, 'ospf')}.",
             ""
             if found == "holds"
-            else f"On one path MPRC is NewReno with another timer: every loss halves the window of both. By error rate, {same} Mbit/s.",
+            else f"On one path MPRC is NewReno with another timer: every loss halves the window of both. By error rate, {same} Mbit/s. BBR, "
+            f"which does not go by losses, has {self.swept['bbr', 'ospf', losses[-1]]} at {losses[-1]:g}.",
         )
 
     def mprc(self) -> Claim:
@@ -158,12 +159,12 @@ class _Errors:
         )
 
     def _steadiness_by_queue(self) -> str:
-        queues = sorted({queue for _, _, queue in self.by_queue})
         says = "; ".join(
-            f"{queue}, {self.by_queue['mprc', 'disjoint', queue]} % and {self.by_queue['mprc', 'ospf', queue]} % on one path"
-            for queue in queues
+            f"{name} {self.by_queue['mprc', 'disjoint', queue]} % and {self.by_queue['mprc', 'ospf', queue]} %"
+            for queue, name in QUEUES.items()
+            if ("mprc", "ospf", queue) in self.by_queue
         )
-        return f"With other queues: {says}."
+        return f"So it is with other queues, sprayed and on one path: {says}."
 
     def newreno_peak(self) -> Mean:
         """NewReno's greatest second under spraying, as a mean over seeds."""

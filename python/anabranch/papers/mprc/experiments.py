@@ -34,9 +34,16 @@ def experiments(lab: Lab) -> list[Experiment]:
             "impairments[0].loss": "[" + ", ".join(f"{rate:g}" for rate in rates) + "]",
             "traffic[0].routing": _list(ONE_AND_DISJOINT),
         },
+        "short-transfers": {"traffic[0].size": "1 MB", "impairments[0].loss": "0.0", "run.warm_up": "0s"},
         "queues": {"topology.queue": QUEUES, "traffic[0].routing": _list(ONE_AND_DISJOINT)},
     }
-    files = {"abilene-selectors": "abilene", "att-selectors": "att", "error-rates": "abilene", "queues": "abilene"}
+    files = {
+        "abilene-selectors": "abilene",
+        "att-selectors": "att",
+        "error-rates": "abilene",
+        "queues": "abilene",
+        "short-transfers": "comparisons",
+    }
     names = (
         "grid",
         "abilene",

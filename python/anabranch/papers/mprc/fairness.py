@@ -1,4 +1,4 @@
-"""Figures 5.9 and 5.10: applications that share two paths; and MPRC beside other stacks, which the thesis only names."""
+"""Figures 5.9 and 5.10: MPRC applications that share two paths."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import polars as pl
 from anabranch.papers import measures
 from anabranch.papers.measures import Mean
 from anabranch.papers.mprc import pictures
-from anabranch.papers.mprc.measure import FULL, over_time, payload, per_flow, percent, settled, verdict
-from anabranch.papers.mprc.places import FORWARDING
-from anabranch.papers.study import Claim, Findings, Number, Picture, Table
+from anabranch.papers.mprc.measure import FULL, over_time, payload, percent, settled, verdict
+from anabranch.papers.study import Claim, Findings, Number, Picture
 from anabranch.report.statistics import jain_index
 
 if TYPE_CHECKING:
@@ -22,20 +21,13 @@ FAIR = 0.95
 """The least Jain's index (Jain, Chiu and Hawe 1984) that counts as equal shares."""
 ALONE, TOGETHER, PAIR, ALL = (2.0, 10.0), (15.0, 20.0), (12.0, 15.0), (20.0, 30.0)
 """Seconds of each phase that count, some after its beginning."""
-BESIDE = {
-    "newreno": "NewReno",
-    "newreno-rack-tlp": "NewReno + RACK-TLP",
-    "cubic": "Cubic",
-    "bbr": "BBR",
-    "mprc": "MPRC",
-}
 
 
 def findings(results: Mapping[str, Result]) -> Findings:
     """Shares in each phase."""
     two, three = _Applications(results["two-applications"]), _Applications(results["three-applications"])
     return Findings(
-        [_two(two), _three(three), _beside_others(results["competition"])],
+        [_two(two), _three(three)],
         [
             *two.numbers("two", "Figure 5.9", {"alone": (1, ALONE), "first": (1, TOGETHER), "second": (2, TOGETHER)}),
             two.jain_number("two", "Figure 5.9", TOGETHER),
@@ -44,7 +36,6 @@ def findings(results: Mapping[str, Result]) -> Findings:
             three.jain_number("three", "Figure 5.10", ALL),
         ],
         [two.picture("figure-5-9", "Figure 5.9"), three.picture("figure-5-10", "Figure 5.10")],
-        [_beside_table(results["competition"])],
     )
 
 
@@ -115,51 +106,4 @@ def _three(three: _Applications) -> Claim:
         found,
         f"{shares} Mbit/s from 20 s on, together {total}, Jain's index {jain}.",
         "" if found == "holds" else f"Jain's index of at least {FAIR} and {percent(FULL)} of the bound are asked for.",
-    )
-
-
-def _beside(result: Result) -> dict[tuple[str, str], tuple[Mean, Mean, Mean]]:
-    """MPRC, the other, and Jain's index, by the other stack and the routing."""
-    by = ["stack", "routing"]
-    flows = per_flow(result)
-    means = measures.means(flows, [*by, "traffic"], "mbps")
-    runs = flows.group_by("run", *by, maintain_order=True).agg(jain=jain_index(pl.col("mbps")))
-    jain = measures.means(runs, by, "jain")
-    return {key: (means[*key, "mprc"], means[*key, "other"], index) for key, index in jain.items()}
-
-
-def _beside_others(result: Result) -> Claim:
-    beside = _beside(result)
-    fair = {key: index.value >= FAIR for key, (_, _, index) in beside.items()}
-    found = verdict(*fair.values())
-
-    def says(routing: str, fairly: bool) -> str:
-        return ", ".join(BESIDE[stack] for stack in BESIDE if fair[stack, routing] == fairly) or "none"
-
-    return Claim(
-        "beside-others",
-        "Abstract, Section 6",
-        "MPRC is compatible and fair in bandwidth competition.",
-        found,
-        f"Jain's index of an MPRC flow and another is at least {FAIR} on one path with {says('ospf', True)}; sprayed with "
-        f"{says('disjoint', True)}.",
-        ""
-        if found == "holds"
-        else f"Sprayed, those whose detector takes reordering for loss ({says('disjoint', False)}) leave the paths to MPRC: they have as much "
-        "without it. The thesis tests MPRC beside itself only.",
-    )
-
-
-def _beside_table(result: Result) -> Table:
-    beside = _beside(result)
-    return Table(
-        "beside",
-        "Left for later: MPRC beside other stacks",
-        "Two flows from Seattle to Atlanta, Mbit/s from 10 to 60 s.",
-        ["forwarding", "the other", "MPRC", "the other's", "Jain's index"],
-        [
-            [FORWARDING[routing], name, *(str(mean) for mean in beside[stack, routing])]
-            for routing in ("ospf", "disjoint")
-            for stack, name in BESIDE.items()
-        ],
     )

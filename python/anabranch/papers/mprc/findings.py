@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from anabranch.papers.mprc import comparisons, errors, fairness, later, one_path, sprayed
+from anabranch.papers.mprc import beside, comparisons, errors, fairness, later, one_path, sprayed
 from anabranch.papers.study import Claim, Findings, Number, Picture, Table
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Found = TypeVar("Found", Claim, Number, Picture, Table)
 
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     """The findings of all parts, in the order of the thesis' figures; then what belongs to none."""
-    parts = [part.findings(results) for part in (one_path, sprayed, errors, fairness, later, comparisons)]
+    parts = [part.findings(results) for part in (one_path, sprayed, errors, fairness, beside, later, comparisons)]
     return Findings(
         in_order(claim for part in parts for claim in part.claims),
         in_order(number for part in parts for number in part.numbers),

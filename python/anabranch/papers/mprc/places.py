@@ -1,4 +1,4 @@
-"""The three networks of the thesis, and how they are forwarded through."""
+"""The three networks of the thesis, how they are forwarded through, and their queues; in words."""
 
 from dataclasses import dataclass
 
@@ -23,6 +23,13 @@ GRID = Place("grid", "the grid", "r1c1", "r2c2", 2, "Figure 2.3", "Figure 2.4")
 ABILENE = Place("abilene", "Abilene", "Seattle", "Atlanta", 2, "Figure 5.3", "Figure 5.5")
 ATT = Place("att", "AT&T", "ORLD", "SNFN", 3, "Figure 5.4", "Figure 5.6")
 
+QUEUES = {
+    "drop-tail limit=20 packets": "20 packets",
+    "drop-tail limit=50 packets": "50 packets",
+    "drop-tail limit=100 packets": "100 packets",
+    "codel": "CoDel",
+}
+"""The queues of the experiments in words."""
 FORWARDING = {
     "ospf": "one path",
     "ecmp": "hop by hop, at random",

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from anabranch.papers.measures import Mean
 from anabranch.papers.mprc.measure import STACKS, goodput
-from anabranch.papers.mprc.places import FORWARDING
+from anabranch.papers.mprc.places import FORWARDING, QUEUES
 from anabranch.papers.study import Table
 
 if TYPE_CHECKING:
     from anabranch.results import Result
 
 EQUAL_DELAYS = "1ms"
-USUAL_QUEUE = "drop-tail limit=100 packets"
 SETTINGS = {
     "": "as elsewhere",
     "-delayed-acks": "delayed ACKs",
@@ -46,7 +45,7 @@ class Readings:
         rates = goodput(readings, ["stack", "routing", "delay"])
         by_queue = goodput(queues, ["stack", "routing", "queue", "loss"])
         usual = {
-            (*key[:2], USUAL_QUEUE, key[2]): mean
+            (*key[:2], "drop-tail limit=100 packets", key[2]): mean
             for key, mean in goodput(abilene, ["stack", "routing", "loss"]).items()
         }
         return cls(
@@ -89,14 +88,13 @@ class Readings:
         ]
 
     def _queues(self) -> Table:
-        queues = list(dict.fromkeys(queue for _, _, queue in self.queues))
         return Table(
             "queues",
             "Queues, Figures 5.3 and 5.5",
             "Mbit/s on Abilene. The thesis does not say how long its queues are; a round trip of one path fills some 40 packets.",
-            ["forwarding", "stack", *queues],
+            ["forwarding", "stack", *QUEUES.values()],
             [
-                [FORWARDING[routing], name, *(str(self.queues[stack, routing, queue]) for queue in queues)]
+                [FORWARDING[routing], name, *(str(self.queues[stack, routing, queue]) for queue in QUEUES)]
                 for routing in ("ospf", "disjoint")
                 for stack, name in STACKS.items()
             ],

@@ -145,7 +145,7 @@ def _abilene_newreno(abilene: Spread, read: readings.Readings) -> Claim:
         if found == "holds"
         else "Paths that differ by 5 ms give every window false losses. With 1 ms on every link, so paths of equal delay, it has "
         f"{read.rate('newreno', 'ecmp')} hop by hop (ns-3: 9.7 and 10.7 with its two NewRenos; docs/validation.md, setting 12): the thesis' figure needs "
-        "equal delays, as if its great-circle delays had not taken effect.",
+        "equal delays, as if its great-circle delays had not taken effect. But hop by hop, where that gives 10, MPRC cannot have its 20.",
     )
 
 
