@@ -230,7 +230,7 @@ def _pictures(ratios: Ratios) -> list[Picture]:
             "figure-11",
             "Figure 11",
             "As before, but the cost of R0-R2 makes three equal-cost paths; (b) with link loss.",
-            charts.side_by_side(eleven),
+            charts.side_by_side(eleven, one_scale=True),
         ),
     ]
 
