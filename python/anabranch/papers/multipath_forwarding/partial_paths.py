@@ -46,7 +46,7 @@ _CORE = (
 )
 _LOSS = ", ".join(f'{{ link = ["{one}", "{other}"], loss = 0.001 }}' for one, other in _CORE)
 _LOSSY = {"impairments": f"[{_LOSS}]"}
-_COST = "topology.override.1.cost"
+_COST = "topology.override.0.cost"
 _LSPS = {TWO_LSPS: "flow-2", THREE_LSPS: "flow-3"}
 _LABELS = [*(scheme.label for scheme in schemes.PACKET_LEVEL), *_LSPS]
 
@@ -112,7 +112,7 @@ def _ratios(results: Mapping[str, Result], name: str, loss: float) -> pl.DataFra
     return pl.concat(tables)
 
 
-_COST_KEY = "topology.override[1].cost"
+_COST_KEY = "topology.override[0].cost"
 
 
 def _figure_10_claims(
