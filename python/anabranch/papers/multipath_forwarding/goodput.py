@@ -49,6 +49,11 @@ class Ratios:
         """The mean of these."""
         return Estimate(*measures.over_seeds(self.values(**where)))
 
+    def difference(self, scheme: str, other: str, **where: object) -> Estimate:
+        """By how much one scheme is ahead of another, seed by seed."""
+        both = zip(self.values(scheme=scheme, **where), self.values(scheme=other, **where), strict=True)
+        return Estimate(*measures.over_seeds([one - two for one, two in both]))
+
     def summary(self, *by: str, **where: object) -> pl.DataFrame:
         """Means and half widths by some keys, of the rest of which one value is left."""
         found = self.table.filter(*(pl.col(key) == value for key, value in where.items()))

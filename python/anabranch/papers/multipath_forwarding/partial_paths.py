@@ -161,6 +161,7 @@ def _figure_11_claims(ratios: Ratios) -> list[Claim]:
     threshold, integrated, modified = (
         at(one.label, 0.001) for one in (schemes.THRESHOLD, schemes.INTEGRATED, schemes.MODIFIED)
     )
+    ahead = ratios.difference(schemes.THRESHOLD.label, schemes.MODIFIED.label, cost=DOUBLED, loss=0.001)
     lossy = [threshold.mean > modified.mean, integrated.mean > modified.mean]
     halved = [abs(at(one, 0.0, HALVED).mean / at(one, 0.0, EQUAL).mean - 1) < 1e-9 for one in (standard, *proposed)]
 
@@ -200,6 +201,9 @@ def _figure_11_claims(ratios: Ratios) -> list[Claim]:
             "With link loss 0.001 schemes with a greater threshold do better than the modified delayed ACK.",
             judged(lossy),
             f"{row(0.001, proposed)}, no delay {at(standard, 0.001)}.",
+            ""
+            if all(lossy)
+            else f"Seed by seed the threshold is ahead of the modified delayed ACK by {ahead}: no difference that these runs could tell.",
         ),
     ]
 
