@@ -104,6 +104,8 @@ pub struct Link {
     limit: QueueLimit,
     rate: Rate,
     loss: LossProcess,
+    /// Packets that had been put in line when the size that is transmitted changed last; all since then are alike.
+    before_alike: u64,
     /// The arrival and the size of the packet that was last taken out of a link that is not plain.
     taken_last: (Time, u32),
     backlog: Option<Box<Backlog>>,
@@ -154,6 +156,7 @@ impl Link {
             plain: false,
             watched: false,
             runs_ahead: false,
+            before_alike: 0,
             taken_last: (Time::ZERO, 0),
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
@@ -216,6 +219,7 @@ impl Link {
         if size != self.last_size {
             self.last_size = size;
             self.last_transmission = self.rate.serialization_delay(u64::from(size));
+            self.before_alike = self.put_in_line();
         }
         self.last_transmission
     }
@@ -419,7 +423,21 @@ impl Link {
         (waiting + u32::from(taken.is_some()), backlog.bytes + u64::from(taken.unwrap_or(0)))
     }
 
+    /// Packets that have been put in line; those that a failure took do not count.
+    #[inline(always)]
+    fn put_in_line(&self) -> u64 {
+        self.counters.packets + u64::from(self.line.len())
+    }
+
+    /// So many packets at the end of the line are surely of the size that was transmitted last.
+    fn alike(&self) -> u64 {
+        self.put_in_line().saturating_sub(self.before_alike)
+    }
+
     fn bytes_in_line(&self, sizes: &[PacketSizes], lines: &Lines) -> u64 {
+        if u64::from(self.line.len()) <= self.alike() {
+            return u64::from(self.line.len()) * u64::from(self.last_size);
+        }
         lines.iter(&self.line).map(|packet| u64::from(sizes[packet.flow() as usize].of(packet))).sum()
     }
 
@@ -430,13 +448,24 @@ impl Link {
 
     /// Packets that have not departed at `now`, the one in transmission included: for samples.
     pub fn queue_packets(&self, now: Time, lines: &Lines) -> u32 {
-        let departed_by = now + self.delay;
-        let on_the_line = lines.iter(&self.line).filter(|packet| packet.arrival() > departed_by).count();
         let waiting = match &self.discipline {
-            Discipline::Codel { waiting, .. } => waiting.len(),
+            Discipline::Codel { waiting, .. } => waiting.len() as u32,
             _ => 0,
         };
-        (on_the_line + waiting) as u32
+        self.to_depart(now, lines) + waiting
+    }
+
+    /// Packets in line that have not departed: they do so one right behind the other, the last when the link is idle again.
+    fn to_depart(&self, now: Time, lines: &Lines) -> u32 {
+        if self.busy_until <= now {
+            return 0;
+        }
+        let transmissions = (self.busy_until - now).0.div_ceil(self.last_transmission.0.max(1));
+        if transmissions <= self.alike().min(u64::from(self.line.len())) {
+            return transmissions as u32;
+        }
+        let departed_by = now + self.delay;
+        lines.iter(&self.line).filter(|packet| packet.arrival() > departed_by).count() as u32
     }
 
     /// Whether [`Self::offer`] and [`Self::lend_line`] are all that happens here.

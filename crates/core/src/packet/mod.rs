@@ -10,6 +10,7 @@ mod controller;
 mod flow;
 mod forwarding;
 mod hosts;
+mod inbox;
 mod line;
 mod link;
 mod link_state;
