@@ -5,36 +5,44 @@ from dataclasses import replace
 
 import polars as pl
 
-from anabranch.papers.measures import over_seeds
+from anabranch.papers.measures import flows, over_seeds
 from anabranch.papers.study import Experiment, Lab
 from anabranch.papers.tcpbp import copies, networks
 from anabranch.results import Result
 
 ROUTES = ("1-3-4-10", "1-5-10", "1-5-4-10")
-AS_READ, ONE_WAY = "as read", "delay one way"
-BURSTS = (2, 4)
+MSS = 1460
+SEGMENTS = (1, 2, 4)
+"""How many segments NetEm loses as one, if hosts leave it to the card to split them: Linux makes at least two of them one packet.
+
+A packet of two segments is taken as one of twice the size, as if the window grew by whole packets too: the most that it can give.
+"""
+DELAYS = {"delay both ways": True, "delay one way": False}
 _ALIKE = 6
 """Copies of each, as every flow is alone."""
 _NO_DELAY_S = 1e-9
 
 
-def settings() -> dict[str, tuple[bool, float]]:
-    """By name: whether the way back has delay, and how many packets are lost in a row."""
-    found = {AS_READ: (True, 1.0), ONE_WAY: (False, 1.0)}
-    found |= {f"{burst} lost in a row": (True, float(burst)) for burst in BURSTS}
-    found |= {f"{ONE_WAY}, {burst} lost in a row": (False, float(burst)) for burst in BURSTS}
-    return found
+def settings() -> list[tuple[str, int]]:
+    """Which ways have delay, and how many segments are lost as one."""
+    return [(delay, segments) for delay in DELAYS for segments in SEGMENTS]
+
+
+def title(setting: tuple[str, int]) -> str:
+    """In words."""
+    delay, segments = setting
+    return f"{delay}, {segments} segment{'s' if segments > 1 else ''} lost as one"
 
 
 def experiments(lab: Lab) -> list[Experiment]:
     """One flow on each route, in all settings."""
-    topology = networks.testbed()
+    topology = networks.ten_nodes("0.0040")
     found = []
-    for place, (way_back, burst) in enumerate(settings().values()):
+    for delay, both in DELAYS.items():
         for route in ROUTES:
             copy = copies.copy_of("", topology, tuple(route.split("-")))
-            back = copy.back if way_back else tuple(replace(link, delay_s=_NO_DELAY_S) for link in copy.back)
-            found += [replace(copy, name=f"{place}:{route}:{one}", back=back, burst=burst) for one in range(_ALIKE)]
+            back = copy.back if both else tuple(replace(link, delay_s=_NO_DELAY_S) for link in copy.back)
+            found += [replace(copy, name=f"{delay}:{route}:{one}", back=back) for one in range(_ALIKE)]
     scenario = copies.scenario(
         lab,
         "absolute.toml",
@@ -44,18 +52,21 @@ def experiments(lab: Lab) -> list[Experiment]:
         duration_s=20 if lab.quick else 70,
         warm_up_s=5 if lab.quick else 10,
         seeds=2 if lab.quick else 5,
+        mss=[segments * MSS for segments in SEGMENTS],
     )
     return [Experiment("absolute", scenario)]
 
 
-def rates(result: Result) -> Mapping[tuple[str, str], tuple[float, float | None]]:
+def rates(result: Result) -> Mapping[tuple[tuple[str, int], str], tuple[float, float | None]]:
     """By setting and route: Mbit/s of a flow, with half of the interval over seeds."""
-    table = copies.measured(result).with_columns(parts=pl.col("copy").str.split(":"))
-    table = table.with_columns(place=pl.col("parts").list.get(0).cast(pl.Int64), route=pl.col("parts").list.get(1))
+    parts = pl.col("src").str.split("/").list.first().str.split(":")
+    table = flows(result).with_columns(delay=parts.list.get(0), route=parts.list.get(1))
+    means = table.group_by("delay", "route", "mss", "seed").agg(mbps=pl.col("goodput_bps").mean() / 1e6).sort("seed")
     found = {}
-    for place, setting in enumerate(settings()):
+    for delay, segments in settings():
         for route in ROUTES:
-            own = table.filter((pl.col("place") == place) & (pl.col("route") == route))
-            means = own.group_by("seed", maintain_order=True).agg(pl.col("bps").mean())
-            found[setting, route] = over_seeds([value / 1e6 for value in means["bps"]])
+            own = means.filter(
+                (pl.col("delay") == delay) & (pl.col("route") == route) & (pl.col("mss") == f"{segments * MSS} bytes")
+            )
+            found[(delay, segments), route] = over_seeds(own["mbps"].to_list())
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -31,10 +32,8 @@ Trip = tuple[Path, Path]
 def network(shape: str, symmetric: bool, seed: int) -> Topology:
     """The testbed's cables with drawn delays and losses; or a backbone, its delays by length, with drawn losses."""
     if shape == TEN:
-        return networks.drawn(networks.testbed(), seed, symmetric=symmetric)
-    return networks.drawn(
-        completed(topologies.load(shape), capacity_bps=GBIT), seed, symmetric=symmetric, delays=False
-    )
+        return networks.drawn(networks.ten_nodes(), seed, symmetric=symmetric)
+    return networks.drawn(completed(topologies.load(shape), capacity_bps=GBIT), seed, symmetric=symmetric, delays=False)
 
 
 @dataclass(frozen=True)
@@ -134,9 +133,7 @@ def measured(lab: Lab, results: Mapping[str, Result], shape: str, kind: str) -> 
         one = compared(network(shape, KINDS[kind], seed))
         table = copies.measured(results[f"{_file(shape)}-{kind}-{seed}"])
         rates = dict(table.select("copy", "bps").iter_rows())
-        means.append(
-            fmean(rates[_label(pair, TCPBP)] / rates[_label(pair, DELAY)] for pair in _sampled(one, lab))
-        )
+        means.append(fmean(rates[_label(pair, TCPBP)] / rates[_label(pair, DELAY)] for pair in _sampled(one, lab)))
     return over_seeds(means)
 
 
@@ -168,7 +165,7 @@ def _over_best_trip(topology: Topology, pair: Pair, best: Mapping[Pair, Path]) -
     ways = []
     for ends in (pair, pair[::-1]):
         paths = list(networkx.all_simple_paths(graph, *ends))
-        hops = [list(zip(path, path[1:], strict=False)) for path in paths]
+        hops = [list(pairwise(path)) for path in paths]
         delay = np.array([sum(graph.edges[hop]["delay"] for hop in own) for own in hops])
         loss = np.array([1 - np.prod([graph.edges[hop]["pass_"] for hop in own]) for own in hops])
         ways.append((delay, loss, paths.index(list(best[ends]))))

@@ -13,7 +13,7 @@ import tomlkit
 from anabranch.papers.measures import over_seeds, with_variants
 from anabranch.papers.study import Experiment, Lab
 from anabranch.papers.tcpbp import copies, networks
-from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP, Chosen, Path, name
+from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP, Chosen, Pair, Path, name
 from anabranch.papers.tcpbp.throughput import FLOWS, Rates
 from anabranch.results import PATH_SEPARATOR, Result
 from anabranch.topologies import Topology
@@ -35,16 +35,17 @@ class Draw:
     @cached_property
     def topology(self) -> Topology:
         """The values of this draw."""
-        return networks.noisy(networks.testbed(), self.seed)
+        return networks.noisy(networks.ten_nodes(), self.seed)
 
     @cached_property
     def chosen(self) -> Chosen:
         """The routes after the probes, by what was measured; of hop-count by the values themselves."""
         found = self.lab.kept("controller", [self.seed, self._text()], self._measure)
-        by_metric = {
+        by_metric: dict[str, Mapping[Pair, Path]] = {
             metric: {(source, target): tuple(path) for source, target, path in found[metric]} for metric in MEASURED
         }
-        return by_metric | networks.chosen(self.topology, (HOPS,))
+        by_metric.update(networks.chosen(self.topology, (HOPS,)))
+        return by_metric
 
     @cached_property
     def best(self) -> Chosen:
@@ -134,13 +135,15 @@ def experiments(lab: Lab) -> list[Experiment]:
     return [
         *(draw.experiment() for draw in draws(lab)),
         Experiment("hysteresis", lab.scenario("hysteresis.toml", quick=quick)),
-        Experiment("sharing", lab.scenario("sharing.toml", quick={"run.seeds": "2", "run.duration": "6s", "run.warm_up": "2s"})),
+        Experiment(
+            "sharing", lab.scenario("sharing.toml", quick={"run.seeds": "2", "run.duration": "6s", "run.warm_up": "2s"})
+        ),
     ]
 
 
 def best_share(draws: Sequence[Draw], metric: str) -> tuple[float, float | None]:
     """The share of the pairs for which the controller found the route that the values themselves give."""
-    pairs = networks.pairs(networks.testbed())
+    pairs = networks.pairs(networks.ten_nodes())
     return over_seeds([fmean(draw.chosen[metric][pair] == draw.best[metric][pair] for pair in pairs) for draw in draws])
 
 
@@ -152,12 +155,10 @@ def counts(lab: Lab, reading: str) -> dict[str, Any]:
         same: dict[str, list[int]] = {HOPS: [], DELAY: []}
         values: dict[str, list[float]] = {path: [] for path in ("1-3-4-10", "1-5-10", "1-5-4-10")}
         for seed in range(1, number + 1):
-            topology = networks.noisy(networks.testbed(reading), seed)
+            topology = networks.noisy(networks.ten_nodes(reading), seed)
             routes = networks.chosen(topology, (TCPBP, HOPS, DELAY))
             for metric, found in same.items():
-                found.append(
-                    sum(routes[TCPBP][pair] == routes[metric][pair] for pair in networks.pairs(topology))
-                )
+                found.append(sum(routes[TCPBP][pair] == routes[metric][pair] for pair in networks.pairs(topology)))
             rate = networks.law(topology)
             for path, found_values in values.items():
                 found_values.append(rate(tuple(path.split("-"))))
@@ -169,7 +170,7 @@ def counts(lab: Lab, reading: str) -> dict[str, Any]:
 
 def changes(result: Result) -> pl.DataFrame:
     """Of each threshold and seed, changes a minute: of any route from 30 s to the end of the probes, and then of that from 1 to 10."""
-    table = with_variants(result, result.routes, {"routing.measured.link_state.hysteresis": "hysteresis"})
+    table = with_variants(result, result.routes)
     run = result.manifest["runs"][0]
     probed, end = run["warm_up_s"], run["simulated_s"]
     steady = pl.col("time_s").is_between(_WHOLE_S, probed, closed="right")

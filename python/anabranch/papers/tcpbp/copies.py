@@ -5,6 +5,7 @@ back, is all that it needs, and one run measures hundreds of paths. Links of one
 must be one piece; nothing takes them.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -38,15 +39,16 @@ class Copy:
     name: str
     there: tuple[Link, ...]
     back: tuple[Link, ...]
-    burst: float = 1.0
-    """How many packets in a row are lost on average."""
 
 
 def copy_of(label: str, topology: Topology, there: Path, back: Path | None = None) -> Copy:
     """The links of a path, and of its way back, which is the same one if nothing else is said."""
     links = {(link.source, link.target): link for link in topology.links}
-    ways = (there, back or there[::-1])
-    return Copy(label, *(tuple(links[hop] for hop in pairwise(way)) for way in ways))
+
+    def along(way: Path) -> tuple[Link, ...]:
+        return tuple(links[hop] for hop in pairwise(way))
+
+    return Copy(label, along(there), along(back or there[::-1]))
 
 
 def scenario(
@@ -60,26 +62,25 @@ def scenario(
     warm_up_s: float,
     seeds: int,
     capacity: str = "1Gbps",
+    mss: Sequence[int] = (1460,),
 ) -> Scenario:
     """The scenario of these copies, written among the results so that it can be run by hand."""
     path = lab.directory / "scenarios" / file
     path.parent.mkdir(parents=True, exist_ok=True)
     asked = seeds if lab.seeds is None else lab.seeds
     run = f'[run]\nduration = "{duration_s:g}s"\nwarm_up = "{warm_up_s:g}s"\nseeds = {asked}\n'
-    path.write_text(text(why, copies, flows, capacity) + run, encoding="utf-8")
+    path.write_text(text(why, copies, flows, capacity, mss) + run, encoding="utf-8")
     return Scenario.load(path)
 
 
-def text(why: str, copies: Sequence[Copy], flows: Sequence[int], capacity: str) -> str:
+def text(why: str, copies: Sequence[Copy], flows: Sequence[int], capacity: str, mss: Sequence[int]) -> str:
     """The TOML text of the scenario, up to its last table."""
-    links, losses, joins = [], [], []
+    links, joins = [], []
     for copy in copies:
         for way, mark in ((copy.there, ""), (copy.back, _mark(copy))):
             for link in way:
-                ends = [_node(copy, node, mark) for node in (link.source, link.target)]
-                links.append(_link(*ends, link, with_loss=copy.burst == 1))
-                if copy.burst != 1:
-                    losses.append(_burst_loss(*ends, link.loss or 0.0, copy.burst))
+                source, target = (_node(copy, node, mark) for node in (link.source, link.target))
+                links.append(link_line(source, target, link))
     starts, ends = ([_end(copy, place) for copy in copies] for place in (0, -1))
     for end, start in zip(ends, starts[1:], strict=False):
         joins.append(f'    {{ source = "{end}", target = "{start}", delay = "1s" }},')
@@ -97,16 +98,14 @@ def text(why: str, copies: Sequence[Copy], flows: Sequence[int], capacity: str) 
             *joins,
             "]",
             "",
-            STACK,
+            STACK + f"mss = {_one_or_list([f'{size} bytes' for size in mss])}\n",
             "[[traffic]]",
-            f"from = {_listed(starts)}",
-            f"to = {_listed(ends)}",
+            f"from = {json.dumps(starts)}",
+            f"to = {json.dumps(ends)}",
             'pattern = "pairs"',
-            f"flows = {list(flows) if len(flows) > 1 else flows[0]}",
+            f"flows = {_one_or_list(flows)}",
             "bulk = true",
             'stack = "linux"',
-            "",
-            *losses,
             "",
         ]
     )
@@ -114,7 +113,7 @@ def text(why: str, copies: Sequence[Copy], flows: Sequence[int], capacity: str) 
 
 def measured(result: Result) -> pl.DataFrame:
     """Of every ``copy``, number of ``flows`` and ``seed``: mean goodput of a flow ``bps``, and ``jain`` of all of them."""
-    table = flows_of(result, {"traffic[0].flows": "flows"})
+    table = flows_of(result)
     if "flows" not in table.columns:
         table = table.with_columns(flows=pl.len().over("run", "src").cast(pl.Int64))
     return (
@@ -140,19 +139,12 @@ def _node(copy: Copy, node: str, mark: str) -> str:
     return f"{copy.name}/{node}{mark if inner else ''}"
 
 
-def _link(source: str, target: str, link: Link, *, with_loss: bool) -> str:
-    loss = f", loss = {link.loss or 0.0:.9g}" if with_loss else ""
-    delay = f"{(link.delay_s or 0.0) * 1e12:.0f}ps"
-    return f'    {{ source = "{source}", target = "{target}", directed = true, delay = "{delay}"{loss} }},'
+def link_line(source: str, target: str, link: Link) -> str:
+    """A link of an inline topology in TOML."""
+    values = f'delay = "{(link.delay_s or 0.0) * 1e12:.0f}ps", loss = {link.loss or 0.0:.9g}'
+    return f'    {{ source = "{source}", target = "{target}", directed = true, {values} }},'
 
 
-def _burst_loss(source: str, target: str, ratio: float, burst: float) -> str:
-    """A bad state in which all is lost, of ``burst`` packets on average, as often as the ratio wants it."""
-    leaves, returns = ratio / (1 - ratio) / burst, 1 / burst
-    model = f'model = "gilbert-elliott", good_to_bad = {leaves:.9g}, bad_to_good = {returns:.9g}'
-    return f'[[impairments]]\nlink = ["{source}", "{target}"]\none_way = true\nloss = {{ {model} }}\n'
-
-
-def _listed(names: Sequence[str]) -> str:
-    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
-
+def _one_or_list(values: Sequence[int] | Sequence[str]) -> str:
+    """In TOML: several make a matrix."""
+    return json.dumps(values[0] if len(values) == 1 else list(values))

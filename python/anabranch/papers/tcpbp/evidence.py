@@ -9,7 +9,18 @@ import polars as pl
 from anabranch.papers.measures import flows as flows_of
 from anabranch.papers.measures import over_seeds, summary
 from anabranch.papers.study import Lab
-from anabranch.papers.tcpbp import absolute, asymmetry, controller, copies, law, networks, running_times, throughput
+from anabranch.papers.tcpbp import (
+    absolute,
+    asymmetry,
+    controller,
+    copies,
+    fairness,
+    law,
+    networks,
+    running_times,
+    throughput,
+    together,
+)
 from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP
 from anabranch.papers.tcpbp.throughput import FLOWS, OTHER_READING, Gain, Rates, Testbed
 from anabranch.results import Result
@@ -104,6 +115,11 @@ class Evidence:
         }
 
     @cached_property
+    def together(self) -> Mapping[tuple[str, int], Estimate]:
+        """Table 3's ratio on differing routes if the flows of all metrics run at once."""
+        return together.gains(self.bed, self.results["together"])
+
+    @cached_property
     def without_capacity(self) -> dict[str, Gain]:
         """Fifty flows over differing routes with links of 10 Gbit/s."""
         table = copies.measured(self.results["capacity"])
@@ -138,6 +154,11 @@ class Evidence:
         }
 
     @cached_property
+    def jain_by_window(self) -> dict[int, Estimate]:
+        """Ten flows from 1 to 10: the index of shares of so many seconds."""
+        return fairness.by_window(self.results["fairness"])
+
+    @cached_property
     def comparison(self) -> Comparison:
         """Metrics side by side on the testbed, with what the heuristic misses."""
         return compare(self.bed.topology, ["hop-count", DELAY], once=True)
@@ -152,7 +173,7 @@ class Evidence:
         return over_seeds([self.rates.bps(path, flows, seed) / 1e6 for seed in self.rates.seeds])
 
     @cached_property
-    def absolute(self) -> Mapping[tuple[str, str], Estimate]:
+    def absolute(self) -> Mapping[tuple[tuple[str, int], str], Estimate]:
         """What would give Table 4's rates."""
         return absolute.rates(self.results["absolute"])
 
@@ -188,7 +209,10 @@ class Evidence:
         """Table 2's counts with routes of the controller, over draws."""
         return {
             label: over_seeds(
-                [float(sum(draw.chosen[TCPBP][pair] == draw.chosen[metric][pair] for pair in self.bed.pairs)) for draw in self.draws]
+                [
+                    float(sum(draw.chosen[TCPBP][pair] == draw.chosen[metric][pair] for pair in self.bed.pairs))
+                    for draw in self.draws
+                ]
             )
             for label, metric in OTHERS.items()
         }
@@ -203,7 +227,7 @@ class Evidence:
         """By threshold: changes of routes in 90 s of a network that does not change, changes under flows, and their Mbit/s."""
         result = self.results["hysteresis"]
         moved = controller.changes(result)
-        table = flows_of(result, {"routing.measured.link_state.hysteresis": "hysteresis"}).filter(pl.col("traffic") == "flows")
+        table = flows_of(result).filter(pl.col("traffic") == "flows")
         goodput = table.group_by("hysteresis", "seed", maintain_order=True).agg(mbps=pl.col("goodput_bps").sum() / 1e6)
         joined = goodput.join(moved, on=["hysteresis", "seed"], how="left", maintain_order="left").fill_null(0)
         parts = [
@@ -215,7 +239,7 @@ class Evidence:
     @cached_property
     def sharing(self) -> pl.DataFrame:
         """Mbit/s of all flows from 1 to 10, by number of flows and routing."""
-        table = flows_of(self.results["sharing"], {"traffic[0].flows": "flows", "traffic[0].routing": "way"})
+        table = flows_of(self.results["sharing"]).rename({"routing": "way"})
         sums = table.group_by("flows", "way", "seed", maintain_order=True).agg(mbps=pl.col("goodput_bps").sum() / 1e6)
         return summary(sums, ["flows", "way"], "mbps")
 
@@ -223,7 +247,9 @@ class Evidence:
     def asymmetry(self) -> dict[tuple[str, str], dict[str, Estimate]]:
         """By shape and kind: share of pairs that differ and mean ratios, predicted over many draws."""
         return {
-            (shape, kind): {name: over_seeds(values) for name, values in asymmetry.predicted(self.lab, shape, kind).items()}
+            (shape, kind): {
+                name: over_seeds(values) for name, values in asymmetry.predicted(self.lab, shape, kind).items()
+            }
             for shape in asymmetry.shapes(self.lab)
             for kind in asymmetry.KINDS
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log
 
 import numpy as np
@@ -17,7 +18,7 @@ NEAR_CAPACITY_BPS = 0.8e9
 """A flow that gets more on a link of 1 Gbit/s is held back by its capacity."""
 LEAST_TIMEOUT_S = 0.2
 """Of Linux, above the round-trip time."""
-DELAY_KEY, LOSS_KEY = "topology.links[0].delay", "impairments[0].loss"
+LOSS_KEY = "impairments[0].loss"
 
 
 def experiments(lab: Lab) -> list[Experiment]:
@@ -33,9 +34,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 
 def sweep(result: Result) -> pl.DataFrame:
     """Mean goodput in Mbit/s of each ``delay`` and ``loss``, beside ``mathis``, ``padhye`` and ``cubic``."""
-    table = flows(result, {DELAY_KEY: "delay", LOSS_KEY: "loss"}).with_columns(
-        mbps=pl.col("goodput_bps") / 1e6, loss=pl.col("loss").cast(pl.Float64)
-    )
+    table = flows(result).with_columns(mbps=pl.col("goodput_bps") / 1e6, loss=pl.col("loss").cast(pl.Float64))
     means = summary(table, ["delay", "loss"], "mbps")
     rtt = np.array([2e-3 * float(delay.removesuffix("ms")) for delay in means["delay"]])
     loss = means["loss"].to_numpy()
@@ -50,9 +49,7 @@ def sweep(result: Result) -> pl.DataFrame:
 def exponent(table: pl.DataFrame, delay: str, bounds: tuple[float, float]) -> float | None:
     """The slope of log goodput over log p between two losses, where capacity is no limit."""
     own = table.filter(
-        (pl.col("delay") == delay)
-        & pl.col("loss").is_between(*bounds)
-        & (pl.col("mean") * 1e6 < NEAR_CAPACITY_BPS)
+        (pl.col("delay") == delay) & pl.col("loss").is_between(*bounds) & (pl.col("mean") * 1e6 < NEAR_CAPACITY_BPS)
     )
     if own.height < 2:
         return None
@@ -81,7 +78,7 @@ def on_testbed(bed: Testbed, rates: Rates, flow_count: int) -> Agreement:
     links = {(link.source, link.target): link for link in bed.topology.links}
 
     def logs(path: Sequence[str]) -> tuple[float, float]:
-        hops = [links[hop] for hop in zip(path, path[1:], strict=False)]
+        hops = [links[hop] for hop in pairwise(path)]
         rtt = 2 * sum(link.delay_s or 0 for link in hops)
         passes = np.prod([1 - (link.loss or 0) for link in hops])
         return log(rtt), log(1 - passes**2)

@@ -33,7 +33,7 @@ _MOST_TIES = 32
 
 
 @cache
-def testbed(reading: str = "0.0040") -> Topology:
+def ten_nodes(reading: str = "0.0040") -> Topology:
     """The paper's ten nodes."""
     return topologies.load(READINGS[reading])
 
@@ -66,7 +66,7 @@ def drawn(topology: Topology, seed: int, *, symmetric: bool, delays: bool = True
 
     The first direction of a cable has the same values in both kinds of network.
     """
-    own = testbed().links
+    own = ten_nodes().links
     ranges = [
         (min(getattr(link, name) for link in own), max(getattr(link, name) for link in own))
         for name in ("delay_s", "loss")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import inf
 
 import polars as pl
@@ -32,7 +33,9 @@ class Rates:
         rows = {(row["copy"], row["flows"], row["seed"]): (row["bps"], row["jain"]) for row in table.to_dicts()}
         seeds = sorted(table["seed"].unique())
         numbers = sorted(table["flows"].unique())
-        found = {(path, count, seed): rows[label(path), count, seed] for path in paths for count in numbers for seed in seeds}
+        found = {
+            (path, count, seed): rows[label(path), count, seed] for path in paths for count in numbers for seed in seeds
+        }
         return cls(found, seeds)
 
     def bps(self, path: Path, flows: int, seed: int) -> float:
@@ -79,9 +82,7 @@ def gain(rates: Rates, chosen: Chosen, better: str, other: str, flows: int, pair
 
 def jain(rates: Rates, chosen: Chosen, metric: str, flows: int, pairs: Sequence[Pair]) -> tuple[float, float | None]:
     """The index averaged over the pairs: Table 5."""
-    means = [
-        sum(rates.of[chosen[metric][pair], flows, seed][1] for pair in pairs) / len(pairs) for seed in rates.seeds
-    ]
+    means = [sum(rates.of[chosen[metric][pair], flows, seed][1] for pair in pairs) / len(pairs) for seed in rates.seeds]
     return over_seeds(means)
 
 
@@ -91,7 +92,7 @@ class Testbed:
     def __init__(self, reading: str) -> None:
         """The routes by the configured values."""
         self.reading = reading
-        self.topology: Topology = networks.testbed(reading)
+        self.topology: Topology = networks.ten_nodes(reading)
         self.pairs = networks.pairs(self.topology)
         self.chosen = networks.chosen(self.topology, (*METRICS, PLAIN_HOPS))
         self.ties = networks.fewest_hops(self.topology)
@@ -104,7 +105,7 @@ class Testbed:
 
     def label(self, path: Path) -> str:
         """The name of a path's copy: paths that the readings share have one copy."""
-        touched = {"2", "3"} in [set(hop) for hop in zip(path, path[1:], strict=False)]
+        touched = {"2", "3"} in [set(hop) for hop in pairwise(path)]
         return f"{name(path)}@{self.reading}" if touched and self.reading == OTHER_READING else name(path)
 
     def copies(self) -> list[copies.Copy]:
