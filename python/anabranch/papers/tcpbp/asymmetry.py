@@ -45,10 +45,15 @@ class Compared:
     differing: Mapping[Pair, tuple[Trip, Trip]]
     """By pair: of TCPBP and of delay, each there and back."""
 
-    def predicted(self) -> list[float]:
+    def predicted(self) -> dict[Pair, float]:
         """Ratios by equation 2."""
         law = networks.law(self.topology)
-        return [law(*ours) / law(*theirs) for ours, theirs in self.differing.values()]
+        return {pair: law(*ours) / law(*theirs) for pair, (ours, theirs) in self.differing.items()}
+
+    def on_both_ways(self, pair: Pair) -> bool:
+        """Whether the routes differ there and back, not only on one way."""
+        ours, theirs = self.differing[pair]
+        return ours[0] != theirs[0] and ours[1] != theirs[1]
 
 
 def compared(topology: Topology) -> Compared:
@@ -64,17 +69,24 @@ def compared(topology: Topology) -> Compared:
 
 
 def predicted(lab: Lab, shape: str, kind: str) -> dict[str, list[float]]:
-    """Of many draws: the ``share`` of pairs that differ, and the mean ratio ``differing`` and over ``all``, by equation 2."""
+    """Of many draws: the ``share`` of pairs that differ, and the mean ratio of ``differing`` and of ``all`` pairs by equation 2.
+
+    Of the differing ones also those that differ on one way only, ``one``, and on ``both``.
+    """
     number = (10 if lab.quick else 100) if shape == TEN else (2 if lab.quick else 20)
 
     def compute() -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {"share": [], "differing": [], "all": []}
+        found: dict[str, list[float]] = {"share": [], "differing": [], "all": [], "one": [], "both": []}
         for seed in range(1, number + 1):
             one = compared(network(shape, KINDS[kind], seed))
             ratios = one.predicted()
             found["share"].append(len(ratios) / one.pairs)
-            found["differing"].append(fmean(ratios) if ratios else 1.0)
-            found["all"].append((sum(ratios) + one.pairs - len(ratios)) / one.pairs)
+            values = list(ratios.values())
+            found["differing"].append(fmean(values) if values else 1.0)
+            found["all"].append((sum(values) + one.pairs - len(values)) / one.pairs)
+            for ways, both in (("one", False), ("both", True)):
+                own = [ratio for pair, ratio in ratios.items() if one.on_both_ways(pair) == both]
+                found[ways] += [fmean(own)] if own else []
         return found
 
     result: dict[str, list[float]] = lab.kept("asymmetry", [shape, kind, number], compute)

@@ -336,9 +336,15 @@ def _asymmetric(evidence: Evidence) -> Claim:
         "With asymmetric routing there would be more different round trips, and a greater gain over delay.",
         _verdict(all(routes) and all(gains), any(routes)),
         ". ".join(texts) + ".",
-        "More pairs differ, as either way may. But the gain per differing pair is not greater: often only one of its ways differs, and the other dilutes it."
-        if all(routes) and not all(gains)
-        else "",
+        ""
+        if all(gains)
+        else "More pairs differ, as either way may, but most on one way only, and the other one, which is the same, dilutes what is gained: on asymmetric networks "
+        + ", ".join(
+            f"{evidence.asymmetry[shape, 'asymmetric']['one'][0]:.2f} where one way differs and "
+            f"{evidence.asymmetry[shape, 'asymmetric']['both'][0]:.2f} where both do ({shape})"
+            for shape in shapes
+        )
+        + ", by the law.",
     )
 
 

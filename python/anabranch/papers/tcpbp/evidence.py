@@ -248,7 +248,9 @@ class Evidence:
         """By shape and kind: share of pairs that differ and mean ratios, predicted over many draws."""
         return {
             (shape, kind): {
-                name: over_seeds(values) for name, values in asymmetry.predicted(self.lab, shape, kind).items()
+                name: over_seeds(values)
+                for name, values in asymmetry.predicted(self.lab, shape, kind).items()
+                if values
             }
             for shape in asymmetry.shapes(self.lab)
             for kind in asymmetry.KINDS

@@ -63,7 +63,10 @@ def _text(bed: Testbed) -> str:
             for way in (bed.chosen[metric][pair], bed.chosen[metric][pair][::-1])
             for hop in pairwise(way)
         }
-        lines += [copies.link_line(*(f"{name(pair)}/{node}" for node in hop), links[hop]) for hop in sorted(used)]
+        lines += [
+            copies.link_line(f"{name(pair)}/{one}", f"{name(pair)}/{other}", links[one, other])
+            for one, other in sorted(used)
+        ]
     for one, other in pairwise(parts):
         joins.append(f'    {{ source = "{name(one)}/{one[1]}", target = "{name(other)}/{other[0]}", delay = "1s" }},')
     head = [
