@@ -201,8 +201,14 @@ def _law(evidence: Evidence) -> Iterator[Number]:
     for delay in evidence.sweep["delay"].unique(maintain_order=True):
         yield Number(
             f"exponent-{delay}",
-            law.exponent(evidence.sweep, delay, (0.0, 0.05)),
-            what=f"exponent of p, one link of {delay} (law: -0.5)",
+            law.exponent(evidence.sweep, law.CUBIC, delay, (0.0, 0.05)),
+            what=f"exponent of p, CUBIC over a link of {delay} (law: -0.5)",
+            where="Section 3",
+        )
+        yield Number(
+            f"exponent-newreno-{delay}",
+            law.exponent(evidence.sweep, law.NEWRENO, delay, law.MANY),
+            what=f"exponent of p from 0.003 on, NewReno over a link of {delay} (law: -0.5)",
             where="Section 3",
         )
 

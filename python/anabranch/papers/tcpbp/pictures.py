@@ -8,7 +8,7 @@ import polars as pl
 
 from anabranch.papers import charts
 from anabranch.papers.study import Picture
-from anabranch.papers.tcpbp import asymmetry, networks, running_times
+from anabranch.papers.tcpbp import asymmetry, law, networks, running_times
 from anabranch.papers.tcpbp.evidence import METRICS, OTHERS, Evidence
 from anabranch.papers.tcpbp.networks import TCPBP
 from anabranch.papers.tcpbp.throughput import FLOWS
@@ -27,6 +27,13 @@ def all_of(evidence: Evidence) -> list[Picture]:
         _asymmetry(evidence),
         _hysteresis(evidence),
     ]
+
+
+_LOG = alt.Scale(type="log", nice=False)
+
+
+def _powers(least: int, greatest: int) -> alt.Axis:
+    return alt.Axis(values=[10.0**power for power in range(least, greatest + 1)], format="~g")
 
 
 def _data(rows: list[dict[str, Any]]) -> alt.InlineData:
@@ -49,7 +56,7 @@ def _topology(evidence: Evidence) -> Picture:
     nodes = [{"x": x, "y": y, "name": name} for name, (x, y) in places.items()]
     x, y = (alt.X("x:Q", axis=None, scale=alt.Scale(padding=20)), alt.Y("y:Q", axis=None, scale=alt.Scale(padding=20)))
     colour = alt.Color("loss:Q", title="loss, %", scale=alt.Scale(scheme="goldred"))
-    width = alt.Size("delay:Q", title="delay, ms", scale=alt.Scale(range=[1, 6]))
+    width = alt.Size("delay:Q", legend=None, scale=alt.Scale(range=[1, 6]))
     base = alt.Chart(_data(nodes)).encode(x=x, y=y)
     chart = alt.layer(
         alt.Chart(_data(lines)).mark_rule().encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=colour, size=width),
@@ -59,7 +66,7 @@ def _topology(evidence: Evidence) -> Picture:
     return Picture(
         "figure-2",
         "Figure 2",
-        "The testbed: ten nodes, 21 links of 1 Gbit/s, with the delays and losses of Figures 3 and 4.",
+        "The testbed: ten nodes, 21 links of 1 Gbit/s; the thicker a line, the longer its delay (Figure 3), the redder, the more it loses (Figure 4).",
         chart,
     )
 
@@ -90,7 +97,7 @@ def _gains(evidence: Evidence) -> Picture:
 
 
 def _pairs(evidence: Evidence) -> Picture:
-    law, chosen, rates = networks.law(evidence.bed.topology), evidence.bed.chosen, evidence.rates
+    value, chosen, rates = networks.law(evidence.bed.topology), evidence.bed.chosen, evidence.rates
     rows: list[dict[str, Any]] = []
     for label, metric in OTHERS.items():
         for pair in evidence.bed.pairs:
@@ -98,7 +105,7 @@ def _pairs(evidence: Evidence) -> Picture:
             if ours != other:
                 measured = rates.mean_bps(ours, FLOWS[0]) / rates.mean_bps(other, FLOWS[0])
                 rows.append(
-                    {"pair": "-".join(pair), "over": label, "law": law(ours) / law(other), "measured": measured}
+                    {"pair": "-".join(pair), "over": label, "law": value(ours) / value(other), "measured": measured}
                 )
     ratios = [float(row["law"]) for row in rows]
     ends = [min(ratios), max(ratios)]
@@ -161,8 +168,8 @@ def _times(evidence: Evidence) -> Picture:
         for kind, way in paper.items()
         for size in (10, 25, 50, 100)
     ]
-    x = alt.X("nodes:Q", title="nodes", scale=alt.Scale(type="log"))
-    y = alt.Y("seconds:Q", title="CPU s for all routes", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g"))
+    x = alt.X("nodes:Q", title="nodes", scale=_LOG, axis=alt.Axis(values=list(running_times.SIZES), format="~s"))
+    y = alt.Y("seconds:Q", title="CPU s for all routes", scale=_LOG, axis=_powers(-5, 4))
     colour = alt.Color("way:N", title=None, scale=alt.Scale(domain=list(running_times.WAYS), range=PALETTE[:5]))
     base = alt.Chart(_data(rows)).encode(x=x, y=y, color=colour)
     chart = alt.layer(
@@ -179,15 +186,17 @@ def _times(evidence: Evidence) -> Picture:
 
 
 def _law(evidence: Evidence) -> Picture:
-    table = evidence.sweep.with_columns(rtt=pl.col("delay").str.strip_suffix("ms").cast(pl.Float64) * 2)
+    table = evidence.sweep.filter(pl.col("stack") == law.CUBIC).with_columns(
+        rtt=pl.col("delay").str.strip_suffix("ms").cast(pl.Float64) * 2
+    )
     rows = [
         {"loss": row["loss"], "rtt": f"{row['rtt']:g} ms", "mbps": row[kind], "kind": label}
         for row in table.to_dicts()
         for kind, label in (("mean", "measured"), ("mathis", "1 / (RTT sqrt(p))"), ("cubic", "RFC 9438"))
     ]
     order = [f"{value:g} ms" for value in table["rtt"].unique(maintain_order=True)]
-    x = alt.X("loss:Q", title="packets lost", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g"))
-    y = alt.Y("mbps:Q", title="Mbit/s", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g"))
+    x = alt.X("loss:Q", title="ratio of packets lost", scale=_LOG, axis=_powers(-5, -1))
+    y = alt.Y("mbps:Q", title="Mbit/s", scale=_LOG, axis=_powers(-1, 3))
     base = alt.Chart(_data(rows)).encode(
         x=x,
         y=y,
@@ -205,7 +214,7 @@ def _law(evidence: Evidence) -> Picture:
     return Picture(
         "law",
         "Section 3",
-        "One CUBIC flow over a lossy link of 1 Gbit/s: the law's slope, the steeper one at long RTTs and few losses, and timeouts at 5 %.",
+        "One CUBIC flow over a lossy link of 1 Gbit/s: steeper than the law at long RTTs with few losses, and at any with many.",
         chart,
     )
 
