@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from datetime import UTC, datetime
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from statistics import median
@@ -105,17 +106,23 @@ def _steps() -> dict[str, float]:
         return value
 
     scenario = measured("the scenario, read and checked", lambda: Scenario(given))
-    spec = measured("compiled", lambda: compile_run(scenario.cases[0], 1))
-    text = measured("as JSON", lambda: json.dumps(spec))
-    simulation = measured("built in the core: all routes, all flows", lambda: _core.Simulation(text))
-    del spec, text
-    measured("5 ms simulated", lambda: _run(simulation))
-    measured("the columns of both tables", lambda: (simulation.flows(), simulation.links()))
-    del simulation
+    spec = measured("compiled", partial(compile_run, scenario.cases[0], 1))
+    text = measured("as JSON", partial(json.dumps, spec))
+    simulation = measured("built in the core: all routes, all flows", partial(_core.Simulation, text))
+    measured("5 ms simulated", partial(_run, simulation))
+    measured("the columns of both tables", partial(_columns, simulation))
+    del spec, text, simulation
     with tempfile.TemporaryDirectory() as folder, redirect_stderr(StringIO()):
-        measured("all of `anabranch run --no-report` but the start", lambda: execute(Scenario(given), directory=Path(folder)))
+        measured(
+            "all of `anabranch run --no-report` but the start", lambda: execute(Scenario(given), directory=Path(folder))
+        )
     steps["peak memory, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     return steps
+
+
+def _columns(simulation: _core.Simulation) -> None:
+    simulation.flows()
+    simulation.links()
 
 
 def _run(simulation: _core.Simulation) -> None:

@@ -66,18 +66,20 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
         source: Option<NodeId>,
         distance: &mut [Option<W>],
     ) {
-        let mut reached = Vec::with_capacity(graph.nodes());
-        reached.push(destination);
-        let mut next = 0;
-        while let Some(&node) = reached.get(next).filter(|node| Some(**node) != source) {
-            next += 1;
-            for link in graph.in_links(node) {
-                let previous = graph.link(link).src;
-                if distance[previous as usize].is_none() {
-                    distance[previous as usize] = distance[node as usize].map(|weight| weight.extend(weights[0]));
-                    reached.push(previous);
+        let mut is_reached = vec![false; graph.nodes()];
+        is_reached[destination as usize] = true;
+        let mut layer = vec![destination];
+        let mut weight = W::IDENTITY;
+        while !layer.is_empty() && source.is_none_or(|source| !is_reached[source as usize]) {
+            let mut next = Vec::new();
+            for node in layer.iter().flat_map(|node| graph.before(*node)) {
+                if !std::mem::replace(&mut is_reached[node as usize], true) {
+                    next.push(node);
                 }
             }
+            weight = weights.first().map_or(weight, |link| weight.extend(*link));
+            next.iter().for_each(|node| distance[*node as usize] = Some(weight));
+            layer = next;
         }
     }
 
