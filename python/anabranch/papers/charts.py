@@ -35,7 +35,8 @@ def lines(
     frame = _with_bounds(table)
     if least is not None:
         frame = frame.with_columns(low=pl.max_horizontal("low", pl.lit(least)))
-    axis = _powers_of_ten(frame[x]) if log_x else alt.Axis()
+    whole = alt.Axis(tickMinStep=1, format="d") if frame.schema[x].is_integer() else alt.Axis()
+    axis = _powers_of_ten(frame[x]) if log_x else whole
     scale = alt.Scale(type="log" if log_x else "linear", zero=False, nice=False)
     horizontal = alt.X(f"{x}:Q", title=x_title, scale=scale, axis=axis)
     colours = _colours(frame, colour, colour_title, order)
@@ -95,10 +96,12 @@ def horizontal_bars(table: pl.DataFrame, *, y: str, x_title: str, order: Sequenc
     return alt.layer(*layers).properties(width=WIDTH, height=alt.Step(16))
 
 
-def side_by_side(titled: Sequence[tuple[str, Any]], columns: int = 2) -> Any:
-    """Several charts with a title each, in rows."""
+def side_by_side(titled: Sequence[tuple[str, Any]], columns: int = 2, *, one_scale: bool = False) -> Any:
+    """Several charts with a title each, in rows; their vertical axes may have one scale."""
     rows = [titled[start : start + columns] for start in range(0, len(titled), columns)]
-    return alt.vconcat(*(alt.hconcat(*(chart.properties(title=title) for title, chart in row)) for row in rows))
+    y: Any = "shared" if one_scale else "independent"
+    made = (alt.hconcat(*(chart.properties(title=title) for title, chart in row)).resolve_scale(y=y) for row in rows)
+    return alt.vconcat(*made).resolve_scale(y=y)
 
 
 def _with_bounds(table: pl.DataFrame) -> pl.DataFrame:
