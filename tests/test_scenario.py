@@ -432,3 +432,8 @@ def test_parallel_paths_may_differ_by_nothing_but_take_some_time() -> None:
     assert delays == {0.005}
     without = problems(text.replace('difference = "0ms"', 'delay = "0ms"'))
     assert without == {"topology.generate.delay": "must be greater than zero"}
+    assert "topology.generate.loss" in problems(text.replace('difference = "0ms"', "loss = 1"))
+    lossy = Scenario.from_toml(text.replace('difference = "0ms"', "loss = 0.01")).cases[0].topology.links
+    assert {(link.source, link.target) for link in lossy if link.loss} == {
+        (end, middle) for end in ("left", "right") for middle in ("p1", "p2")
+    }

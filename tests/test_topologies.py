@@ -442,6 +442,14 @@ def test_parallel_paths_are_disjoint_and_spread_evenly() -> None:
     assert sum(name.startswith("p") for name in graph_of(parallel(delays_s=[0.002, 0.002, 0.002, 0.0046]))) == 4
 
 
+def test_a_parallel_path_loses_its_share_once_in_either_direction() -> None:
+    graph = graph_of(parallel(paths=2, loss=0.001))
+    for start, end in (("left", "right"), ("right", "left"), ("s1", "d1")):
+        for path in networkx.all_simple_paths(graph, start, end):
+            losses = [graph[a][b]["link"].loss for a, b in pairwise(path)]
+            assert [loss for loss in losses if loss is not None] == [0.001], path
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(1, 2), (3, 3), (2, 5)])
 def test_grid_is_a_grid(rows: int, columns: int) -> None:
     graph = graph_of(grid(rows, columns)).to_undirected()
@@ -472,6 +480,7 @@ def test_fat_tree_has_the_paper_s_counts(k: int) -> None:
         ("parallel", {"paths": -1}),
         ("parallel", {"delays_s": []}),
         ("parallel", {"delay_s": math.nan}),
+        ("parallel", {"loss": 1.0}),
         ("grid", {"rows": 10**9}),
         ("grid", {"rows": 1, "columns": 1}),
         ("line", {"nodes": 1}),

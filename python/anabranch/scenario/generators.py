@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 from pydantic import Field, create_model
 
 from anabranch import units
-from anabranch.scenario.table import Count, Duration, NameOrTable, PositiveDuration, Rate, Table, union
+from anabranch.scenario.table import Count, Duration, NameOrTable, PositiveDuration, Rate, Ratio, Table, union
 from anabranch.topologies.generate import GENERATORS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTop
     for name, parameter in inspect.signature(generator).parameters.items():
         suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
         key = name.removesuffix(suffix)
-        kind_of_value, convert = _SUFFIXES.get(suffix, (Count, _same))
+        kind_of_value, convert = _SUFFIXES.get(suffix, (Ratio if key == "loss" else Count, _same))
         if kind_of_value is PositiveDuration and parameter.default == 0:
             kind_of_value = Duration  # what is nothing by default may be given as nothing
         several = key == "delays"

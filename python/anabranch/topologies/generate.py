@@ -36,11 +36,13 @@ def parallel(
     pairs: int = 1,
     access_bps: int = 1_000_000_000,
     access_delay_s: float = 1e-3,
+    loss: float = 0.0,
 ) -> Topology:
     """Senders ``s1``... at ``left``, receivers ``d1``... at ``right``, and disjoint paths over ``p1``, ``p2``...
 
     The first path takes ``delay``, the last ``difference`` more, those between evenly between; ``delays`` gives
     each path's delay instead (and their number). Half of a path's delay lies before its middle node, half behind it.
+    Each path loses the share ``loss`` of packets in either direction, all of them before its middle node.
     """
     _check("parallel", paths=(paths, 1), pairs=(pairs, 1))
     if delays_s is None:
@@ -50,8 +52,9 @@ def parallel(
     for index, delay in enumerate(delays_s):
         middle = f"p{index + 1}"
         nodes.append(Node(middle, x=2, y=(len(delays_s) - 1) / 2 - index))
-        links += _both_ways("left", middle, rate_bps, delay / 2)
-        links += _both_ways(middle, "right", rate_bps, delay / 2)
+        for end in ("left", "right"):
+            links.append(Link(end, middle, rate_bps, delay / 2, loss=loss or None))
+            links.append(Link(middle, end, rate_bps, delay / 2))
     for index in range(pairs):
         height = (pairs - 1) / 2 - index
         nodes += [Node(f"s{index + 1}", x=0, y=height), Node(f"d{index + 1}", x=4, y=height)]

@@ -90,11 +90,13 @@ pub struct Link {
     limit_packets: u32,
     /// The slot of the packet that is the limit's from the end of the line, if there are so many.
     limit_slot: u32,
-    /// It is up, its queue is drop-tail by packets, its wire loses nothing and nobody watches: what most links are.
+    /// It is up, its queue is drop-tail by packets, its wire loses nothing and nobody measures it: what most links are.
     plain: bool,
+    /// It is plain, and not captured either.
+    unwatched: bool,
+    captured: bool,
     up: bool,
     lossless: bool,
-    watched: bool,
     /// Packets may be taken out at the far end before an earlier packet is offered.
     runs_ahead: bool,
     /// Where packets leave.
@@ -104,6 +106,8 @@ pub struct Link {
     limit: QueueLimit,
     rate: Rate,
     loss: LossProcess,
+    /// Packets that had been put in line when the size that is transmitted changed last; all since then are alike.
+    before_alike: u64,
     /// The arrival and the size of the packet that was last taken out of a link that is not plain.
     taken_last: (Time, u32),
     backlog: Option<Box<Backlog>>,
@@ -152,8 +156,10 @@ impl Link {
             dst: spec.dst,
             up: true,
             plain: false,
-            watched: false,
+            unwatched: false,
+            captured: false,
             runs_ahead: false,
+            before_alike: 0,
             taken_last: (Time::ZERO, 0),
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
@@ -162,20 +168,20 @@ impl Link {
             lossless: spec.loss == LossSpec::None,
             counters: LinkCounters::default(),
         };
-        link.plain = link.makes_plain();
+        link.find_its_kind();
         link
     }
 
-    /// Its packets are captured: it is not plain any more.
-    pub fn watch(&mut self) {
-        self.watched = true;
-        self.plain = false;
+    /// Its packets are captured where they enter it.
+    pub fn capture(&mut self) {
+        self.captured = true;
+        self.find_its_kind();
     }
 
     /// Its delay is measured from now on, the start of the run: it is not plain any more.
     pub fn measure(&mut self) {
-        self.watch();
         self.meter = Some(Box::default());
+        self.find_its_kind();
     }
 
     /// What a measured link has counted.
@@ -194,21 +200,22 @@ impl Link {
     pub fn change_loss(&mut self, spec: &LossSpec, loss: LossProcess) {
         self.loss = loss;
         self.lossless &= *spec == LossSpec::None;
-        self.plain = self.makes_plain();
+        self.find_its_kind();
     }
 
     /// Packets will be taken out at the far end up to so long before others are offered.
     pub fn look_ahead(&mut self, by: Duration) {
         self.runs_ahead = by > self.delay;
-        self.plain = self.makes_plain();
+        self.find_its_kind();
     }
 
-    fn makes_plain(&self) -> bool {
-        self.up
+    fn find_its_kind(&mut self) {
+        self.plain = self.up
             && !self.runs_ahead
             && self.lossless
-            && !self.watched
-            && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)))
+            && self.meter.is_none()
+            && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
+        self.unwatched = self.plain && !self.captured;
     }
 
     #[inline]
@@ -216,6 +223,7 @@ impl Link {
         if size != self.last_size {
             self.last_size = size;
             self.last_transmission = self.rate.serialization_delay(u64::from(size));
+            self.before_alike = self.put_in_line();
         }
         self.last_transmission
     }
@@ -419,7 +427,21 @@ impl Link {
         (waiting + u32::from(taken.is_some()), backlog.bytes + u64::from(taken.unwrap_or(0)))
     }
 
+    /// Packets that have been put in line; those that a failure took do not count.
+    #[inline(always)]
+    fn put_in_line(&self) -> u64 {
+        self.counters.packets + u64::from(self.line.len())
+    }
+
+    /// So many packets at the end of the line are surely of the size that was transmitted last.
+    fn alike(&self) -> u64 {
+        self.put_in_line().saturating_sub(self.before_alike)
+    }
+
     fn bytes_in_line(&self, sizes: &[PacketSizes], lines: &Lines) -> u64 {
+        if u64::from(self.line.len()) <= self.alike() {
+            return u64::from(self.line.len()) * u64::from(self.last_size);
+        }
         lines.iter(&self.line).map(|packet| u64::from(sizes[packet.flow() as usize].of(packet))).sum()
     }
 
@@ -430,19 +452,36 @@ impl Link {
 
     /// Packets that have not departed at `now`, the one in transmission included: for samples.
     pub fn queue_packets(&self, now: Time, lines: &Lines) -> u32 {
-        let departed_by = now + self.delay;
-        let on_the_line = lines.iter(&self.line).filter(|packet| packet.arrival() > departed_by).count();
         let waiting = match &self.discipline {
-            Discipline::Codel { waiting, .. } => waiting.len(),
+            Discipline::Codel { waiting, .. } => waiting.len() as u32,
             _ => 0,
         };
-        (on_the_line + waiting) as u32
+        self.to_depart(now, lines) + waiting
+    }
+
+    /// Packets in line that have not departed: they do so one right behind the other, the last when the link is idle again.
+    fn to_depart(&self, now: Time, lines: &Lines) -> u32 {
+        if self.busy_until <= now {
+            return 0;
+        }
+        let transmissions = (self.busy_until - now).0.div_ceil(self.last_transmission.0.max(1));
+        if transmissions <= self.alike().min(u64::from(self.line.len())) {
+            return transmissions as u32;
+        }
+        let departed_by = now + self.delay;
+        lines.iter(&self.line).filter(|packet| packet.arrival() > departed_by).count() as u32
     }
 
     /// Whether [`Self::offer`] and [`Self::lend_line`] are all that happens here.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.plain
+    }
+
+    /// Whether it is plain and not captured, so that [`Self::offer`] is all that happens to a packet that comes.
+    #[inline(always)]
+    pub fn is_unwatched(&self) -> bool {
+        self.unwatched
     }
 
     /// Lends the line of a plain link, whose packets are to be taken out at the far end; nothing may happen to the link before
@@ -530,7 +569,7 @@ impl Link {
     /// The link goes down: returns all that was waiting or on the wire.
     pub fn fail(&mut self, now: Time, sizes: &[PacketSizes], lines: &mut Lines) -> Vec<Packet> {
         self.up = false;
-        self.plain = false;
+        self.find_its_kind();
         self.busy_until = now;
         self.counters.bytes -= self.bytes_in_line(sizes, lines);
         let mut gone = lines.drain(&mut self.line);
@@ -552,7 +591,7 @@ impl Link {
     /// The link comes back, empty.
     pub fn repair(&mut self, now: Time) {
         self.up = true;
-        self.plain = self.makes_plain();
+        self.find_its_kind();
         self.busy_until = self.busy_until.max(now);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It is the oracle: [`super::windows`], which is faster, must equal it, bit for bit.
 
+use super::flow::Flow;
 use super::forwarding::Forwarding;
 use super::link::{Link, Offer};
 use super::packet::{LOST, Packet, PacketSizes};
@@ -21,10 +22,10 @@ pub struct Plain {
 }
 
 impl EventLoop for Plain {
-    fn new(_spec: &RunSpec, links: &mut [Link], flows: usize, _sizes: &[PacketSizes]) -> Plain {
+    fn new(_spec: &RunSpec, links: &mut [Link], flows: &[Flow], _sizes: &[PacketSizes]) -> Plain {
         Plain {
             arrivals: WinnerTree::new(links.len()),
-            timers: Timers::new(flows, TIMERS_PER_FLOW),
+            timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             next_barrier: Time::ZERO,
             arrivals_before: Time::ZERO,
         }
@@ -45,7 +46,7 @@ impl EventLoop for Plain {
 
     #[inline]
     fn offer(engine: &mut Engine<Plain>, link: LinkId, packet: Packet) {
-        engine.capture(link, packet);
+        engine.capture(link, engine.now, packet.words());
         match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes, &mut engine.lines) {
             Offer::Taken => {}
             Offer::Due(at) => engine.order.arrivals.set(link, at),

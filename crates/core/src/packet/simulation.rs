@@ -46,7 +46,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// instant what happens to the network comes first, then the starts of flows, then arrivals by link, then timers by flow.
 pub trait EventLoop: Sized {
     /// For a run that has not begun.
-    fn new(spec: &RunSpec, links: &mut [Link], flows: usize, sizes: &[PacketSizes]) -> Self;
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Self;
 
     /// Processes at least so many events, if there are; `false` once the run has ended.
     fn advance(engine: &mut Engine<Self>, events: u64) -> bool;
@@ -112,7 +112,7 @@ impl<L: EventLoop> Engine<L> {
     ) -> Engine<L> {
         let mut starts: Vec<u32> = (0..flows.len() as u32).collect();
         starts.sort_by_key(|flow| flows[*flow as usize].identity.start);
-        let mut order = L::new(&spec, &mut links, flows.len(), &sizes);
+        let mut order = L::new(&spec, &mut links, &flows, &sizes);
         order.on_rerouted(&forwarding);
         let mut route_log = RouteLog::new(&spec, &flows);
         route_log.update(Time::ZERO, &forwarding);

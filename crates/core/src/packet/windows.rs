@@ -12,7 +12,9 @@
 //! 3. Links that are fed from several places go through what was offered to them, in order. What a link brings that leads
 //!    nowhere else stands in its line until then.
 
-use super::forwarding::{END, Forwarding};
+use super::flow::Flow;
+use super::forwarding::{END, Forwarding, Way};
+use super::inbox::{Event, Inbox, Key, Rank};
 use super::line::Line;
 use super::link::{Link, Offer};
 use super::packet::{BESIDE, LOST, Packet, PacketSizes};
@@ -27,90 +29,14 @@ use std::collections::BinaryHeap;
 /// A window of 2^29 ps, half a millisecond, is the longest: longer ones gain nothing, and their packets fill the caches.
 const LONGEST_WINDOW: u32 = 29;
 
-/// The rank of an event among those of its instant: kind above, index below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank(u64);
-
-impl Rank {
-    fn start(position: usize) -> Rank {
-        Rank(position as u64)
-    }
-    #[inline(always)]
-    fn arrival(link: LinkId) -> Rank {
-        Rank(1 << 32 | u64::from(link))
-    }
-    fn timer(timer: u32) -> Rank {
-        Rank(2 << 32 | u64::from(timer))
-    }
-    /// What the event is.
-    fn event(self) -> Event {
-        match self.0 >> 32 {
-            0 => Event::Start(self.0 as usize),
-            1 => Event::Arrival,
-            _ => Event::Timer(self.0 as u32),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
-    /// Of the flow with this position in the order of starts.
-    Start(usize),
-    Arrival,
-    Timer(u32),
-}
-
-/// Something for a node or a link to go through: a packet, except for starts and timers.
-#[derive(Debug, Clone, Copy)]
-struct Item {
-    rank: Rank,
-    /// Its arrival is when it comes.
-    packet: Packet,
-}
-
-impl Item {
-    fn key(&self) -> (Time, Rank) {
-        (self.packet.arrival(), self.rank)
-    }
-}
-
-/// What has come to a node or a link in this window.
-#[derive(Default)]
-struct Inbox {
-    items: Vec<Item>,
-    is_unsorted: bool,
-    /// Of a link: links all of whose packets go on here. What they bring in this window stands in their lines still.
-    feeders: Vec<LinkId>,
-}
-
-impl Inbox {
-    #[inline]
-    fn put(&mut self, item: Item) {
-        self.is_unsorted |= self.items.last().is_some_and(|last| item.key() < last.key());
-        self.items.push(item);
-    }
-
-    /// All items by (time, rank), and in the order they came in among equals: what one event sent.
-    fn take_in_order(&mut self) -> Vec<Item> {
-        if std::mem::take(&mut self.is_unsorted) {
-            self.items.sort_by_key(Item::key);
-        }
-        std::mem::take(&mut self.items)
-    }
-
-    /// The items' room is used again.
-    fn give_back(&mut self, mut items: Vec<Item>) {
-        items.clear();
-        self.items = items;
-    }
-}
-
 /// How a link is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feed {
-    /// From one place, in order: what is offered is taken at once.
-    Direct,
-    /// From several: what is offered waits for phase 3.
+    /// From one other link, in order: what is offered is taken at once.
+    Link,
+    /// From its own node alone: what is offered is taken at once while the node goes through its events in order.
+    Node,
+    /// From several places: what is offered waits for phase 3.
     Merged,
 }
 
@@ -134,7 +60,21 @@ struct Node {
     inputs: u32,
     /// A flow starts, or a timer is due.
     has_local: bool,
+    /// What its links bring may be delivered link by link: no two of them bring packets of one end of a flow, and what the
+    /// ends send has but one way.
+    takes_link_by_link: bool,
     inbox: Inbox,
+}
+
+/// How a node takes what a link brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taking {
+    /// At once: nothing else happens there.
+    Alone,
+    /// At once, though other links bring packets, too.
+    LinkByLink,
+    /// In phase 2.
+    Later,
 }
 
 /// The state of the loop.
@@ -142,15 +82,20 @@ pub struct Windows {
     wheel: Wheel,
     /// Everything before is done.
     done: Time,
-    /// The end of the current window.
+    /// The current window, from its begin to its end.
+    begin: Time,
     until: Time,
     timers: Timers,
     /// Timers of the node at hand that were armed in this window for this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Room for an inbox to be put in order.
+    merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
-    heads: BinaryHeap<Reverse<(Time, LinkId)>>,
+    heads: BinaryHeap<Reverse<(Key, LinkId)>>,
     /// The rank of the event at hand.
     rank: Rank,
+    /// The node at hand goes through its events in order.
+    in_order: bool,
     feeds: Vec<Feed>,
     exits: Vec<Exit>,
     inboxes: Vec<Inbox>,
@@ -171,21 +116,32 @@ fn window_shift(spec: &RunSpec, sizes: &[PacketSizes]) -> u32 {
 }
 
 impl EventLoop for Windows {
-    fn new(spec: &RunSpec, links: &mut [Link], flows: usize, sizes: &[PacketSizes]) -> Windows {
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Windows {
         let shift = window_shift(spec, sizes);
         links.iter_mut().for_each(|link| link.look_ahead(Duration(1 << shift)));
+        let node = || Node { takes_link_by_link: true, ..Node::default() };
+        let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
+        for Flow { identity, .. } in flows {
+            if !matches!((identity.forward, identity.reverse), (Way::Route(_), Way::Route(_))) {
+                nodes[identity.src as usize].takes_link_by_link = false;
+                nodes[identity.dst as usize].takes_link_by_link = false;
+            }
+        }
         Windows {
             wheel: Wheel::new(links.len(), shift),
             done: Time::ZERO,
+            begin: Time::ZERO,
             until: Time::ZERO,
-            timers: Timers::new(flows, TIMERS_PER_FLOW),
+            timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
+            merging: Inbox::default(),
             heads: BinaryHeap::new(),
-            rank: Rank(0),
+            rank: Rank::FIRST,
+            in_order: true,
             feeds: vec![Feed::Merged; links.len()],
             exits: vec![Exit::Various; links.len()],
             inboxes: std::iter::repeat_with(Inbox::default).take(links.len()).collect(),
-            nodes: std::iter::repeat_with(Node::default).take(spec.nodes.len()).collect(),
+            nodes,
             due: Vec::new(),
             busy_nodes: Vec::new(),
             busy_links: Vec::new(),
@@ -206,11 +162,12 @@ impl EventLoop for Windows {
     #[inline(always)]
     fn offer(engine: &mut Engine<Windows>, link: LinkId, mut packet: Packet) {
         match engine.order.feeds[link as usize] {
-            Feed::Direct => engine.take_offer(link, packet),
-            Feed::Merged => {
+            Feed::Link => engine.take_offer(link, packet),
+            Feed::Node if engine.order.in_order => engine.take_offer(link, packet),
+            Feed::Node | Feed::Merged => {
                 packet.arrives(engine.now);
-                let rank = engine.order.rank;
-                engine.order.inbox_of_link(link).put(Item { rank, packet });
+                let key = engine.order.key(engine.now, engine.order.rank);
+                engine.order.inbox_of_link(link).put(key, packet);
             }
         }
     }
@@ -241,7 +198,7 @@ impl EventLoop for Windows {
         self.exits.fill(if by_hop { Exit::Various } else { Exit::Nowhere });
         let mut feeders: Vec<Option<Feeder>> = vec![by_hop.then_some(Feeder::Node); self.feeds.len()];
         for (feed, serves) in self.feeds.iter_mut().zip(&self.serves) {
-            *feed = if *serves { Feed::Merged } else { Feed::Direct };
+            *feed = if *serves { Feed::Merged } else { Feed::Node };
         }
         let mut feeder = Feeder::Node;
         for &link in forwarding.hops() {
@@ -254,8 +211,11 @@ impl EventLoop for Windows {
                 feeder = Feeder::Node; // the next route begins at a host
                 continue;
             }
+            let feed = &mut self.feeds[link as usize];
             if *feeders[link as usize].get_or_insert(feeder) != feeder {
-                self.feeds[link as usize] = Feed::Merged;
+                *feed = Feed::Merged;
+            } else if *feed == Feed::Node && feeder != Feeder::Node {
+                *feed = Feed::Link;
             }
             feeder = Feeder::Link(link);
         }
@@ -270,21 +230,37 @@ enum Feeder {
 }
 
 impl Windows {
+    /// The place in this window of an event.
+    #[inline(always)]
+    fn key(&self, at: Time, rank: Rank) -> Key {
+        Key::new(self.begin, at, rank)
+    }
+
     #[inline]
     fn inbox_of_link(&mut self, link: LinkId) -> &mut Inbox {
         let inbox = &mut self.inboxes[link as usize];
-        if inbox.items.is_empty() && inbox.feeders.is_empty() {
+        if inbox.is_empty() {
             self.busy_links.push(link);
         }
         inbox
     }
 
+    fn taking(&self, node: NodeId) -> Taking {
+        let state = &self.nodes[node as usize];
+        match (state.inputs, state.has_local) {
+            (1, false) => Taking::Alone,
+            (_, false) if state.takes_link_by_link => Taking::LinkByLink,
+            _ => Taking::Later,
+        }
+    }
+
     fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
+        let key = self.key(packet.arrival(), rank);
         let inbox = &mut self.nodes[node as usize].inbox;
-        if inbox.items.is_empty() {
+        if inbox.is_empty() {
             self.busy_nodes.push(node);
         }
-        inbox.put(Item { rank, packet });
+        inbox.put(key, packet);
     }
 
     /// A flow starts or a timer is due at a node.
@@ -315,6 +291,7 @@ impl Engine<Windows> {
             self.now = self.end;
             return false;
         }
+        self.order.begin = begin;
         self.order.until = self.order.wheel.begin(window + 1).min(control).min(Time(self.end.0 + 1));
         self.gather(window);
         self.hand_over();
@@ -354,17 +331,18 @@ impl Engine<Windows> {
         for index in 0..self.order.due.len() {
             let link = self.order.due[index];
             let node = self.links[link as usize].dst;
-            let state = &self.order.nodes[node as usize];
-            let is_alone = state.inputs == 1 && !state.has_local;
+            let taking = self.order.taking(node);
+            self.order.in_order = taking == Taking::Alone;
             self.order.rank = Rank::arrival(link);
             match self.merges_into(link) {
                 Some(next) => self.order.inbox_of_link(next).feeders.push(link),
-                None => self.hand_over_one(link, node, is_alone),
+                None => self.hand_over_one(link, node, taking),
             }
-            if is_alone {
-                self.fire_timers(self.order.until, Rank(0));
+            if taking != Taking::Later {
+                self.fire_timers(self.order.until, Rank::FIRST);
             }
         }
+        self.order.in_order = true;
         for link in &self.order.due {
             self.order.nodes[self.links[*link as usize].dst as usize].inputs = 0;
         }
@@ -385,26 +363,26 @@ impl Engine<Windows> {
         }
     }
 
-    fn hand_over_one(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+    fn hand_over_one(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         if self.links[link as usize].is_plain() {
-            self.hand_over_of_plain(link, node, is_alone);
+            self.hand_over_of_plain(link, node, taking);
         } else {
-            self.hand_over_of_any(link, node, is_alone);
+            self.hand_over_of_any(link, node, taking);
         }
         self.order.wheel.insert(link, self.links[link as usize].next_event());
     }
 
-    fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+    fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         let until = self.order.until;
         let mut line = self.links[link as usize].lend_line();
         let before = line.len();
-        if self.order.exits[link as usize] == Exit::Host && is_alone {
+        if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
                 self.come_to_host(link, packet);
             }
         } else {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                self.hand_on(link, packet, node, is_alone);
+                self.hand_on(link, packet, node, taking);
             }
         }
         self.give_back(link, line, before);
@@ -418,7 +396,7 @@ impl Engine<Windows> {
         self.links[link as usize].give_back(line, crossed);
     }
 
-    /// A packet has come to a node to which nothing else happens.
+    /// A packet has come to a node that takes it at once.
     #[inline(always)]
     fn come_to_host(&mut self, link: LinkId, packet: Packet) {
         if !self.order.soon.is_empty() {
@@ -430,27 +408,27 @@ impl Engine<Windows> {
     }
 
     #[inline(never)]
-    fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, is_alone: bool) {
+    fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         while self.links[link as usize].next_arrival() < self.order.until {
             let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.lines);
             self.packet_hops += 1;
             if packet.has(LOST) {
                 self.discard(packet);
             } else {
-                self.hand_on(link, packet, node, is_alone);
+                self.hand_on(link, packet, node, taking);
             }
         }
     }
 
     #[inline(always)]
-    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, is_alone: bool) {
+    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
         if next != END {
             self.now = packet.arrival();
             packet.set_at(at + 1);
             Windows::offer(self, next, packet);
-        } else if is_alone {
+        } else if taking != Taking::Later {
             if !self.order.soon.is_empty() {
                 self.fire_timers(packet.arrival(), Rank::arrival(link));
                 self.order.rank = Rank::arrival(link);
@@ -465,9 +443,9 @@ impl Engine<Windows> {
     /// Phase 2: nodes to which more than one thing happens go through them in order.
     fn go_through_nodes(&mut self) {
         while let Some(node) = self.order.busy_nodes.pop() {
-            let items = self.order.nodes[node as usize].inbox.take_in_order();
-            for item in &items {
-                let (at, rank) = item.key();
+            let inbox = self.order.nodes[node as usize].inbox.take_in_order(&mut self.order.merging);
+            for item in inbox.items() {
+                let (at, rank) = (item.packet.arrival(), item.key.rank());
                 self.fire_timers(at, rank);
                 self.now = at;
                 self.order.rank = rank;
@@ -477,9 +455,9 @@ impl Engine<Windows> {
                     Event::Timer(timer) => self.fire_timer(at, timer),
                 }
             }
-            self.fire_timers(self.order.until, Rank(0));
+            self.fire_timers(self.order.until, Rank::FIRST);
             let state = &mut self.order.nodes[node as usize];
-            state.inbox.give_back(items);
+            state.inbox = inbox.emptied();
             state.has_local = false;
         }
     }
@@ -505,53 +483,51 @@ impl Engine<Windows> {
     /// Phase 3: links that are fed from several places go through what was offered to them in order.
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
-            let items = self.order.inboxes[link as usize].take_in_order();
-            if self.links[link as usize].is_plain() {
-                self.take_offers(link, &items);
+            let inbox = self.order.inboxes[link as usize].take_in_order(&mut self.order.merging);
+            if self.links[link as usize].is_unwatched() {
+                self.take_offers::<false>(link, &inbox);
+            } else if self.links[link as usize].is_plain() {
+                self.take_offers::<true>(link, &inbox);
             } else {
-                for item in &items {
-                    let (at, rank) = item.key();
-                    self.serve(link, at, rank);
+                for item in inbox.items() {
+                    let at = item.packet.arrival();
+                    self.serve(link, at, item.key.rank());
                     self.now = at;
                     self.take_any_offer(link, item.packet.words());
                 }
-                self.serve(link, self.order.until, Rank(0));
+                self.serve(link, self.order.until, Rank::FIRST);
             }
-            self.order.inboxes[link as usize].give_back(items);
+            self.order.inboxes[link as usize] = inbox.emptied();
         }
     }
 
-    /// What is offered to a plain link: items, and what stands in the lines of its feeders.
-    fn take_offers(&mut self, link: LinkId, items: &[Item]) {
-        let feeders = std::mem::take(&mut self.order.inboxes[link as usize].feeders);
-        for &feeder in &feeders {
+    /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
+    fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, inbox: &Inbox) {
+        for &feeder in &inbox.feeders {
             self.await_feeder(feeder);
         }
-        for item in items {
-            self.merge_lines(link, item.key());
-            self.offer_to_plain(link, item.packet);
+        for item in inbox.items() {
+            self.merge_lines::<CAPTURED>(link, item.key);
+            self.offer_to_plain::<CAPTURED>(link, item.packet);
         }
-        self.merge_lines(link, (self.order.until, Rank(0)));
+        self.merge_lines::<CAPTURED>(link, self.order.key(self.order.until, Rank::FIRST));
         debug_assert!(self.order.heads.is_empty());
-        self.order.inboxes[link as usize].feeders = feeders;
-        self.order.inboxes[link as usize].feeders.clear();
         self.insert_if_done(link);
     }
 
     /// What comes to a link from the lines of its feeders before this event.
-    fn merge_lines(&mut self, link: LinkId, before: (Time, Rank)) {
-        while let Some(Reverse((at, feeder))) = self.order.heads.peek().copied()
-            && (at, Rank::arrival(feeder)) < before
+    fn merge_lines<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
+        while let Some(Reverse((key, feeder))) = self.order.heads.peek().copied()
+            && key < before
         {
             self.order.heads.pop();
-            let other = self.order.heads.peek().map_or(before, |other| (other.0.0, Rank::arrival(other.0.1)));
-            let other = other.min(before);
+            let other = self.order.heads.peek().map_or(before, |other| other.0.0.min(before));
+            let bound = other.bound(self.order.begin, key.rank());
             let mut line = self.links[feeder as usize].lend_line();
             let length = line.len();
-            while (line.first_arrival(), Rank::arrival(feeder)) < other {
-                let mut packet = self.lines.pop(&mut line);
+            while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
                 packet.set_at(packet.at() + 1);
-                self.offer_to_plain(link, packet);
+                self.offer_to_plain::<CAPTURED>(link, packet);
             }
             self.give_back(feeder, line, length);
             self.await_feeder(feeder);
@@ -563,14 +539,18 @@ impl Engine<Windows> {
     fn await_feeder(&mut self, feeder: LinkId) {
         let next = self.links[feeder as usize].next_arrival();
         if next < self.order.until {
-            self.order.heads.push(Reverse((next, feeder)));
+            let key = self.order.key(next, Rank::arrival(feeder));
+            self.order.heads.push(Reverse((key, feeder)));
         } else {
             self.order.wheel.insert(feeder, next);
         }
     }
 
     #[inline(always)]
-    fn offer_to_plain(&mut self, link: LinkId, packet: Packet) {
+    fn offer_to_plain<const CAPTURED: bool>(&mut self, link: LinkId, packet: Packet) {
+        if CAPTURED {
+            self.capture(link, packet.arrival(), packet.words());
+        }
         let size = self.sizes[packet.flow() as usize].of(&packet);
         let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);
         if offer == Offer::Dropped && packet.has(BESIDE) {
@@ -602,7 +582,7 @@ impl Engine<Windows> {
     #[inline(always)]
     fn take_offer(&mut self, link: LinkId, packet: Packet) {
         let state = &mut self.links[link as usize];
-        if !state.is_plain() {
+        if !state.is_unwatched() {
             return self.take_any_offer(link, packet.words());
         }
         let size = self.sizes[packet.flow() as usize].of(&packet);
@@ -616,8 +596,15 @@ impl Engine<Windows> {
     #[inline(never)]
     fn take_any_offer(&mut self, link: LinkId, words: [u64; 3]) {
         let packet = Packet::from_words(words);
-        self.capture(link, packet);
-        match self.links[link as usize].offer_to_any(self.now, packet, &self.sizes, &mut self.lines) {
+        self.capture(link, self.now, words);
+        let state = &mut self.links[link as usize];
+        let offer = if state.is_plain() {
+            let size = self.sizes[packet.flow() as usize].of(&packet);
+            state.offer(self.now, packet, size, &mut self.lines)
+        } else {
+            state.offer_to_any(self.now, packet, &self.sizes, &mut self.lines)
+        };
+        match offer {
             Offer::Taken => {}
             Offer::Due(at) => self.order.wheel.insert(link, at),
             Offer::Dropped => self.discard(packet),

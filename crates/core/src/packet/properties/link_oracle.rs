@@ -30,7 +30,7 @@ fn spec(queue: QueueSpec) -> LinkSpec {
 fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
     let mut measured = Link::new(spec, 1, 0);
     measured.measure();
-    let (fates, reading) = through(measured, coming);
+    let (fates, reading) = through(measured, spec, coming);
     let arrived = || fates.iter().zip(coming).filter_map(|(fate, packet)| fate.map(|(at, _)| at - packet.at));
     let expected = Reading {
         arrived: arrived().count() as u64,
@@ -38,17 +38,18 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         transit: arrived().map(|transit| u128::from(transit.0)).sum(),
     };
     assert_eq!(reading, expected);
-    assert_eq!(through(Link::new(spec, 1, 0), coming).0, fates);
+    assert_eq!(through(Link::new(spec, 1, 0), spec, coming).0, fates);
     fates
 }
 
-fn through(mut link: Link, coming: &[Coming]) -> (Fates, Reading) {
+fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Reading) {
     let mut lines = Lines::default();
     let sizes: Vec<PacketSizes> =
         coming.iter().map(|packet| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX)).collect();
     let mut fates = vec![None; coming.len()];
     let mut dropped = Vec::new();
     let mut left = 0;
+    let mut samples = Vec::new();
     let mut run_until = |link: &mut Link, lines: &mut Lines, time: Time| {
         while link.next_event() <= time && link.next_event() < Time::NEVER {
             let now = link.next_event();
@@ -64,6 +65,7 @@ fn through(mut link: Link, coming: &[Coming]) -> (Fates, Reading) {
     };
     for (index, packet) in coming.iter().enumerate() {
         run_until(&mut link, &mut lines, packet.at);
+        samples.push((link.counters(&sizes, &lines).bytes, link.queue_packets(packet.at, &lines)));
         let was_due = link.next_event();
         let flags = if packet.again { RETRANSMISSION } else { 0 };
         let sent = Packet::new(index as u32, 0, 0, flags);
@@ -82,7 +84,21 @@ fn through(mut link: Link, coming: &[Coming]) -> (Fates, Reading) {
     assert_eq!(counters.offered, coming.len() as u64);
     assert_eq!(counters.packets + counters.queue_drops, counters.offered);
     assert_eq!(counters.marks, fates.iter().flatten().filter(|(_, marked)| *marked).count() as u64);
+    for (index, (bytes, waiting)) in samples.into_iter().enumerate() {
+        check_sample(spec, &fates[..index], &coming[..=index], bytes, waiting);
+    }
     (fates, link.reading())
+}
+
+/// What a sample tells just before the last packet comes: the bytes that have crossed, and the packets that have not departed.
+fn check_sample(spec: &LinkSpec, fates: &[Option<(Time, bool)>], coming: &[Coming], bytes: u64, waiting: u32) {
+    let now = coming[coming.len() - 1].at;
+    let arrivals = || fates.iter().zip(coming).filter_map(|(fate, packet)| fate.map(|(at, _)| (at, packet.size)));
+    assert_eq!(bytes, arrivals().filter(|(at, _)| *at <= now).map(|(_, size)| u64::from(size)).sum::<u64>());
+    if !matches!(spec.queue, QueueSpec::Codel { .. }) {
+        let undeparted = arrivals().filter(|(at, _)| *at > now + spec.delay).count();
+        assert_eq!(waiting as usize, undeparted, "CoDel may yet drop what waits, no other queue does");
+    }
 }
 
 /// A packet in the naive queue: its number, its arrival, its mark.
