@@ -123,7 +123,7 @@ def test_a_readme_has_everything_and_the_page_its_figures(tmp_path: Path, monkey
     monkeypatch.setattr(page, "PAPERS", ["out"])
     html = page.write(tmp_path).read_text()
     assert "data:image/svg+xml;base64," in html
-    assert "<strong>holds partly</strong>" in html
+    assert '<strong class="holds-partly">holds partly</strong>' in html
 
 
 @pytest.mark.parametrize(
