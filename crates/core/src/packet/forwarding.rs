@@ -215,13 +215,22 @@ impl Forwarding {
     }
 
     /// Compiles the single routes among these (routing, source, destination) destination by destination, so that each
-    /// destination's next hops are computed once. What is wrong with one is told when [`Self::way`] is asked for it.
+    /// destination's tree is found once. What is wrong with one is told when [`Self::way`] is asked for it.
     pub fn prepare(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
         wanted.retain(|(routing, ..)| !self.changes(*routing) && follows_one_tree(&self.routings[*routing].hops));
         wanted.sort_unstable_by_key(|(routing, src, dst)| (*routing, *dst, *src));
         wanted.dedup();
-        for (routing, src, dst) in wanted {
-            let _ = self.way(routing, src, dst);
+        self.ways.reserve(wanted.len());
+        for alike in wanted.chunk_by(|one, other| one.0 == other.0) {
+            let routing = alike[0].0;
+            let HopsSpec::Shortest { metric } = &self.routings[routing].hops else { continue };
+            let pairs: Vec<_> = alike.iter().map(|(_, src, dst)| (*src, *dst)).collect();
+            let (hops, ways) = (&mut self.hops, &mut self.ways);
+            let _ = routing::paths_of_pairs(&self.graph, metric, &pairs, |src, dst, links| {
+                ways.insert((routing, src, dst), Way::Route(hops.len() as u32));
+                hops.extend_from_slice(links);
+                hops.push(END);
+            });
         }
     }
 

@@ -15,6 +15,7 @@ from anabranch.papers.mprc.measure import (
     LINK_MBPS,
     OTHERS,
     STACKS,
+    arriving,
     fluctuation,
     goodput,
     over_time,
@@ -57,9 +58,11 @@ class _Errors:
         self.swept: Mapping[tuple[str, str, float], Mean] = goodput(error_rates, by)
         self.sweep = measures.summary(per_flow(error_rates), by, "mbps")
         self.seconds = settled(over_time(abilene, 1.0)).filter(pl.col("loss") == ERROR_RATE)
+        self.arrived = settled(arriving(abilene, ABILENE.target, 1.0)).filter(pl.col("loss") == ERROR_RATE)
         self.bins = over_time(abilene, pictures.BIN_S).filter(pl.col("loss") == ERROR_RATE)
         self.by_queue = fluctuation(
-            settled(over_time(queues, 1.0)).filter(pl.col("loss") == ERROR_RATE), ["stack", "routing", "queue"]
+            settled(arriving(queues, ABILENE.target, 1.0)).filter(pl.col("loss") == ERROR_RATE),
+            ["stack", "routing", "queue"],
         )
         one_path = per_flow(abilene).filter((pl.col("routing") == "ospf") & (pl.col("stack") == "newreno"))
         self.rtt_s = float(one_path["min_rtt_s"].min())  # type: ignore[arg-type]
@@ -71,7 +74,8 @@ class _Errors:
         return ", ".join(f"{STACKS[stack]} {self.rate(stack, routing)}" for stack in stacks) + " Mbit/s"
 
     def varies(self, stack: str, routing: str) -> Mean:
-        own = self.seconds.filter((pl.col("stack") == stack) & (pl.col("routing") == routing))
+        """By how much what arrives differs from second to second, in percent."""
+        own = self.arrived.filter((pl.col("stack") == stack) & (pl.col("routing") == routing))
         return fluctuation(own, ["stack"])[stack]
 
     def mprc_on_one_path(self) -> Claim:
@@ -150,7 +154,7 @@ class _Errors:
             FIGURES["disjoint"],
             "With errors on one of two paths MPRC has all 20 Mbit/s, steadier than on one path.",
             found,
-            f"{mean} Mbit/s, {percent(mean.value / payload(2), 1)} of two links' payload; one-second means vary by {sprayed} %, on one path by "
+            f"{mean} Mbit/s, {percent(mean.value / payload(2), 1)} of two links' payload; what arrives varies from second to second by {sprayed} %, on one path by "
             f"{single} %.",
             ""
             if steadier

@@ -18,7 +18,7 @@ from anabranch.papers.study import Claim, Findings, Number
 if TYPE_CHECKING:
     from anabranch.results import Result
 
-STEADY_SECONDS = 0.99
+STEADY_SECONDS = 0.95
 """Of the seconds, the share in which throughput must be at least ``STEADY`` of the bound to count as stable."""
 
 

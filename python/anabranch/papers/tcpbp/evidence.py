@@ -159,6 +159,11 @@ class Evidence:
         return fairness.by_window(self.results["fairness"])
 
     @cached_property
+    def from_the_start(self) -> dict[str, Estimate]:
+        """Ten flows from 1 to 10 without a warm-up, by routing: Mbit/s of a flow."""
+        return fairness.from_the_start(self.results["fairness"])
+
+    @cached_property
     def comparison(self) -> Comparison:
         """Metrics side by side on the testbed, with what the heuristic misses."""
         return compare(self.bed.topology, ["hop-count", DELAY], once=True)

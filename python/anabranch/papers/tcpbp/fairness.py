@@ -18,6 +18,15 @@ def experiments(lab: Lab) -> list[Experiment]:
     return [Experiment("fairness", lab.scenario("route-1-10.toml", full=full, quick=quick))]
 
 
+def from_the_start(result: Result) -> dict[str, tuple[float, float | None]]:
+    """Mbit/s of a flow over the whole run, its start with it, by routing."""
+    means = result.flows.group_by("routing", "seed").agg(mbps=pl.col("goodput_bps").mean() / 1e6).sort("seed")
+    return {
+        way: over_seeds(means.filter(pl.col("routing") == way)["mbps"].to_list())
+        for way in ("tcpbp", "hop-count", "delay")
+    }
+
+
 def by_window(result: Result) -> dict[int, tuple[float, float | None]]:
     """The mean index over all windows of a length and all routes, by length in seconds; half of the interval over seeds."""
     seeds = pl.DataFrame(

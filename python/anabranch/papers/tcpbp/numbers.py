@@ -119,6 +119,14 @@ def _table_4(evidence: Evidence) -> Iterator[Number]:
             evidence.route_rate(route),
             f"{lossless.mean_bps(path, FLOWS[0]) / 1e6:.2f} if no ACKs are lost",
         )
+    for label, rate in evidence.from_the_start.items():
+        yield _of(
+            f"rate-{label}-from-start",
+            rate,
+            what=f"throughput of a flow on {ROUTES[label]}, slow start with it",
+            unit="Mbit/s",
+            where="Table 4",
+        )
     for delay, segments in absolute.settings():
         yield _of(
             f"rate-alone-{delay.replace(' ', '-')}-{segments}",

@@ -126,7 +126,7 @@ def experiments(lab: Lab) -> list[Experiment]:
                 "Tables 3 to 5: every path that a metric takes between two of the ten nodes",
                 list(every.values()),
                 flows=FLOWS,
-                duration_s=6 if lab.quick else 30,
+                duration_s=5 if lab.quick else 30,
                 warm_up_s=2 if lab.quick else 5,
                 seeds=2 if lab.quick else 5,
             ),

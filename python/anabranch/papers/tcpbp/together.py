@@ -27,7 +27,7 @@ def experiments(lab: Lab) -> list[Experiment]:
     """Each pair with its three routes in a copy of their links."""
     path = lab.directory / "scenarios" / "together.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    duration, warm_up, seeds = (4, 2, 2) if lab.quick else (15, 5, 3)
+    duration, warm_up, seeds = (3, 1, 2) if lab.quick else (15, 5, 3)
     run = f'[run]\nduration = "{duration}s"\nwarm_up = "{warm_up}s"\nseeds = {lab.seeds or seeds}\n'
     path.write_text(_text(Testbed("0.0040")) + run, encoding="utf-8")
     return [Experiment("together", Scenario.load(path))]
