@@ -257,7 +257,8 @@ def _figure_9_claims(grid: Ratios, differences: list[float], ports: Ratios) -> l
             ""
             if all([*linear, *alike])
             else "Ten sources hashed onto four or five paths leave some path to one source, or to none; "
-            f"by addresses and ports it is {', '.join(f'{ports.at(paths=n).mean:.2f}' for n in PATHS[1:])} (at 10 to 15 ms, without loss).",
+            f"by addresses and ports it is {', '.join(f'{ports.at(paths=n).mean:.2f}' for n in PATHS[1:])} (at 10 to 15 ms, without loss). "
+            "A window that random loss keeps small brings less over a long path, so losses and delays tell together.",
         )
     ]
 
