@@ -49,9 +49,8 @@ def picture(found: Cells, figure: str) -> Picture:
     )
 
 
-def leaders(found: Cells, loss: float) -> list[str]:
-    """The variants that no other leads."""
-    names = list(NAMES.values())
+def leaders(found: Cells, loss: float, names: Sequence[str] = tuple(NAMES.values())) -> list[str]:
+    """The variants, of some, that no other leads."""
     return [name for name in names if not any(found[one, loss].leads(found[name, loss]) for one in names)]
 
 
