@@ -374,6 +374,10 @@ impl Scoreboard {
             self.in_flight -= 1;
             self.lost += 1;
             self.marked_lost = self.marked_lost.wrapping_add(1);
+            if segment > self.una {
+                // A duplicate ACK may stand for this segment, which would otherwise count twice as gone.
+                self.duplicates = self.duplicates.saturating_sub(1);
+            }
             self.duplicates = self.duplicates.min(self.in_flight);
             self.lost_hint = self.lost_hint.min(segment);
         }
@@ -651,6 +655,18 @@ mod tests {
         assert_eq!((board.una(), board.next(), board.sent(999)), (990, 1000, ms(999)));
         assert!(board.is_sacked(995));
         board.check();
+    }
+
+    /// Ten in flight, five duplicate ACKs: five are left. The hole takes its place; of the others each may be one that a duplicate ACK
+    /// stands for.
+    #[test]
+    fn without_sack_only_the_hole_is_lost_beside_what_duplicate_acks_stand_for() {
+        let mut board = board_of(10);
+        (0..5).for_each(|_| board.count_duplicate());
+        board.mark_lost(0);
+        assert_eq!(board.in_flight(), 4);
+        (1..4).for_each(|segment| board.mark_lost(segment));
+        assert_eq!(board.in_flight(), 4);
     }
 
     #[test]
