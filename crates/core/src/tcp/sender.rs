@@ -182,8 +182,10 @@ struct Options {
     window_use: WindowUse,
     rate_reduction: RateReduction,
     restart_after_idle: bool,
-    /// Neither the detector nor a rate sampler needs to see the ACKs of an undisturbed flow, and SACK tells what they are.
+    /// SACK tells what the ACKs of an undisturbed flow are.
     ordinary_acks: bool,
+    /// The detector or a rate sampler needs to see them, too.
+    all_acks_count: bool,
     /// The detector has no deadline but that of the retransmission timer.
     only_the_timer: bool,
     /// Neither a rate sampler nor a congestion mark's answer needs to see every segment sent.
@@ -245,14 +247,19 @@ impl Sender {
             window_use: stack.window_use,
             rate_reduction: stack.rate_reduction,
             restart_after_idle: stack.restart_after_idle,
-            ordinary_acks: stack.sack && rate.is_none() && !detector.learns_from_ordinary_acks(),
+            ordinary_acks: stack.sack,
+            all_acks_count: rate.is_some() || detector.learns_from_ordinary_acks(),
             only_the_timer: detector.has_only_the_timer(),
             bursts: rate.is_none() && !stack.ecn,
             wire_bytes,
         };
         Sender {
             phase: if stack.handshake { Phase::Opening { sent: Time::NEVER, tries: 0 } } else { Phase::Open },
-            board: Scoreboard::default(),
+            board: if detector.asks_for_sending_order() {
+                Scoreboard::with_sending_order()
+            } else {
+                Scoreboard::default()
+            },
             rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto)
                 .with_granularity(stack.rto_granularity),
             rate,
@@ -385,37 +392,22 @@ impl Sender {
         }
     }
 
-    /// Takes an ACK. Returns what it delivered; nothing for the ordinary one, which passes a single segment in order.
+    /// Takes an ACK. Returns what it delivered; nothing for the ordinary one that nobody needs to look into.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Option<Delivered> {
-        (!self.take_ordinary_ack(now, ack)).then(|| self.take_any_ack(now, ack))
-    }
-
-    /// The ACK of an undisturbed flow, shorter than [`Self::take_any_ack`] and to the same effect: it passes one segment, sent
-    /// once, and tells neither detector nor rate sampler anything. `false`, and nothing done, if it is another.
-    #[inline(always)]
-    fn take_ordinary_ack(&mut self, now: Time, ack: &Ack) -> bool {
-        let segment = self.board.una();
-        let is_ordinary = self.options.ordinary_acks
-            && self.phase == Phase::Open
-            && segment >= self.undo_until
-            && ack.sack.is_empty()
-            && !ack.ecn_echo;
-        if !is_ordinary {
-            return false;
-        }
-        let prior_in_flight = self.board.in_flight();
-        let Some(sent) = self.board.pass_one_original(ack.cumulative, now) else { return false };
+        let Some(sent) = self.pass_ordinary_ack(now, ack) else { return Some(self.take_any_ack(now, ack)) };
+        let prior_in_flight = self.board.in_flight() + 1;
+        let segment = self.board.una() - 1;
         self.rtt.sample(now - sent);
         self.unanswered_timeout = false;
         let round_start = segment >= self.round_end;
         if round_start {
             self.round_end = self.board.next();
         }
-        let event = AckEvent {
+        let mut event = AckEvent {
             now,
             delivered: 1,
-            growth: u32::from(self.is_window_limited(prior_in_flight)),
+            growth: 0,
             advanced: true,
             duplicate: false,
             newly_lost: 0,
@@ -427,8 +419,33 @@ impl Sender {
             in_recovery: false,
             ecn_echo: false,
         };
+        if self.options.all_acks_count {
+            return Some(self.judge_ordinary_ack(event, segment, sent));
+        }
+        event.growth = u32::from(self.is_window_limited(prior_in_flight));
         self.congestion.on_ack(&event, &self.rtt);
-        true
+        None
+    }
+
+    /// The ACK of an undisturbed flow, shorter than [`Self::take_any_ack`] and to the same effect: it passes one segment, sent
+    /// once. Returns when that was sent; `None`, and nothing done, if the ACK is another.
+    #[inline(always)]
+    fn pass_ordinary_ack(&mut self, now: Time, ack: &Ack) -> Option<Time> {
+        let is_ordinary = self.options.ordinary_acks
+            && self.phase == Phase::Open
+            && self.board.una() >= self.undo_until
+            && ack.sack.is_empty()
+            && !ack.ecn_echo;
+        if is_ordinary { self.board.pass_one_original(ack.cumulative, now) } else { None }
+    }
+
+    /// The ordinary ACK, where a detector or a rate sampler learns from every one.
+    #[inline(never)]
+    fn judge_ordinary_ack(&mut self, event: AckEvent, segment: u32, sent: Time) -> Delivered {
+        let delivered = Delivered::one_original(segment, sent, event.now);
+        let prior_in_flight = event.prior_in_flight + self.withheld;
+        self.judge(AckEvent { prior_in_flight, ..event }, &delivered, false);
+        delivered
     }
 
     #[inline(never)]
@@ -443,7 +460,7 @@ impl Sender {
         if !self.options.sack {
             self.account_without_sack(advanced, duplicate, prior_timer_start, &mut delivered);
         }
-        let Delivered { count, cumulative, any_retransmitted, .. } = delivered;
+        let any_retransmitted = delivered.any_retransmitted;
         // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
         let rtt_is_clean = self.options.sack || !any_retransmitted;
         let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
@@ -466,9 +483,9 @@ impl Sender {
         if round_start {
             self.round_end = self.board.next();
         }
-        let mut event = AckEvent {
+        let event = AckEvent {
             now,
-            delivered: count,
+            delivered: delivered.count,
             growth: 0,
             advanced,
             duplicate,
@@ -481,29 +498,37 @@ impl Sender {
             in_recovery: self.is_recovering(),
             ecn_echo: ack.ecn_echo,
         };
+        self.judge(event, &delivered, was_in_fast_recovery);
+        delivered
+    }
+
+    /// What an ACK that is on the scoreboard means: to the rate sampler, the detector, the congestion control and PRR.
+    #[inline(always)]
+    fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
+        let AckEvent { now, prior_in_flight, .. } = event;
         if let Some(sampler) = &mut self.rate {
-            event.rate = sampler.on_ack(now, &delivered, self.board.una(), self.rtt.minimum());
+            event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
         }
         let marked_before = self.board.marked_lost();
-        let verdict = self.detector.on_ack(&event, &delivered, &mut self.board, &self.rtt);
+        let verdict = self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt);
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
         }
         self.withhold(verdict.withheld);
-        if ack.ecn_echo {
+        if event.ecn_echo {
             self.on_ecn_echo(now, prior_in_flight);
         }
         event.in_flight = self.board.in_flight();
         event.in_recovery = self.is_recovering();
         let may_grow = !was_in_fast_recovery && !matches!(self.phase, Phase::Fast { .. });
         // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
-        if may_grow && !ack.ecn_echo && self.is_window_limited(prior_in_flight) {
+        if may_grow && !event.ecn_echo && self.is_window_limited(prior_in_flight) {
             // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
             // (RFC 3042 section 2). The ACK that ends fast recovery reports segments that were delivered during it.
             event.growth = match self.options.window_growth {
-                WindowGrowth::Acknowledged => cumulative,
-                WindowGrowth::Delivered => cumulative.min(count),
+                WindowGrowth::Acknowledged => delivered.cumulative,
+                WindowGrowth::Delivered => delivered.cumulative.min(delivered.count),
             };
         }
         if event.delivered > 0 {
@@ -519,7 +544,6 @@ impl Sender {
                 prr.on_ack(self.board.in_flight(), window, event.delivered, is_bold || is_safe);
             }
         }
-        delivered
     }
 
     fn account_without_sack(
@@ -851,10 +875,23 @@ impl Sender {
     #[inline]
     pub fn rests_until(&self, instant: Time) -> bool {
         self.options.only_the_timer
-            && self.is_unpaced()
+            && (self.next_send >= instant || self.is_unpaced())
             && !self.is_opening()
             && self.rtt.samples() > 0
             && self.board.timer_start() + self.rtt.least_rto() >= instant
+    }
+
+    /// Whether the next segment is due and no other deadline is: what a paced flow can tell at less cost than
+    /// [`Self::deadline`].
+    #[inline]
+    pub fn is_paced_to(&self, now: Time) -> bool {
+        self.options.only_the_timer
+            && self.next_send <= now
+            && self.next_send > self.last_stop()
+            && !self.is_opening()
+            && self.rtt.samples() > 0
+            && self.board.timer_start() + self.rtt.least_rto() > now
+            && self.could_send()
     }
 
     #[inline]
@@ -862,10 +899,16 @@ impl Sender {
         !self.options.pacing && self.congestion.pacing_rate().is_none()
     }
 
-    /// All that an undisturbed flow may send now, at once and to the same effect as [`Self::poll_transmit`] until it gives
-    /// none; `None`, and nothing done, for another flow.
+    /// All that an undisturbed flow, or one that pacing holds back, may send now, at once and to the same effect as
+    /// [`Self::poll_transmit`] until it gives none; `None`, and nothing done, for another flow.
     #[inline]
     pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
+        if self.next_send > now && self.seldom.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now {
+            if self.counted_in_flight() >= self.window() {
+                self.limit = Limit::Window;
+            }
+            return Some(Burst { segment: 0, number: 0, count: 0 });
+        }
         let is_undisturbed = self.options.bursts
             && self.phase == Phase::Open
             && self.board.lost() == 0
