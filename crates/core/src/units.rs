@@ -22,11 +22,21 @@ pub struct Duration(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub u64);
 
-/// The nearest whole number, a half upwards; negative and NaN give zero. It is `value.round() as u64` without a call.
+/// The nearest whole number, a half upwards; negative and NaN give zero. It is `value.round() as u64`, without a call and by
+/// signed numbers, which processors convert in one step, where that is possible.
 #[inline]
 fn nearest(value: f64) -> u64 {
-    let below = value as u64;
-    below.saturating_add(u64::from(value - below as f64 >= 0.5))
+    if !(0.0..9e18).contains(&value) {
+        return value.round() as u64;
+    }
+    let below = value as i64;
+    below as u64 + u64::from(value - below as f64 >= 0.5)
+}
+
+/// `value as f64`, by signed numbers where that is possible.
+#[inline]
+fn real(value: u64) -> f64 {
+    i64::try_from(value).map_or_else(|_| value as f64, |value| value as f64)
 }
 
 impl Time {
@@ -72,12 +82,12 @@ impl Duration {
 
     /// Seconds.
     pub fn as_secs(self) -> f64 {
-        self.0 as f64 / 1e12
+        real(self.0) / 1e12
     }
 
     /// This duration times a factor, to the nearest picosecond.
     pub fn scale(self, factor: f64) -> Duration {
-        Duration(nearest(self.0 as f64 * factor))
+        Duration(nearest(real(self.0) * factor))
     }
 }
 
@@ -89,7 +99,7 @@ impl Rate {
 
     /// Bits per second.
     pub fn as_bps(self) -> f64 {
-        self.0 as f64
+        real(self.0)
     }
 
     /// The time to put `bytes` on a wire of this rate, rounded up to a picosecond. The rate must not be zero.

@@ -608,8 +608,20 @@ impl Scoreboard {
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<Transmission> {
         let order = self.sending_order();
+        let first = order.original_hint.max(self.una);
+        match self.segments.get((first - self.una) as usize) {
+            Some(record) if order.retransmissions.is_empty() && record.0 & (STATE | RETRANSMITTED) == IN_FLIGHT => {
+                Some(Transmission { segment: first, sent: record.sent() })
+            }
+            _ => self.find_oldest_in_flight(first),
+        }
+    }
+
+    #[inline(never)]
+    fn find_oldest_in_flight(&self, first: u32) -> Option<Transmission> {
+        let order = self.sending_order();
         let transmission = |segment| Transmission { segment, sent: self.sent(segment) };
-        let mut originals = order.original_hint.max(self.una)..self.next();
+        let mut originals = first..self.next();
         let original = originals.find(|segment| self.is_original(*segment)).map(transmission);
         let again = order.retransmissions.iter().copied().find(|segment| self.is_again_in_flight(*segment));
         let again = again.map(transmission);

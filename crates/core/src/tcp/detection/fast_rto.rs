@@ -213,11 +213,17 @@ impl FastRto {
         }
     }
 
+    #[inline]
     fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         let timeout = self.timeout(rtt);
         if board.oldest_in_flight().is_none_or(|oldest| self.expiry(oldest, timeout, rtt.max_rto()) > now) {
             return Verdict::default();
         }
+        self.expire_oldest(now, timeout, board, rtt)
+    }
+
+    #[inline(never)]
+    fn expire_oldest(&mut self, now: Time, timeout: Duration, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         let expired: Vec<Transmission> = board
             .in_sending_order()
             .take_while(|transmission| self.expiry(*transmission, timeout, rtt.max_rto()) <= now)

@@ -10,7 +10,7 @@ use crate::units::Time;
 
 impl Sender {
     /// Takes an ACK. Returns what it delivered; nothing for the ordinary one that nobody needs to look into.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Option<Delivered> {
         let Some(sent) = self.pass_ordinary_ack(now, ack) else { return Some(self.take_any_ack(now, ack)) };
         if self.options.all_acks_count {

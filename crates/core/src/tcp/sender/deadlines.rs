@@ -56,7 +56,7 @@ impl Sender {
     #[inline]
     pub fn rests_until(&self, instant: Time) -> bool {
         self.options.only_the_timer
-            && (self.next_send >= instant || self.is_unpaced())
+            && (self.is_unpaced() || self.next_send >= instant)
             && !self.is_opening()
             && self.rtt.samples() > 0
             && self.board.timer_start() + self.rtt.least_rto() >= instant

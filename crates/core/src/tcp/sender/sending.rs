@@ -42,12 +42,6 @@ impl Sender {
     /// [`Self::poll_transmit`] until it gives none; `None`, and nothing done, for another flow.
     #[inline]
     pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
-        if self.next_send > now && self.seldom.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now {
-            if self.counted_in_flight() >= self.window() {
-                self.limit = Limit::Window;
-            }
-            return Some(Burst { segment: 0, number: 0, count: 0 });
-        }
         let is_undisturbed = self.options.bursts
             && self.phase == Phase::Open
             && self.board.lost() == 0
@@ -56,7 +50,7 @@ impl Sender {
             && self.next_send <= now
             && self.is_unpaced();
         if !is_undisturbed {
-            return None;
+            return self.is_held_back(now).then_some(Burst { segment: 0, number: 0, count: 0 });
         }
         let segment = self.board.next();
         let number = self.board.next_transmission();
@@ -73,6 +67,16 @@ impl Sender {
             self.stop_unfilled();
         }
         Some(Burst { segment, number, count })
+    }
+
+    /// Whether there is nothing but to wait until pacing lets the next segment go.
+    fn is_held_back(&mut self, now: Time) -> bool {
+        let is_held_back =
+            self.next_send > now && self.seldom.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
+        if is_held_back && self.counted_in_flight() >= self.window() {
+            self.limit = Limit::Window;
+        }
+        is_held_back
     }
 
     /// The next segment to send now, if there is one.
