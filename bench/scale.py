@@ -34,6 +34,7 @@ from bench.validation.page import write_part
 NODES, FLOWS = 10_000, 1_000_000
 DEGREE = 6
 COLUMNS = ("step", "CPU, s")
+PEAK = "peak memory, MB"
 _Value = TypeVar("_Value")
 
 
@@ -80,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     command = [sys.executable, "-m", "bench.scale", "--steps"]
     rounds = [run_child(command, options.cpu).values for _ in range(options.rounds)]
+    peak = median(values.pop(PEAK) for values in rounds)
     rows = [[step, f"{median(values[step] for values in rounds):.2f}"] for step in rounds[0]]
     table = Table(title=f"{NODES:,} nodes, {FLOWS:,} flows", title_justify="left")
     for name, side in zip(COLUMNS, ("left", "right"), strict=True):
@@ -88,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table.add_row(*row)
     Console().print(table)
     today = datetime.now(UTC).date().isoformat()
-    source = f"Anabranch {version()}, {today}, `python -m bench.scale --rounds {options.rounds}`, medians; {machine()}."
+    source = f"Anabranch {version()}, {today}, `python -m bench.scale --rounds {options.rounds}`, medians; peak memory {peak:,.0f} MB; {machine()}."
     lines = [f"| {' | '.join(cells)} |" for cells in (COLUMNS, ["---"] * len(COLUMNS), *rows)]
     write_part(PAGE, "scale", "\n".join([*lines, "", source]))
     return 0
@@ -116,7 +118,7 @@ def _steps() -> dict[str, float]:
         measured(
             "all of `anabranch run --no-report` but the start", lambda: execute(Scenario(given), directory=Path(folder))
         )
-    steps["peak memory, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    steps[PEAK] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     return steps
 
 

@@ -124,7 +124,7 @@ def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
             if column.dtype == pl.String:
                 texts = column.fill_null("")
                 encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in texts.unique()}
-                digest.update(b"".join(map(encoded.__getitem__, texts)))
+                digest.update(b"".join(map(encoded.__getitem__, texts.to_list())))
             else:
                 values = column.fill_null(0).to_numpy()
                 digest.update(values.astype(values.dtype.newbyteorder("<")).tobytes())

@@ -47,6 +47,11 @@ _CORE = (
 _LOSS = ", ".join(f'{{ link = ["{one}", "{other}"], loss = 0.001 }}' for one, other in _CORE)
 _LOSSY = {"impairments": f"[{_LOSS}]"}
 _COST = "topology.override.0.cost"
+_SAID = {
+    "figure-10-modified-delayed-ack": schemes.MODIFIED.label,
+    "figure-10-integrated": schemes.INTEGRATED.label,
+    "figure-10-threshold": schemes.THRESHOLD.label,
+}
 _LSPS = {TWO_LSPS: "flow-2", THREE_LSPS: "flow-3"}
 _LABELS = [*(scheme.label for scheme in schemes.PACKET_LEVEL), *_LSPS]
 
@@ -72,11 +77,7 @@ def experiments(lab: Lab) -> list[Experiment]:
 def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     """What the two figures say."""
     ratios = Ratios(pl.concat([_ratios(results, "", 0.0), _ratios(results, "-lossy", 0.001)]))
-    figure_10 = {
-        "figure-10-modified-delayed-ack": ratios.at(scheme=schemes.MODIFIED.label, cost=EQUAL, loss=0.0),
-        "figure-10-integrated": ratios.at(scheme=schemes.INTEGRATED.label, cost=EQUAL, loss=0.0),
-        "figure-10-threshold": ratios.at(scheme=schemes.THRESHOLD.label, cost=EQUAL, loss=0.0),
-    }
+    figure_10 = {key: ratios.at(scheme=label, cost=EQUAL, loss=0.0) for key, label in _SAID.items()}
     lsps = {
         "figure-10-two-lsps": ratios.at(scheme=TWO_LSPS, loss=0.0),
         "figure-10-three-lsps": ratios.at(scheme=THREE_LSPS, loss=0.0),
@@ -128,11 +129,7 @@ def _figure_10_claims(
             "Section IV.C, Figure 10",
             "Over two equal-cost paths the modified delayed ACK and the integrated scheme gain 80 %, the threshold of six 94 %.",
             judged(packet_close),
-            "Gains: "
-            + ", ".join(
-                f"{key.removeprefix('figure-10-').replace('-', ' ')} {gain(one)} %" for key, one in packet.items()
-            )
-            + f". {rule}",
+            "Gains: " + ", ".join(f"{_SAID[key]} {gain(one)} %" for key, one in packet.items()) + f". {rule}",
             f"Plain TCP gains as much, {gain(standard)} %: both paths take equally long, and packets sent in turn hardly overtake each other.",
         ),
         Claim(
@@ -201,9 +198,7 @@ def _figure_11_claims(ratios: Ratios) -> list[Claim]:
             "With link loss 0.001 schemes with a greater threshold do better than the modified delayed ACK.",
             judged(lossy),
             f"{row(0.001, proposed)}, no delay {at(standard, 0.001)}.",
-            ""
-            if all(lossy)
-            else f"Seed by seed the threshold is ahead of the modified delayed ACK by {ahead}: no difference that these runs could tell.",
+            "" if all(lossy) else f"Seed by seed the threshold is ahead of the modified delayed ACK by {ahead}.",
         ),
     ]
 

@@ -15,6 +15,8 @@ NO_EFFECT_ON_JAIN = 0.05
 CLEARLY = 1.03
 """One mean is above another if it is so much greater."""
 FOUND_BEST, MOSTLY_BEST = 0.95, 0.8
+MUCH_CALMER = 0.6
+"""Of changes, what a threshold may leave."""
 NO_LOSS = 0.98
 """Of goodput, that a measure may cost without harm."""
 LAW_EXPONENT = (-0.65, -0.35)
@@ -402,7 +404,7 @@ def _reconvergence(evidence: Evidence) -> Claim:
     thresholds = sorted(rows)
     without, widest = rows[thresholds[0]], rows[thresholds[-1]]
     moves = without["steady"] > 0 or without["flows"] > 0
-    calmer = widest["steady"] < 0.5 * without["steady"]
+    calmer = widest["steady"] <= MUCH_CALMER * without["steady"]
     return Claim(
         "reconvergence",
         "Section 7",
