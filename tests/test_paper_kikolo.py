@@ -14,7 +14,8 @@ def test_the_mended_equations_balance_every_state() -> None:
         assert up * share["S0"] == pytest.approx((up + down) * share["S1"])
         assert down * share["S2"] == pytest.approx((up + down) * share["S3"])
         assert up * share["S0"] == pytest.approx(down * (share["S1"] + share["S3"]))
-    assert states.equilibrium(10.0)["S2"] == pytest.approx(100 / 111)
+    # 1 : 10/11 : 100 : 100/11 for S0, S1, S2, S3, of a sum of 111
+    assert list(states.equilibrium(10.0).values()) == pytest.approx([1 / 111, 10 / 1221, 100 / 111, 100 / 1221])
 
 
 def test_the_printed_equations_have_a_solution_for_equal_rates_only() -> None:
