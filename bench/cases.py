@@ -32,7 +32,7 @@ from bench.validation.page import write_part
 PLAIN_ROUNDS = 3
 PEERS: dict[str, Callable[..., float]] = {"ns-2": ns2.run_flows, "ns-3": ns3.run_flows}
 PEER_SECONDS = {
-    "ns-2": {"A": 20.0, "B": 20.0, "C": 1.0, "E": 1.0, "F": 0.5, "G": 0.15, "H": 0.002},
+    "ns-2": {"A": 20.0, "B": 20.0, "C": 1.0, "E": 1.0, "F": 0.5, "H": 0.002},
     "ns-3": {"A": 1.0, "B": 2.0, "C": 0.05, "E": 0.2, "F": 0.1, "H": 0.002},
 }
 """Simulated seconds of the cases that a peer has, too: as many as it does in some seconds."""

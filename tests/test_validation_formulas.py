@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.validation import dctcp, formulas, kikolo
+from bench.validation import dctcp, formulas
 
 
 def test_mathis_equation_3_is_1_22_over_the_root_of_p() -> None:
@@ -95,8 +95,3 @@ def test_bic_steps() -> None:
 
 def test_dctcp_one_flow_of_200_packets_swings_by_10() -> None:
     assert dctcp.swing(1, 160, 40) == pytest.approx(10.0)  # sqrt(2 * 200) / 2
-
-
-def test_kikolo_ten_acks_for_a_duplicate_keep_s2_for_nine_tenths() -> None:
-    # 1 : 10/11 : 100 : 100/11, of a sum of 111
-    assert kikolo.equilibrium(10) == pytest.approx((1 / 111, 10 / 1221, 100 / 111, 100 / 1221))

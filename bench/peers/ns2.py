@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from .child import ChildRun, PeerError, run_child
@@ -12,30 +12,12 @@ from .work import Work
 SCRIPTS = Path(__file__).resolve().parent
 
 
-def run_dumbbell(
-    flows: int = 16,
-    seconds: float = 20,
-    *,
-    tuned: bool = True,
-    source_seconds: Sequence[float] = (),
-    bottleneck_seconds: float = 0.010,
-    loss: float = 0.0,
-    cpu: int | None = None,
-) -> PeerRun:
+def run_dumbbell(flows: int = 16, seconds: float = 20, *, tuned: bool = True, cpu: int | None = None) -> PeerRun:
     """Run the reference dumbbell with `flows` NewReno flows for `seconds` of simulated time.
 
     tuned: with the splay-tree scheduler and few packet headers; otherwise as installed.
-    source_seconds: delays of the sources' access links, if they differ.
-    loss: ratio of the data packets lost at random after the bottleneck.
     """
-    options = {
-        "flows": flows,
-        "seconds": seconds,
-        "tuned": str(tuned).lower(),
-        "source_seconds": " ".join(map(str, source_seconds)),
-        "bottleneck_seconds": bottleneck_seconds,
-        "loss": loss,
-    }
+    options = {"flows": flows, "seconds": seconds, "tuned": str(tuned).lower()}
     return PeerRun.of(_run_script("dumbbell.tcl", options, cpu))
 
 

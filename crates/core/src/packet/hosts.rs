@@ -258,6 +258,9 @@ impl<L: EventLoop> Engine<L> {
 
     fn on_sender_timer(&mut self, flow: u32) {
         let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
+        if connection.sender.is_paced_to(self.now) {
+            return self.pump(flow);
+        }
         match connection.sender.deadline() {
             Some(deadline) if deadline <= self.now => {
                 connection.sender.on_deadline(self.now);

@@ -268,10 +268,6 @@ impl Receiver {
     fn arrive(&mut self, now: Time, data: &DataSegment) -> When {
         self.counters.arrivals += 1;
         self.counters.marked += u32::from(data.marked);
-        // RFC 7323 section 4.3 (2): the echo is of the segment that begins where the last ACK ended.
-        if data.segment <= self.last_ack_sent {
-            self.echoes_retransmission = data.retransmission;
-        }
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
         if data.segment == self.next {
             self.next += 1;
@@ -285,6 +281,9 @@ impl Receiver {
             self.counters.duplicates += 1;
             self.duplicate = data.segment;
         }
+        // RFC 7323 section 4.3 (2): the echo is of the segment that begins where the last ACK ended.
+        let begins_there = data.segment <= self.last_ack_sent;
+        self.echoes_retransmission = if begins_there { data.retransmission } else { self.echoes_retransmission };
         match &mut self.delaying {
             Some(delaying) => delaying.policy.on_segment(&arrival),
             None => When::Now,

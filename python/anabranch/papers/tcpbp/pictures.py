@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from anabranch.papers import charts
+from anabranch.papers.measures import over_seeds
 from anabranch.papers.study import Picture
 from anabranch.papers.tcpbp import asymmetry, law, networks, running_times
 from anabranch.papers.tcpbp.evidence import METRICS, OTHERS, Evidence
@@ -34,6 +35,12 @@ _LOG = alt.Scale(type="log", nice=False)
 
 def _powers(least: int, greatest: int) -> alt.Axis:
     return alt.Axis(values=[10.0**power for power in range(least, greatest + 1)], format="~g")
+
+
+def _bounded(name: str, value: float, half_width: float | None) -> dict[str, float]:
+    """A value and its interval, as far as an axis of powers of ten has it."""
+    low = value - (half_width or 0.0)
+    return {name: value, "low": max(low, 0.5 * value), "high": value + (half_width or 0.0)}
 
 
 def _data(rows: list[dict[str, Any]]) -> alt.InlineData:
@@ -103,12 +110,11 @@ def _pairs(evidence: Evidence) -> Picture:
         for pair in evidence.bed.pairs:
             ours, other = chosen[TCPBP][pair], chosen[metric][pair]
             if ours != other:
-                measured = rates.mean_bps(ours, FLOWS[0]) / rates.mean_bps(other, FLOWS[0])
-                rows.append(
-                    {"pair": "-".join(pair), "over": label, "law": value(ours) / value(other), "measured": measured}
-                )
-    ratios = [float(row["law"]) for row in rows]
-    ends = [min(ratios), max(ratios)]
+                ratios = [rates.bps(ours, FLOWS[0], seed) / rates.bps(other, FLOWS[0], seed) for seed in rates.seeds]
+                row = {"pair": "-".join(pair), "over": label, "law": value(ours) / value(other)}
+                rows.append(row | _bounded("measured", *over_seeds(ratios)))
+    laws = [float(row["law"]) for row in rows]
+    ends = [min(laws), max(laws)]
     scale = alt.Scale(type="log", nice=False)
     x = alt.X("law:Q", title="ratio by 1 / (RTT sqrt(p))", scale=scale)
     y = alt.Y("measured:Q", title="ratio measured", scale=scale)
@@ -117,6 +123,7 @@ def _pairs(evidence: Evidence) -> Picture:
         alt.Chart(_data([{"law": end, "measured": end} for end in ends]))
         .mark_line(strokeDash=[4, 4], color="#999")
         .encode(x=x, y=y),
+        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_point(filled=True, size=45).encode(
             color=alt.Color("over:N", title="TCPBP over", scale=alt.Scale(domain=list(OTHERS), range=PALETTE[:2]))
         ),
@@ -190,7 +197,8 @@ def _law(evidence: Evidence) -> Picture:
         rtt=pl.col("delay").str.strip_suffix("ms").cast(pl.Float64) * 2
     )
     rows = [
-        {"loss": row["loss"], "rtt": f"{row['rtt']:g} ms", "mbps": row[kind], "kind": label}
+        {"loss": row["loss"], "rtt": f"{row['rtt']:g} ms", "kind": label}
+        | _bounded("mbps", row[kind], row["half_width"] if kind == "mean" else None)
         for row in table.to_dicts()
         for kind, label in (("mean", "measured"), ("mathis", "1 / (RTT sqrt(p))"), ("cubic", "RFC 9438"))
     ]
@@ -202,6 +210,7 @@ def _law(evidence: Evidence) -> Picture:
         y=y,
         color=alt.Color("rtt:N", title="RTT", sort=order, scale=alt.Scale(domain=order, range=PALETTE[: len(order)])),
     )
+    measured = base.transform_filter("datum.kind === 'measured'")
     dashes = alt.StrokeDash(
         "kind:N",
         title=None,
@@ -209,7 +218,8 @@ def _law(evidence: Evidence) -> Picture:
     )
     chart = alt.layer(
         base.mark_line().encode(strokeDash=dashes),
-        base.transform_filter("datum.kind === 'measured'").mark_point(filled=True),
+        measured.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title="Mbit/s", scale=_LOG), y2="high:Q"),
+        measured.mark_point(filled=True),
     ).properties(width=charts.WIDTH, height=charts.HEIGHT)
     return Picture(
         "law",
