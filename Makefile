@@ -41,6 +41,7 @@ bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 li
 	$(RUN)/python -m bench.routes
 	$(RUN)/python -m bench.bench
 	$(RUN)/python -m bench.cases
+	$(RUN)/python -m bench.scale
 
 papers: $(VENV)/installed ## reproduce five papers in full (an hour or two; may be interrupted and goes on); writes papers/*/README.md
 	$(RUN)/anabranch paper all --out runs/papers

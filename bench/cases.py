@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,15 +23,21 @@ from rich.table import Table
 from anabranch import version
 from bench import program
 from bench.bench import PACKET_BYTES, PAGE, machine
-from bench.peers import PeerError, ns2
+from bench.peers import PeerError, ns2, ns3
+from bench.peers.work import Work
 from bench.program import EngineRun
-from bench.reference import CASES, EXTRAS, Case
+from bench.reference import CASES, EXTRAS, Case, fat_tree
 from bench.validation.page import write_part
 
 PLAIN_ROUNDS = 3
-PEER_ROUNDS = 3
-PEER_SECONDS = {"A": 20.0, "B": 20.0, "C": 1.0}
-"""Simulated seconds of the cases that ns-2 has, too."""
+PEERS: dict[str, Callable[..., float]] = {"ns-2": ns2.run_flows, "ns-3": ns3.run_flows}
+PEER_SECONDS = {
+    "ns-2": {"A": 20.0, "B": 20.0, "C": 1.0, "E": 1.0, "F": 0.5, "H": 0.002},
+    "ns-3": {"A": 1.0, "B": 2.0, "C": 0.05, "E": 0.2, "F": 0.1, "H": 0.002},
+}
+"""Simulated seconds of the cases that a peer has, too: as many as it does in some seconds."""
+PEER_CHANGES = {"H": {**fat_tree(8), "traffic[0].short.arrivals": "1250000/s", "run.duration": "2ms"}}
+"""Where a case is too large for them."""
 COLUMNS = (
     "case",
     "packet-hops",
@@ -40,6 +47,8 @@ COLUMNS = (
     "plain loop, M hops/s",
     "ns-2 tuned, M hops/s",
     "faster than ns-2 by",
+    "ns-3, M hops/s",
+    "faster than ns-3 by",
     "build, CPU s",
     "bytes per flow",
     "peak memory, MB",
@@ -55,8 +64,8 @@ class Measured:
     case: Case
     fast: list[EngineRun] = field(default_factory=list)
     plain: list[EngineRun] = field(default_factory=list)
-    peer: list[float] = field(default_factory=list)
-    """Packet-hops per CPU second of ns-2."""
+    peers: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in PEERS})
+    """Packet-hops per CPU second of each peer."""
     instructions: int | None = None
 
     @property
@@ -81,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.cases", description=__doc__)
     keys = [case.key for case in (*CASES, *EXTRAS)]
     parser.add_argument("--only", nargs="+", choices=keys, default=keys, help="these cases; the page is left as it is")
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each case, in turn (the large ones: at most 3)")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each case, in turn")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the CPU that all runs share")
     options = parser.parse_args(arguments)
     chosen = [case for case in (*CASES, *EXTRAS) if case.key in options.only]
@@ -143,32 +152,23 @@ def _turn(
     def count() -> None:
         each.instructions = program.instructions(engine, specs[key])
 
-    if turn < each.case.rounds:
-        steps.append((key, lambda: each.fast.append(program.run(engine, specs[key], cpu=cpu))))
+    steps.append((key, lambda: each.fast.append(program.run(engine, specs[key], cpu=cpu))))
     if each.case in EXTRAS:
         return steps
-    if turn < (PLAIN_ROUNDS if each.case.rounds > PLAIN_ROUNDS else 1):
+    if turn < (1 if each.case.is_large else PLAIN_ROUNDS):
         steps.append((f"{key}, plain", lambda: each.plain.append(program.run(engine, specs[key], plain=True, cpu=cpu))))
-    if turn < PEER_ROUNDS and key in PEER_SECONDS:
-        steps.append((f"{key}, ns-2", lambda: each.peer.append(_ns2(key, specs[key], cpu))))
+    for name, seconds in PEER_SECONDS.items():
+        if key in seconds:
+            steps.append((f"{key}, {name}", partial(_run_peer, each, name, seconds[key], cpu)))
     if turn == 0:
         steps.append((f"{key}, instructions", count))
     return steps
 
 
-def _ns2(key: str, spec: Path, cpu: int) -> float:
-    """Packet-hops per CPU second of ns-2 on the same network."""
-    seconds = PEER_SECONDS[key]
-    links = json.loads(spec.read_text(encoding="utf-8"))["links"]
-    if key == "C":
-        ways = [(link["src"], link["dst"], float(link["rate"]), link["delay"] * 1e-12) for link in links]
-        hops, cpu_seconds = ns2.run_backbone([way for way in ways if way[0] < way[1]], seconds, cpu=cpu)
-        return hops / cpu_seconds
-    if key == "A":
-        return ns2.run_dumbbell(16, seconds, cpu=cpu).packet_hops_per_cpu_second
-    delays = [(1 + 35 * index / 15) * 1e-3 for index in range(16)]
-    run = ns2.run_dumbbell(16, seconds, source_seconds=delays, bottleneck_seconds=0.003, loss=0.001, cpu=cpu)
-    return run.packet_hops_per_cpu_second
+def _run_peer(each: Measured, name: str, seconds: float, cpu: int) -> None:
+    changes = PEER_CHANGES.get(each.case.key, {})
+    work = Work.of(json.loads(each.case.compiled(changes=changes)))
+    each.peers[name].append(PEERS[name](work, seconds, cpu=cpu))
 
 
 def _row(each: Measured) -> list[str]:
@@ -176,7 +176,6 @@ def _row(each: Measured) -> list[str]:
     hops = each.values["packet_hops"]
     grown = median(run.values["grown_bytes"] for run in each.fast)
     of_flows = grown - PACKET_BYTES * each.values["in_flight_packets"]
-    peer = median(each.peer) if each.peer else None
     return [
         f"{each.case.key}: {each.case.what}",
         f"{hops:,}",
@@ -184,13 +183,17 @@ def _row(each: Measured) -> list[str]:
         f"{1e9 / speed:.1f}",
         "" if each.instructions is None else f"{each.instructions / hops:.0f}",
         f"{median(run.hops_per_second for run in each.plain) / 1e6:.1f}",
-        "" if peer is None else f"{peer / 1e6:.2f}",
-        "" if peer is None else f"{speed / peer:.1f} times",
+        *(cell for runs in each.peers.values() for cell in _beside(speed, runs)),
         f"{median(run.values['build_seconds'] for run in each.fast):.2f}",
         f"{of_flows / each.values['flows']:,.0f}" if each.values["flows"] >= 1000 else "",
         f"{median(run.peak_rss_bytes for run in each.fast) / 1e6:.0f}",
         each.case.target,
     ]
+
+
+def _beside(speed: float, runs: list[float]) -> tuple[str, str]:
+    """A peer's speed, and how much faster the engine is; both are empty for a case that the peer does not have."""
+    return (f"{median(runs) / 1e6:.2f}", f"{speed / median(runs):.1f} times") if runs else ("", "")
 
 
 def _extra_row(each: Measured, reference: float | None) -> list[str]:
@@ -201,8 +204,8 @@ def _extra_row(each: Measured, reference: float | None) -> list[str]:
 def _text(rows: Sequence[Sequence[str]], extras: Sequence[Sequence[str]], rounds: int) -> str:
     today = datetime.now(UTC).date().isoformat()
     source = (
-        f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (G, H, "
-        f"the plain loop and ns-2: 3; the plain loop on G and H: 1) in turn on one CPU; {machine()}."
+        f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (the plain "
+        f"loop: {PLAIN_ROUNDS}, on G and H 1) in turn on one CPU; {machine()}."
     )
     return "\n".join([*_markdown(COLUMNS, rows), "", *_markdown(EXTRA_COLUMNS, extras), "", source])
 

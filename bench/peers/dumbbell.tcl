@@ -15,8 +15,6 @@ read_options {
     seconds 20
     access_bps 10e9
     access_seconds 0.001
-    source_seconds {}
-    loss 0
     bottleneck_bps 1e9
     bottleneck_seconds 0.010
     queue_packets 3000
@@ -43,17 +41,7 @@ $simulator use-scheduler $scheduler
 foreach {router_1 router_2 sources sinks} [build_network $simulator $option(flows) \
     $option(access_bps) $option(access_seconds) \
     $option(bottleneck_bps) $option(bottleneck_seconds) $option(queue_packets)] break
-set bottleneck [$simulator link $router_1 $router_2]
-set drops [count_drops $simulator [$bottleneck queue]]
-# The sources' access links may have delays of their own, and the bottleneck random losses.
-foreach source $sources seconds $option(source_seconds) {
-    if {$seconds ne ""} {
-        $simulator delay $source $router_1 $seconds duplex
-    }
-}
-if {$option(loss) > 0} {
-    lose_after_link $simulator $bottleneck [random_losses $option(loss) 1]
-}
+set drops [count_drops $simulator [[$simulator link $router_1 $router_2] queue]]
 
 set senders {}
 foreach source $sources sink $sinks {

@@ -2,59 +2,31 @@
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from .child import ChildRun, PeerError, run_child
 from .results import PeerRun, SingleFlowRun
+from .work import Work
 
 SCRIPTS = Path(__file__).resolve().parent
 
 
-def run_dumbbell(
-    flows: int = 16,
-    seconds: float = 20,
-    *,
-    tuned: bool = True,
-    source_seconds: Sequence[float] = (),
-    bottleneck_seconds: float = 0.010,
-    loss: float = 0.0,
-    cpu: int | None = None,
-) -> PeerRun:
+def run_dumbbell(flows: int = 16, seconds: float = 20, *, tuned: bool = True, cpu: int | None = None) -> PeerRun:
     """Run the reference dumbbell with `flows` NewReno flows for `seconds` of simulated time.
 
     tuned: with the splay-tree scheduler and few packet headers; otherwise as installed.
-    source_seconds: delays of the sources' access links, if they differ.
-    loss: ratio of the data packets lost at random after the bottleneck.
     """
-    options = {
-        "flows": flows,
-        "seconds": seconds,
-        "tuned": str(tuned).lower(),
-        "source_seconds": " ".join(map(str, source_seconds)),
-        "bottleneck_seconds": bottleneck_seconds,
-        "loss": loss,
-    }
+    options = {"flows": flows, "seconds": seconds, "tuned": str(tuned).lower()}
     return PeerRun.of(_run_script("dumbbell.tcl", options, cpu))
 
 
-def run_backbone(
-    links: Sequence[tuple[int, int, float, float]],
-    seconds: float,
-    *,
-    tuned: bool = True,
-    cpu: int | None = None,
-) -> tuple[int, float]:
-    """Run one NewReno flow between any two nodes of a network; return packet-hops and CPU seconds.
-
-    links: (node, node, bits per second, seconds), in both directions.
-    """
+def run_flows(work: Work, seconds: float, *, tuned: bool = True, cpu: int | None = None) -> float:
+    """Run NewReno flows over any network; return packet-hops per CPU second, what it takes to build the network left out."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "links"
-        file.write_text("".join(" ".join(map(str, link)) + "\n" for link in links))
-        options = {"links": file, "seconds": seconds, "tuned": str(tuned).lower()}
-        run = _run_script("backbone.tcl", options, cpu)
-    return run.values["packet_hops"], run.cpu_seconds
+        options = {**work.write(Path(folder)), "seconds": seconds, "tuned": str(tuned).lower()}
+        values = _run_script("flows.tcl", options, cpu).values
+    return float(values["packet_hops"] / values["cpu_seconds"])
 
 
 def run_single_flow(
@@ -135,7 +107,7 @@ def bandwidth_delay_packets(rate_bps: float, one_way_seconds: float, wire_bytes:
     return max(1, round(rate_bps * 2 * one_way_seconds / (8 * wire_bytes)))
 
 
-def _run_script(script: str, options: dict[str, object], cpu: int | None) -> ChildRun:
+def _run_script(script: str, options: Mapping[str, object], cpu: int | None) -> ChildRun:
     program = shutil.which("ns")
     if program is None:
         raise PeerError("ns-2 is not installed; on Debian or Ubuntu: apt-get install ns2")

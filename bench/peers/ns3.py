@@ -11,12 +11,13 @@ from pathlib import Path
 
 from .child import PeerError, run_child
 from .results import PeerRun
+from .work import Work
 
 HERE = Path(__file__).resolve().parent
 BUILD_FOLDER = HERE.parent / ".build"
 COMPILE_FLAGS = ("-std=c++17", "-O3", "-DNDEBUG")
 # Named one by one: the pkg-config files of some packages give flags the compiler cannot use.
-LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
+LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control", "nix-vector-routing")
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,18 @@ def run_dumbbell(flows: int = 16, seconds: float = 20, *, cpu: int | None = None
     """Run the reference dumbbell with `flows` NewReno flows for `seconds` of simulated time."""
     run = run_child([str(build("dumbbell")), f"--flows={flows}", f"--seconds={seconds}"], cpu)
     return PeerRun.of(run)
+
+
+def run_flows(work: Work, seconds: float, *, cpu: int | None = None) -> float:
+    """Run NewReno flows over any network; return packet-hops per CPU second, what it takes to build the network left out."""
+    # A sender fills its buffer at once: as much as a flow can use, and in sum no more than fits into the memory.
+    buffer = min(16 << 20, max(128 << 10, (2 << 30) // len(work.flows)))
+    nodes = 1 + max(max(link[:2]) for link in work.links)
+    with tempfile.TemporaryDirectory() as folder:
+        options = {**work.write(Path(folder)), "nodes": nodes, "seconds": seconds, "buffer": buffer}
+        command = [str(build("flows")), *(f"--{name}={value}" for name, value in options.items())]
+        values = run_child(command, cpu).values
+    return float(values["packet_hops"] / values["cpu_seconds"])
 
 
 def run_spraying(

@@ -6,6 +6,7 @@ from threading import Event
 
 from anabranch.compile import compile_run
 from anabranch.engines import packet
+from anabranch.papers.kikolo.states import equilibrium
 from anabranch.scenario import Scenario
 from bench.validation.section import Section
 from bench.validation.work import Unrecorded, in_parallel, one_link
@@ -19,12 +20,6 @@ MOSTLY = 0.8
 READINGS = ("s0", "s1")
 
 
-def equilibrium(ratio: float) -> tuple[float, float, float, float]:
-    """Shares of time of S0 to S3 with ``ratio`` ACKs for each duplicate ACK (equations 1 to 4, the second mended)."""
-    shares = (1.0, ratio / (1 + ratio), ratio * ratio, ratio * ratio / (1 + ratio))
-    return (shares[0] / sum(shares), shares[1] / sum(shares), shares[2] / sum(shares), shares[3] / sum(shares))
-
-
 def run(quick: bool) -> Section:
     """Measure the states for some error rates and both readings of the third duplicate ACK."""
     errors = (1e-4, 1e-2) if quick else (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
@@ -36,7 +31,7 @@ def run(quick: bool) -> Section:
         runs = measured[place * len(seeds) : (place + 1) * len(seeds)]
         ratio, *shares = (fmean(run[part] for run in runs) for part in range(5))
         expected = equilibrium(ratio)
-        worst = max(worst, abs(shares[2] - expected[2]))
+        worst = max(worst, abs(shares[2] - expected["S2"]))
         if error < 1e-2:
             mostly = min(mostly, shares[2])
         rows.append(
@@ -44,9 +39,9 @@ def run(quick: bool) -> Section:
                 f"{error:g}",
                 reading,
                 f"{ratio:.1f}",
-                f"{expected[2]:.3f}",
+                f"{expected['S2']:.3f}",
                 f"{shares[2]:.3f}",
-                f"{expected[0]:.3f}, {expected[1]:.3f}, {expected[3]:.3f}",
+                f"{expected['S0']:.3f}, {expected['S1']:.3f}, {expected['S3']:.3f}",
                 f"{shares[0]:.3f}, {shares[1]:.3f}, {shares[3]:.3f}",
             ]
         )

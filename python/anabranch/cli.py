@@ -79,9 +79,12 @@ def run(
         raise UsageError(f"--jobs {jobs}: must be at least 1")
     chosen = _seeds(seed, seeds)
     loaded = _load(scenario, set_)
+    from anabranch.report import prepare
     from anabranch.runs import execute
 
     directory = out if out is not None else None if json else _free_directory(Path("runs") / scenario.stem)
+    if report and directory is not None:
+        prepare()
     result = execute(
         loaded, engine=engine, seeds=chosen, directory=directory, jobs=jobs, command=["anabranch", *sys.argv[1:]]
     )

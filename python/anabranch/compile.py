@@ -4,14 +4,14 @@ Every default is filled in and every name resolved: times are whole picoseconds,
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any
 
 from anabranch import metrics, units
 from anabranch.scenario import Case
 from anabranch.scenario.network import Bernoulli, DelayFromLength, Event, Impairment, Override, Queue
-from anabranch.scenario.references import pairs_of
+from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest, Within
 from anabranch.scenario.stacks import Stack
 from anabranch.scenario.traffic import Traffic
@@ -31,9 +31,7 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
     variant, topology = case.variant, case.topology
     nodes = {node.name: index for index, node in enumerate(topology.nodes)}
     links = {(link.source, link.target): index for index, link in enumerate(topology.links)}
-    pairs = [
-        pairs_of(entry, list(nodes), list(links), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)
-    ]
+    pairs = [pairs_of(entry, nodes, list(links), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)]
     stacks, routings = variant.all_stacks(), variant.all_routings()
     names = list(routings)
     compiled_routings = [_routing(name, routing, names, nodes) for name, routing in routings.items()]
@@ -51,14 +49,14 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
         "warm_up": units.duration(variant.run.warm_up),
         "sample": None if variant.run.sample is None else units.duration(variant.run.sample),
         "nodes": list(nodes),
-        "links": _links(case, nodes, [pair for group in pairs for pair in group]),
+        "links": _links(case, nodes, pairs),
         "stacks": [_stack(name, stack) for name, stack in stacks.items()],
         "routings": compiled_routings,
         "traffic": [
             _traffic(
                 entry,
                 traffic_name(entry, index),
-                [(nodes[source], nodes[target]) for source, target in group],
+                group,
                 None if entry.transport == "udp" else list(stacks).index(variant.stack_of(entry) or ""),
                 names.index(variant.routing_of(entry) or ""),
             )
@@ -78,7 +76,7 @@ def traffic_name(entry: Traffic, index: int) -> str:
     return entry.name or f"traffic-{index + 1}"
 
 
-def _links(case: Case, nodes: dict[str, int], pairs: list[Pair]) -> list[dict[str, Any]]:
+def _links(case: Case, nodes: dict[str, int], pairs: list[list[tuple[int, int]]]) -> list[dict[str, Any]]:
     section, topology = case.variant.topology, case.topology
     index = {(link.source, link.target): number for number, link in enumerate(topology.links)}
     rates: list[int] = []
@@ -99,7 +97,9 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[Pair]) -> list[dict[st
         costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
     round_trip = 0
     if any(units.queue_limit(queue.limit).unit == "bdp" for queue in queues):
-        round_trip = longest_round_trip(topology, delays, pairs)
+        names = list(nodes)
+        used = {(names[source], names[target]) for group in pairs for source, target in group}
+        round_trip = longest_round_trip(topology, delays, used)
     impaired = _by_link(case.variant.impairments, index)
     return [
         {
@@ -150,7 +150,7 @@ def _delay(delay: str | DelayFromLength, link: Link) -> int:
     return round(travel * units.PICOSECONDS_PER_SECOND) + units.duration(delay.plus)
 
 
-def longest_round_trip(topology: Topology, delays: Sequence[int], pairs: list[Pair]) -> int:
+def longest_round_trip(topology: Topology, delays: Sequence[int], pairs: Collection[Pair]) -> int:
     """The longest propagation time there and back of any pair, over paths of least delay, in picoseconds."""
     neighbours: dict[str, list[tuple[str, int]]] = {}
     for link, delay in zip(topology.links, delays, strict=True):

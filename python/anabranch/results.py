@@ -111,7 +111,7 @@ def route_frame(
 def _named(name: str, indexes: npt.NDArray[Any], names: Sequence[str]) -> pl.Series:
     known: list[str | None] = [*names, None]  # an index beyond the names (the stack of a UDP flow) is unknown
     places = np.where((indexes < 0) | (indexes >= len(names)), len(names), indexes).astype(np.int64)
-    return pl.Series(name, [known[place] for place in places], dtype=pl.String)
+    return pl.Series(name, known, dtype=pl.String).gather(places)
 
 
 def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
@@ -122,8 +122,9 @@ def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
             digest.update(f"{column.name} {column.dtype} {len(column)}\n".encode())
             digest.update(np.packbits(column.is_null().to_numpy()).tobytes())
             if column.dtype == pl.String:
-                for text in column.fill_null(""):
-                    digest.update(len(text.encode()).to_bytes(4, "little") + text.encode())
+                texts = column.fill_null("")
+                encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in texts.unique()}
+                digest.update(b"".join(map(encoded.__getitem__, texts.to_list())))
             else:
                 values = column.fill_null(0).to_numpy()
                 digest.update(values.astype(values.dtype.newbyteorder("<")).tobytes())

@@ -5,9 +5,11 @@ decimal (1 kB = 1000 bytes, 1 KiB = 1024), a ``b`` in a rate is a bit, a ``B`` i
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from functools import lru_cache, wraps
+from typing import Literal, TypeVar
 
 PICOSECONDS_PER_SECOND = 10**12
 LONGEST = 2**56 - 1
@@ -51,6 +53,22 @@ class UnitError(ValueError):
     """A text that is not a number with the right unit; the message says what would be right."""
 
 
+_Value = TypeVar("_Value")
+
+
+def _remembered(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
+    """Read each text once: a network may have the same rate at a hundred thousand links."""
+    remembered = lru_cache(maxsize=1024)(parse)
+
+    @wraps(parse)
+    def of(text: str) -> _Value:
+        return (
+            remembered(text) if isinstance(text, str) else parse(text)
+        )  # what cannot be a key is refused by the parser
+
+    return of
+
+
 @dataclass(frozen=True)
 class QueueLimit:
     """How much a queue holds: an amount of ``packets``, ``bytes``, or bandwidth-delay products (``bdp``)."""
@@ -59,28 +77,33 @@ class QueueLimit:
     unit: Literal["packets", "bytes", "bdp"]
 
 
+@_remembered
 def duration(text: str) -> int:
     """A duration such as ``"10ms"`` in whole picoseconds, at most 20 hours."""
     value = _parse(text, DURATIONS, "a duration", "10ms") * PICOSECONDS_PER_SECOND
     return _whole(value, text, "a duration", LONGEST, "picoseconds", "20 hours")
 
 
+@_remembered
 def rate(text: str) -> int:
     """A rate such as ``"1.5 Mbit/s"`` or ``"10Gbps"`` in whole bits per second."""
     return _whole(_parse(text, RATES, "a rate", "10Mbps"), text, "a rate", LARGEST, "bits per second", "9 Ebit/s")
 
 
+@_remembered
 def size(text: str) -> int:
     """A size such as ``"3 MB"`` in whole bytes."""
     return _whole(_parse(text, _BYTES, "a size", "3 MB"), text, "a size", LARGEST, "bytes", "9 EB")
 
 
+@_remembered
 def packets(text: str) -> int:
     """A number of packets such as ``"10 packets"``."""
     value = _parse(text, _PACKETS, "a number of packets", "10 packets")
     return _whole(value, text, "a number of packets", 2**32 - 1, "packets", "4294967295 packets")
 
 
+@_remembered
 def queue_limit(text: str) -> QueueLimit:
     """A queue's limit: ``"100 packets"``, ``"3 MB"`` or ``"1 bdp"``."""
     what, example = "a queue limit", '100 packets", "3 MB" or "1 bdp'
@@ -93,16 +116,19 @@ def queue_limit(text: str) -> QueueLimit:
     return QueueLimit(Fraction(size(text)), "bytes")
 
 
+@_remembered
 def speed(text: str) -> Fraction:
     """A speed such as ``"2e8 m/s"`` in metres per second."""
     return _parse(text, _SPEEDS, "a speed", "2e8 m/s")
 
 
+@_remembered
 def length(text: str) -> Fraction:
     """A length such as ``"1000km"`` in metres."""
     return _parse(text, LENGTHS, "a length", "1000km")
 
 
+@_remembered
 def frequency(text: str) -> Fraction:
     """A frequency such as ``"100/s"`` in events per second."""
     return _parse(text, _FREQUENCIES, "a frequency", "100/s")

@@ -22,6 +22,23 @@ pub struct Duration(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub u64);
 
+/// The nearest whole number, a half upwards; negative and NaN give zero. It is `value.round() as u64`, without a call and by
+/// signed numbers, which processors convert in one step, where that is possible.
+#[inline]
+fn nearest(value: f64) -> u64 {
+    if !(0.0..9e18).contains(&value) {
+        return value.round() as u64;
+    }
+    let below = value as i64;
+    below as u64 + u64::from(value - below as f64 >= 0.5)
+}
+
+/// `value as f64`, by signed numbers where that is possible.
+#[inline]
+fn real(value: u64) -> f64 {
+    i64::try_from(value).map_or_else(|_| value as f64, |value| value as f64)
+}
+
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
@@ -60,35 +77,38 @@ impl Duration {
 
     /// The nearest whole picosecond to a number of seconds; negative and NaN give zero.
     pub fn from_secs_f64(seconds: f64) -> Duration {
-        Duration((seconds * 1e12).round() as u64)
+        Duration(nearest(seconds * 1e12))
     }
 
     /// Seconds.
     pub fn as_secs(self) -> f64 {
-        self.0 as f64 / 1e12
+        real(self.0) / 1e12
     }
 
     /// This duration times a factor, to the nearest picosecond.
     pub fn scale(self, factor: f64) -> Duration {
-        Duration((self.0 as f64 * factor).round() as u64)
+        Duration(nearest(real(self.0) * factor))
     }
 }
 
 impl Rate {
     /// A rate from bits per second; negative and NaN give zero.
     pub fn from_bps(bits_per_second: f64) -> Rate {
-        Rate(bits_per_second.round() as u64)
+        Rate(nearest(bits_per_second))
     }
 
     /// Bits per second.
     pub fn as_bps(self) -> f64 {
-        self.0 as f64
+        real(self.0)
     }
 
     /// The time to put `bytes` on a wire of this rate, rounded up to a picosecond. The rate must not be zero.
     pub fn serialization_delay(self, bytes: u64) -> Duration {
-        let bit_picoseconds = u128::from(bytes) * 8 * 1_000_000_000_000;
-        Duration(bit_picoseconds.div_ceil(u128::from(self.0)) as u64)
+        const BIT_PICOSECONDS: u64 = 8 * 1_000_000_000_000;
+        match bytes.checked_mul(BIT_PICOSECONDS) {
+            Some(product) => Duration(product.div_ceil(self.0)),
+            None => Duration((u128::from(bytes) * u128::from(BIT_PICOSECONDS)).div_ceil(u128::from(self.0)) as u64),
+        }
     }
 
     /// Whole bytes that this rate carries in `duration`.
@@ -167,12 +187,29 @@ impl fmt::Display for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn serialization_delay_is_exact_where_the_rate_divides_it() {
         assert_eq!(Rate(1_000_000_000).serialization_delay(1000), Duration::from_micros(8));
         assert_eq!(Rate(400_000_000_000).serialization_delay(64), Duration(1280));
         assert_eq!(Rate(3).serialization_delay(3), Duration::from_secs(8));
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_whole_number_is_what_round_gives(bits: u64, small in -3.0..1e7f64, near in 0u64..1 << 53, ulps in -2i64..=2) {
+            let half = near as f64 + 0.5;
+            let beside = f64::from_bits((half.to_bits() as i64 + ulps) as u64);
+            for value in [f64::from_bits(bits), small, beside, -beside] {
+                prop_assert_eq!(nearest(value), value.round() as u64, "{}", value);
+            }
+        }
+    }
+
+    #[test]
+    fn a_product_beyond_64_bits_gives_an_exact_delay_too() {
+        assert_eq!(Rate(8_000_000_000).serialization_delay(1 << 40), Duration::from_millis(1 << 40) / 1_000_000);
     }
 
     #[test]

@@ -213,6 +213,20 @@ fn fast_rto_resends_by_age_alone_and_doubles_while_nothing_is_delivered() {
     assert_eq!((outcome.end(), outcome.repairs()), (302_000_040, (2, 0)));
 }
 
+/// Slow start overflows the queue, and hundreds of segments expire, most of which had arrived. What is sent again in vain comes back as a
+/// duplicate ACK, which must not make room twice: the link carries 1000 segments a second, and nothing is to be sent beside them.
+#[test]
+fn fast_rto_without_sack_does_not_flood_a_path_that_it_has_overflowed() {
+    let queue = json!({"discipline": "drop-tail", "limit": {"packets": 100}});
+    let link = |src: u32, dst: u32| json!({"src": src, "dst": dst, "rate": 8_000_000, "delay": 50 * MS, "cost": 1.0, "queue": queue, "loss": {"model": "none"}});
+    let spec = json!({"links": [link(0, 1), link(1, 0)]});
+    let stack = json!({"detection": {"name": "fast-rto"}, "sack": false, "receive_window": 64_000_000});
+    let outcome = Script { segments: None, spec, ..script(0, &[]) }.stack(stack).run();
+    assert!(outcome.count("segments_sent") < 31_000, "{} segments in 30 s", outcome.count("segments_sent"));
+    let delivered = outcome.count("delivered_bytes") / SEGMENT;
+    assert!(delivered > 28_000, "{delivered} of some 30000 segments");
+}
+
 #[test]
 fn a_dead_link_is_tried_at_doubled_intervals() {
     let outcome = script(1, &[1, 2, 3]).run();

@@ -25,14 +25,18 @@ def lines(
     order: Sequence[str] | None = None,
     log_x: bool = False,
     from_zero: bool = True,
+    least: float | None = None,
     published: pl.DataFrame | None = None,
 ) -> Any:
-    """Lines of ``mean`` over ``x``, one for each value of ``colour``, with bands of ``half_width``.
+    """Lines of ``mean`` over ``x``, one for each value of ``colour``, with bands of ``half_width``, cut off below ``least``.
 
     ``published`` has the columns ``x``, ``colour`` and ``mean``: the paper's values, drawn as crosses.
     """
     frame = _with_bounds(table)
-    axis = _powers_of_ten(frame[x]) if log_x else alt.Axis()
+    if least is not None:
+        frame = frame.with_columns(low=pl.max_horizontal("low", pl.lit(least)))
+    whole = alt.Axis(tickMinStep=1, format="d") if frame.schema[x].is_integer() else alt.Axis()
+    axis = _powers_of_ten(frame[x]) if log_x else whole
     scale = alt.Scale(type="log" if log_x else "linear", zero=False, nice=False)
     horizontal = alt.X(f"{x}:Q", title=x_title, scale=scale, axis=axis)
     colours = _colours(frame, colour, colour_title, order)
@@ -80,10 +84,24 @@ def bars(
     return _sized(alt.layer(*layers))
 
 
-def side_by_side(titled: Sequence[tuple[str, Any]], columns: int = 2) -> Any:
-    """Several charts with a title each, in rows."""
+def horizontal_bars(table: pl.DataFrame, *, y: str, x_title: str, order: Sequence[str] | None = None) -> Any:
+    """A bar of ``mean`` with a whisker of ``half_width`` for each value of ``y``: for many of them, with long names."""
+    frame = _with_bounds(table)
+    vertical = alt.Y(f"{y}:N", title=None, sort=_order(frame, y, order), axis=alt.Axis(labelLimit=240))
+    base = alt.Chart(_data(frame)).encode(y=vertical)
+    layers = [
+        base.mark_bar(color=PALETTE[0]).encode(alt.X("mean:Q", title=x_title)),
+        base.mark_rule(strokeWidth=1.5).encode(alt.X("low:Q", title=x_title), alt.X2("high:Q")),
+    ]
+    return alt.layer(*layers).properties(width=WIDTH, height=alt.Step(16))
+
+
+def side_by_side(titled: Sequence[tuple[str, Any]], columns: int = 2, *, one_scale: bool = False) -> Any:
+    """Several charts with a title each, in rows; their vertical axes may have one scale."""
     rows = [titled[start : start + columns] for start in range(0, len(titled), columns)]
-    return alt.vconcat(*(alt.hconcat(*(chart.properties(title=title) for title, chart in row)) for row in rows))
+    y: Any = "shared" if one_scale else "independent"
+    made = (alt.hconcat(*(chart.properties(title=title) for title, chart in row)).resolve_scale(y=y) for row in rows)
+    return alt.vconcat(*made).resolve_scale(y=y)
 
 
 def _with_bounds(table: pl.DataFrame) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Runs studies: their experiments together, with what was finished before reused, then their findings."""
 
+import inspect
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -7,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from anabranch import version
 from anabranch.kept_runs import KeptRuns
 from anabranch.papers import findings as documents
 from anabranch.papers import published, readme, registry
@@ -49,10 +51,16 @@ def run(
 
 
 def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) -> Any:
-    """What was computed for these inputs before, or is now; as JSON has it."""
-    text = json.dumps(inputs, sort_keys=True, default=str)
+    """What was computed for these inputs before, by the same version and the same code of the study, or is now; as JSON has it."""
+    text = json.dumps([version(), _code(compute), inputs], sort_keys=True, default=str)
     path = directory / KEPT / f"{name}-{sha256(text.encode()).hexdigest()[:16]}.json"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, {"inputs": inputs, "result": compute()})
     return json.loads(path.read_text(encoding="utf-8"))["result"]
+
+
+def _code(compute: Callable[[], Any]) -> str:
+    """The hash of the modules beside the one that the computation stands in, and of that one."""
+    folder = Path(inspect.getfile(compute)).parent
+    return sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from anabranch.report.chart import with_interval
 from anabranch.report.statistics import half_width
 
 if TYPE_CHECKING:
     from anabranch.results import Result
+
+
+class Mean(NamedTuple):
+    """A mean over seeds, and half of its 95 % confidence interval (unknown for one value); as text ``19.3 ± 0.1``."""
+
+    value: float
+    half_width: float | None
+
+    def __str__(self) -> str:
+        """With three significant digits."""
+        return with_interval(self.value, self.half_width)
 
 
 def flows(result: Result, names: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -48,3 +60,9 @@ def summary(table: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
         rows.append([*group, mean, half])
     kinds = {name: table.schema[name] for name in by}
     return pl.DataFrame(rows, schema=kinds | {"mean": pl.Float64, "half_width": pl.Float64}, orient="row")
+
+
+def means(table: pl.DataFrame, by: Sequence[str], value: str) -> dict[Any, Mean]:
+    """The rows of :func:`summary` by their group: the group's value if ``by`` is one column, else the tuple of them."""
+    rows = summary(table, by, value).rows()
+    return {row[0] if len(by) == 1 else row[:-2]: Mean(*row[-2:]) for row in rows}

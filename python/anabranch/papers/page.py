@@ -50,6 +50,10 @@ def _html(text: str, directory: Path) -> str:
     lowered = re.sub(r"^(#+) ", r"#\1 ", text, flags=re.MULTILINE)
     html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(lowered)
     html = re.sub(r'src="(figures/[^"]+\.svg)"', lambda found: f'src="{_inline(directory / found[1])}"', html)
+    for verdict in _VERDICTS:
+        html = html.replace(
+            f"<strong>{verdict}</strong>", f'<strong class="{verdict.replace(" ", "-")}">{verdict}</strong>'
+        )
     return html.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
 
 

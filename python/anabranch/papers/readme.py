@@ -31,23 +31,19 @@ def write(lab: Lab, findings: Findings) -> None:
 
 
 def text(lab: Lab, findings: Findings, about: str) -> str:
-    """The README in Markdown; ``about`` begins with the title."""
+    """The README in Markdown; ``about`` has the title and what the paper is about, then sections."""
     title, _, rest = about.strip().partition("\n")
-    parts = [
-        title,
-        _how(lab),
-        "## Claims",
-        _claims(findings.claims),
-        rest.strip(),
-        "## Numbers",
-        _numbers(lab, findings),
-    ]
+    abstract, section, reading = rest.partition("\n## ")
+    parts = [title, abstract.strip(), _how(lab), "## Claims", _claims(findings.claims), (section + reading).strip()]
     if findings.pictures:
         parts.append("## Figures")
     for picture in findings.pictures:
         parts += [f"### {picture.where}", f"![{picture.where}]({FIGURES}/{picture.id}.svg)", f"*{picture.caption}*"]
+    if findings.tables:
+        parts.append("## Tables")
     for table in findings.tables:
         parts += [f"### {table.where}", table.caption, markdown_table(table.columns, table.rows)]
+    parts += ["## Numbers", _numbers(lab, findings)]
     return "\n\n".join(parts) + "\n"
 
 

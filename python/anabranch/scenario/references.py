@@ -1,12 +1,13 @@
 """Names that a scenario uses and must define: nodes, links, stacks, routings."""
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anabranch import units
+from anabranch.scenario import pairs
+from anabranch.scenario.pairs import MOST_FLOWS, ends_of
 from anabranch.scenario.problems import MISSING, Path, Problem, suggest
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS
@@ -16,8 +17,6 @@ from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, 
 if TYPE_CHECKING:
     from anabranch.topologies import Topology
 
-MOST_FLOWS = 4_000_000
-"""Flows of a variant: with the kilobyte that each may take, the memory of a large machine."""
 MOST_SEGMENTS = 2**32 - 2
 
 
@@ -166,7 +165,7 @@ def _pairs(entry: Traffic, path: Path, network: _Network) -> Iterator[Problem]:
     if not network.known and ("all" in (entry.from_, entry.to) or entry.pattern == "neighbours"):
         return
     try:
-        pairs_of(entry, network.nodes, network.links, draw="")
+        pairs.check(entry, network.nodes, network.links)
     except ValueError as error:
         yield Problem(path, str(error), MISSING)
 
@@ -178,10 +177,13 @@ def _routed(
     if routing not in ends or entry.pattern == "random-pairs" or not network.known:
         return
     try:
-        pairs = pairs_of(entry, network.nodes, network.links, draw="")
+        pairs.check(entry, network.nodes, network.links)
     except ValueError:
         return  # said already
-    without = [pair for pair in pairs if pair not in ends[routing]]
+    nodes = network.nodes
+    indexes = {name: index for index, name in enumerate(nodes)}
+    found = pairs.pairs_of(entry, indexes, network.links, draw="")
+    without = [pair for a, b in found if (pair := (nodes[a], nodes[b])) not in ends[routing]]
     if without:
         more = f", nor for {len(without) - 1} other pairs of this traffic" if len(without) > 1 else ""
         message = f"has no path from {without[0][0]} to {without[0][1]}{more}; give one for every pair"
@@ -206,71 +208,3 @@ def _flows(variant: Variant, network: _Network) -> Iterator[Problem]:
             message = f"with this one there are {total} flows; at most {MOST_FLOWS} are possible"
             yield Problem(("traffic", index), message, MISSING)
             return
-
-
-def ends_of(entry: Traffic, nodes: list[str]) -> tuple[list[str], list[str]]:
-    """The sources and the destinations of a traffic group."""
-    sources, targets = (
-        nodes if end == "all" else [end] if isinstance(end, str) else end for end in (entry.from_, entry.to)
-    )
-    return sources, targets
-
-
-def pairs_of(entry: Traffic, nodes: list[str], links: Sequence[tuple[str, str]], draw: str) -> list[tuple[str, str]]:
-    """The source and destination of each pair of a traffic group; ``draw`` decides random pairs.
-
-    :class:`ValueError` if there is none, or more than :data:`MOST_FLOWS`.
-    """
-    sources, targets = ends_of(entry, nodes)
-    if entry.pattern == "pairs":
-        if len(sources) != len(targets):
-            raise ValueError(f'pattern = "pairs" needs as many "from" as "to"; here {len(sources)} and {len(targets)}')
-        pairs = list(zip(sources, targets, strict=True))
-        same = next((source for source, target in pairs if source == target), None)
-        if same is not None:
-            raise ValueError(f"{same} cannot send to itself")
-        return pairs
-    if entry.pattern == "neighbours":
-        senders, receivers = set(sources), set(targets)
-        pairs = [(source, target) for source, target in links if source in senders and target in receivers]
-        if not pairs:
-            raise ValueError("no pair is left: no link joins a source with a destination")
-        return pairs
-    product = _Product(sources, targets)
-    if not len(product):
-        raise ValueError("no pair is left: a node cannot send to itself")
-    count = len(product) if entry.count is None else entry.count
-    if count > MOST_FLOWS:
-        raise ValueError(f"makes {count} pairs; at most {MOST_FLOWS} are possible")
-    if entry.pattern == "all-pairs":
-        return [(source, target) for source in sources for target in targets if source != target]
-    return [product.pair(_draw(draw, index, len(product))) for index in range(count)]
-
-
-class _Product:
-    """Every source with every target but itself, in order, without a list of them: there may be billions."""
-
-    def __init__(self, sources: list[str], targets: list[str]) -> None:
-        self._sources, self._targets = sources, targets
-        self._places: dict[str, list[int]] = {}
-        for place, target in enumerate(targets):
-            self._places.setdefault(target, []).append(place)
-        self._ends = list(accumulate(len(targets) - len(self._places.get(source, ())) for source in sources))
-
-    def __len__(self) -> int:
-        return self._ends[-1]
-
-    def pair(self, index: int) -> tuple[str, str]:
-        row = bisect_right(self._ends, index)
-        source = self._sources[row]
-        column = index - (self._ends[row - 1] if row else 0)
-        for place in self._places.get(source, ()):
-            column += place <= column
-        return source, self._targets[column]
-
-
-def _draw(draw: str, index: int, below: int) -> int:
-    """A uniform draw that is the same on every machine and in every version of Python."""
-    from hashlib import sha256
-
-    return int.from_bytes(sha256(f"random-pairs {draw} {index}".encode()).digest()[:16], "big") % below

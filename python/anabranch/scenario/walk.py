@@ -6,6 +6,7 @@ The rule of matrices: a list at a key that takes one value stands for as many va
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -38,7 +39,7 @@ def examine(document: object, model: type[BaseModel]) -> tuple[list[Problem], li
     """The unknown keys and the matrix lists of a document."""
     problems: list[Problem] = []
     sweeps: list[Sweep] = []
-    for found in _examine(document, model, ()):
+    for found in _examine(document, _shape(model), ()):
         if isinstance(found, Problem):
             problems.append(found)
         else:
@@ -72,7 +73,9 @@ def count(matrix: list[Dimension]) -> int:
 
 
 def substitute(document: Any, values: Mapping[Path, Any], here: Path = ()) -> Any:
-    """A copy of the document with other values at some paths."""
+    """The document, or a copy with other values at some paths."""
+    if not values:
+        return document
     if here in values:
         return values[here]
     if isinstance(document, Mapping):
@@ -83,7 +86,9 @@ def substitute(document: Any, values: Mapping[Path, Any], here: Path = ()) -> An
 
 
 def without(document: Any, paths: frozenset[Path], here: Path = ()) -> Any:
-    """A copy of the document without the keys at some paths; entries of lists stay, so that others keep their index."""
+    """The document, or a copy without the keys at some paths; entries of lists stay, so that others keep their index."""
+    if not paths:
+        return document
     if isinstance(document, Mapping):
         kept = {key: value for key, value in document.items() if (*here, key) not in paths}
         return {key: without(value, paths, (*here, key)) for key, value in kept.items()}
@@ -92,20 +97,32 @@ def without(document: Any, paths: frozenset[Path], here: Path = ()) -> Any:
     return document
 
 
-def _examine(value: Any, annotation: Any, path: Path) -> Iterator[Problem | Sweep]:
-    members = list(_members(annotation))
-    lists = [get_args(member) for member in members if get_origin(member) is list]
+@dataclass(frozen=True)
+class _Shape:
+    """What a value of some type may be."""
+
+    members: tuple[Any, ...]
+    items: Any | None
+    """The type of a list's items, if it may be a list."""
+    entries: Any | None
+    """The type of a free table's values, if it may be such a table."""
+    models: tuple[type[BaseModel], ...]
+
+
+def _examine(value: Any, shape: _Shape, path: Path) -> Iterator[Problem | Sweep]:
     if isinstance(value, list):
-        if lists:
+        if shape.items is not None:
+            items = _shape(shape.items)
             for index, item in enumerate(value):
-                yield from _examine(item, union(item for args in lists for item in args), (*path, index))
-        elif members and Any not in members:
+                if isinstance(item, list | Mapping):
+                    yield from _examine(item, items, (*path, index))
+        elif shape.members and Any not in shape.members:
             if value:
                 yield Sweep(path, tuple(value))
             else:
                 yield Problem(path, "a list here makes a matrix and needs at least one value", value)
             for index, item in enumerate(value):
-                for found in _examine(item, annotation, (*path, index)):
+                for found in _examine(item, shape, (*path, index)):
                     if isinstance(found, Problem):
                         yield found
                     else:
@@ -113,33 +130,51 @@ def _examine(value: Any, annotation: Any, path: Path) -> Iterator[Problem | Swee
                             found.path, "a matrix inside a matrix; use one list or the other", list(found.values)
                         )
     elif isinstance(value, Mapping):
-        yield from _examine_table(value, members, path)
+        yield from _examine_table(value, shape, path)
 
 
-def _examine_table(value: Mapping[str, Any], members: list[Any], path: Path) -> Iterator[Problem | Sweep]:
-    models = [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
-    models = [model for model in models if _selected(model, value)] or models
-    entries = [get_args(member)[1] for member in members if get_origin(member) is dict]
-    fields: dict[str, list[Any]] = {}
-    for model in models:
-        for name, field in model.model_fields.items():
-            fields.setdefault(field.alias or name, []).append(field.annotation)
+def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Iterator[Problem | Sweep]:
+    models = tuple(model for model in shape.models if _selected(model, value)) or shape.models
+    fields = _fields(models)
     for key, item in value.items():
-        if key in fields:
-            yield from _examine(item, union(fields[key]), (*path, key))
-        elif entries:
-            yield from _examine(item, union(entries), (*path, key))
-        elif models:
-            yield Problem((*path, key), f"unknown key; {suggest(str(key), fields)}", MISSING)
+        if key not in fields and shape.entries is None:
+            if models:
+                yield Problem((*path, key), f"unknown key; {suggest(str(key), fields)}", MISSING)
+        elif isinstance(item, list | Mapping):
+            yield from _examine(item, _shape(fields.get(key, shape.entries)), (*path, key))
 
 
 def _selected(model: type[BaseModel], value: Mapping[str, Any]) -> bool:
     """Whether a table with a discriminating key (``name = "cubic"``) can be of this model."""
+    found = _discriminator(model)
+    return found is None or not isinstance(value.get(found[0]), str) or value[found[0]] in found[1]
+
+
+@cache
+def _discriminator(model: type[BaseModel]) -> tuple[str, tuple[Any, ...]] | None:
     for name, field in model.model_fields.items():
-        key = field.alias or name
-        if field.is_required() and get_origin(field.annotation) is Literal and isinstance(value.get(key), str):
-            return value[key] in get_args(field.annotation)
-    return True
+        if field.is_required() and get_origin(field.annotation) is Literal:
+            return field.alias or name, get_args(field.annotation)
+    return None
+
+
+@cache
+def _fields(models: tuple[type[BaseModel], ...]) -> dict[str, Any]:
+    """The types of all keys of some models."""
+    fields: dict[str, list[Any]] = {}
+    for model in models:
+        for name, field in model.model_fields.items():
+            fields.setdefault(field.alias or name, []).append(field.annotation)
+    return {key: union(annotations) for key, annotations in fields.items()}
+
+
+@cache
+def _shape(annotation: Any) -> _Shape:
+    members = tuple(_members(annotation))
+    items = [item for member in members if get_origin(member) is list for item in get_args(member)]
+    entries = [get_args(member)[1] for member in members if get_origin(member) is dict]
+    models = tuple(member for member in members if isinstance(member, type) and issubclass(member, BaseModel))
+    return _Shape(members, union(items) if items else None, union(entries) if entries else None, models)
 
 
 def _members(annotation: Any) -> Iterator[Any]:

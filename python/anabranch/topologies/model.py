@@ -7,7 +7,7 @@ it.
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from anabranch.topologies.errors import TopologyError
@@ -209,14 +209,12 @@ def _on_earth(node: Node) -> tuple[float, float] | None:
 
 
 def _check_numbers(source: str, element: str, holder: Node | Link, ranges: dict[str, Range]) -> None:
-    for item in fields(holder):
-        if item.name not in ranges:
-            continue
-        value = getattr(holder, item.name)
+    for name, allowed in ranges.items():
+        value = getattr(holder, name)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not ranges[item.name].holds(value):
-            raise TopologyError(source, f"{element}, {item.name}", value, ranges[item.name].expectation)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not allowed.holds(value):
+            raise TopologyError(source, f"{element}, {name}", value, allowed.expectation)
 
 
 def _some(names: list[str]) -> str:

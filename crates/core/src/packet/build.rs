@@ -2,7 +2,7 @@
 
 use super::controller::Measured;
 use super::flow::{Activity, Flow, FlowIdentity};
-use super::forwarding::Forwarding;
+use super::forwarding::{Forwarding, Key};
 use super::link::Link;
 use super::packet::PacketSizes;
 use super::simulation::{Control, Engine, EventLoop};
@@ -263,8 +263,10 @@ impl<L: EventLoop> Engine<L> {
                 if planned.start >= end.min(stop) {
                     continue;
                 }
-                let mut way = |routing: usize, src: NodeId, dst: NodeId| {
-                    forwarding.way(routing, src, dst).map_err(|error| BuildError::Routing {
+                let (flow, group_index) = (flows.len() as u32, index as u32);
+                let mut way = |routing: usize, (src, dst): (NodeId, NodeId), reverse: bool| {
+                    let key = Key { flow, group: group_index, src, dst, reverse, number: 0 };
+                    forwarding.way_of_flow(routing, &key).map_err(|error| BuildError::Routing {
                         routing: spec.routings[routing].name.clone(),
                         src: spec.nodes[src as usize].clone(),
                         dst: spec.nodes[dst as usize].clone(),
@@ -272,13 +274,13 @@ impl<L: EventLoop> Engine<L> {
                     })
                 };
                 let (src, dst) = planned.pair;
-                let forward = way(group.routing, src, dst)?;
-                let reverse = if has_reverse { way(reverse_routing, dst, src)? } else { forward };
+                let forward = way(group.routing, (src, dst), false)?;
+                let reverse = if has_reverse { way(reverse_routing, (dst, src), true)? } else { forward };
                 sizes.push(
                     packet_sizes(&spec, group, planned.bytes)
                         .map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?,
                 );
-                let identity = FlowIdentity { group: index as u32, src, dst, start: planned.start, forward, reverse };
+                let identity = FlowIdentity { group: group_index, src, dst, start: planned.start, forward, reverse };
                 flows.push(Flow { identity, activity: Activity::Pending, end: Time::NEVER });
             }
         }
@@ -287,7 +289,7 @@ impl<L: EventLoop> Engine<L> {
         check_sequence_space(&spec)?;
         let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
-        spec.captures.iter().for_each(|link| links[*link as usize].watch());
+        spec.captures.iter().for_each(|link| links[*link as usize].capture());
         if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
             links.iter_mut().for_each(Link::measure);
         }

@@ -8,7 +8,9 @@
 //! well, and with more than there are of those the sender's network (11.x.y.z and so on): no two flows share all four.
 //! Sequence numbers begin with 0 on both sides.
 
-use super::capture::{Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale};
+use super::capture::{
+    Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, Model, Numbered, SynOptions, window_scale,
+};
 use super::flow::FlowIdentity;
 use super::packet::{ACK, BESIDE, MARK, Packet, PacketSizes, SYN, WINDOW_REDUCED};
 use super::simulation::{Engine, EventLoop};
@@ -27,8 +29,18 @@ const NETWORK: u8 = 10;
 /// Bytes of the IPv4 and UDP headers of a datagram.
 const UDP_HEADERS: u32 = 28;
 
-/// The captures of a run, by link.
-pub(super) struct Captures(BTreeMap<LinkId, Capture>);
+/// The captures of a run.
+pub(super) struct Captures {
+    by_link: BTreeMap<LinkId, Capture>,
+    /// For each flow its ordinary data and its ordinary ACKs, as soon as one has been captured.
+    models: Vec<[Option<Box<Alike>>; 2]>,
+}
+
+/// What most packets of a flow in one direction are like.
+struct Alike {
+    model: Model,
+    payload: u32,
+}
 
 impl Captures {
     /// Empty captures of the links that the run names.
@@ -38,7 +50,7 @@ impl Captures {
             let name = format!("{}-{}", spec.nodes[ends.src as usize], spec.nodes[ends.dst as usize]);
             (*link, Capture::new(&name))
         };
-        Captures(spec.captures.iter().map(named).collect())
+        Captures { by_link: spec.captures.iter().map(named).collect(), models: Vec::new() }
     }
 }
 
@@ -46,23 +58,41 @@ impl<L: EventLoop> Engine<L> {
     /// The packets captured on a link since the last call, as a piece of a pcapng file; all pieces together give the file.
     /// Empty if the run does not capture this link.
     pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
-        self.captures.0.get_mut(&link).map_or_else(Vec::new, Capture::take)
+        self.captures.by_link.get_mut(&link).map_or_else(Vec::new, Capture::take)
     }
 
-    /// Captures a packet that enters a link, if the link is one of those captured.
-    pub(super) fn capture(&mut self, link: LinkId, packet: Packet) {
-        let Some(capture) = self.captures.0.get_mut(&link) else { return };
-        let identity = &self.flows[packet.flow() as usize].identity;
+    /// Captures a packet that enters a link at this time, if the link is one of those captured.
+    #[inline(never)]
+    pub(super) fn capture(&mut self, link: LinkId, at: Time, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
+        let flow = packet.flow() as usize;
+        let Some(capture) = self.captures.by_link.get_mut(&link) else { return };
+        let is_ordinary =
+            !packet.has(SYN | MARK | BESIDE | WINDOW_REDUCED) && packet.segment() < self.sizes[flow].last_segment;
+        if is_ordinary
+            && let Some(models) = self.captures.models.get(flow)
+            && let Some(alike) = &models[usize::from(packet.has(ACK))]
+        {
+            let number = packet.segment().wrapping_mul(alike.payload).wrapping_add(1);
+            return capture.record_alike(&alike.model, at, number);
+        }
+        let identity = &self.flows[flow].identity;
         let view = FlowView {
             ends: Ends::new(packet.flow(), identity, self.spec.traffic.len() as u32),
             stack: match self.spec.traffic[identity.group as usize].transport {
                 TransportSpec::Tcp { stack } => Some(&self.spec.stacks[stack]),
                 TransportSpec::Udp { .. } => None,
             },
-            sizes: &self.sizes[packet.flow() as usize],
+            sizes: &self.sizes[flow],
         };
         let sack = if packet.has(BESIDE) { self.pool.get(packet.number()).sack.all() } else { &[] };
-        capture.record(&view.captured(self.now, &packet, sack));
+        let captured = view.captured(at, &packet, sack);
+        capture.record(&captured);
+        if is_ordinary && let Some(alike) = view.alike(captured, packet.has(ACK)) {
+            let models = &mut self.captures.models;
+            models.resize_with(models.len().max(flow + 1), Default::default);
+            models[flow][usize::from(packet.has(ACK))] = Some(Box::new(alike));
+        }
     }
 }
 
@@ -122,6 +152,18 @@ impl FlowView<'_> {
             payload_length,
             kind,
         }
+    }
+
+    /// What the flow's ordinary packets in one direction are like, of which this is one; nothing for datagrams, which have no numbers.
+    fn alike(&self, mut captured: CapturedPacket, is_ack: bool) -> Option<Alike> {
+        let CapturedKind::Tcp(segment) = &mut captured.kind else { return None };
+        let numbered = if is_ack { Numbered::ByAcknowledgement } else { Numbered::BySequence };
+        match numbered {
+            Numbered::BySequence => segment.sequence = 0,
+            Numbered::ByAcknowledgement => segment.acknowledgement = Some(0),
+        }
+        let payload = u32::from(self.sizes.full() - self.sizes.header());
+        Some(Alike { model: Model::new(&captured, numbered), payload })
     }
 
     /// Only data is ECN-capable, neither SYN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).

@@ -74,6 +74,10 @@ pub struct Forwarding {
     ways: HashMap<(usize, NodeId, NodeId), Way>,
     /// The next hops by node to the destination that was asked for last.
     last_next_hops: ((usize, NodeId), Vec<Vec<LinkId>>),
+    /// How many paths lead hop by hop to a column's destination from a node, as long as routes stay as they are.
+    path_counts: HashMap<(u32, NodeId), u32>,
+    /// Whether a flow's packets look for their next link at every node.
+    hop_by_hop: bool,
     /// Whether links may fail during the run.
     dynamic: bool,
     /// Of each routing that measures its links.
@@ -98,6 +102,8 @@ impl Forwarding {
             column_of: HashMap::new(),
             ways: HashMap::new(),
             last_next_hops: ((0, 0), Vec::new()),
+            path_counts: HashMap::new(),
+            hop_by_hop: false,
             dynamic,
         }
     }
@@ -119,19 +125,65 @@ impl Forwarding {
         Ok(way)
     }
 
+    /// The way of a flow's packets in one direction: compiled where the flow keeps to one path that is known beforehand.
+    ///
+    /// # Errors
+    /// As [`Self::way`].
+    pub fn way_of_flow(&mut self, routing: usize, key: &Key) -> Result<Way, RoutingError> {
+        let way = self.way(routing, key.src, key.dst)?;
+        let RoutingSpec { per, select, .. } = self.routings[routing];
+        let keeps_to_one = per == Granularity::Flow && select != Selector::RoundRobin && !self.changes(routing);
+        let way = if keeps_to_one { self.path_of_flow(way, key).unwrap_or(way) } else { way };
+        self.hop_by_hop |= matches!(way, Way::Column(_));
+        Ok(way)
+    }
+
+    /// The path that a flow keeps to, compiled; `None` if it does not arrive.
+    fn path_of_flow(&mut self, way: Way, key: &Key) -> Option<Way> {
+        let column = match way {
+            Way::Route(_) => return Some(way),
+            Way::Paths(set) => {
+                return self.paths[set as usize].3.choose(&self.routings, Time::ZERO, key).map(Way::Route);
+            }
+            Way::Column(column) => column,
+        };
+        let (mut links, mut node) = (Vec::new(), key.src);
+        while node != key.dst {
+            let link = self.next_hop(column, node, Time::ZERO, key)?;
+            links.push(link);
+            node = self.graph.link(link).dst;
+            if links.len() > TIME_TO_LIVE as usize {
+                return None;
+            }
+        }
+        Some(Way::Route(self.compile(&links)))
+    }
+
     /// Whether the routes of a routing may change during the run.
     fn changes(&self, routing: usize) -> bool {
         self.dynamic || self.controllers[routing].is_some()
     }
 
     /// How many paths the packets of one flow from `src` may take: those that its routing gives, or one if the flow keeps to it.
-    pub fn paths_of_flow(&self, way: Way, src: NodeId) -> u32 {
-        let (routing, paths) = match way {
+    pub fn paths_of_flow(&mut self, way: Way, src: NodeId) -> u32 {
+        let routing = match way {
             Way::Route(_) => return 1,
-            Way::Paths(set) => (self.paths[set as usize].0, self.paths[set as usize].3.members.len() as u32),
-            Way::Column(column) => (self.columns[column as usize].0, self.shortest_paths(column as usize, src)),
+            Way::Paths(set) => self.paths[set as usize].0,
+            Way::Column(column) => self.columns[column as usize].0,
         };
-        if self.routings[routing].per == Granularity::Flow { 1 } else { paths.max(1) }
+        if self.routings[routing].per == Granularity::Flow {
+            return 1;
+        }
+        let paths = match way {
+            Way::Route(_) => 1,
+            Way::Paths(set) => self.paths[set as usize].3.members.len() as u32,
+            Way::Column(column) => self.path_counts.get(&(column, src)).copied().unwrap_or_else(|| {
+                let paths = self.shortest_paths(column as usize, src);
+                self.path_counts.insert((column, src), paths);
+                paths
+            }),
+        };
+        paths.max(1)
     }
 
     /// The number of paths hop by hop from a node to a column's destination: the sum over its next hops, without those that
@@ -163,13 +215,22 @@ impl Forwarding {
     }
 
     /// Compiles the single routes among these (routing, source, destination) destination by destination, so that each
-    /// destination's next hops are computed once. What is wrong with one is told when [`Self::way`] is asked for it.
+    /// destination's tree is found once. What is wrong with one is told when [`Self::way`] is asked for it.
     pub fn prepare(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
         wanted.retain(|(routing, ..)| !self.changes(*routing) && follows_one_tree(&self.routings[*routing].hops));
         wanted.sort_unstable_by_key(|(routing, src, dst)| (*routing, *dst, *src));
         wanted.dedup();
-        for (routing, src, dst) in wanted {
-            let _ = self.way(routing, src, dst);
+        self.ways.reserve(wanted.len());
+        for alike in wanted.chunk_by(|one, other| one.0 == other.0) {
+            let routing = alike[0].0;
+            let HopsSpec::Shortest { metric } = &self.routings[routing].hops else { continue };
+            let pairs: Vec<_> = alike.iter().map(|(_, src, dst)| (*src, *dst)).collect();
+            let (hops, ways) = (&mut self.hops, &mut self.ways);
+            let _ = routing::paths_of_pairs(&self.graph, metric, &pairs, |src, dst, links| {
+                ways.insert((routing, src, dst), Way::Route(hops.len() as u32));
+                hops.extend_from_slice(links);
+                hops.push(END);
+            });
         }
     }
 
@@ -302,6 +363,7 @@ impl Forwarding {
             controller.compute();
         }
         self.last_next_hops.1.clear();
+        self.path_counts.clear();
         for index in 0..self.paths.len() {
             if self.paths[index].0 == routing && self.fill_path_set(index).is_err() {
                 self.paths[index].3.replace(Vec::new(), &[]);
@@ -376,7 +438,7 @@ impl Forwarding {
 
     /// Whether any packets look for their next link at every node.
     pub fn goes_hop_by_hop(&self) -> bool {
-        !self.columns.is_empty()
+        self.hop_by_hop
     }
 
     /// All compiled routes, one after another, each ended by [`END`].
@@ -529,14 +591,19 @@ mod tests {
     use serde_json::json;
 
     /// Two diamonds in a row between hosts with one link each: 0 - 1 = {2, 3} = 4 = {5, 6} = 7 - 8.
-    fn paths_of_flow(hops: serde_json::Value, per: &str, dynamic: bool) -> u32 {
+    fn two_diamonds(hops: serde_json::Value, select: &str, per: &str, dynamic: bool) -> Forwarding {
         let cables = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (5, 7), (6, 7), (7, 8)];
         let links: Vec<_> = cables.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
         let routing = serde_json::from_value(json!({
-            "name": "", "hops": hops, "select": "random", "per": {"unit": per}, "hash": [], "acks": null, "reconverge": null
+            "name": "", "hops": hops, "select": select, "per": {"unit": per}, "hash": ["source-port"], "acks": null,
+            "reconverge": null
         }));
         let graph = Graph::of_specs(9, &links).expect("a graph");
-        let mut forwarding = Forwarding::new(vec![routing.expect("a routing")], graph, 1, dynamic);
+        Forwarding::new(vec![routing.expect("a routing")], graph, 1, dynamic)
+    }
+
+    fn paths_of_flow(hops: serde_json::Value, per: &str, dynamic: bool) -> u32 {
+        let mut forwarding = two_diamonds(hops, "random", per, dynamic);
         let way = forwarding.way(0, 0, 8).expect("a way");
         forwarding.paths_of_flow(way, 0)
     }
@@ -566,6 +633,51 @@ mod tests {
         let given = json!([[0, 1, 2, 4, 5, 7, 8], [0, 1, 3, 4, 6, 7, 8], [8, 7, 5, 4, 2, 1, 0]]);
         assert_eq!(paths(json!({"kind": "explicit", "paths": given, "weights": [1.0, 1.0, 1.0]}), "packet"), 2);
         assert_eq!(paths_of_flow(json!({"kind": "shortest", "metric": "hop-count"}), "packet", true), 1);
+    }
+
+    /// Hop by hop from node 0 to node 8, or over one of several paths; each flow's path is what it would choose on its way.
+    #[test]
+    fn a_flow_that_keeps_to_its_path_has_it_compiled() {
+        let kinds = [
+            json!({"kind": "equal-cost", "metric": "hop-count"}),
+            json!({"kind": "k-shortest", "metric": "hop-count", "paths": 4}),
+        ];
+        for (hops, select) in kinds.iter().flat_map(|hops| ["hash", "random", "weighted"].map(|select| (hops, select)))
+        {
+            let mut forwarding = two_diamonds(hops.clone(), select, "flow", false);
+            let chosen_on_the_way = forwarding.way(0, 0, 8).expect("a way");
+            let mut paths = HashSet::new();
+            for flow in 0..50 {
+                let key = Key { flow, group: 0, src: 0, dst: 8, reverse: flow % 2 == 1, number: 0 };
+                let way = forwarding.way_of_flow(0, &key).expect("a way");
+                assert!(matches!(way, Way::Route(_)));
+                let path = forwarding.current_path(way, 0);
+                let mut at = forwarding.start(chosen_on_the_way, Time(7), &Key { number: 9, ..key }).expect("a start");
+                let mut node = 0;
+                for link in &path {
+                    let next = if Forwarding::is_hop_by_hop(at) {
+                        forwarding.next_hop(at, node, Time(7), &Key { number: 9, ..key })
+                    } else {
+                        Some(forwarding.next_on_route(at))
+                    };
+                    assert_eq!(next, Some(*link));
+                    at = if Forwarding::is_hop_by_hop(at) { at } else { at + 1 };
+                    node = forwarding.graph.link(*link).dst;
+                }
+                assert_eq!(node, 8);
+                paths.insert(path);
+            }
+            assert_eq!(paths.len(), 4);
+            assert!(!forwarding.goes_hop_by_hop());
+        }
+        for (select, per, dynamic) in
+            [("hash", "flow", true), ("round-robin", "flow", false), ("hash", "packet", false)]
+        {
+            let mut forwarding = two_diamonds(kinds[0].clone(), select, per, dynamic);
+            let key = Key { flow: 0, group: 0, src: 0, dst: 8, reverse: false, number: 0 };
+            assert!(matches!(forwarding.way_of_flow(0, &key), Ok(Way::Column(_))));
+            assert!(forwarding.goes_hop_by_hop());
+        }
     }
 
     fn hop_by_hop(links: &[(NodeId, NodeId)], nodes: usize) -> Forwarding {

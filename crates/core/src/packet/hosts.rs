@@ -124,6 +124,26 @@ impl<L: EventLoop> Engine<L> {
         let flow = packet.flow();
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return self.deliver_without_tcp(packet.words()) };
+        let cumulative = if packet.has(SYN | RETRANSMISSION | MARK | WINDOW_REDUCED) {
+            None
+        } else {
+            connection.receiver.take_ordinary(packet.segment())
+        };
+        let Some(cumulative) = cumulative else { return self.deliver_any_data(packet.words()) };
+        if cumulative > self.sizes[flow as usize].last_segment && state.end == Time::NEVER {
+            state.end = self.now;
+        }
+        let number = connection.number_ack();
+        let way = state.identity.reverse;
+        self.send(Packet::new(flow, cumulative, number, ACK), number, way);
+    }
+
+    #[inline(never)]
+    fn deliver_any_data(&mut self, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
+        let flow = packet.flow();
+        let state = &mut self.flows[flow as usize];
+        let Activity::Tcp(connection) = &mut state.activity else { return };
         let last_segment = self.sizes[flow as usize].last_segment;
         let way = state.identity.reverse;
         if packet.has(SYN) {
@@ -238,6 +258,9 @@ impl<L: EventLoop> Engine<L> {
 
     fn on_sender_timer(&mut self, flow: u32) {
         let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
+        if connection.sender.is_paced_to(self.now) {
+            return self.pump(flow);
+        }
         match connection.sender.deadline() {
             Some(deadline) if deadline <= self.now => {
                 connection.sender.on_deadline(self.now);

@@ -90,11 +90,13 @@ pub struct Link {
     limit_packets: u32,
     /// The slot of the packet that is the limit's from the end of the line, if there are so many.
     limit_slot: u32,
-    /// It is up, its queue is drop-tail by packets, its wire loses nothing and nobody watches: what most links are.
+    /// It is up, its queue is drop-tail by packets, its wire loses nothing and nobody measures it: what most links are.
     plain: bool,
+    /// It is plain, and not captured either.
+    unwatched: bool,
+    captured: bool,
     up: bool,
     lossless: bool,
-    watched: bool,
     /// Packets may be taken out at the far end before an earlier packet is offered.
     runs_ahead: bool,
     /// Where packets leave.
@@ -154,7 +156,8 @@ impl Link {
             dst: spec.dst,
             up: true,
             plain: false,
-            watched: false,
+            unwatched: false,
+            captured: false,
             runs_ahead: false,
             before_alike: 0,
             taken_last: (Time::ZERO, 0),
@@ -165,20 +168,20 @@ impl Link {
             lossless: spec.loss == LossSpec::None,
             counters: LinkCounters::default(),
         };
-        link.plain = link.makes_plain();
+        link.find_its_kind();
         link
     }
 
-    /// Its packets are captured: it is not plain any more.
-    pub fn watch(&mut self) {
-        self.watched = true;
-        self.plain = false;
+    /// Its packets are captured where they enter it.
+    pub fn capture(&mut self) {
+        self.captured = true;
+        self.find_its_kind();
     }
 
     /// Its delay is measured from now on, the start of the run: it is not plain any more.
     pub fn measure(&mut self) {
-        self.watch();
         self.meter = Some(Box::default());
+        self.find_its_kind();
     }
 
     /// What a measured link has counted.
@@ -197,21 +200,22 @@ impl Link {
     pub fn change_loss(&mut self, spec: &LossSpec, loss: LossProcess) {
         self.loss = loss;
         self.lossless &= *spec == LossSpec::None;
-        self.plain = self.makes_plain();
+        self.find_its_kind();
     }
 
     /// Packets will be taken out at the far end up to so long before others are offered.
     pub fn look_ahead(&mut self, by: Duration) {
         self.runs_ahead = by > self.delay;
-        self.plain = self.makes_plain();
+        self.find_its_kind();
     }
 
-    fn makes_plain(&self) -> bool {
-        self.up
+    fn find_its_kind(&mut self) {
+        self.plain = self.up
             && !self.runs_ahead
             && self.lossless
-            && !self.watched
-            && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)))
+            && self.meter.is_none()
+            && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
+        self.unwatched = self.plain && !self.captured;
     }
 
     #[inline]
@@ -474,6 +478,12 @@ impl Link {
         self.plain
     }
 
+    /// Whether it is plain and not captured, so that [`Self::offer`] is all that happens to a packet that comes.
+    #[inline(always)]
+    pub fn is_unwatched(&self) -> bool {
+        self.unwatched
+    }
+
     /// Lends the line of a plain link, whose packets are to be taken out at the far end; nothing may happen to the link before
     /// [`Self::give_back`].
     #[inline(always)]
@@ -559,7 +569,7 @@ impl Link {
     /// The link goes down: returns all that was waiting or on the wire.
     pub fn fail(&mut self, now: Time, sizes: &[PacketSizes], lines: &mut Lines) -> Vec<Packet> {
         self.up = false;
-        self.plain = false;
+        self.find_its_kind();
         self.busy_until = now;
         self.counters.bytes -= self.bytes_in_line(sizes, lines);
         let mut gone = lines.drain(&mut self.line);
@@ -581,7 +591,7 @@ impl Link {
     /// The link comes back, empty.
     pub fn repair(&mut self, now: Time) {
         self.up = true;
-        self.plain = self.makes_plain();
+        self.find_its_kind();
         self.busy_until = self.busy_until.max(now);
     }
 }

@@ -9,6 +9,7 @@ mod compare;
 mod controller;
 mod flow;
 mod forwarding;
+mod headers;
 mod hosts;
 mod inbox;
 mod line;

@@ -46,17 +46,19 @@ struct Pair {
 impl RouteLog {
     /// Of the pairs that these flows use in either direction.
     pub fn new(spec: &RunSpec, flows: &[Flow]) -> RouteLog {
+        let measures = |routing: usize| spec.routings[routing].link_state.is_some();
         let mut ways = BTreeMap::new();
         for flow in flows {
             let identity = &flow.identity;
             let group = &spec.traffic[identity.group as usize];
-            ways.insert((group.routing, identity.src, identity.dst), identity.forward);
-            if let TransportSpec::Tcp { .. } = group.transport {
-                let reverse = spec.routings[group.routing].acks.unwrap_or(group.routing);
+            if measures(group.routing) {
+                ways.insert((group.routing, identity.src, identity.dst), identity.forward);
+            }
+            let reverse = spec.routings[group.routing].acks.unwrap_or(group.routing);
+            if matches!(group.transport, TransportSpec::Tcp { .. }) && measures(reverse) {
                 ways.insert((reverse, identity.dst, identity.src), identity.reverse);
             }
         }
-        ways.retain(|(routing, ..), _| spec.routings[*routing].link_state.is_some());
         let pair = |((routing, src, dst), way)| Pair { routing, src, dst, way, links: None };
         RouteLog { pairs: ways.into_iter().map(pair).collect(), changes: Vec::new() }
     }

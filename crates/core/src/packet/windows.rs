@@ -484,8 +484,10 @@ impl Engine<Windows> {
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
             let inbox = self.order.inboxes[link as usize].take_in_order(&mut self.order.merging);
-            if self.links[link as usize].is_plain() {
-                self.take_offers(link, &inbox);
+            if self.links[link as usize].is_unwatched() {
+                self.take_offers::<false>(link, &inbox);
+            } else if self.links[link as usize].is_plain() {
+                self.take_offers::<true>(link, &inbox);
             } else {
                 for item in inbox.items() {
                     let at = item.packet.arrival();
@@ -499,22 +501,22 @@ impl Engine<Windows> {
         }
     }
 
-    /// What is offered to a plain link: items, and what stands in the lines of its feeders.
-    fn take_offers(&mut self, link: LinkId, inbox: &Inbox) {
+    /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
+    fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, inbox: &Inbox) {
         for &feeder in &inbox.feeders {
             self.await_feeder(feeder);
         }
         for item in inbox.items() {
-            self.merge_lines(link, item.key);
-            self.offer_to_plain(link, item.packet);
+            self.merge_lines::<CAPTURED>(link, item.key);
+            self.offer_to_plain::<CAPTURED>(link, item.packet);
         }
-        self.merge_lines(link, self.order.key(self.order.until, Rank::FIRST));
+        self.merge_lines::<CAPTURED>(link, self.order.key(self.order.until, Rank::FIRST));
         debug_assert!(self.order.heads.is_empty());
         self.insert_if_done(link);
     }
 
     /// What comes to a link from the lines of its feeders before this event.
-    fn merge_lines(&mut self, link: LinkId, before: Key) {
+    fn merge_lines<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
         while let Some(Reverse((key, feeder))) = self.order.heads.peek().copied()
             && key < before
         {
@@ -525,7 +527,7 @@ impl Engine<Windows> {
             let length = line.len();
             while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
                 packet.set_at(packet.at() + 1);
-                self.offer_to_plain(link, packet);
+                self.offer_to_plain::<CAPTURED>(link, packet);
             }
             self.give_back(feeder, line, length);
             self.await_feeder(feeder);
@@ -545,7 +547,10 @@ impl Engine<Windows> {
     }
 
     #[inline(always)]
-    fn offer_to_plain(&mut self, link: LinkId, packet: Packet) {
+    fn offer_to_plain<const CAPTURED: bool>(&mut self, link: LinkId, packet: Packet) {
+        if CAPTURED {
+            self.capture(link, packet.arrival(), packet.words());
+        }
         let size = self.sizes[packet.flow() as usize].of(&packet);
         let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);
         if offer == Offer::Dropped && packet.has(BESIDE) {
@@ -577,7 +582,7 @@ impl Engine<Windows> {
     #[inline(always)]
     fn take_offer(&mut self, link: LinkId, packet: Packet) {
         let state = &mut self.links[link as usize];
-        if !state.is_plain() {
+        if !state.is_unwatched() {
             return self.take_any_offer(link, packet.words());
         }
         let size = self.sizes[packet.flow() as usize].of(&packet);
@@ -591,8 +596,15 @@ impl Engine<Windows> {
     #[inline(never)]
     fn take_any_offer(&mut self, link: LinkId, words: [u64; 3]) {
         let packet = Packet::from_words(words);
-        self.capture(link, packet);
-        match self.links[link as usize].offer_to_any(self.now, packet, &self.sizes, &mut self.lines) {
+        self.capture(link, self.now, words);
+        let state = &mut self.links[link as usize];
+        let offer = if state.is_plain() {
+            let size = self.sizes[packet.flow() as usize].of(&packet);
+            state.offer(self.now, packet, size, &mut self.lines)
+        } else {
+            state.offer_to_any(self.now, packet, &self.sizes, &mut self.lines)
+        };
+        match offer {
             Offer::Taken => {}
             Offer::Due(at) => self.order.wheel.insert(link, at),
             Offer::Dropped => self.discard(packet),

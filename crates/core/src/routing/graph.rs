@@ -49,29 +49,31 @@ pub struct Graph {
 struct Incidence {
     /// Where a node's links begin in `links`; one more entry than nodes.
     first: Vec<u32>,
-    links: Vec<LinkId>,
+    /// The links, and the nodes at their other ends.
+    links: Vec<(LinkId, NodeId)>,
 }
 
 impl Incidence {
-    fn new(nodes: usize, ends: impl Iterator<Item = NodeId> + Clone) -> Incidence {
+    /// Of the nodes at one end of every link, and those at the other.
+    fn new(nodes: usize, ends: impl Iterator<Item = (NodeId, NodeId)> + Clone) -> Incidence {
         let mut first = vec![0; nodes + 1];
-        for node in ends.clone() {
+        for (node, _) in ends.clone() {
             first[node as usize + 1] += 1;
         }
         for node in 0..nodes {
             first[node + 1] += first[node];
         }
-        let mut links = vec![0; first[nodes] as usize];
+        let mut links = vec![(0, 0); first[nodes] as usize];
         let mut next = first.clone();
-        for (link, node) in ends.enumerate() {
+        for (link, (node, other)) in ends.enumerate() {
             let place = &mut next[node as usize];
-            links[*place as usize] = link as LinkId;
+            links[*place as usize] = (link as LinkId, other);
             *place += 1;
         }
         Incidence { first, links }
     }
 
-    fn at(&self, node: NodeId) -> &[LinkId] {
+    fn at(&self, node: NodeId) -> &[(LinkId, NodeId)] {
         let node = node as usize;
         &self.links[self.first[node] as usize..self.first[node + 1] as usize]
     }
@@ -94,8 +96,8 @@ impl Graph {
         }
         Ok(Graph {
             up: vec![true; links.len()],
-            leaving: Incidence::new(nodes, links.iter().map(|link| link.src)),
-            entering: Incidence::new(nodes, links.iter().map(|link| link.dst)),
+            leaving: Incidence::new(nodes, links.iter().map(|link| (link.src, link.dst))),
+            entering: Incidence::new(nodes, links.iter().map(|link| (link.dst, link.src))),
             links,
         })
     }
@@ -142,17 +144,22 @@ impl Graph {
 
     /// The links that are up and leave a node, by ascending id.
     pub fn out_links(&self, node: NodeId) -> impl Iterator<Item = LinkId> + '_ {
-        self.leaving.at(node).iter().copied().filter(|&link| self.is_up(link))
+        self.leaving.at(node).iter().map(|(link, _)| *link).filter(|&link| self.is_up(link))
     }
 
     /// The links that are up and enter a node, by ascending id.
     pub fn in_links(&self, node: NodeId) -> impl Iterator<Item = LinkId> + '_ {
-        self.entering.at(node).iter().copied().filter(|&link| self.is_up(link))
+        self.entering.at(node).iter().map(|(link, _)| *link).filter(|&link| self.is_up(link))
+    }
+
+    /// The nodes that links which are up come from to a node.
+    pub(super) fn before(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.entering.at(node).iter().filter(|(link, _)| self.is_up(*link)).map(|(_, before)| *before)
     }
 
     /// The lowest link from one node to another, down links included.
     pub(super) fn first_link(&self, src: NodeId, dst: NodeId) -> Option<LinkId> {
-        self.leaving.at(src).iter().copied().find(|&link| self.link(link).dst == dst)
+        self.leaving.at(src).iter().find(|(_, end)| *end == dst).map(|(link, _)| *link)
     }
 
     /// The lowest link that is up from one node to another.
@@ -181,6 +188,7 @@ mod tests {
         assert_eq!(graph.out_links(0).collect::<Vec<_>>(), [1, 2, 4]);
         assert_eq!(graph.in_links(2).collect::<Vec<_>>(), [3, 4]);
         assert_eq!(graph.in_links(0).collect::<Vec<_>>(), [0]);
+        assert_eq!(graph.before(2).collect::<Vec<_>>(), [1, 0]);
     }
 
     #[test]

@@ -100,6 +100,41 @@ pub fn next_hops(graph: &Graph, hops: &HopsSpec, dst: NodeId) -> Result<Vec<Vec<
     }
 }
 
+/// Hands over the path of each pair (source, destination) that the first of [`next_hops`] lead along, if there is one. Pairs of one
+/// destination are to stand together: its tree is found once, and only what the paths need of it is looked at.
+///
+/// # Errors
+/// [`RoutingError`]: a node that does not exist, a link without a weight in the metric, or a metric that is not isotone.
+pub fn paths_of_pairs(
+    graph: &Graph,
+    metric: &MetricSpec,
+    pairs: &[(NodeId, NodeId)],
+    take: impl FnMut(NodeId, NodeId, &[LinkId]),
+) -> Result<(), RoutingError> {
+    pairs.iter().try_for_each(|(src, dst)| graph.check_node(*src).and(graph.check_node(*dst)))?;
+    match isotone_weights(graph, metric)? {
+        IsotoneWeights::Additive(weights) => paths_of_trees(graph, &weights, pairs, take),
+        IsotoneWeights::Lexicographic(weights) => paths_of_trees(graph, &weights, pairs, take),
+    }
+    Ok(())
+}
+
+fn paths_of_trees<W: PathWeight>(
+    graph: &Graph,
+    weights: &[W],
+    pairs: &[(NodeId, NodeId)],
+    mut take: impl FnMut(NodeId, NodeId, &[LinkId]),
+) {
+    for alike in pairs.chunk_by(|one, other| one.1 == other.1) {
+        let tree = ShortestTree::new(graph, weights, alike[0].1);
+        for (src, dst) in alike {
+            if let Some(path) = tree.path(*src) {
+                take(*src, *dst, &path.links);
+            }
+        }
+    }
+}
+
 fn hops_of_tree<W: PathWeight>(tree: &ShortestTree<W>, all: bool) -> Vec<Vec<LinkId>> {
     let at = |node| if all { tree.equal_cost(node) } else { tree.next_hop(node).into_iter().collect() };
     (0..tree.distance.len() as NodeId).map(at).collect()

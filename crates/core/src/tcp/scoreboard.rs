@@ -120,6 +120,14 @@ impl Delivered {
         (self.highest_original != NO_SEGMENT).then_some(self.highest_original)
     }
 
+    /// A single segment in order, sent once, then.
+    #[inline]
+    pub(super) fn one_original(segment: u32, sent: Time, now: Time) -> Delivered {
+        let mut delivered = Delivered { cumulative: 1, ..Delivered::default() };
+        delivered.set_first(segment, Segment::new(sent, IN_FLIGHT), now, false);
+        delivered
+    }
+
     /// A segment that was last sent, not for the first time, then.
     #[cfg(test)]
     pub(super) fn retransmission(segment: u32, sent: Time) -> Delivered {
@@ -190,13 +198,22 @@ fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
 /// What a flow has to remember only while something is sacked or retransmitted.
 #[derive(Debug, Clone, Default)]
 struct Repair {
-    /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
-    retransmissions: VecDeque<u32>,
     /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
     last_blocks: [Range; REMEMBERED_BLOCKS],
+    /// One past the highest segment that was sent again.
+    again_end: u32,
 }
 
-impl Repair {
+/// In which order transmissions in flight were sent, for detectors that ask.
+#[derive(Debug, Clone, Default)]
+struct SendingOrder {
+    /// No segment below is in flight for the first time.
+    original_hint: u32,
+    /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
+    retransmissions: VecDeque<u32>,
+}
+
+impl SendingOrder {
     /// A segment is sent again; `before` is its record so far.
     fn send_again(&mut self, segment: u32, before: Segment, now: Time) {
         if before.retransmitted()
@@ -229,15 +246,19 @@ pub struct Scoreboard {
     /// No segment below is lost.
     lost_hint: u32,
     marked_lost: u32,
-    /// No segment below is in flight for the first time.
-    original_hint: u32,
     repair: Option<Box<Repair>>,
+    order: Option<Box<SendingOrder>>,
     next_transmission: u32,
     timer_start: Time,
     latest_sent: Time,
 }
 
 impl Scoreboard {
+    /// The record of a flow that has sent nothing, which can tell the order of sending.
+    pub fn with_sending_order() -> Scoreboard {
+        Scoreboard { order: Some(Box::default()), ..Scoreboard::default() }
+    }
+
     /// The first segment not cumulatively acknowledged (SND.UNA).
     #[inline]
     pub fn una(&self) -> u32 {
@@ -362,7 +383,11 @@ impl Scoreboard {
         assert_eq!(record.state(), LOST, "segment {segment} is not marked lost");
         let before = std::mem::replace(record, Segment::new(now, IN_FLIGHT | RETRANSMITTED));
         self.lost -= 1;
-        self.repair.get_or_insert_default().send_again(segment, before, now);
+        if let Some(order) = &mut self.order {
+            order.send_again(segment, before, now);
+        }
+        let repair = self.repair.get_or_insert_default();
+        repair.again_end = repair.again_end.max(segment + 1);
         self.number_transmission(now)
     }
 
@@ -374,6 +399,10 @@ impl Scoreboard {
             self.in_flight -= 1;
             self.lost += 1;
             self.marked_lost = self.marked_lost.wrapping_add(1);
+            if segment > self.una {
+                // A duplicate ACK may stand for this segment, which would otherwise count twice as gone.
+                self.duplicates = self.duplicates.saturating_sub(1);
+            }
             self.duplicates = self.duplicates.min(self.in_flight);
             self.lost_hint = self.lost_hint.min(segment);
         }
@@ -394,7 +423,9 @@ impl Scoreboard {
             self.in_flight += 1;
             self.lost -= 1;
         }
-        self.original_hint = self.una;
+        if let Some(order) = &mut self.order {
+            order.original_hint = self.una;
+        }
     }
 
     /// The lowest segment marked lost.
@@ -439,6 +470,9 @@ impl Scoreboard {
         let earlier_end = self.sacked_end;
         let known = self.repair.as_ref().map_or_else(Default::default, |repair| repair.last_blocks);
         for (place, block) in blocks.iter().enumerate() {
+            if known[place % REMEMBERED_BLOCKS] == *block {
+                continue; // most ACKs change a single block
+            }
             let (start, end) = (block.0.max(self.una), block.1.min(self.next()));
             self.sack(outside((start, end), &known), earlier_end, now, &mut delivered);
             if start < end {
@@ -517,17 +551,23 @@ impl Scoreboard {
         record.state() == IN_FLIGHT && !record.retransmitted()
     }
 
-    /// Moves the hints past what is no longer in flight, so that walks in sending order start at its oldest.
+    /// Ends the repair if everything is, and moves the hints past what is no longer in flight, so that walks in sending order
+    /// start at its oldest.
     fn forget_delivered(&mut self) {
-        let Some(mut repair) = self.repair.take() else { return };
-        while repair.retransmissions.front().is_some_and(|front| !self.is_again_in_flight(*front)) {
-            repair.retransmissions.pop_front();
+        let Some(repair) = &self.repair else { return };
+        let is_over = self.sacked == 0 && self.una >= repair.again_end;
+        if let Some(mut order) = self.order.take() {
+            while order.retransmissions.front().is_some_and(|front| !self.is_again_in_flight(*front)) {
+                order.retransmissions.pop_front();
+            }
+            order.original_hint = order.original_hint.max(self.una);
+            while order.original_hint < self.next() && !self.is_original(order.original_hint) {
+                order.original_hint += 1;
+            }
+            self.order = Some(order);
         }
-        let is_over = repair.retransmissions.is_empty() && self.sacked == 0;
-        self.repair = (!is_over).then_some(repair);
-        self.original_hint = self.original_hint.max(self.una);
-        while self.original_hint < self.next() && !self.is_original(self.original_hint) {
-            self.original_hint += 1;
+        if is_over {
+            self.repair = None;
         }
     }
 
@@ -538,17 +578,26 @@ impl Scoreboard {
         }
     }
 
+    /// Who asks for the order of sending has chosen [`Self::with_sending_order`].
+    fn sending_order(&self) -> &SendingOrder {
+        self.order.as_ref().expect("a detector that asks for the order of sending says so")
+    }
+
     /// The transmissions in flight in the order of their sending, oldest first.
+    ///
+    /// # Panics
+    /// Without [`Self::with_sending_order`].
     pub fn in_sending_order(&self) -> impl Iterator<Item = Transmission> + '_ {
+        let order = self.sending_order();
         let transmission = |segment| Transmission { segment, sent: self.sent(segment) };
-        let mut original = (self.original_hint.max(self.una)..self.next())
+        let mut original = (order.original_hint.max(self.una)..self.next())
             .filter(|segment| self.is_original(*segment))
             .map(transmission)
             .peekable();
-        let mut again = self
-            .repair
+        let mut again = order
+            .retransmissions
             .iter()
-            .flat_map(|repair| repair.retransmissions.iter().copied())
+            .copied()
             .filter(|segment| self.is_again_in_flight(*segment))
             .map(transmission)
             .peekable();
@@ -559,10 +608,32 @@ impl Scoreboard {
         })
     }
 
-    /// The oldest transmission in flight.
+    /// The oldest transmission in flight: the first of [`Self::in_sending_order`].
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<Transmission> {
-        self.in_sending_order().next()
+        let order = self.sending_order();
+        let first = order.original_hint.max(self.una);
+        match self.segments.get((first - self.una) as usize) {
+            Some(record) if order.retransmissions.is_empty() && record.0 & (STATE | RETRANSMITTED) == IN_FLIGHT => {
+                Some(Transmission { segment: first, sent: record.sent() })
+            }
+            _ => self.find_oldest_in_flight(first),
+        }
+    }
+
+    #[inline(never)]
+    fn find_oldest_in_flight(&self, first: u32) -> Option<Transmission> {
+        let order = self.sending_order();
+        let transmission = |segment| Transmission { segment, sent: self.sent(segment) };
+        let mut originals = first..self.next();
+        let original = originals.find(|segment| self.is_original(*segment)).map(transmission);
+        let again = order.retransmissions.iter().copied().find(|segment| self.is_again_in_flight(*segment));
+        let again = again.map(transmission);
+        match (original, again) {
+            (Some(first), Some(second)) if (first.sent, first.segment) <= (second.sent, second.segment) => original,
+            (_, Some(_)) => again,
+            (_, None) => original,
+        }
     }
 
     /// Recounts everything from the segments themselves.
@@ -578,8 +649,11 @@ impl Scoreboard {
         assert_eq!(self.in_flight, count(IN_FLIGHT), "in_flight");
         assert_eq!(self.sacked, count(SACKED), "sacked");
         assert_eq!(self.lost, count(LOST), "lost");
-        assert_eq!(self.in_sending_order().count() as u32, self.in_flight, "transmissions in sending order");
-        assert!(self.in_sending_order().is_sorted_by_key(|transmission| transmission.sent), "sending order");
+        if self.order.is_some() {
+            assert_eq!(self.in_sending_order().count() as u32, self.in_flight, "transmissions in sending order");
+            assert!(self.in_sending_order().is_sorted_by_key(|transmission| transmission.sent), "sending order");
+            assert_eq!(self.in_sending_order().next(), self.oldest_in_flight(), "oldest");
+        }
     }
 }
 
@@ -593,7 +667,7 @@ mod tests {
     }
 
     fn board_of(segments: u64) -> Scoreboard {
-        let mut board = Scoreboard::default();
+        let mut board = Scoreboard::with_sending_order();
         for index in 0..segments {
             board.send_new(ms(index));
         }
@@ -653,6 +727,18 @@ mod tests {
         board.check();
     }
 
+    /// Ten in flight, five duplicate ACKs: five are left. The hole takes its place; of the others each may be one that a duplicate ACK
+    /// stands for.
+    #[test]
+    fn without_sack_only_the_hole_is_lost_beside_what_duplicate_acks_stand_for() {
+        let mut board = board_of(10);
+        (0..5).for_each(|_| board.count_duplicate());
+        board.mark_lost(0);
+        assert_eq!(board.in_flight(), 4);
+        (1..4).for_each(|segment| board.mark_lost(segment));
+        assert_eq!(board.in_flight(), 4);
+    }
+
     #[test]
     fn duplicate_acks_stand_for_no_more_than_is_in_flight_when_all_is_marked_one_by_one() {
         let mut board = board_of(4);
@@ -666,7 +752,7 @@ mod tests {
         /// The short way of the ordinary ACK leaves everything as the long way does.
         #[test]
         fn the_ordinary_ack_is_like_any(steps in prop::collection::vec((0u8..6, 0u32..20, 0u32..4), 1..200)) {
-            let mut board = Scoreboard::default();
+            let mut board = Scoreboard::with_sending_order();
             for (index, (action, position, length)) in steps.into_iter().enumerate() {
                 let now = ms(index as u64);
                 let segment = board.una() + position;
@@ -702,7 +788,7 @@ mod tests {
         /// holds exactly what is in flight.
         #[test]
         fn counters_equal_a_recount(steps in prop::collection::vec((0u8..7, 0u32..40, 0u32..8), 1..200)) {
-            let mut board = Scoreboard::default();
+            let mut board = Scoreboard::with_sending_order();
             for (index, (action, position, length)) in steps.into_iter().enumerate() {
                 let now = ms(index as u64 / 3);
                 let segment = board.una() + position;

@@ -8,7 +8,7 @@
 
 use super::bbr_model::{
     Aggregation, CWND_GAIN, FullPipe, HeldDown, MIN_PIPE_CWND, MIN_RTT_WINDOW, MaxFilter, PROBE_RTT_DURATION, Rounds,
-    approach, bandwidth_sample, bdp, initial_bandwidth, pacing_rate, send_quantum,
+    approach, bandwidth_sample, bdp, initial_bandwidth, pacing_rate, send_quantum, whole_segments,
 };
 use super::{CongestionControl, FlowContext};
 use crate::rng::Sequence;
@@ -47,10 +47,15 @@ pub fn first_phase(draw_below_seven: u64) -> usize {
     (8 - draw_below_seven as usize) % PACING_GAINS.len()
 }
 
+/// Segments that go out at once at this pacing rate.
+pub fn quantum(pacing: Rate, wire_bytes: u32) -> f64 {
+    send_quantum(pacing, wire_bytes, if pacing < ONE_SEGMENT_QUANTUM { 1.0 } else { 2.0 })
+}
+
 /// A volume in flight with room for quanta, even, and with two segments more where probing must be felt on a short path
 /// (Linux: bbr_quantization_budget).
 pub fn with_quanta(volume: f64, quantum: f64, probing: bool) -> f64 {
-    let even = 2.0 * ((volume.ceil() + QUANTA * quantum) / 2.0).ceil();
+    let even = 2.0 * whole_segments((whole_segments(volume) + QUANTA * quantum) / 2.0);
     if probing { even + 2.0 } else { even }
 }
 
@@ -92,6 +97,8 @@ pub struct Bbr {
     cwnd: f64,
     prior_cwnd: f64,
     pacing: Rate,
+    /// Of that rate, segments.
+    quantum: f64,
     has_seen_rtt: bool,
     recovery: Recovery,
     now: Time,
@@ -114,6 +121,7 @@ impl Bbr {
     /// A flow that has not sent yet.
     pub fn new(parameters: Parameters, flow: FlowContext) -> Bbr {
         let initial_window = f64::from(flow.initial_window);
+        let pacing = pacing_rate(initial_bandwidth(initial_window, None), HIGH_GAIN, flow.wire_bytes);
         Bbr {
             parameters,
             initial_window,
@@ -122,7 +130,8 @@ impl Bbr {
             mode: Mode::Startup,
             cwnd: initial_window,
             prior_cwnd: 0.0,
-            pacing: pacing_rate(initial_bandwidth(initial_window, None), HIGH_GAIN, flow.wire_bytes),
+            pacing,
+            quantum: quantum(pacing, flow.wire_bytes),
             has_seen_rtt: false,
             recovery: Recovery::None,
             now: Time::ZERO,
@@ -165,9 +174,7 @@ impl Bbr {
             Some(min_rtt) => gain * bdp(self.bandwidth.get(), min_rtt),
             None => self.initial_window,
         };
-        let least = if self.pacing < ONE_SEGMENT_QUANTUM { 1.0 } else { 2.0 };
-        let quantum = send_quantum(self.pacing, self.wire_bytes, least);
-        with_quanta(product + more, quantum, self.mode == Mode::ProbeBw(0))
+        with_quanta(product + more, self.quantum, self.mode == Mode::ProbeBw(0))
     }
 
     fn target_cwnd(&self) -> f64 {
@@ -279,12 +286,17 @@ impl Bbr {
     fn set_pacing(&mut self, gain: f64, rtt: &RttEstimate) {
         if !self.has_seen_rtt && rtt.samples() > 0 {
             self.has_seen_rtt = true;
-            self.pacing = pacing_rate(initial_bandwidth(self.cwnd, rtt.smoothed()), HIGH_GAIN, self.wire_bytes);
+            self.pace_at(pacing_rate(initial_bandwidth(self.cwnd, rtt.smoothed()), HIGH_GAIN, self.wire_bytes));
         }
         let rate = pacing_rate(self.bandwidth.get(), gain, self.wire_bytes);
-        if self.bandwidth.get() > 0.0 && (self.full_pipe || rate > self.pacing) {
-            self.pacing = rate;
+        if self.bandwidth.get() > 0.0 && (self.full_pipe || rate > self.pacing) && rate != self.pacing {
+            self.pace_at(rate);
         }
+    }
+
+    fn pace_at(&mut self, rate: Rate) {
+        self.pacing = rate;
+        self.quantum = quantum(rate, self.wire_bytes);
     }
 
     /// The window in and out of recovery (Linux: bbr_set_cwnd, bbr_set_cwnd_to_recover_or_restore).

@@ -68,6 +68,12 @@ pub fn send_quantum(pacing: Rate, wire_bytes: u32, minimum: f64) -> f64 {
     (bytes / f64::from(wire_bytes)).floor().max(minimum)
 }
 
+/// The least whole number that is not below a volume: `ceil` without a call.
+pub fn whole_segments(volume: f64) -> f64 {
+    let towards_zero = volume as i64 as f64;
+    if towards_zero < volume { towards_zero + 1.0 } else { towards_zero }
+}
+
 /// The window on the way to its target: it falls there at once, and rises by what was delivered. Until the pipe is full
 /// it does not fall, and it rises regardless of the target while less than an initial window was delivered.
 pub fn approach(cwnd: f64, target: f64, delivered: u32, full_pipe: bool, unmeasured: bool) -> f64 {

@@ -4,11 +4,12 @@
 //!
 //! The paper leaves open, or says in two ways, what is chosen here:
 //! - Table I prints `cwnd + 1 + rho/cwnd` in the ramp-up region. The text adds `rho/cwnd`, and one more would be slow
-//!   start: the text is followed.
+//!   start: a parameter, by default the text.
 //! - A third duplicate ACK leads from S3 to S1 by the text, to S0 by equations (1) to (4): a parameter.
 //! - How S2 switches between the coarse and the refined scheme: a parameter.
-//! - A reduction leaves ssthresh at the reduced window, as in standard TCP, also after a timeout. It happens once in a
-//!   window of data, which is the sender's rule.
+//! - Where a reduction leaves ssthresh is not said: at the reduced window, as in standard TCP, or at half of the window,
+//!   which is what section II says of standard TCP: a parameter. Also after a timeout.
+//! - A reduction happens once in a window of data, which is the sender's rule.
 //!
 //! The second duplicate ACK in a row is the paper's signal: a duplicate-ACK threshold of 2, as in the preset.
 
@@ -40,6 +41,26 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// What an ACK adds in the ramp-up region.
+    pub enum RampUp {
+        /// `rho/cwnd`, as the text has it.
+        Text = "text",
+        /// `1 + rho/cwnd`, as Table I prints it.
+        Table = "table",
+    }
+}
+
+crate::choice! {
+    /// Where a reduction leaves ssthresh.
+    pub enum Threshold {
+        /// At the reduced window.
+        Reduced = "reduced",
+        /// At half of the window before.
+        Half = "half",
+    }
+}
+
 crate::parameters! {
     /// Kikolo's constants and readings.
     pub struct Parameters {
@@ -59,6 +80,11 @@ crate::parameters! {
         /// When S2 is refined: last-loss beyond the window of the last loss, round-trip every other round trip (section
         /// III.A does not say).
         pub alternation: Alternation = Alternation::LastLoss;
+        /// What an ACK adds in the ramp-up region: text for rho/cwnd, table for 1 + rho/cwnd, as Table I prints it.
+        pub ramp_up: RampUp = RampUp::Text;
+        /// Where a reduction leaves ssthresh (the paper does not say): at the reduced window, or at half of the window before,
+        /// by section II on standard TCP.
+        pub threshold: Threshold = Threshold::Reduced;
     }
 }
 
@@ -86,9 +112,13 @@ pub fn region(cwnd: f64, ssthresh: f64, gamma: f64) -> Region {
 
 /// Window after `growth` segments were acknowledged outside slow start; `scheme` is 1 for the coarse, beta_1 for the
 /// refined one (Table I).
-pub fn increase(cwnd: f64, region: Region, rho: f64, scheme: f64, growth: u32) -> f64 {
-    let slope = if region == Region::RampUp { rho } else { 1.0 };
-    cwnd + scheme * slope * f64::from(growth) / cwnd
+pub fn increase(cwnd: f64, region: Region, parameters: &Parameters, scheme: f64, growth: u32) -> f64 {
+    let growth = f64::from(growth);
+    match (region, parameters.ramp_up) {
+        (Region::RampUp, RampUp::Text) => cwnd + scheme * parameters.rho * growth / cwnd,
+        (Region::RampUp, RampUp::Table) => cwnd + (1.0 + scheme * parameters.rho / cwnd) * growth,
+        _ => cwnd + scheme * growth / cwnd,
+    }
 }
 
 /// What remains of a window after a reduction (Table I, last row).
@@ -222,7 +252,7 @@ impl Kikolo {
             growth = self.slow_start.on_ack(&mut self.window.cwnd, &mut self.window.ssthresh, ack);
         }
         if growth > 0 && self.state().grows() {
-            self.window.cwnd = increase(self.window.cwnd, self.region(), self.parameters.rho, self.scheme(), growth);
+            self.window.cwnd = increase(self.window.cwnd, self.region(), &self.parameters, self.scheme(), growth);
         }
     }
 }
@@ -243,10 +273,15 @@ impl CongestionControl for Kikolo {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        let cwnd = self.window.cwnd;
+        let reduced = (cwnd * remainder(self.region(), &self.parameters)).max(MIN_SSTHRESH);
         if event.kind != (CongestionKind::Timeout { repeated: true }) {
             self.before_reduction = self.window;
-            self.window.last_loss = self.window.cwnd;
-            self.window.ssthresh = (self.window.cwnd * remainder(self.region(), &self.parameters)).max(MIN_SSTHRESH);
+            self.window.last_loss = cwnd;
+            self.window.ssthresh = match self.parameters.threshold {
+                Threshold::Reduced => reduced,
+                Threshold::Half => (cwnd / 2.0).max(MIN_SSTHRESH),
+            };
         }
         let next = match event.kind {
             CongestionKind::Timeout { .. } => {
@@ -254,7 +289,7 @@ impl CongestionControl for Kikolo {
                 self.state()
             }
             CongestionKind::Loss | CongestionKind::EcnEcho => {
-                self.window.cwnd = self.window.ssthresh;
+                self.window.cwnd = reduced;
                 self.signalled = event.now;
                 self.state().on_signal()
             }

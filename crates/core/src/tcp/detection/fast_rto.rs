@@ -104,6 +104,13 @@ impl Estimate {
         self.srtt = smooth(self.srtt, rtt, parameters.srtt_factor);
         self.longest = self.longest.max(rtt);
     }
+
+    /// Equations 4.2 and 4.3.
+    fn timeout(&self, parameters: &Parameters) -> Duration {
+        let Parameters { gamma, k, k_diversity, max_rto, .. } = *parameters;
+        let k = k + k_diversity * diversity(self.longest, self.srtt, self.rttvar);
+        fast_rto(estimated_rto(self.least, self.srtt, self.rttvar, gamma, k), max_rto)
+    }
 }
 
 /// Expiries that no delivery answered.
@@ -120,6 +127,8 @@ struct Silence {
 pub struct FastRto {
     parameters: Parameters,
     estimate: Option<Estimate>,
+    /// FastRTO by that estimate, without backoff.
+    timeout: Duration,
     /// A round trip began whose RTT is not known yet.
     round_began: bool,
     /// The next segment to send at the last reduction.
@@ -137,6 +146,7 @@ impl FastRto {
         FastRto {
             parameters,
             estimate: None,
+            timeout: Duration::ZERO,
             round_began: false,
             reduced_at: 0,
             silence: None,
@@ -147,11 +157,7 @@ impl FastRto {
 
     /// FastRTO now, without backoff.
     pub fn timeout(&self, rtt: &RttEstimate) -> Duration {
-        let Parameters { gamma, k, k_diversity, max_rto, .. } = self.parameters;
-        self.estimate.map_or(rtt.rto(), |Estimate { least, longest, srtt, rttvar }| {
-            let k = k + k_diversity * diversity(longest, srtt, rttvar);
-            fast_rto(estimated_rto(least, srtt, rttvar, gamma, k), max_rto)
-        })
+        if self.estimate.is_some() { self.timeout } else { rtt.rto() }
     }
 
     fn expiry(&self, transmission: Transmission, timeout: Duration, max_rto: Duration) -> Time {
@@ -176,6 +182,13 @@ impl FastRto {
             }
         }
         self.round_began = false;
+        self.set_timeout();
+    }
+
+    fn set_timeout(&mut self) {
+        if let Some(estimate) = &self.estimate {
+            self.timeout = estimate.timeout(&self.parameters);
+        }
     }
 
     /// Measures a segment that was delivered after it expired, if that was its first transmission.
@@ -196,11 +209,21 @@ impl FastRto {
     fn take_candidate(&mut self) {
         if let Some((estimate, rtt)) = self.estimate.as_mut().zip(self.candidate.take()) {
             estimate.sample(rtt, &self.parameters);
+            self.set_timeout();
         }
     }
 
+    #[inline]
     fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         let timeout = self.timeout(rtt);
+        if board.oldest_in_flight().is_none_or(|oldest| self.expiry(oldest, timeout, rtt.max_rto()) > now) {
+            return Verdict::default();
+        }
+        self.expire_oldest(now, timeout, board, rtt)
+    }
+
+    #[inline(never)]
+    fn expire_oldest(&mut self, now: Time, timeout: Duration, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         let expired: Vec<Transmission> = board
             .in_sending_order()
             .take_while(|transmission| self.expiry(*transmission, timeout, rtt.max_rto()) <= now)
@@ -262,6 +285,10 @@ impl LossDetector for FastRto {
 
     fn on_spurious(&mut self, _now: Time, _segment: u32, _board: &Scoreboard) {
         self.take_candidate();
+    }
+
+    fn asks_for_sending_order(&self) -> bool {
+        true
     }
 }
 
@@ -456,7 +483,7 @@ mod tests {
         fn nothing_expires_young(steps in prop::collection::vec((0u8..4, 0u32..20, 0u32..5, 0u64..100), 1..100)) {
             let flow = DetectorContext { sack: true, paths: 2 };
             let mut detector = FastRto::new(Parameters::default(), flow);
-            let mut board = Scoreboard::default();
+            let mut board = Scoreboard::with_sending_order();
             let rtt = RttEstimate::new(millis(200), Duration::from_secs(60), Duration::from_secs(1));
             let mut now = ms(0);
             for (action, position, length, pause) in steps {

@@ -82,6 +82,11 @@ pub trait LossDetector: Send + Sync {
         true
     }
 
+    /// Whether it asks the scoreboard for the order of sending ([`Scoreboard::in_sending_order`], [`Scoreboard::oldest_in_flight`]).
+    fn asks_for_sending_order(&self) -> bool {
+        false
+    }
+
     /// Whether its deadline is always that of the retransmission timer ([`timer::deadline`]), so that the sender need not ask.
     fn has_only_the_timer(&self) -> bool {
         false

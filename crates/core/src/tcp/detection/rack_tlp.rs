@@ -178,6 +178,9 @@ impl RackTlp {
     fn detect(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> bool {
         self.reordering_timer = None;
         let Some(newest) = self.newest else { return false };
+        if board.oldest_in_flight().is_none_or(|oldest| (oldest.sent, oldest.segment) >= newest) {
+            return false;
+        }
         let wait = self.rtt + self.window(board, rtt);
         let mut lost = Vec::new();
         for transmission in board.in_sending_order() {
@@ -309,6 +312,10 @@ impl LossDetector for RackTlp {
             self.probe = None; // section 7.4.2: both copies of the probed segment arrived
         }
     }
+
+    fn asks_for_sending_order(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
@@ -427,7 +434,7 @@ mod tests {
     #[test]
     fn section_6_2_step_4_dsacks_widen_once_a_round_and_sixteen_recoveries_without_one_narrow() {
         let mut detector = detector();
-        let mut board = Scoreboard::default();
+        let mut board = Scoreboard::with_sending_order();
         (0..10).for_each(|_| _ = board.send_new(ms(0)));
         detector.on_spurious(ms(1), 0, &board);
         detector.on_spurious(ms(2), 0, &board);

@@ -50,7 +50,7 @@ impl Driver {
     /// A flow that has sent nothing. Its least RTO is 200 ms.
     pub fn new(detector: Box<dyn LossDetector>, sack: bool) -> Driver {
         Driver {
-            board: Scoreboard::default(),
+            board: Scoreboard::with_sending_order(),
             rtt: RttEstimate::new(Duration::from_millis(200), Duration::from_secs(60), Duration::from_secs(1)),
             detector,
             now: Time::ZERO,

@@ -132,6 +132,10 @@ impl LossDetector for TcpPr {
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         self.expire(now, board, rtt)
     }
+
+    fn asks_for_sending_order(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

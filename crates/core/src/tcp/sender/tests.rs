@@ -6,6 +6,8 @@ use super::super::detection::DetectionSpec;
 use super::super::receiver::{DataSegment, Receiver};
 use super::*;
 use crate::rng::Purpose;
+use crate::tcp::receiver::Ack;
+use crate::units::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 

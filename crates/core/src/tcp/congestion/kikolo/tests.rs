@@ -39,10 +39,29 @@ fn table_1_regions_and_factors() {
     assert_eq!(remainder(Region::SlowStart, &parameters), 0.95);
     assert_eq!(remainder(Region::RampUp, &parameters), 0.85);
     assert_eq!(remainder(Region::Additive, &parameters), 0.75);
-    near(increase(100.0, Region::RampUp, 4.0, 1.0, 1), 100.04, 1e-12);
-    near(increase(100.0, Region::RampUp, 4.0, 0.85, 1), 100.034, 1e-12);
-    near(increase(100.0, Region::Additive, 4.0, 1.0, 1), 100.01, 1e-12);
-    near(increase(100.0, Region::Additive, 4.0, 0.85, 2), 100.017, 1e-12);
+    near(increase(100.0, Region::RampUp, &parameters, 1.0, 1), 100.04, 1e-12);
+    near(increase(100.0, Region::RampUp, &parameters, 0.85, 1), 100.034, 1e-12);
+    near(increase(100.0, Region::Additive, &parameters, 1.0, 1), 100.01, 1e-12);
+    near(increase(100.0, Region::Additive, &parameters, 0.85, 2), 100.017, 1e-12);
+    let table = Parameters { ramp_up: RampUp::Table, ..parameters };
+    near(increase(100.0, Region::RampUp, &table, 1.0, 1), 101.04, 1e-12);
+    near(increase(100.0, Region::RampUp, &table, 0.85, 2), 102.068, 1e-12);
+    near(increase(100.0, Region::Additive, &table, 1.0, 1), 100.01, 1e-12);
+}
+
+#[test]
+fn with_ssthresh_at_half_of_the_window_a_window_of_75_is_beyond_the_ramp_up_after_a_loss_at_100() {
+    let mut told = Told::new(Parameters { threshold: Threshold::Half, ..Parameters::default() });
+    (0..90).for_each(|_| told.ack(true));
+    told.congestion(CongestionKind::Loss);
+    near(told.kikolo.cwnd(), 95.0, 1e-9); // from slow start
+    near(told.kikolo.ssthresh(), 50.0, 1e-9);
+    assert_eq!(told.kikolo.region(), Region::Additive);
+    told.congestion(CongestionKind::Loss);
+    near(told.kikolo.cwnd(), 0.75 * 95.0, 1e-9);
+    near(told.kikolo.ssthresh(), 47.5, 1e-9);
+    told.congestion(CongestionKind::Timeout { repeated: false });
+    near(told.kikolo.ssthresh(), 0.375 * 95.0, 1e-9);
 }
 
 #[test]

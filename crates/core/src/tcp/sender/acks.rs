@@ -1,0 +1,216 @@
+//! Acknowledgements: what one brings about, from the scoreboard to the congestion control.
+
+use super::{Limit, Phase, Sender};
+use crate::spec::{RateReduction, WindowGrowth};
+use crate::tcp::detection::Verdict;
+use crate::tcp::events::AckEvent;
+use crate::tcp::receiver::Ack;
+use crate::tcp::scoreboard::Delivered;
+use crate::units::Time;
+
+impl Sender {
+    /// Takes an ACK. Returns what it delivered; nothing for the ordinary one that nobody needs to look into.
+    #[inline(always)]
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Option<Delivered> {
+        let Some(sent) = self.pass_ordinary_ack(now, ack) else { return Some(self.take_any_ack(now, ack)) };
+        if self.options.all_acks_count {
+            return Some(self.judge_ordinary_ack(now, sent));
+        }
+        let mut event = self.ordinary_event(now, sent);
+        event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
+        self.congestion.on_ack(&event, &self.rtt);
+        None
+    }
+
+    /// The ACK of an undisturbed flow, shorter than [`Self::take_any_ack`] and to the same effect: it passes one segment, sent
+    /// once. Returns when that was sent; `None`, and nothing done, if the ACK is another.
+    #[inline(always)]
+    fn pass_ordinary_ack(&mut self, now: Time, ack: &Ack) -> Option<Time> {
+        let is_ordinary = self.options.ordinary_acks
+            && self.phase == Phase::Open
+            && self.board.una() >= self.undo_until
+            && ack.sack.is_empty()
+            && !ack.ecn_echo;
+        if is_ordinary { self.board.pass_one_original(ack.cumulative, now) } else { None }
+    }
+
+    /// What the ordinary ACK is, once it is on the scoreboard: of a segment sent then.
+    #[inline(always)]
+    fn ordinary_event(&mut self, now: Time, sent: Time) -> AckEvent {
+        let rtt = now - sent;
+        self.rtt.sample(rtt);
+        self.unanswered_timeout = false;
+        let round_start = self.board.una() > self.round_end;
+        if round_start {
+            self.round_end = self.board.next();
+        }
+        let in_flight = self.board.in_flight();
+        AckEvent {
+            now,
+            delivered: 1,
+            growth: 0,
+            advanced: true,
+            duplicate: false,
+            newly_lost: 0,
+            prior_in_flight: in_flight + 1 + self.withheld,
+            in_flight,
+            rtt: Some(rtt),
+            rate: None,
+            round_start,
+            in_recovery: false,
+            ecn_echo: false,
+        }
+    }
+
+    /// The ordinary ACK, where a detector or a rate sampler learns from every one.
+    #[inline(never)]
+    fn judge_ordinary_ack(&mut self, now: Time, sent: Time) -> Delivered {
+        let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
+        let event = self.ordinary_event(now, sent);
+        self.judge(event, &delivered, false);
+        delivered
+    }
+
+    #[inline(never)]
+    fn take_any_ack(&mut self, now: Time, ack: &Ack) -> Delivered {
+        let prior_in_flight = self.board.in_flight() + self.withheld;
+        let prior_una = self.board.una();
+        let was_in_fast_recovery = matches!(self.phase, Phase::Fast { .. });
+        let prior_timer_start = self.board.timer_start();
+        let mut delivered = self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
+        let advanced = self.board.una() > prior_una;
+        let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
+        if !self.options.sack {
+            self.account_without_sack(advanced, duplicate, prior_timer_start, &mut delivered);
+        }
+        let any_retransmitted = delivered.any_retransmitted;
+        // Without SACK, an ACK that fills a retransmitted hole delivers segments that had arrived long before.
+        let rtt_is_clean = self.options.sack || !any_retransmitted;
+        let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
+        let round_start = delivered.newest().is_some_and(|(_, segment)| segment >= self.round_end);
+        if rtt_is_clean && let Some(sample) = delivered.oldest_rtt() {
+            self.rtt.sample(sample);
+        }
+        if advanced {
+            self.unanswered_timeout = false;
+        }
+        if let Some((segment, _)) = ack.sack.duplicate() {
+            self.on_duplicate_report(now, segment);
+        }
+        if advanced && prior_una < self.undo_until {
+            self.detect_spurious_by_echo(ack, any_retransmitted);
+        }
+        if self.is_recovering() {
+            self.continue_recovery(advanced, duplicate, &delivered);
+        }
+        if round_start {
+            self.round_end = self.board.next();
+        }
+        let event = AckEvent {
+            now,
+            delivered: delivered.count,
+            growth: 0,
+            advanced,
+            duplicate,
+            newly_lost: 0,
+            prior_in_flight,
+            in_flight: self.board.in_flight(),
+            rtt: newest_rtt,
+            rate: None,
+            round_start,
+            in_recovery: self.is_recovering(),
+            ecn_echo: ack.ecn_echo,
+        };
+        self.judge(event, &delivered, was_in_fast_recovery);
+        delivered
+    }
+
+    /// What an ACK that is on the scoreboard means: to the rate sampler, the detector, the congestion control and PRR.
+    #[inline(always)]
+    fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
+        let AckEvent { now, prior_in_flight, .. } = event;
+        if let Some(sampler) = &mut self.rate {
+            event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
+        }
+        let marked_before = self.board.marked_lost();
+        let verdict = self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt);
+        event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
+        if verdict != Verdict::default() || event.newly_lost > 0 {
+            self.apply(now, verdict, prior_in_flight, event.newly_lost);
+        }
+        self.withhold(verdict.withheld);
+        if event.ecn_echo {
+            self.on_ecn_echo(now, prior_in_flight);
+        }
+        event.in_flight = self.board.in_flight();
+        event.in_recovery = self.is_recovering();
+        let may_grow = !was_in_fast_recovery && !matches!(self.phase, Phase::Fast { .. });
+        // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
+        if may_grow && !event.ecn_echo && self.is_window_limited(prior_in_flight) {
+            // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
+            // (RFC 3042 section 2). The ACK that ends fast recovery reports segments that were delivered during it.
+            event.growth = match self.options.window_growth {
+                WindowGrowth::Acknowledged => delivered.cumulative,
+                WindowGrowth::Delivered => delivered.cumulative.min(delivered.count),
+            };
+        }
+        if event.delivered > 0 {
+            self.congestion.on_ack(&event, &self.rtt);
+        }
+        if !self.owns_recovery
+            && let Phase::Fast { prr, marked, .. } = &mut self.phase
+        {
+            let is_bold = self.options.rate_reduction == RateReduction::Rfc6937;
+            if is_bold || event.delivered > 0 {
+                let is_safe = event.advanced && event.newly_lost == 0 && !*marked; // SafeACK of RFC 9937 section 6.2
+                let window = self.congestion.window();
+                prr.on_ack(self.board.in_flight(), window, event.delivered, is_bold || is_safe);
+            }
+        }
+    }
+
+    fn account_without_sack(
+        &mut self,
+        advanced: bool,
+        duplicate: bool,
+        prior_timer_start: Time,
+        delivered: &mut Delivered,
+    ) {
+        if duplicate {
+            // After a timeout all that was in flight is taken for lost, and most of what is sent again had arrived: its
+            // duplicates must neither open the window nor make room in it (RFC 5681 section 3.1, RFC 6582 section 3.2).
+            let of_new_data = match self.phase {
+                Phase::Opening { .. } | Phase::Open => self.board.una() > self.recover || self.recover == 0,
+                Phase::Fast { .. } => true,
+                Phase::Timeout { .. } => false,
+            };
+            if of_new_data {
+                self.board.count_duplicate();
+                delivered.count = 1;
+            }
+        } else if advanced {
+            delivered.count -= self.board.eat_duplicates(delivered.cumulative);
+            match &mut self.phase {
+                Phase::Open => self.board.reset_duplicates(),
+                Phase::Fast { until, partial, .. }
+                    if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
+                {
+                    self.retransmit_now = true; // the next hole, whatever PRR allows
+                    if std::mem::replace(partial, true) {
+                        self.board.restart_timer(prior_timer_start);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the window, and not the application, was the limit (RFC 7661's concern; in slow start twice what was in
+    /// flight is allowed, so that a paced sender can double).
+    fn is_window_limited(&self, prior_in_flight: u32) -> bool {
+        let cwnd = self.congestion.cwnd();
+        let most_outstanding = self.seldom.as_ref().map_or(0, |seldom| seldom.unfilled.most_outstanding);
+        let used = prior_in_flight.max(most_outstanding);
+        self.limit != Limit::Other || (cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used))
+    }
+}

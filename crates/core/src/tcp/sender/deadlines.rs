@@ -1,0 +1,77 @@
+//! When to be woken, and what then.
+
+use super::{Phase, Sender};
+use crate::tcp::detection::timer;
+use crate::units::{Duration, Time};
+
+impl Sender {
+    /// When to be woken, if no ACK comes first: a timer of the detector, the pacing of the next segment, or the SYN's
+    /// timer. Asked after all that can be sent was sent.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        if let Phase::Opening { sent, tries } = self.phase {
+            // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
+            return (sent != Time::NEVER)
+                .then(|| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()));
+        }
+        let timer = self.detector_deadline();
+        let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
+        match (timer, paced) {
+            (Some(timer), Some(paced)) => Some(timer.min(paced)),
+            (timer, paced) => timer.or(paced),
+        }
+    }
+
+    #[inline]
+    fn detector_deadline(&self) -> Option<Time> {
+        if self.options.only_the_timer {
+            timer::deadline(&self.board, &self.rtt)
+        } else {
+            self.detector.deadline(&self.board, &self.rtt)
+        }
+    }
+
+    /// The deadline came.
+    pub fn on_deadline(&mut self, now: Time) {
+        if let Phase::Opening { sent, tries } = self.phase {
+            if self.deadline().is_some_and(|deadline| deadline <= now) {
+                self.timeouts += 1;
+                self.phase = Phase::Opening { sent: Time::NEVER, tries };
+                debug_assert!(sent <= now);
+            }
+            return;
+        }
+        if self.detector_deadline().is_some_and(|deadline| deadline <= now) {
+            let prior_in_flight = self.board.in_flight() + self.withheld;
+            let marked_before = self.board.marked_lost();
+            let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
+            let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
+            self.apply(now, verdict, prior_in_flight, newly_lost);
+            self.withhold(verdict.withheld);
+        }
+    }
+
+    /// Whether no deadline can come before this instant: what an undisturbed flow can tell at less cost than
+    /// [`Self::deadline`], which tells the very instant.
+    #[inline]
+    pub fn rests_until(&self, instant: Time) -> bool {
+        self.options.only_the_timer
+            && (self.is_unpaced() || self.next_send >= instant)
+            && !self.is_opening()
+            && self.rtt.samples() > 0
+            && self.board.timer_start() + self.rtt.least_rto() >= instant
+    }
+
+    /// Whether the next segment is due and no other deadline is: what a paced flow can tell at less cost than
+    /// [`Self::deadline`].
+    #[inline]
+    pub fn is_paced_to(&self, now: Time) -> bool {
+        self.options.only_the_timer
+            && self.next_send <= now
+            && self.next_send > self.last_stop()
+            && !self.is_opening()
+            && self.rtt.samples() > 0
+            && self.board.timer_start() + self.rtt.least_rto() > now
+            && self.could_send()
+    }
+}

@@ -1,0 +1,202 @@
+//! What to send now: as much as window, receiver, application and pacing allow.
+
+use super::{Burst, ForwardRto, Limit, Phase, Sender, Transmission};
+use crate::spec::{PacingUnit, WindowUse};
+use crate::units::{Rate, Time};
+
+impl Sender {
+    /// Whether the window and the application allow a segment, pacing aside.
+    pub(super) fn could_send(&self) -> bool {
+        self.has_segment() && self.counted_in_flight() < self.window()
+    }
+
+    fn has_segment(&self) -> bool {
+        self.board.lost() > 0 || self.has_new()
+    }
+
+    #[inline]
+    fn has_new(&self) -> bool {
+        let next = self.board.next();
+        next < self.available && next - self.board.una() < self.receive_window
+    }
+
+    /// Segments that count against the window: those in flight and those that the detector withholds; without limited
+    /// transmit, those that have left the network count until recovery begins. That holds new data back, never a
+    /// retransmission: a detector that marks without a signal would wait for it for ever.
+    #[inline]
+    fn counted_in_flight(&self) -> u32 {
+        if !self.options.limited_transmit && self.phase == Phase::Open && self.board.lost() == 0 {
+            self.board.outstanding()
+        } else {
+            self.board.in_flight() + self.withheld
+        }
+    }
+
+    /// Takes what the detector withholds: never a retransmission, and never the only segment.
+    pub(super) fn withhold(&mut self, segments: u32) {
+        let may = self.phase == Phase::Open && self.board.lost() == 0 && self.board.in_flight() > 0;
+        self.withheld = if may { segments } else { 0 };
+    }
+
+    /// All that an undisturbed flow, or one that pacing holds back, may send now, at once and to the same effect as
+    /// [`Self::poll_transmit`] until it gives none; `None`, and nothing done, for another flow.
+    #[inline]
+    pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
+        let is_undisturbed = self.options.bursts
+            && self.phase == Phase::Open
+            && self.board.lost() == 0
+            && !self.probe
+            && !self.retransmit_now
+            && self.next_send <= now
+            && self.is_unpaced();
+        if !is_undisturbed {
+            return self.is_held_back(now).then_some(Burst { segment: 0, number: 0, count: 0 });
+        }
+        let segment = self.board.next();
+        let number = self.board.next_transmission();
+        let by_window = self.window().saturating_sub(self.counted_in_flight());
+        let by_receiver = self.receive_window.saturating_sub(self.board.outstanding());
+        let by_data = by_receiver.min(self.available.saturating_sub(segment));
+        let count = by_window.min(by_data);
+        for _ in 0..count {
+            self.board.send_new(now);
+        }
+        if by_window <= by_data {
+            self.limit = Limit::Window;
+        } else {
+            self.stop_unfilled();
+        }
+        Some(Burst { segment, number, count })
+    }
+
+    /// Whether there is nothing but to wait until pacing lets the next segment go.
+    fn is_held_back(&mut self, now: Time) -> bool {
+        let is_held_back =
+            self.next_send > now && self.seldom.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
+        if is_held_back && self.counted_in_flight() >= self.window() {
+            self.limit = Limit::Window;
+        }
+        is_held_back
+    }
+
+    /// The next segment to send now, if there is one.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmission> {
+        if self.is_opening() {
+            return self.poll_syn(now);
+        }
+        if self.probe {
+            return self.send_probe(now);
+        }
+        if std::mem::take(&mut self.retransmit_now)
+            && let Some(segment) = self.board.next_lost()
+        {
+            return Some(self.send_again(now, segment));
+        }
+        if self.counted_in_flight() >= self.window() {
+            self.limit = Limit::Window;
+            return None;
+        }
+        if self.next_send > now && !self.seldom.as_ref().is_some_and(|seldom| seldom.train.has_room(now)) {
+            return None;
+        }
+        let probing_new = matches!(self.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. });
+        if self.board.lost() > 0 && !(probing_new && self.has_new()) {
+            let segment = self.board.next_lost().expect("some segment is lost");
+            return Some(self.send_again(now, segment));
+        }
+        if self.has_new() {
+            return Some(self.send_new(now));
+        }
+        self.stop_unfilled();
+        if let Some(sampler) = &mut self.rate
+            && self.board.next() >= self.available
+        {
+            sampler.on_app_limited(self.board.in_flight());
+        }
+        None
+    }
+
+    fn poll_syn(&mut self, now: Time) -> Option<Transmission> {
+        let Phase::Opening { sent: Time::NEVER, tries } = self.phase else { return None };
+        self.phase = Phase::Opening { sent: now, tries: tries + 1 };
+        Some(Transmission::Syn)
+    }
+
+    fn send_probe(&mut self, now: Time) -> Option<Transmission> {
+        self.probe = false;
+        if self.has_new() {
+            return Some(self.send_new(now));
+        }
+        if self.board.outstanding() == 0 {
+            return None;
+        }
+        let segment = self.board.next() - 1;
+        if self.board.is_sacked(segment) {
+            return None;
+        }
+        self.board.mark_lost(segment);
+        Some(self.send_again(now, segment))
+    }
+
+    #[inline(always)]
+    fn send_new(&mut self, now: Time) -> Transmission {
+        let segment = self.board.next();
+        let number = self.board.send_new(now);
+        self.after_sending(now, segment);
+        Transmission::Data {
+            segment,
+            number,
+            retransmission: false,
+            window_reduced: std::mem::take(&mut self.window_reduced),
+        }
+    }
+
+    fn send_again(&mut self, now: Time, segment: u32) -> Transmission {
+        let number = self.board.retransmit(segment, now);
+        self.unreported_retransmits += 1;
+        self.after_sending(now, segment);
+        Transmission::Data { segment, number, retransmission: true, window_reduced: false }
+    }
+
+    #[inline(always)]
+    fn after_sending(&mut self, now: Time, segment: u32) {
+        if let Phase::Fast { prr, .. } = &mut self.phase {
+            prr.on_sent();
+        }
+        if let Some(sampler) = &mut self.rate {
+            sampler.on_sent(now, segment, self.board.in_flight());
+        }
+        if let Some(rate) = self.pacing_rate() {
+            let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));
+            self.next_send = match self.options.pacing_unit {
+                PacingUnit::Segment => self.next_send.max(now) + interval,
+                PacingUnit::Pair => self.end_of_train(now, interval),
+            };
+        }
+    }
+
+    /// The application, or the receiver's window, was the limit when the sender stopped sending.
+    fn stop_unfilled(&mut self) {
+        if self.options.window_use == WindowUse::Now {
+            self.limit = Limit::Other;
+            return;
+        }
+        let (outstanding, una, next) = (self.board.outstanding(), self.board.una(), self.board.next());
+        let unfilled = &mut self.seldom.get_or_insert_default().unfilled;
+        match self.limit {
+            Limit::Window => {
+                self.limit = Limit::WindowLately;
+                unfilled.round_end = next;
+                return;
+            }
+            Limit::WindowLately if una < unfilled.round_end => return,
+            Limit::WindowLately | Limit::Other => self.limit = Limit::Other,
+        }
+        let sent = std::mem::replace(&mut unfilled.transmissions, self.board.next_transmission());
+        if sent != unfilled.transmissions && (una >= unfilled.round_end || outstanding > unfilled.most_outstanding) {
+            unfilled.most_outstanding = outstanding;
+            unfilled.round_end = next;
+        }
+    }
+}

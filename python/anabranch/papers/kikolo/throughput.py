@@ -1,0 +1,175 @@
+"""Figures 5 and 6: what fifteen flows of one variant make of the link, by packet error rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import polars as pl
+
+from anabranch.papers import charts, measures
+from anabranch.papers.kikolo.cells import KIKOLO, NAMES, OTHERS, Cells, at, carried, cells, frame, power, rates
+from anabranch.papers.study import Claim, Number, Picture, Verdict
+from anabranch.results import Result
+
+CAPACITY = {"figure-5": 1e9, "figure-6": 1e8}
+PLACE = {"figure-5": "Figure 5", "figure-6": "Figure 6"}
+RATE = {"figure-5": "1 Gbit/s", "figure-6": "100 Mbit/s"}
+FIRST_ABOVE = {"figure-5": 1e-4, "figure-6": 1e-3}
+FULL = 95.0
+"""Percent of the payload that a link can carry, from which on it counts as about 100 %."""
+HIGHER, LOWER = ("Scalable", KIKOLO, "BIC", "Compound"), ("HighSpeed", "NewReno", "Vegas", "Westwood+")
+ORDER = ("BIC", KIKOLO, "Scalable", "Vegas", "Westwood+", "NewReno", "HighSpeed", "Compound")
+"""As section IV.A.2 lists them for figure 6 below 1e-4."""
+
+
+def shares(result: Result, figure: str) -> Cells:
+    """Payload in percent of what the link can carry."""
+    flows = measures.flows(result).with_columns(variant=pl.col("stack").replace(NAMES))
+    return cells(carried(flows, CAPACITY[figure], ["variant", "loss"]), "share")
+
+
+def picture(found: Cells, figure: str) -> Picture:
+    """Like the paper's, in percent of the link."""
+    chart = charts.lines(
+        frame(found),
+        x="loss",
+        colour="variant",
+        x_title="Packet error rate",
+        y_title="Payload, % of what the link can carry",
+        order=list(NAMES.values()),
+        log_x=True,
+    )
+    first = at([loss for loss in rates(found) if leaders(found, loss) == [KIKOLO]]) or "no packet error rate"
+    return Picture(
+        figure,
+        PLACE[figure],
+        f"Fifteen flows of one variant over {RATE[figure]}. Kikolo is alone in the lead at {first}.",
+        chart,
+    )
+
+
+def leaders(found: Cells, loss: float, names: Sequence[str] = tuple(NAMES.values())) -> list[str]:
+    """The variants, of some, that no other leads."""
+    return [name for name in names if not any(found[one, loss].leads(found[name, loss]) for one in names)]
+
+
+def compared(found: Cells, kikolo: Cells, name: str, losses: Sequence[float], others: Sequence[str]) -> list[list[str]]:
+    """By packet error rate, the others that lead Kikolo (as ``name`` in ``kikolo``)."""
+    return [[one for one in others if found[one, loss].leads(kikolo[name, loss])] for loss in losses]
+
+
+def first(found: Cells, figure: str, reason: str) -> Claim:
+    """Whether Kikolo leads all others above the packet error rate that the paper gives."""
+    losses = rates(found, above=FIRST_ABOVE[figure])
+    ahead = [[one for one in OTHERS if found[KIKOLO, loss].leads(found[one, loss])] for loss in losses]
+    behind = compared(found, found, KIKOLO, losses, OTHERS)
+    lost, won, total = sum(map(len, behind)), sum(map(len, ahead)), len(losses) * len(OTHERS)
+    verdict: Verdict = "holds" if not lost else "holds partly" if won > lost else "does not hold"
+    by_other = {one: [loss for loss, names in zip(losses, behind, strict=True) if one in names] for one in OTHERS}
+    beaten = "; ".join(f"{one} leads it at {at(where)}" for one, where in by_other.items() if where)
+    values = ", ".join(
+        f"at {power(loss)} {KIKOLO} {found[KIKOLO, loss].text()} %, the best other {best} {found[best, loss].text()} %"
+        for loss in losses
+        for best in [max(OTHERS, key=lambda one: found[one, loss].mean)]
+    )
+    return Claim(
+        f"{figure}-first",
+        PLACE[figure],
+        f"Above a packet error rate of {power(FIRST_ABOVE[figure])} Kikolo outperforms all other variants "
+        f"({RATE[figure]}).",
+        verdict,
+        f"Kikolo leads in {won} of {total} comparisons and is led in {lost}"
+        + (f": {beaten}. " if beaten else ". ")
+        + f"Of the link, {values}.",
+        reason if lost else "",
+    )
+
+
+def below(found: Cells, figure: str) -> Claim:
+    """Whether BIC, Scalable and Kikolo fill the link below 1e-4."""
+    names, losses = ("BIC", "Scalable", KIKOLO), rates(found, below=1e-4)
+    least = {name: min(found[name, loss].mean for loss in losses) for name in names}
+    full = sum(value >= FULL for value in least.values())
+    return Claim(
+        f"{figure}-full",
+        PLACE[figure],
+        f"Below 1e-4 BIC, Scalable and Kikolo reach about 100 % of the link ({RATE[figure]}).",
+        "holds" if full == len(names) else "holds partly" if full else "does not hold",
+        "At least " + ", ".join(f"{value:.1f} % ({name})" for name, value in least.items()) + " of the payload that "
+        f"the link can carry; {FULL:.0f} % count as about 100 %.",
+    )
+
+
+def groups(found: Cells, on_compound: str) -> Claim:
+    """Figure 5 below 1e-4: who is above whom."""
+    losses = rates(found, below=1e-4)
+    pairs = [(high, low) for high in HIGHER for low in LOWER]
+    wrong = [
+        (high, low) for high, low in pairs if not all(found[high, loss].leads(found[low, loss]) for loss in losses)
+    ]
+    right = len(pairs) - len(wrong)
+    not_above = "; ".join(
+        f"{high} is not above {', '.join(low for one, low in wrong if one == high)}"
+        for high in HIGHER
+        if any(one == high for one, _ in wrong)
+    )
+    loss = losses[0]
+    return Claim(
+        "figure-5-groups",
+        "Figure 5",
+        "Below 1e-4 Scalable, Kikolo, BIC and Compound have more throughput than HighSpeed, NewReno, Vegas and Westwood+.",
+        "holds" if not wrong else "holds partly" if right * 2 >= len(pairs) else "does not hold",
+        f"So it is in {right} of {len(pairs)} pairs"
+        + (f"; {not_above}. " if wrong else ". ")
+        + f"At {power(loss)}: "
+        + ", ".join(f"{name} {found[name, loss].text()} %" for name in (*HIGHER, *LOWER))
+        + ".",
+        "Westwood+ and Vegas keep the link full for the reason that makes Westwood+ lead under loss: they follow what the path "
+        f"carries, not its losses. {on_compound}"
+        if wrong
+        else "",
+    )
+
+
+def order(found: Cells) -> Claim:
+    """Figure 6 below 1e-4: the order of the variants."""
+    losses = rates(found, below=1e-4)
+    mean = {name: sum(found[name, loss].mean for loss in losses) / len(losses) for name in ORDER}
+    pairs = list(combinations(ORDER, 2))
+    right = [(one, other) for one, other in pairs if mean[one] >= mean[other]]
+    ranked = sorted(ORDER, key=lambda name: -mean[name])
+    return Claim(
+        "figure-6-order",
+        "Figure 6",
+        "Below 1e-4 BIC and Kikolo come first, followed by Scalable, Vegas, Westwood+, NewReno, HighSpeed and Compound.",
+        "holds" if len(right) == len(pairs) else "holds partly" if len(right) * 2 > len(pairs) else "does not hold",
+        f"{len(right)} of {len(pairs)} pairs stand in this order; ours is "
+        + ", ".join(f"{name} {mean[name]:.1f} %" for name in ranked)
+        + ".",
+        f"With windows of 13 segments HighSpeed and Compound are NewReno (below 38 segments); the first four lie within "
+        f"{mean[ranked[0]] - mean[ranked[3]]:.1f} %."
+        if len(right) < len(pairs)
+        else "",
+    )
+
+
+def numbers(found: Cells, figure: str) -> list[Number]:
+    """Kikolo's share at each packet error rate, and the best other's."""
+    made = []
+    for loss in rates(found):
+        cell = found[KIKOLO, loss]
+        best = max(OTHERS, key=lambda one: found[one, loss].mean)
+        what = f"payload of the link, packet error rate {power(loss)}, {RATE[figure]}"
+        made.append(
+            Number(
+                f"{figure}-kikolo-{power(loss)}",
+                cell.mean,
+                cell.half_width,
+                what=f"{KIKOLO}: {what}",
+                unit="%",
+                where=PLACE[figure],
+                remark=f"best other: {best}, {found[best, loss].text()} %",
+            )
+        )
+    return made

@@ -1,0 +1,100 @@
+"""Throughput as the thesis plots it: Mbit/s over time; payload in order, or bytes as they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch.papers import measures
+from anabranch.papers.measures import Mean
+
+if TYPE_CHECKING:
+    from anabranch.papers.study import Verdict
+    from anabranch.results import Result
+
+LINK_MBPS = 10.0
+PAYLOAD = 1460 / 1500
+"""Of a full packet's bytes; what a link's 10 Mbit/s leave for the application is 9.73."""
+WARM_UP_S = 5.0
+FULL, STEADY = 0.95, 0.90
+"""Shares of a bound: from ``FULL`` on a mean reaches it, below ``STEADY`` a second falls short of it."""
+
+STACKS = {"newreno": "NewReno", "cubic": "Cubic", "bbr": "BBR", "mprc": "MPRC"}
+OTHERS = tuple(STACKS)[:3]
+
+
+def payload(links: float) -> float:
+    """Mbit/s of payload that so many links' rates carry."""
+    return links * LINK_MBPS * PAYLOAD
+
+
+def verdict(*parts: bool) -> Verdict:
+    """Whether all parts of a claim hold, some, or none."""
+    return "holds" if all(parts) else "holds partly" if any(parts) else "does not hold"
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """A share as text."""
+    return f"{share * 100:.{decimals}f} %"
+
+
+def per_flow(result: Result) -> pl.DataFrame:
+    """The flows with their goodput in ``mbps`` and the keys of the matrix as columns."""
+    table = result.flows.drop([key for key in result.keys if key in result.flows.columns])
+    return measures.with_variants(result, table).with_columns(mbps=pl.col("goodput_bps") / 1e6)
+
+
+def goodput(result: Result, by: Sequence[str]) -> dict[Any, Mean]:
+    """Mean goodput in Mbit/s of each group of flows."""
+    return measures.means(per_flow(result), by, "mbps")
+
+
+def over_time(result: Result, seconds: float) -> pl.DataFrame:
+    """Payload in order in Mbit/s (``mbps``) of each flow of each run (``traffic``), in bins that end at ``time_s``."""
+    names = result.flows.select("run", "flow", "traffic")
+    table = result.series_flows.join(names, on=["run", "flow"], maintain_order="left")
+    return _binned(result, table.with_columns(mbps=pl.col("goodput_bps") / 1e6), ["traffic"], seconds)
+
+
+def arriving(result: Result, node: str, seconds: float) -> pl.DataFrame:
+    """Mbit/s of bytes, headers and retransmissions too (``mbps``), on the links into a node, in bins that end at ``time_s``."""
+    last = result.links.filter(pl.col("dst") == node).select("run", "link", "capacity_bps")
+    table = result.series_links.join(last, on=["run", "link"])
+    rates = table.with_columns(mbps=pl.col("utilisation") * pl.col("capacity_bps") / 1e6)
+    return _binned(result, rates.group_by("run", "time_s").agg(pl.col("mbps").sum()), [], seconds)
+
+
+def _binned(result: Result, table: pl.DataFrame, by: list[str], seconds: float) -> pl.DataFrame:
+    end = (((pl.col("time_s") - 1e-6) / seconds).floor() + 1) * seconds
+    bins = table.group_by("run", *by, end.alias("time_s")).agg(pl.col("mbps").mean())
+    return measures.with_variants(result, bins.sort("run", *by, "time_s"))
+
+
+def settled(table: pl.DataFrame, start_s: float = WARM_UP_S, end_s: float = float("inf")) -> pl.DataFrame:
+    """The bins that lie between two times."""
+    return table.filter((pl.col("time_s") > start_s + 1e-6) & (pl.col("time_s") < end_s + 1e-6))
+
+
+def fluctuation(table: pl.DataFrame, by: Sequence[str]) -> dict[Any, Mean]:
+    """Standard deviation over mean of the seconds of each run, in percent."""
+    runs = table.group_by("run", *by, maintain_order=True).agg(
+        percent=pl.col("mbps").std() / pl.col("mbps").mean() * 100
+    )
+    return measures.means(runs, by, "percent")
+
+
+def differs(table: pl.DataFrame, by: str, one: str, other: str) -> Mean:
+    """By how many percentage points one's :func:`fluctuation` is above the other's, seed by seed."""
+    runs = table.group_by("run", by, maintain_order=True).agg(
+        percent=pl.col("mbps").std() / pl.col("mbps").mean() * 100
+    )
+    values = {name: runs.filter(pl.col(by) == name)["percent"].to_list() for name in (one, other)}
+    return Mean(*measures.over_seeds([a - b for a, b in zip(values[one], values[other], strict=True)]))
+
+
+def reached(table: pl.DataFrame, by: Sequence[str], mbps: float) -> dict[Any, Mean]:
+    """When the first bin of each run ended that has at least so much, in seconds."""
+    runs = table.filter(pl.col("mbps") >= mbps).group_by("run", *by, maintain_order=True).agg(pl.col("time_s").min())
+    return measures.means(runs, by, "time_s")

@@ -1,0 +1,147 @@
+"""A network under spraying: what each stack carries, and what could be carried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.papers import charts
+from anabranch.papers.measures import Mean
+from anabranch.papers.mprc import bounds, pictures
+from anabranch.papers.mprc.measure import (
+    FULL,
+    LINK_MBPS,
+    STACKS,
+    arriving,
+    differs,
+    fluctuation,
+    goodput,
+    over_time,
+    payload,
+    settled,
+)
+from anabranch.papers.mprc.places import ABILENE, ATT, FORWARDING, GRID, Place
+from anabranch.papers.study import Number, Picture
+
+if TYPE_CHECKING:
+    from anabranch.results import Result
+
+SPRAYED = {GRID.key: "ecmp", ABILENE.key: "disjoint", ATT.key: "disjoint"}
+"""The forwarding by which a network is judged: the grid's paths of equal cost are disjoint."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A network under spraying."""
+
+    place: Place
+    rates: Mapping[tuple[str, str], Mean]
+    """Goodput in Mbit/s by stack and routing."""
+    seconds: pl.DataFrame
+    """In-order goodput of every second after the warm-up."""
+    arrived: pl.DataFrame
+    """What arrived at the destination, likewise."""
+    bins: pl.DataFrame
+    network: float
+    """What the network can carry, in links; ``equal_cost`` what its paths of equal cost can, ``equal_split`` what they do if split equally."""
+    equal_cost: float
+    equal_split: float
+
+    @classmethod
+    def of(cls, place: Place, results: Mapping[str, Result]) -> Spread:
+        """What the experiments say of the network."""
+        result = results[place.key]
+        rates = goodput(result, ["stack", "routing", *(["loss"] if "loss" in result.keys else [])])
+        known = {group[:2]: mean for group, mean in rates.items() if not any(group[2:])}
+        if f"{place.key}-selectors" in results:
+            known = goodput(results[f"{place.key}-selectors"], ["stack", "routing"]) | known
+        network, ends = bounds.links(result), (place.source, place.target)
+        return cls(
+            place,
+            known,
+            settled(without_errors(over_time(result, 1.0))),
+            settled(without_errors(arriving(result, place.target, 1.0))),
+            without_errors(over_time(result, pictures.BIN_S)),
+            bounds.max_flow(network, *ends),
+            bounds.max_flow(bounds.fewest_links(network, *ends), *ends),
+            bounds.equal_split(network, *ends),
+        )
+
+    @property
+    def routing(self) -> str:
+        """The forwarding by which the network is judged."""
+        return SPRAYED[self.place.key]
+
+    @property
+    def bound(self) -> float:
+        """Payload over all disjoint paths."""
+        return payload(self.place.paths)
+
+    def rate(self, stack: str, routing: str | None = None) -> Mean:
+        """Goodput in Mbit/s."""
+        return self.rates[stack, routing or self.routing]
+
+    def says(self, *stacks: str, routing: str | None = None) -> str:
+        """Goodput in words."""
+        return ", ".join(f"{STACKS[stack]} {self.rate(stack, routing)}" for stack in stacks) + " Mbit/s"
+
+    def of_stack(self, table: pl.DataFrame, stack: str, routing: str | None = None) -> pl.DataFrame:
+        """The rows of a stack under a forwarding."""
+        return table.filter((pl.col("stack") == stack) & (pl.col("routing") == (routing or self.routing)))
+
+    def arriving(self, stack: str) -> list[float]:
+        """What arrives in each second of all runs, as a share of the links' rate."""
+        return (self.of_stack(self.arrived, stack)["mbps"] / (self.place.paths * LINK_MBPS)).to_list()
+
+    def in_order(self, stack: str) -> list[float]:
+        """What the application gets in each second of all runs, as a share of the links' payload."""
+        return (self.of_stack(self.seconds, stack)["mbps"] / self.bound).to_list()
+
+    def fills(self, stack: str) -> bool:
+        """Whether it has all the payload of the disjoint paths."""
+        return self.rate(stack).value >= FULL * self.bound
+
+    def more_fluctuating(self, one: str, other: str) -> bool:
+        """Whether one fluctuates more than the other, beyond the interval over seeds."""
+        difference = differs(self.seconds.filter(pl.col("routing") == self.routing), "stack", one, other)
+        return difference.value > (difference.half_width or 0.0)
+
+    def fluctuation(self, stack: str) -> Mean:
+        """Of the application\'s seconds, in percent."""
+        found: Mean = fluctuation(self.of_stack(self.seconds, stack), ["stack"])[stack]
+        return found
+
+    def numbers(self) -> list[Number]:
+        """Goodput by forwarding and stack."""
+        return [
+            Number(
+                f"{self.place.key}-{routing}-{stack}", *mean, where=self.place.sprayed, unit="Mbit/s",
+                what=f"{STACKS[stack]} on {self.place.name}, {FORWARDING[routing]}",
+            )
+            for (stack, routing), mean in self.rates.items()
+            if routing in ("ecmp", "disjoint", "ecmp-in-turn", "disjoint-in-turn")
+        ]  # fmt: skip
+
+    def picture(self) -> Picture:
+        """The thesis\' figure, by the forwarding that it is judged by and by another."""
+        routings = [self.routing, *(["ecmp"] if self.routing != "ecmp" else ["ecmp-in-turn"])]
+        panels = [
+            (FORWARDING[routing], pictures.over_time(self.bins.filter(pl.col("routing") == routing)))
+            for routing in routings
+        ]
+        where = self.place.sprayed
+        return Picture(
+            where.lower().replace(" ", "-").replace(".", "-"),
+            where,
+            f"{self.place.name[0].upper()}{self.place.name[1:]}: {' (left) and '.join(FORWARDING[r] for r in routings)} "
+            "(right). Means over seeds, second by second.",
+            charts.side_by_side(panels),
+        )
+
+
+def without_errors(table: pl.DataFrame) -> pl.DataFrame:
+    """The runs without, if there are some with errors."""
+    return table.filter(pl.col("loss") == 0) if "loss" in table.columns else table

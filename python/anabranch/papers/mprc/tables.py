@@ -1,0 +1,81 @@
+"""Tables about spraying: bounds, selection, steadiness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.papers.mprc.measure import LINK_MBPS, STACKS, STEADY, payload, percent
+from anabranch.papers.mprc.places import FORWARDING
+from anabranch.papers.mprc.spread import Spread
+from anabranch.papers.study import Table
+
+
+def bounds(spread: Sequence[Spread]) -> Table:
+    """Bounds and results side by side."""
+    rows = []
+    for one in spread:
+        rows.append(_bound_row(one, "ecmp", "ecmp-in-turn", one.equal_cost, one.equal_split))
+        if one.routing != "ecmp":
+            rows.append(_bound_row(one, "disjoint", "disjoint-in-turn", one.place.paths, one.place.paths))
+    return Table(
+        "bounds",
+        "Bounds, Section 5.2",
+        "Mbit/s: what the network can carry between the two nodes at all, what the links in use can, what they carry if every node "
+        f"(or the source) splits equally; the last times {PAYLOAD_TEXT} is all the payload that there can be; and what MPRC has.",
+        ["network", "forwarding", "max flow", "over its links", "split equally", "of that payload", "at random", "in turn"],
+        rows,
+    )  # fmt: skip
+
+
+PAYLOAD_TEXT = "1460/1500"
+
+
+def _bound_row(one: Spread, random: str, turn: str, links: float, split: float) -> list[str]:
+    return [
+        one.place.name,
+        FORWARDING[random].partition(",")[0],
+        *(f"{value * LINK_MBPS:.1f}" for value in (one.network, links, split)),
+        f"{payload(split):.2f}",
+        str(one.rate("mprc", random)),
+        str(one.rate("mprc", turn)),
+    ]
+
+
+def selectors(*spread: Spread) -> Table:
+    """At random and in turn, for data and for ACKs."""
+    routings = [name for name in FORWARDING if name != "ospf"]
+    return Table(
+        "selectors",
+        "Selection, Section 5.2",
+        "Mbit/s. ns-3's ECMP takes a next hop at random for every packet. In turn, overtaking is regular and bounded, which duplicate "
+        "ACKs stand better.",
+        ["network", "forwarding", *STACKS.values()],
+        [
+            [one.place.name, FORWARDING[routing], *(str(one.rate(stack, routing)) for stack in STACKS)]
+            for one in spread
+            for routing in routings
+            if ("mprc", routing) in one.rates
+        ],
+    )
+
+
+def steadiness(spread: Sequence[Spread]) -> Table:
+    """How much each second has, at the receiver's links and in order."""
+    rows = []
+    for one in spread:
+        for stack, name in STACKS.items():
+            in_order = one.in_order(stack)
+            rows.append([
+                one.place.name, name, percent(min(one.arriving(stack))), percent(min(in_order)),
+                percent(sum(share < STEADY for share in in_order) / len(in_order), 1), f"{one.fluctuation(stack)} %",
+            ])  # fmt: skip
+    return Table(
+        "steadiness",
+        "Steadiness, Figures 2.4, 5.5 and 5.6",
+        "Over disjoint paths at random, second by second after the first five: the least that arrives at the destination, as a share of "
+        "the links' rate; the least that the application gets in order, as a share of their payload, and how many seconds have less than "
+        "90 % of it; standard deviation over mean of what the application gets. The thesis does not say where it measures. In order, a "
+        "loss shows as a dip and a peak after it, because the application waits for the repair.",
+        ["network", "stack", "least second, arriving", "least second, in order", "seconds below 90 %", "variation"],
+        rows,
+    )

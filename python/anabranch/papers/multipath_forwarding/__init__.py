@@ -1,0 +1,29 @@
+"""Lee, Park and Choi, "Improving TCP performance in multipath packet forwarding networks" (2002).
+
+What packet-by-packet and flow-by-flow forwarding over several paths bring plain TCP, a greater duplicate-ACK threshold, an ACK
+that is delayed for segments out of order too, and both together.
+"""
+
+from collections.abc import Mapping
+
+from anabranch.papers.multipath_forwarding import backbone, parallel_paths, partial_paths, readings, short_flows
+from anabranch.papers.study import Experiment, Findings, Lab
+from anabranch.results import Result
+
+_PARTS = (parallel_paths, partial_paths, backbone, short_flows, readings)
+
+
+def experiments(lab: Lab) -> list[Experiment]:
+    """All parts' experiments."""
+    return [experiment for part in _PARTS for experiment in part.experiments(lab)]
+
+
+def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
+    """All parts' findings, in the order of the paper."""
+    found = [part.findings(lab, results) for part in _PARTS]
+    return Findings(
+        [claim for one in found for claim in one.claims],
+        [number for one in found for number in one.numbers],
+        [picture for one in found for picture in one.pictures],
+        [table for one in found for table in one.tables],
+    )

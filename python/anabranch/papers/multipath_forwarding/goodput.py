@@ -1,0 +1,105 @@
+"""Goodput relative to a single path with the standard sender and receiver (section IV.A), and how claims about it are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.papers import measures
+from anabranch.report.chart import with_interval
+
+if TYPE_CHECKING:
+    from anabranch.papers.study import Lab, Verdict
+    from anabranch.results import Result
+
+REACH = 0.2
+"""Our relative goodput is within reach of the published one if it differs by no more than this share of it."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with half of its 95 % confidence interval."""
+
+    mean: float
+    half_width: float | None
+
+    def __str__(self) -> str:
+        """As a text shows it."""
+        return with_interval(self.mean, self.half_width)
+
+
+class Ratios:
+    """Relative goodputs: one for each seed and each combination of keys."""
+
+    def __init__(self, table: pl.DataFrame) -> None:
+        """Of a table with the columns ``ratio``, ``seed`` and the keys."""
+        self.table = table
+
+    def values(self, **where: object) -> list[float]:
+        """One for each seed, in their order."""
+        found = self.table.filter(*(pl.col(key) == value for key, value in where.items())).sort("seed")
+        if found.is_empty() or found["seed"].is_duplicated().any():
+            raise LookupError(f"{len(found)} ratios instead of one for each seed: {where}")
+        return found["ratio"].to_list()
+
+    def at(self, **where: object) -> Estimate:
+        """The mean of these."""
+        return Estimate(*measures.over_seeds(self.values(**where)))
+
+    def difference(self, scheme: str, other: str, **where: object) -> Estimate:
+        """By how much one scheme is ahead of another, seed by seed."""
+        both = zip(self.values(scheme=scheme, **where), self.values(scheme=other, **where), strict=True)
+        return Estimate(*measures.over_seeds([one - two for one, two in both]))
+
+    def summary(self, *by: str, **where: object) -> pl.DataFrame:
+        """Means and half widths by some keys, of the rest of which one value is left."""
+        found = self.table.filter(*(pl.col(key) == value for key, value in where.items()))
+        return measures.summary(found.sort(*by, maintain_order=True), by, "ratio")
+
+
+def total(result: Result, names: Mapping[str, str] | None = None, traffic: str = "ftp") -> pl.DataFrame:
+    """Goodput of all flows together, by seed and keys of the matrix."""
+    flows = measures.flows(result, names).filter(pl.col("traffic") == traffic)
+    keys = [(names or {}).get(key, key) for key in result.keys]
+    return flows.group_by("seed", *keys, maintain_order=True).agg(goodput=pl.col("goodput_bps").sum())
+
+
+def relative(goodput: pl.DataFrame, single: pl.DataFrame, on: Sequence[str] = ()) -> pl.DataFrame:
+    """``goodput`` with its ``ratio`` to that of a single path with the same seed, and alike in the keys ``on``."""
+    base = single.select("seed", *on, base="goodput")
+    return goodput.join(base, on=["seed", *on], how="left", maintain_order="left").with_columns(
+        ratio=pl.col("goodput") / pl.col("base")
+    )
+
+
+def judged(parts: Sequence[bool]) -> Verdict:
+    """Of a claim with several parts: it holds if all do, and partly if at least half do."""
+    if all(parts):
+        return "holds"
+    return "holds partly" if 2 * sum(parts) >= len(parts) else "does not hold"
+
+
+def share(parts: Sequence[bool]) -> str:
+    """How many of the parts hold, in words."""
+    return f"{sum(parts)} of {len(parts)} comparisons"
+
+
+def in_reach(lab: Lab, found: Mapping[str, Estimate], *, percent: bool = False) -> list[bool]:
+    """Whether each relative goodput is within reach of the published one; ``percent`` says that those are gains in percent."""
+    close = []
+    for name, estimate in found.items():
+        value = lab.published[name].value
+        if value is None:
+            raise LookupError(f"{name} is not published as one number")
+        theirs = 1 + value / 100 if percent else value
+        close.append(abs(estimate.mean / theirs - 1) <= REACH)
+    return close
+
+
+def gain(estimate: Estimate) -> Estimate:
+    """A relative goodput as the gain over one, in percent."""
+    half = None if estimate.half_width is None else 100 * estimate.half_width
+    return Estimate(100 * (estimate.mean - 1), half)

@@ -1,0 +1,48 @@
+"""The sender, the receiver and the forwarding of each scheme, as settings of the scenarios."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A way of using several paths."""
+
+    label: str
+    """As figures call it."""
+    detection: str = '"dup-ack"'
+    ack: str = '"immediate"'
+    routing: str = '"packet"'
+
+    @property
+    def name(self) -> str:
+        """As directories call it."""
+        return self.label.replace(" ", "-")
+
+    def settings(self, routing: str | None = None) -> dict[str, str]:
+        """Of a scenario with one stack ``tcp`` and two kinds of traffic; ``routing`` is another name of its routing."""
+        name = self.routing if routing is None else f'"{routing}"'
+        return {
+            "stacks.tcp.detection": self.detection,
+            "stacks.tcp.ack": self.ack,
+            "traffic.0.routing": name,
+            "traffic.1.routing": name,
+        }
+
+
+STANDARD = Scheme("no delay")
+DELAYED = Scheme("delayed ACK", ack='"delayed"')
+MODIFIED = Scheme("modified delayed ACK", ack='"modified-delayed"')
+THRESHOLD = Scheme("threshold by paths", detection='"path-count"')
+INTEGRATED = Scheme("integrated", detection='"path-count"', ack='"modified-delayed"')
+FLOW_LEVEL = Scheme("flow-level", routing='"flow"')
+
+PROPOSED = (MODIFIED, THRESHOLD, INTEGRATED)
+PACKET_LEVEL = (STANDARD, DELAYED, *PROPOSED)
+ALL = (*PACKET_LEVEL, FLOW_LEVEL)
+LABELS = [scheme.label for scheme in ALL]
+
+
+def merged(*settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings of which the later ones hold."""
+    return {key: value for one in settings for key, value in one.items()}

@@ -1,0 +1,52 @@
+"""Another reading of Figures 5, 6 and 8: the difference is that of the last path from the first, and the others lie between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch import units
+from anabranch.papers.multipath_forwarding import schemes
+from anabranch.papers.multipath_forwarding.goodput import Ratios, relative, total
+from anabranch.papers.multipath_forwarding.schemes import merged
+from anabranch.papers.study import Findings, Table
+
+if TYPE_CHECKING:
+    from anabranch.papers.study import Lab
+    from anabranch.results import Result
+
+_PATHS = (3, 4, 5)
+"""With two paths the readings are one."""
+_SCHEMES = (schemes.STANDARD, *schemes.PROPOSED)
+_KEYS = {"topology.generate.paths": "paths", "topology.generate.difference": "difference"}
+
+
+def settings(lab: Lab) -> dict[str, dict[str, str]]:
+    """Of the experiments, by their names."""
+    delays = {
+        "topology.generate.paths": str(list(_PATHS)),
+        "topology.generate.difference": '["2.5ms", "10ms"]' if lab.quick else '["2.5ms", "5ms", "10ms"]',
+    }
+    return {f"spread-{scheme.name}": merged(scheme.settings(), delays) for scheme in _SCHEMES}
+
+
+def findings(lab: Lab, results: Mapping[str, Result], single: pl.DataFrame, grid: Ratios) -> Findings:
+    """Both readings side by side."""
+    tables = [
+        relative(total(results[f"spread-{scheme.name}"], _KEYS), single).with_columns(scheme=pl.lit(scheme.label))
+        for scheme in _SCHEMES
+    ]
+    ratios = Ratios(pl.concat(tables))
+    texts = sorted(ratios.table["difference"].unique(), key=units.duration)
+    rows = []
+    for scheme in _SCHEMES:
+        for text in texts:
+            percent = 100 * units.duration(text) / units.duration("10ms")
+            ours = [grid.at(scheme=scheme.label, paths=n, difference=percent, loss=0.0) for n in _PATHS]
+            other = [ratios.at(scheme=scheme.label, paths=n, difference=text) for n in _PATHS]
+            rows.append([scheme.label, f"{percent:g} %", *map(str, ours), *map(str, other)])
+    columns = ["Scheme", "Difference", *(f"{n} paths{of}" for of in (", each path", ", the last path") for n in _PATHS)]
+    caption = "Relative goodput if each path is later than the one before by the difference (as we read it), or only the last than the first."
+    return Findings([], [], [], [Table("spread", "Other readings, delay differences", caption, columns, rows)])

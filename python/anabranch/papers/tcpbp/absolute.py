@@ -1,0 +1,72 @@
+"""Table 4's 17.1, 13.3 and 16.8 Mbit/s: four times what these paths can give one flow. What would give it?"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from anabranch.papers.measures import flows, over_seeds
+from anabranch.papers.study import Experiment, Lab
+from anabranch.papers.tcpbp import copies, networks
+from anabranch.results import Result
+
+ROUTES = ("1-3-4-10", "1-5-10", "1-5-4-10")
+MSS = 1460
+SEGMENTS = (1, 2, 4)
+"""How many segments NetEm loses as one, if hosts leave it to the card to split them: Linux makes at least two of them one packet.
+
+A packet of two segments is taken as one of twice the size, as if the window grew by whole packets too: the most that it can give.
+"""
+DELAYS = {"delay both ways": True, "delay one way": False}
+_ALIKE = 6
+"""Copies of each, as every flow is alone."""
+_NO_DELAY_S = 1e-9
+
+
+def settings() -> list[tuple[str, int]]:
+    """Which ways have delay, and how many segments are lost as one."""
+    return [(delay, segments) for delay in DELAYS for segments in SEGMENTS]
+
+
+def title(setting: tuple[str, int]) -> str:
+    """In words."""
+    delay, segments = setting
+    return f"{delay}, {segments} segment{'s' if segments > 1 else ''} lost as one"
+
+
+def experiments(lab: Lab) -> list[Experiment]:
+    """One flow on each route, in all settings."""
+    topology = networks.ten_nodes("0.0040")
+    found = []
+    for delay, both in DELAYS.items():
+        for route in ROUTES:
+            copy = copies.copy_of("", topology, tuple(route.split("-")))
+            back = copy.back if both else tuple(replace(link, delay_s=_NO_DELAY_S) for link in copy.back)
+            found += [replace(copy, name=f"{delay}:{route}:{one}", back=back) for one in range(_ALIKE)]
+    scenario = copies.scenario(
+        lab,
+        "absolute.toml",
+        "What would give the rates of Table 4",
+        found,
+        flows=(1,),
+        duration_s=20 if lab.quick else 70,
+        warm_up_s=5 if lab.quick else 10,
+        seeds=2 if lab.quick else 5,
+        mss=[segments * MSS for segments in SEGMENTS],
+    )
+    return [Experiment("absolute", scenario)]
+
+
+def rates(result: Result) -> Mapping[tuple[tuple[str, int], str], tuple[float, float | None]]:
+    """By setting and route: Mbit/s of a flow, with half of the interval over seeds."""
+    parts = pl.col("src").str.split("/").list.first().str.split(":")
+    table = flows(result).with_columns(delay=parts.list.get(0), route=parts.list.get(1))
+    means = table.group_by("delay", "route", "mss", "seed").agg(mbps=pl.col("goodput_bps").mean() / 1e6).sort("seed")
+    found = {}
+    for delay, segments in settings():
+        for route in ROUTES:
+            own = means.filter(
+                (pl.col("delay") == delay) & (pl.col("route") == route) & (pl.col("mss") == f"{segments * MSS} bytes")
+            )
+            found[(delay, segments), route] = over_seeds(own["mbps"].to_list())
+    return found

@@ -1,0 +1,67 @@
+"""The study of multipath forwarding: its networks have the paths that the paper speaks of, and its verdicts follow their rules."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import networkx
+import polars as pl
+import pytest
+
+from anabranch.compile import compile_run
+from anabranch.papers import registry
+from anabranch.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, judged, relative
+from anabranch.scenario import Scenario
+
+SCENARIOS = registry.folder("multipath-forwarding") / "scenarios"
+
+
+def _graph(file: str, settings: Mapping[str, str] | None = None) -> Any:
+    case = Scenario.load(SCENARIOS / file, settings or {}).cases[0]
+    run = compile_run(case, 1)
+    graph = networkx.DiGraph()
+    for link in run["links"]:
+        ends = (run["nodes"][link[end]] for end in ("src", "dst"))
+        graph.add_edge(*ends, delay=link["delay"] / 1e12, capacity=link["rate"], cost=link["cost"])
+    return graph
+
+
+def test_two_equal_cost_paths_cross_the_vbns() -> None:
+    graph = _graph("vbns.toml")
+    paths = list(networkx.all_shortest_paths(graph, "San Francisco", "Washington DC"))
+    assert sorted(path[2] for path in paths) == ["Chicago", "Houston"]
+    delays = sorted(sum(graph[a][b]["delay"] for a, b in pairwise(path)) for path in paths)
+    assert delays == pytest.approx([0.020, 0.024], abs=0.0005), "great circles at two thirds of the speed of light"
+
+
+@pytest.mark.parametrize(("cost", "paths"), [(1, 2), (0.5, 2), (2, 3)])
+def test_only_twice_the_cost_makes_three_paths_equal(cost: float, paths: int) -> None:
+    graph = _graph("partial-paths.toml", {"topology.override.0.cost": str(cost)})
+    assert len(list(networkx.all_shortest_paths(graph, "R0", "R1", weight="cost"))) == paths
+
+
+def test_partial_paths_carry_what_the_paper_says() -> None:
+    graph = _graph("partial-paths.toml")
+    three = list(networkx.shortest_simple_paths(graph, "R0", "R1"))
+    for count, megabits in ((1, 100), (2, 155), (3, 255)):
+        part = graph.edge_subgraph([link for path in three[:count] for link in pairwise(path)])
+        assert networkx.maximum_flow_value(part, "R0", "R1") == megabits * 10**6
+
+
+def test_goodput_is_compared_with_the_single_path_of_the_same_seed() -> None:
+    single = pl.DataFrame({"seed": [1, 2], "loss": [0.0, 0.0], "goodput": [10.0, 20.0]})
+    several = pl.DataFrame({"seed": [2, 1], "loss": [0.0, 0.0], "goodput": [60.0, 20.0]})
+    ratios = Ratios(relative(several, single, on=["loss"]))
+    assert ratios.values(loss=0.0) == [2.0, 3.0]
+    assert ratios.at().mean == 2.5
+    with pytest.raises(LookupError, match="0 ratios"):
+        ratios.at(loss=0.5)
+
+
+def test_verdicts() -> None:
+    assert [judged([True, True]), judged([True, False]), judged([False, True, False])] == [
+        "holds",
+        "holds partly",
+        "does not hold",
+    ]
+    assert gain(Estimate(1.5, 0.1)) == Estimate(50.0, 10.0)
