@@ -1,0 +1,195 @@
+"""Section 4: five connections over four or ten parallel paths of different delay (figures 3 to 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anabranch.papers.fixed_robust_routing import written
+from anabranch.papers.measures import flows, over_seeds, summary
+from anabranch.papers.study import Experiment, Lab
+
+if TYPE_CHECKING:
+    from anabranch.results import Result
+
+FOUR = ("SLLL", "SSLL", "SSSL", "SSSM")
+TEN = ("SLLLLLLLLL", "SSSSSLLLLL", "SSSSSSSSSL")
+COUNTED = ("SLLL", "SSLL", "SSSL")
+"""Mixes of which the paper gives numbers."""
+D = 1.3
+"""The difference in delay that it gives them for, ms."""
+FULL_D = (
+    0.0,
+    0.2,
+    0.4,
+    0.6,
+    0.8,
+    1.0,
+    1.2,
+    1.3,
+    1.4,
+    1.6,
+    1.8,
+    2.0,
+    2.2,
+    2.4,
+    2.5,
+    2.6,
+    2.8,
+    3.0,
+    3.2,
+    3.4,
+    3.6,
+    3.8,
+    4.0,
+)
+QUICK_D = (0.0, 0.4, 0.8, 1.2, 1.3, 1.6, 2.0, 2.4, 2.5)
+SHORT_MS = 2.0
+SEGMENTS_PER_SECOND = 2500.0
+RUN_S = 10.0
+"""That the counts of fast recoveries imply."""
+PLATEAU = 0.85
+"""The least share of the throughput without difference that counts as almost all, before the knee."""
+STEP = 2.0
+"""By what factor throughput must fall more across a step than between two."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the paper's network is read."""
+
+    name: str
+    title: str
+    access: str
+    stack: str
+
+
+READINGS = (
+    Reading("written", "as written: access 50 Mbit/s", "50Mbps", "newreno"),
+    Reading("spaced", "spaced: access 20 Mbit/s", "20Mbps", "newreno"),
+)
+STACKS = {
+    "newreno": "NewReno (RFC 6582)",
+    "window-of-20": "and a receive window of 20 segments",
+    "limited-transmit": "and limited transmit (RFC 3042)",
+    "sack": "and SACK with limited transmit",
+}
+ACCESSES = ("50Mbps", "20Mbps")
+
+
+def experiments(lab: Lab) -> list[Experiment]:
+    """All mixes in both readings; those with published numbers in others as well."""
+    listed = []
+    for reading in READINGS:
+        for mix in (*FOUR, *TEN):
+            fixed = {
+                "topology.generate.delays": delays(mix, QUICK_D if lab.quick else FULL_D),
+                "topology.generate.access": reading.access,
+                "traffic[0].stack": reading.stack,
+            }
+            quick = fixed | {"run.seeds": "2", "run.duration": "5s"}
+            scenario = lab.scenario("parallel-paths.toml", full=fixed, quick=quick)
+            listed.append(Experiment(f"parallel-{mix}-{reading.name}", scenario))
+    text = (lab.folder / "scenarios" / "parallel-paths.toml").read_text(encoding="utf-8")
+    sources = {"": text, "-constant": text.replace('poisson = "20Mbps"', 'constant = "20Mbps"')}
+    for mix in COUNTED:
+        for source, edited in sources.items():
+            name = f"parallel-readings-{mix}{source}"
+            settings = {
+                "topology.generate.delays": delays(mix, (D,)),
+                "topology.generate.access": written.listed(ACCESSES),
+                "traffic[0].stack": "newreno" if source else written.listed(list(STACKS)),
+            } | ({"run.seeds": "2", "run.duration": "5s"} if lab.quick else {})
+            listed.append(Experiment(name, written.scenario(lab, name, edited, settings)))
+    return listed
+
+
+def delays(mix: str, differences: tuple[float, ...]) -> str:
+    """The delays of the paths as a setting: those that depend on the difference are a list, one for each."""
+    share = {"S": 0.0, "M": 0.5, "L": 1.0}
+    parts = []
+    for kind in mix:
+        each = [f'"{round(SHORT_MS + share[kind] * d, 6):g}ms"' for d in differences]
+        parts.append(each[0] if kind == "S" or len(each) == 1 else f"[{', '.join(each)}]")
+    return f"[{', '.join(parts)}]"
+
+
+def probability(mix: str, d_ms: float, *, poisson: bool) -> float:
+    """That a packet is overtaken by three: by the paper's count (the next three on short paths), or of segments at random times."""
+    short = mix.count("S") / len(mix)
+    if not poisson:
+        return (1 - short) * short**3
+    lead = SEGMENTS_PER_SECOND * d_ms / 1e3 * short
+    return (1 - short) * (1 - math.exp(-lead) * (1 + lead + lead**2 / 2))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The results of section 4."""
+
+    totals: pl.DataFrame
+    """``reading``, ``mix``, ``d``, ``seed``, ``total`` in Mbit/s, ``recoveries`` in 10 s."""
+    others: pl.DataFrame
+    """``source``, ``access``, ``stack``, ``mix``, ``seed``, ``total``, ``recoveries``: at d = 1.3 ms."""
+
+    def mean(self, reading: str, mix: str, d: float, value: str = "total") -> tuple[float, float | None]:
+        """Over seeds, with its half width."""
+        rows = self.totals.filter(reading=reading, mix=mix).filter((pl.col("d") - d).abs() < 1e-6)
+        return over_seeds(rows[value].to_list())
+
+    def curve(self, reading: str, mix: str) -> list[tuple[float, float]]:
+        """The means over d."""
+        rows = summary(self.totals.filter(reading=reading, mix=mix).sort("d", "seed"), ["d"], "total")
+        return list(rows.select("d", "mean").iter_rows())
+
+    def knee(self, reading: str, mix: str) -> float:
+        """The difference in ms from which on throughput falls most steeply."""
+        curve = self.curve(reading, mix)
+        steps = pairwise(curve)
+        return max(((one[1] - other[1]) / (other[0] - one[0]), one[0]) for one, other in steps)[1]
+
+    def kept(self, reading: str, mix: str, d: float) -> float:
+        """The throughput as a share of that without difference."""
+        return self.mean(reading, mix, d)[0] / self.curve(reading, mix)[0][1]
+
+
+def found(results: Mapping[str, Result]) -> Found:
+    """The tables of section 4."""
+    totals, others = [], []
+    for reading in READINGS:
+        for mix in (*FOUR, *TEN):
+            table = _totals(results[f"parallel-{mix}-{reading.name}"])
+            millis = pl.col("delays").str.strip_suffix("ms").cast(pl.Float64) - SHORT_MS
+            millis = (millis * (2 if "M" in mix else 1)).round(6)
+            totals.append(
+                table.select(
+                    pl.lit(reading.name).alias("reading"), pl.lit(mix).alias("mix"), millis.alias("d"), *_VALUES
+                )
+            )
+    for mix in COUNTED:
+        for source, suffix in (("Poisson", ""), ("constant", "-constant")):
+            table = _totals(results[f"parallel-readings-{mix}{suffix}"])
+            columns = (pl.lit(source).alias("source"), pl.lit(mix).alias("mix"))
+            others.append(table.select(*columns, "access", "stack", *_VALUES))
+    return Found(pl.concat(totals), pl.concat(others))
+
+
+_VALUES = ("seed", "total", "recoveries")
+
+
+def _totals(result: Result) -> pl.DataFrame:
+    names = {
+        key: f"{key}_of_run" if key == "stack" else key.rpartition(".")[2].partition("[")[0] for key in result.keys
+    }
+    by = [*(name for name in names.values() if name != "stack_of_run"), "stack", "seed"]
+    span = result.manifest["runs"][0]["simulated_s"]
+    return (
+        flows(result, names)
+        .group_by(by, maintain_order=True)
+        .agg(total=pl.col("goodput_bps").sum() / 1e6, recoveries=pl.col("recoveries").sum() * (RUN_S / span))
+    )
