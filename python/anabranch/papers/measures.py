@@ -30,6 +30,7 @@ def flows(result: Result, names: Mapping[str, str] | None = None) -> pl.DataFram
     """The flows, with the keys of the matrix as columns.
 
     ``names`` gives some keys (``"traffic[0].stack"``) a column name of their own; values are texts where they are not numbers.
+    A key called as a column of the flows (``stack``) comes as ``stack_right``: that column is the flow's own.
     """
     return with_variants(result, result.flows, names)
 
