@@ -55,6 +55,8 @@ RUN_S = 10.0
 """That the counts of fast recoveries imply."""
 PLATEAU = 0.85
 """The least share of the throughput without difference that counts as almost all, before the knee."""
+MUCH = 0.25
+"""A share of throughput that must be lost in all before it matters where it is lost most steeply."""
 STEP = 2.0
 """By what factor throughput must fall more across a step than between two."""
 
@@ -152,6 +154,11 @@ class Found:
         curve = self.curve(reading, mix)
         steps = pairwise(curve)
         return max(((one[1] - other[1]) / (other[0] - one[0]), one[0]) for one, other in steps)[1]
+
+    def falls(self, reading: str, mix: str) -> bool:
+        """Whether so much is lost over all differences that one can say where."""
+        means = [mean for _, mean in self.curve(reading, mix)]
+        return min(means) < (1 - MUCH) * means[0]
 
     def kept(self, reading: str, mix: str, d: float) -> float:
         """The throughput as a share of that without difference."""
