@@ -1,6 +1,7 @@
 """Reproduced papers: every quick version finds what is expected of it, and finished runs are reused."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -34,6 +35,20 @@ def test_the_quick_version_finds_what_is_expected(name: str, tmp_path: Path) -> 
     }
     assert strayed == {}
     assert f'<section id="{name}">' in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.parametrize("name", registry.PAPERS)
+def test_the_readme_has_ours_beside_every_published_number(name: str) -> None:
+    """The README of the full run, in the repository: no published number without ours, no figure without its file."""
+    folder = registry.folder(name)
+    text = (folder / "README.md").read_text()
+    rows = [line.split(" | ") for line in text[text.index("## Numbers") :].splitlines() if line.startswith("| ")]
+    ours = {(row[0].lstrip("| "), row[1]): row[3] for row in rows}
+    for number in published.load(folder).values():
+        assert ours[number.where, number.what] not in ("", "–"), number.id
+    figures = re.findall(r"\]\((figures/[^)]+)\)", text)
+    assert figures
+    assert all((folder / figure).is_file() for figure in figures)
 
 
 @pytest.mark.parametrize("name", registry.PAPERS)
