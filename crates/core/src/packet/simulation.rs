@@ -88,6 +88,7 @@ pub struct Engine<L> {
     controls: VecDeque<(Time, Control)>,
     /// Flows that are done, and when only their tally is to be kept.
     done: Vec<(Time, u32)>,
+    next_retirement: Time,
     pub(super) pool: Pool,
     pub(super) dropped: Vec<Packet>,
     pub(super) packet_hops: u64,
@@ -133,6 +134,7 @@ impl<L: EventLoop> Engine<L> {
             started: 0,
             controls,
             done: Vec::new(),
+            next_retirement: Time::NEVER,
             pool: Pool::default(),
             dropped: Vec::new(),
             packet_hops: 0,
@@ -262,25 +264,37 @@ impl<L: EventLoop> Engine<L> {
     /// loop, so that it does not matter which of its ends is looked at first.
     pub(super) fn retire_later(&mut self, flow: u32) {
         let at = Time((self.now.0 / LINGER.0 + 2) * LINGER.0);
-        if self.done.is_empty() {
+        self.done.push((at, flow));
+        self.schedule_retirement(at);
+    }
+
+    /// Flows are done in no order within a window, so that a retirement may come before one that is scheduled already.
+    fn schedule_retirement(&mut self, at: Time) {
+        if at < self.next_retirement {
+            self.next_retirement = at;
             self.schedule(at, Control::Retire);
         }
-        self.done.push((at, flow));
     }
 
     fn retire(&mut self) {
         let now = self.now;
+        if self.next_retirement > now {
+            return; // there was one more at this instant
+        }
         let flows = &mut self.flows;
+        let mut next = Time::NEVER;
         self.done.retain(|(at, flow)| {
             let state = &mut flows[*flow as usize];
             if *at <= now && matches!(state.activity, Activity::Tcp(_)) {
                 state.activity = Activity::Finished(Box::new(state.activity.tally()));
             }
+            if *at > now {
+                next = next.min(*at);
+            }
             *at > now
         });
-        if !self.done.is_empty() {
-            self.schedule(now + LINGER, Control::Retire);
-        }
+        self.next_retirement = Time::NEVER;
+        self.schedule_retirement(next);
     }
 
     #[inline(always)]

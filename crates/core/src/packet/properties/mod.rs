@@ -5,3 +5,4 @@ mod conservation;
 mod link_oracle;
 mod measuring;
 mod random_run;
+mod retirement;
