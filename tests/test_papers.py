@@ -141,6 +141,15 @@ def test_a_readme_has_everything_and_the_page_its_figures(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["nothing"], "Choose from"), (["mprc", "--seeds", "0"], "--seeds 0: must be at least 1")],
+)
+def test_wrong_usage_is_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["paper", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("entry", "message"),
     [
         ('id = "a"', r"number\[0\]\.where: must be a text"),

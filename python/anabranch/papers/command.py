@@ -27,11 +27,12 @@ def paper(
 
     Finished runs are kept: interrupted, the same command goes on where it was. The page index.html gathers all papers of the directory.
     """
+    from anabranch.cli import UsageError
     from anabranch.papers import lab, page, registry
 
     for option, value in (("--seeds", seeds), ("--jobs", jobs)):
         if value is not None and value < 1:
-            raise ValueError(f"{option} {value}: must be at least 1")
+            raise UsageError(f"{option} {value}: must be at least 1")
     directory = out or Path("runs") / ("papers-quick" if quick else "papers")
     for one in registry.PAPERS if name == "all" else (name,):
         place = lab.lab(one, directory, quick=quick, seeds=seeds)
