@@ -62,9 +62,8 @@ def _remembered(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
 
     @wraps(parse)
     def of(text: str) -> _Value:
-        return (
-            remembered(text) if isinstance(text, str) else parse(text)
-        )  # what cannot be a key is refused by the parser
+        # what cannot be a key is refused by the parser
+        return remembered(text) if isinstance(text, str) else parse(text)
 
     return of
 
