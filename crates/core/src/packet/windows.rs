@@ -119,7 +119,13 @@ impl EventLoop for Windows {
     fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Windows {
         let shift = window_shift(spec, sizes);
         links.iter_mut().for_each(|link| link.look_ahead(Duration(1 << shift)));
-        let node = || Node { takes_link_by_link: true, ..Node::default() };
+        // Routers that choose hop by hop own whose turn it is, too.
+        let goes_by_hop = |flow: &Flow| {
+            let Flow { identity, .. } = flow;
+            matches!(identity.forward, Way::Column(_)) || matches!(identity.reverse, Way::Column(_))
+        };
+        let takes_link_by_link = !flows.iter().any(goes_by_hop);
+        let node = || Node { takes_link_by_link, ..Node::default() };
         let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
         for Flow { identity, .. } in flows {
             if !matches!((identity.forward, identity.reverse), (Way::Route(_), Way::Route(_))) {
