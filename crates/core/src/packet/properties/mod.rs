@@ -6,3 +6,4 @@ mod link_oracle;
 mod measuring;
 mod random_run;
 mod retirement;
+mod turns;
