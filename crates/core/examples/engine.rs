@@ -3,7 +3,7 @@
 //! `RUN.json` is what `anabranch.compile` makes of a scenario; the run ends after its time, or when so many packets have
 //! crossed a link. Prints one line of JSON: CPU seconds and resident memory of the run alone, and a fingerprint of its results.
 
-use anabranch_core::packet::table::Column;
+use anabranch_core::packet::table::{Column, Table};
 use anabranch_core::packet::{Engine, EventLoop, PlainSimulation, Simulation};
 use anabranch_core::spec::{LinkId, RunSpec};
 use serde_json::{Value, json};
@@ -24,28 +24,37 @@ fn main() {
     let captures = spec.captures.clone();
     let resident = status("VmRSS:");
     let began = cpu_seconds();
-    let mut report = if is_plain {
-        measure(PlainSimulation::new(spec).expect("a run that can be"), &captures, hops, began)
+    let report = if is_plain {
+        measure(PlainSimulation::new(spec).expect("a run that can be"), &captures, hops, began, resident)
     } else {
-        measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began)
+        measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began, resident)
     };
-    report["grown_bytes"] = json!(status("VmHWM:").saturating_sub(resident));
     println!("{report}");
 }
 
-fn measure<L: EventLoop>(mut simulation: Engine<L>, captures: &[LinkId], hops: u64, began: f64) -> Value {
+/// Runs to the end; the building of the run began after so many CPU seconds and with so many bytes resident.
+fn measure<L: EventLoop>(
+    mut simulation: Engine<L>,
+    captures: &[LinkId],
+    hops: u64,
+    began: f64,
+    resident: u64,
+) -> Value {
     let built = cpu_seconds();
     move_packets(&mut simulation, hops, captures);
     let ended = cpu_seconds();
-    let flows = simulation.flow_table();
+    let grown = status("VmHWM:").saturating_sub(resident); // before there are tables of the results
+    let tables = [simulation.flow_table(), simulation.link_table()];
+    let flows = &tables[0];
     json!({
+        "grown_bytes": grown,
         "packet_hops": simulation.packet_hops(),
         "flows": flows.numbers("goodput_bps").len(),
         "in_flight_packets": flows.numbers("cwnd_segments").iter().filter(|window| window.is_finite()).sum::<f64>(),
         "simulated_seconds": simulation.now().as_secs(),
         "build_seconds": built - began,
         "cpu_seconds": ended - built,
-        "fingerprint": format!("{:016x}", fingerprint(&simulation)),
+        "fingerprint": format!("{:016x}", fingerprint(&tables)),
     })
 }
 
@@ -62,9 +71,9 @@ fn move_packets<L: EventLoop>(simulation: &mut Engine<L>, hops: u64, captures: &
 }
 
 /// A hash over every result, to the bit.
-fn fingerprint<L: EventLoop>(simulation: &Engine<L>) -> u64 {
+fn fingerprint(tables: &[Table]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for (name, column) in [simulation.flow_table(), simulation.link_table()].iter().flat_map(|table| &table.columns) {
+    for (name, column) in tables.iter().flat_map(|table| &table.columns) {
         name.hash(&mut hasher);
         match column {
             Column::U32(values) => values.hash(&mut hasher),
