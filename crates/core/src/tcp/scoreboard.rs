@@ -4,7 +4,7 @@
 //! `in_flight` is the number in flight, whatever was sent before (the pipe of RFC 6675). Without SACK, duplicate ACKs
 //! stand for segments that have left the network without saying which.
 
-use super::room::push_with_little_room;
+use super::room::{leave_little_room, push_with_little_room};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
