@@ -219,6 +219,7 @@ impl<L: EventLoop> Engine<L> {
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
         if connection.sender.is_done() && state.end != Time::NEVER {
+            connection.sender.give_back_room();
             self.retire_later(flow);
         } else if !connection.sender.rests_until(self.order.armed(flow, SENDER))
             && let Some(deadline) = connection.sender.deadline()
