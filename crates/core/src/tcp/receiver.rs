@@ -28,10 +28,16 @@ impl SackBlocks {
         blocks
     }
 
+    /// All blocks as on the wire, and (0, 0) where there is none.
+    #[inline]
+    pub fn places(&self) -> &[Range; MAX_SACK_BLOCKS + 1] {
+        &self.blocks
+    }
+
     /// The first `length` of these blocks; the first one is a duplicate if there is one, and those behind are (0, 0).
     #[inline]
-    pub fn of(blocks: [Range; MAX_SACK_BLOCKS + 1], length: usize, has_duplicate: bool) -> SackBlocks {
-        SackBlocks { blocks, length: length as u32, duplicates: u32::from(has_duplicate) }
+    pub fn of(blocks: [Range; MAX_SACK_BLOCKS + 1], length: u32, has_duplicate: bool) -> SackBlocks {
+        SackBlocks { blocks, length, duplicates: u32::from(has_duplicate) }
     }
 
     /// The blocks of data held beyond the cumulative acknowledgement.
