@@ -19,6 +19,7 @@ pub mod loss;
 mod observe;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
+mod parts;
 mod plain;
 #[cfg(test)]
 mod properties;
@@ -33,6 +34,7 @@ mod windows;
 
 pub use build::BuildError;
 pub use compare::disagreement;
+pub use parts::Parts;
 pub use route_log::RouteChange;
 pub use simulation::{Engine, EventLoop};
 

@@ -14,7 +14,7 @@ use super::observe::Observations;
 use super::packet::{BESIDE, Packet, PacketSizes};
 use super::route_log::{RouteChange, RouteLog};
 use super::table::Table;
-use crate::spec::{LinkId, LossSpec, RunSpec};
+use crate::spec::{LinkId, LossSpec, NodeId, RunSpec};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -65,6 +65,9 @@ pub trait EventLoop: Sized {
 
     /// A link has lost all that it held.
     fn on_failed(&mut self, link: LinkId);
+
+    /// A flow is done, and its connection stays until then; at the node of its receiver, too.
+    fn on_done(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
 
     /// The routes have changed.
     fn on_rerouted(&mut self, forwarding: &Forwarding);
@@ -200,6 +203,12 @@ impl<L: EventLoop> Engine<L> {
         self.controls.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
+    /// When something happens to the network that all of it must know at once: anything but that finished flows retire.
+    pub(super) fn next_change(&self) -> Time {
+        let is_change = |control: &Control| !matches!(control, Control::Retire);
+        self.controls.iter().find(|(_, control)| is_change(control)).map_or(Time::NEVER, |(at, _)| *at)
+    }
+
     /// What happens to the network first, happens now.
     pub(super) fn on_control(&mut self) {
         let Some((_, control)) = self.controls.pop_front() else { return };
@@ -264,6 +273,12 @@ impl<L: EventLoop> Engine<L> {
     /// loop, so that it does not matter which of its ends is looked at first.
     pub(super) fn retire_later(&mut self, flow: u32) {
         let at = Time((self.now.0 / LINGER.0 + 2) * LINGER.0);
+        self.retire_at(at, flow);
+        self.order.on_done(at, flow, self.flows[flow as usize].identity.dst);
+    }
+
+    /// Only the tally of a flow is kept from then on.
+    pub(super) fn retire_at(&mut self, at: Time, flow: u32) {
         self.done.push((at, flow));
         self.schedule_retirement(at);
     }
