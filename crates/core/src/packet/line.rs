@@ -140,20 +140,20 @@ impl Lines {
         line.head += 1;
         line.len -= 1;
         if line.head.is_multiple_of(PIECE) {
-            self.leave_piece(line);
+            line.head = self.leave_piece(line.head, line.is_empty());
         }
         line.first_arrival = if line.is_empty() { Time::NEVER } else { self.slots[line.head as usize].arrival() };
         packet
     }
 
+    /// A line's head has left its piece. Returns the slot where the head is now; the line's address would keep it in memory.
     #[cold]
     #[inline(never)]
-    fn leave_piece(&mut self, line: &mut Line) {
-        let piece = line.head / PIECE - 1;
-        if !line.is_empty() {
-            line.head = self.following[piece as usize] * PIECE;
-        }
+    fn leave_piece(&mut self, head: u32, is_empty: bool) -> u32 {
+        let piece = head / PIECE - 1;
+        let head = if is_empty { head } else { self.following[piece as usize] * PIECE };
         self.give_piece(piece);
+        head
     }
 
     /// Takes the first packet out if it arrives before an instant.

@@ -10,6 +10,7 @@ mod controller;
 mod flow;
 mod forwarding;
 mod headers;
+mod heads;
 mod hosts;
 mod inbox;
 mod line;
