@@ -18,7 +18,7 @@ use super::heads::Heads;
 use super::inbox::{Event, Inbox, Item, Key, Rank, emptied};
 use super::line::Line;
 use super::link::{Link, Offer};
-use super::packet::{BESIDE, LOST, Packet, PacketSizes};
+use super::packet::{BESIDE, FlowSizes, LOST, Packet};
 use super::scheduler::Timers;
 use super::simulation::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
 use super::wheel::Wheel;
@@ -109,15 +109,15 @@ pub struct Windows {
 }
 
 /// The longest window in which nothing comes from one node to another: as a power of two of picoseconds.
-fn window_shift(spec: &RunSpec, sizes: &[PacketSizes]) -> u32 {
-    let smallest = u64::from(sizes.iter().map(PacketSizes::least).min().unwrap_or(1));
+fn window_shift(spec: &RunSpec, sizes: &FlowSizes) -> u32 {
+    let smallest = u64::from(sizes.least());
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
     let shortest = spec.links.iter().map(crossing).min().unwrap_or(Duration(1));
     shortest.0.max(1).ilog2().min(LONGEST_WINDOW)
 }
 
 impl EventLoop for Windows {
-    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Windows {
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Windows {
         let shift = window_shift(spec, sizes);
         links.iter_mut().for_each(|link| link.look_ahead(Duration(1 << shift)));
         // Routers that choose hop by hop own whose turn it is, too.
