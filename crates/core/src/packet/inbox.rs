@@ -4,6 +4,7 @@
 //! merged, and nothing is sorted.
 
 use super::packet::Packet;
+use crate::prefetch::prefetch_at;
 use crate::spec::LinkId;
 use crate::units::Time;
 
@@ -125,6 +126,23 @@ impl Inbox {
             self.breaks.push(self.items.len() as u32);
         }
         self.items.push(Item { key, packet });
+    }
+
+    /// The first item, if there is one.
+    pub fn first(&self) -> Option<&Item> {
+        self.items.first()
+    }
+
+    /// Asks for the items.
+    #[inline(always)]
+    pub fn ask_for_items(&self) {
+        prefetch_at(self.items.as_ptr());
+    }
+
+    /// Asks for where the next item will be.
+    #[inline(always)]
+    pub fn ask_for_room(&self) {
+        prefetch_at(self.items.as_ptr_range().end);
     }
 
     /// Takes all items out, in order, to be [given back](Self::give_back); `other` is as good as empty before and after.

@@ -10,6 +10,7 @@ use super::link_state::Reading;
 use super::loss::LossProcess;
 use super::packet::{FlowSizes, LOST, MARK, Packet};
 use super::red::{self, Red, RedSettings};
+use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream};
 use crate::spec::{LinkSpec, LossSpec, NodeId, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
@@ -240,6 +241,19 @@ impl Link {
     #[inline(always)]
     pub fn next_arrival(&self) -> Time {
         self.line.first_arrival()
+    }
+
+    /// The first packet of its line, if there is one.
+    #[inline(always)]
+    pub fn first_packet<'lines>(&self, lines: &'lines Lines) -> Option<&'lines Packet> {
+        lines.ahead(&self.line, 0)
+    }
+
+    /// Asks for what every packet needs of the link.
+    #[inline(always)]
+    pub fn ask_for_state(&self) {
+        prefetch(&self.line);
+        prefetch(&self.counters.packets);
     }
 
     /// Whether the queue decides when it takes a packet out, and not when one comes.

@@ -1,5 +1,6 @@
 //! The packet engine: every packet, in virtual time.
 
+mod ahead;
 mod beside;
 mod build;
 pub mod capture;

@@ -86,7 +86,7 @@ pub struct Windows {
     /// The current window, from its begin to its end.
     begin: Time,
     until: Time,
-    timers: Timers,
+    pub(super) timers: Timers,
     /// Timers of the node at hand that were armed in this window for this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
     /// Room for an inbox to be put in order.
@@ -99,11 +99,11 @@ pub struct Windows {
     in_order: bool,
     feeds: Vec<Feed>,
     exits: Vec<Exit>,
-    inboxes: Vec<Inbox>,
+    pub(super) inboxes: Vec<Inbox>,
     nodes: Vec<Node>,
-    due: Vec<LinkId>,
+    pub(super) due: Vec<LinkId>,
     busy_nodes: Vec<NodeId>,
-    busy_links: Vec<LinkId>,
+    pub(super) busy_links: Vec<LinkId>,
     /// Links that decide at their service (CoDel).
     serves: Vec<bool>,
 }
@@ -338,6 +338,7 @@ impl Engine<Windows> {
     /// Phase 1: packets that arrive go on, or come to the node.
     fn hand_over(&mut self) {
         for index in 0..self.order.due.len() {
+            self.look_ahead_in_due(index);
             let link = self.order.due[index];
             let node = self.links[link as usize].dst;
             let taking = self.order.taking(node);
@@ -387,6 +388,7 @@ impl Engine<Windows> {
         let before = line.len();
         if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
+                self.look_ahead_in_line(&line);
                 self.come_to_host(link, packet);
             }
         } else {
@@ -454,7 +456,8 @@ impl Engine<Windows> {
         while let Some(node) = self.order.busy_nodes.pop() {
             let order = &mut self.order;
             let items = order.nodes[node as usize].inbox.take_in_order(&mut order.merging);
-            for item in &items {
+            for (index, item) in items.iter().enumerate() {
+                self.look_ahead_in_inbox(&items[index..]);
                 let (at, rank) = (item.packet.arrival(), item.key.rank());
                 self.fire_timers(at, rank);
                 self.now = at;
@@ -493,6 +496,7 @@ impl Engine<Windows> {
     /// Phase 3: links that are fed from several places go through what was offered to them in order.
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
+            self.look_ahead_in_busy();
             let order = &mut self.order;
             let inbox = &mut order.inboxes[link as usize];
             let items = inbox.take_in_order(&mut order.merging);
