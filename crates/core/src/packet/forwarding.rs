@@ -5,6 +5,7 @@
 //! the packet's time to live between them: routers that each follow a tree of their own can send a packet in a circle.
 
 use super::controller::{Controller, Measured, Quality};
+use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream, hash_words};
 use crate::routing::{self, Graph, RoutingError};
 use crate::spec::{Granularity, HashField, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
@@ -463,6 +464,14 @@ impl Forwarding {
     #[inline]
     pub fn next_on_route(&self, at: u32) -> LinkId {
         self.hops[at as usize]
+    }
+
+    /// Asks for the next link on a compiled route.
+    #[inline(always)]
+    pub fn ask_for_next(&self, at: u32) {
+        if let Some(hop) = self.hops.get(at as usize) {
+            prefetch(hop);
+        }
     }
 
     /// The next link from `node`, hop by hop; `None` if there is none any more, [`END`] if the packet has arrived.

@@ -1,5 +1,6 @@
 //! The packet engine: every packet, in virtual time.
 
+mod ahead;
 mod beside;
 mod build;
 pub mod capture;
@@ -10,6 +11,7 @@ mod controller;
 mod flow;
 mod forwarding;
 mod headers;
+mod heads;
 mod hosts;
 mod inbox;
 mod line;

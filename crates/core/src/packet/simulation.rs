@@ -11,7 +11,7 @@ use super::line::Lines;
 use super::link::Link;
 use super::loss::LossProcess;
 use super::observe::Observations;
-use super::packet::{BESIDE, Packet, PacketSizes};
+use super::packet::{BESIDE, FlowSizes, Packet};
 use super::route_log::{RouteChange, RouteLog};
 use super::table::Table;
 use crate::spec::{LinkId, LossSpec, NodeId, RunSpec};
@@ -46,7 +46,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// instant what happens to the network comes first, then the starts of flows, then arrivals by link, then timers by flow.
 pub trait EventLoop: Sized {
     /// For a run that has not begun.
-    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Self;
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Self;
 
     /// Processes at least so many events, if there are; `false` once the run has ended.
     fn advance(engine: &mut Engine<Self>, events: u64) -> bool;
@@ -84,7 +84,7 @@ pub struct Engine<L> {
     pub(super) order: L,
     pub(super) forwarding: Forwarding,
     pub(super) flows: Vec<Flow>,
-    pub(super) sizes: Vec<PacketSizes>,
+    pub(super) sizes: FlowSizes,
     /// Flows in the order of their start, and how many have started.
     pub(super) starts: Vec<u32>,
     pub(super) started: usize,
@@ -111,7 +111,7 @@ impl<L: EventLoop> Engine<L> {
         mut links: Vec<Link>,
         forwarding: Forwarding,
         flows: Vec<Flow>,
-        sizes: Vec<PacketSizes>,
+        sizes: FlowSizes,
         controls: VecDeque<(Time, Control)>,
     ) -> Engine<L> {
         let mut starts: Vec<u32> = (0..flows.len() as u32).collect();

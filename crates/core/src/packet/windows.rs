@@ -14,10 +14,11 @@
 
 use super::flow::Flow;
 use super::forwarding::{END, Forwarding, Way};
-use super::inbox::{Event, Inbox, Key, Rank};
+use super::heads::Heads;
+use super::inbox::{Event, Inbox, Item, Key, Rank, emptied};
 use super::line::Line;
 use super::link::{Link, Offer};
-use super::packet::{BESIDE, LOST, Packet, PacketSizes};
+use super::packet::{BESIDE, FlowSizes, LOST, Packet};
 use super::scheduler::Timers;
 use super::simulation::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
 use super::wheel::Wheel;
@@ -87,24 +88,24 @@ pub struct Windows {
     /// The current window, from its begin to its end.
     begin: Time,
     until: Time,
-    timers: Timers,
+    pub(super) timers: Timers,
     /// Timers of the node at hand that were armed in this window for this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
     /// Room for an inbox to be put in order.
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
-    heads: BinaryHeap<Reverse<(Key, LinkId)>>,
+    heads: Heads,
     /// The rank of the event at hand.
     rank: Rank,
     /// The node at hand goes through its events in order.
     in_order: bool,
     feeds: Vec<Feed>,
     exits: Vec<Exit>,
-    inboxes: Vec<Inbox>,
+    pub(super) inboxes: Vec<Inbox>,
     nodes: Vec<Node>,
-    due: Vec<LinkId>,
+    pub(super) due: Vec<LinkId>,
     busy_nodes: Vec<NodeId>,
-    busy_links: Vec<LinkId>,
+    pub(super) busy_links: Vec<LinkId>,
     /// Links from here to other parts of the network.
     pub(super) outgoing: Vec<LinkId>,
     /// Flows that are done here, and whose receivers are in another part of the network, with the time until which they stay.
@@ -114,15 +115,15 @@ pub struct Windows {
 }
 
 /// The longest window in which nothing comes from one node to another: as a power of two of picoseconds.
-fn window_shift(spec: &RunSpec, sizes: &[PacketSizes]) -> u32 {
-    let smallest = sizes.iter().map(PacketSizes::least).min().unwrap_or(1);
-    let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
+fn window_shift(spec: &RunSpec, sizes: &FlowSizes) -> u32 {
+    let smallest = u64::from(sizes.least());
+    let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
     let shortest = spec.links.iter().map(crossing).min().unwrap_or(Duration(1));
     shortest.0.max(1).ilog2().min(LONGEST_WINDOW)
 }
 
 impl EventLoop for Windows {
-    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Windows {
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Windows {
         let shift = window_shift(spec, sizes);
         links.iter_mut().for_each(|link| link.look_ahead(Duration(1 << shift)));
         // Routers that choose hop by hop own whose turn it is, too.
@@ -147,7 +148,7 @@ impl EventLoop for Windows {
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
             merging: Inbox::default(),
-            heads: BinaryHeap::new(),
+            heads: Heads::new(links.len()),
             rank: Rank::FIRST,
             in_order: true,
             feeds: vec![Feed::Merged; links.len()],
@@ -295,7 +296,9 @@ impl Windows {
         }
     }
 
-    fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
+    #[inline(never)]
+    fn put_for_node(&mut self, node: NodeId, rank: Rank, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
         let key = self.key(packet.arrival(), rank);
         let inbox = &mut self.nodes[node as usize].inbox;
         if inbox.is_empty() {
@@ -308,7 +311,7 @@ impl Windows {
     fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
         let mut nothing = Packet::new(0, 0, 0, 0);
         nothing.arrives(at);
-        self.put_for_node(node, rank, nothing);
+        self.put_for_node(node, rank, nothing.words());
         self.nodes[node as usize].has_local = true;
     }
 }
@@ -408,6 +411,7 @@ impl Engine<Windows> {
     /// Phase 1: packets that arrive go on, or come to the node.
     fn hand_over(&mut self) {
         for index in 0..self.order.due.len() {
+            self.look_ahead_in_due(index);
             let link = self.order.due[index];
             let node = self.links[link as usize].dst;
             let taking = self.order.taking(node);
@@ -457,6 +461,7 @@ impl Engine<Windows> {
         let before = line.len();
         if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
+                self.look_ahead_in_line(&line);
                 self.come_to_host(link, packet);
             }
         } else {
@@ -515,15 +520,17 @@ impl Engine<Windows> {
             self.now = packet.arrival();
             self.forward(packet, node);
         } else {
-            self.order.put_for_node(node, Rank::arrival(link), packet);
+            self.order.put_for_node(node, Rank::arrival(link), packet.words());
         }
     }
 
     /// Phase 2: nodes to which more than one thing happens go through them in order.
     fn go_through_nodes(&mut self) {
         while let Some(node) = self.order.busy_nodes.pop() {
-            let inbox = self.order.nodes[node as usize].inbox.take_in_order(&mut self.order.merging);
-            for item in inbox.items() {
+            let order = &mut self.order;
+            let items = order.nodes[node as usize].inbox.take_in_order(&mut order.merging);
+            for (index, item) in items.iter().enumerate() {
+                self.look_ahead_in_inbox(&items[index..]);
                 let (at, rank) = (item.packet.arrival(), item.key.rank());
                 self.fire_timers(at, rank);
                 self.now = at;
@@ -536,7 +543,7 @@ impl Engine<Windows> {
             }
             self.fire_timers(self.order.until, Rank::FIRST);
             let state = &mut self.order.nodes[node as usize];
-            state.inbox = inbox.emptied();
+            state.inbox.give_back(items);
             state.has_local = false;
         }
     }
@@ -562,13 +569,17 @@ impl Engine<Windows> {
     /// Phase 3: links that are fed from several places go through what was offered to them in order.
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
-            let inbox = self.order.inboxes[link as usize].take_in_order(&mut self.order.merging);
+            self.look_ahead_in_busy();
+            let order = &mut self.order;
+            let inbox = &mut order.inboxes[link as usize];
+            let items = inbox.take_in_order(&mut order.merging);
+            let feeders = std::mem::take(&mut inbox.feeders);
             if self.links[link as usize].is_unwatched() {
-                self.take_offers::<false>(link, &inbox);
+                self.take_offers::<false>(link, &items, &feeders);
             } else if self.links[link as usize].is_plain() {
-                self.take_offers::<true>(link, &inbox);
+                self.take_offers::<true>(link, &items, &feeders);
             } else {
-                for item in inbox.items() {
+                for item in &items {
                     let at = item.packet.arrival();
                     self.serve(link, at, item.key.rank());
                     self.now = at;
@@ -576,51 +587,64 @@ impl Engine<Windows> {
                 }
                 self.serve(link, self.order.until, Rank::FIRST);
             }
-            self.order.inboxes[link as usize] = inbox.emptied();
+            let inbox = &mut self.order.inboxes[link as usize];
+            inbox.give_back(items);
+            inbox.feeders = emptied(feeders);
         }
     }
 
     /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
-    fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, inbox: &Inbox) {
-        for &feeder in &inbox.feeders {
-            self.await_feeder(feeder);
-        }
-        for item in inbox.items() {
+    fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+        self.await_feeders(feeders);
+        for item in items {
             self.merge_lines::<CAPTURED>(link, item.key);
             self.offer_to_plain::<CAPTURED>(link, item.packet);
         }
         self.merge_lines::<CAPTURED>(link, self.order.key(self.order.until, Rank::FIRST));
-        debug_assert!(self.order.heads.is_empty());
+        debug_assert_eq!(self.order.heads.first(), Key::NEVER);
         self.insert_if_done(link);
     }
 
     /// What comes to a link from the lines of its feeders before this event.
+    #[inline(always)]
     fn merge_lines<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
-        while let Some(Reverse((key, feeder))) = self.order.heads.peek().copied()
-            && key < before
-        {
-            self.order.heads.pop();
-            let other = self.order.heads.peek().map_or(before, |other| other.0.0.min(before));
-            let bound = other.bound(self.order.begin, key.rank());
-            let mut line = self.links[feeder as usize].lend_line();
-            let length = line.len();
-            while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
-                packet.set_at(packet.at() + 1);
-                self.offer_to_plain::<CAPTURED>(link, packet);
-            }
-            self.give_back(feeder, line, length);
-            self.await_feeder(feeder);
+        while self.order.heads.first() < before {
+            self.merge_first_line::<CAPTURED>(link, before);
+        }
+    }
+
+    /// The feeder whose packet comes first brings what comes before those of the others.
+    #[inline(always)]
+    fn merge_first_line<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
+        let rank = self.order.heads.first().rank();
+        let feeder = rank.link();
+        let bound = self.order.heads.first_beside(feeder).min(before).bound(self.order.begin, rank);
+        let mut line = self.links[feeder as usize].lend_line();
+        let length = line.len();
+        while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
+            packet.set_at(packet.at() + 1);
+            self.offer_to_plain::<CAPTURED>(link, packet);
+        }
+        self.give_back(feeder, line, length);
+        self.await_feeder(feeder);
+    }
+
+    fn await_feeders(&mut self, feeders: &[LinkId]) {
+        if !feeders.is_empty() {
+            self.order.heads.begin(feeders);
+            feeders.iter().for_each(|feeder| self.await_feeder(*feeder));
         }
     }
 
     /// A feeder's next packet is merged in this window, or the feeder is due in a later one: what happens to the whole network may
     /// have cut this one short before it.
+    #[inline(always)]
     fn await_feeder(&mut self, feeder: LinkId) {
         let next = self.links[feeder as usize].next_arrival();
         if next < self.order.until {
-            let key = self.order.key(next, Rank::arrival(feeder));
-            self.order.heads.push(Reverse((key, feeder)));
+            self.order.heads.set(feeder, self.order.key(next, Rank::arrival(feeder)));
         } else {
+            self.order.heads.set(feeder, Key::NEVER);
             self.order.wheel.insert(feeder, next);
         }
     }

@@ -1,6 +1,5 @@
 //! Which node belongs to which part: about as much to do in each, and little to hand over.
 
-use crate::packet::packet::PacketSizes;
 use crate::packet::simulation::Engine;
 use crate::packet::windows::Windows;
 use crate::spec::{LinkId, NodeId, RunSpec};
@@ -67,7 +66,7 @@ pub fn divide(engine: &Engine<Windows>, parts: usize) -> Division {
 
 /// The most windows that fit into the least time that a packet takes from the queue of a link to another part.
 fn round(engine: &Engine<Windows>, part_of: &[usize]) -> Duration {
-    let smallest = engine.sizes.iter().map(PacketSizes::least).min().unwrap_or(1);
+    let smallest = engine.sizes.least();
     let is_between = |link: &&crate::spec::LinkSpec| part_of[link.src as usize] != part_of[link.dst as usize];
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
     let between = engine.spec.links.iter().filter(is_between).map(crossing);
