@@ -22,15 +22,14 @@ fn main() {
     let captures = spec.captures.clone();
     let resident = status("VmRSS:");
     let began = cpu_seconds();
-    let mut report = match order.as_str() {
-        "windows" => measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began),
-        "plain" => measure(PlainSimulation::new(spec).expect("a run that can be"), &captures, hops, began),
+    let report = match order.as_str() {
+        "windows" => measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began, resident),
+        "plain" => measure(PlainSimulation::new(spec).expect("a run that can be"), &captures, hops, began, resident),
         threads => {
             let threads = threads.parse().expect("windows, plain, or a number of threads");
-            measure(Parts::new(spec, threads).expect("a run that can be"), &captures, hops, began)
+            measure(Parts::new(spec, threads).expect("a run that can be"), &captures, hops, began, resident)
         }
     };
-    report["grown_bytes"] = json!(status("VmHWM:").saturating_sub(resident));
     println!("{report}");
 }
 
@@ -84,13 +83,16 @@ impl Run for Parts {
     }
 }
 
-fn measure<R: Run>(mut simulation: R, captures: &[LinkId], hops: u64, began: f64) -> Value {
+/// Runs to the end; the building of the run began after so many CPU seconds and with so many bytes resident.
+fn measure<R: Run>(mut simulation: R, captures: &[LinkId], hops: u64, began: f64, resident: u64) -> Value {
     let (built, clock) = (cpu_seconds(), Instant::now());
     move_packets(&mut simulation, hops, captures);
     let (ended, elapsed) = (cpu_seconds(), clock.elapsed());
+    let grown = status("VmHWM:").saturating_sub(resident); // before there are tables of the results
     let tables = simulation.tables();
     let flows = &tables[0];
     json!({
+        "grown_bytes": grown,
         "packet_hops": simulation.packet_hops(),
         "flows": flows.numbers("goodput_bps").len(),
         "in_flight_packets": flows.numbers("cwnd_segments").iter().filter(|window| window.is_finite()).sum::<f64>(),

@@ -4,11 +4,11 @@
 //! round, when all before an instant is done: each has put down what it has for the others, and when something happens next.
 
 use super::division::Division;
-use crate::packet::beside::Beside;
 use crate::packet::packet::{BESIDE, LOST, Packet};
 use crate::packet::simulation::Engine;
 use crate::packet::windows::Windows;
 use crate::spec::LinkId;
+use crate::tcp::receiver::SackBlocks;
 use crate::units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,8 +23,8 @@ struct Mail {
     packets: Vec<Packet>,
     /// Of which link the next ones are, and how many.
     runs: Vec<(LinkId, usize)>,
-    /// What stands beside them, in their order.
-    beside: Vec<Beside>,
+    /// The blocks that stand beside them and the ACKs' numbers, in their order.
+    beside: Vec<(SackBlocks, u32)>,
     /// Flows that are done, and the time until which their connections stay.
     done: Vec<(Time, u32)>,
 }
@@ -222,7 +222,8 @@ impl<'a> Meeting<'a> {
 impl Mail {
     fn put(&mut self, engine: &mut Engine<Windows>, packet: Packet) {
         if packet.has(BESIDE) {
-            self.beside.push(engine.pool.take(packet.number()));
+            let number = engine.pool.number(packet.number());
+            self.beside.push((engine.pool.take(packet.number()), number));
         }
         self.packets.push(packet);
     }
@@ -271,8 +272,8 @@ impl Engine<Windows> {
         for (link, count) in mail.runs.drain(..) {
             for mut packet in packets.by_ref().take(count) {
                 if packet.has(BESIDE) {
-                    let blocks = beside.next().expect("what stands beside a packet comes with it");
-                    packet.set_number(self.pool.put(blocks));
+                    let (blocks, number) = beside.next().expect("what stands beside a packet comes with it");
+                    packet.set_number(self.pool.put(&blocks, number));
                 }
                 self.links[link as usize].put_on_wire(packet, &mut self.lines);
             }
