@@ -114,6 +114,11 @@ impl Parts {
         self.engines.iter().map(Engine::packet_hops).sum()
     }
 
+    /// As [`Engine::events`].
+    pub fn events(&self) -> u64 {
+        self.engines.iter().map(Engine::events).sum()
+    }
+
     /// As [`Engine::packets_without_route`].
     pub fn packets_without_route(&self) -> u64 {
         self.engines.iter().map(Engine::packets_without_route).sum()
