@@ -5,7 +5,7 @@ use super::controller::Measured;
 use super::flow::{Activity, Flow, FlowIdentity};
 use super::forwarding::Forwarding;
 use super::link::Link;
-use super::packet::PacketSizes;
+use super::packet::{FlowSizes, PacketSizes};
 use super::simulation::{Control, Engine, EventLoop};
 use crate::packet::loss;
 use crate::rng::{Purpose, Stream};
@@ -287,7 +287,6 @@ impl<L: EventLoop> Engine<L> {
         }
         forwarding.settle();
         flows.shrink_to_fit();
-        sizes.shrink_to_fit();
         check_sequence_space(&spec)?;
         let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
@@ -296,7 +295,7 @@ impl<L: EventLoop> Engine<L> {
             links.iter_mut().for_each(Link::measure);
         }
         let controls = controls(&spec, &mut forwarding);
-        Ok(Engine::assemble(spec, links, forwarding, flows, sizes, controls))
+        Ok(Engine::assemble(spec, links, forwarding, flows, FlowSizes::new(sizes), controls))
     }
 }
 

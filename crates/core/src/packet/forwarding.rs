@@ -7,6 +7,7 @@
 use super::choice::{Alternatives, Key, Memory};
 use super::column::Column;
 use super::controller::{Controller, Measured, Quality};
+use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream};
 use crate::routing::{self, Graph, RoutingError};
 use crate::spec::{Granularity, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
@@ -448,6 +449,14 @@ impl Forwarding {
     #[inline]
     pub fn next_on_route(&self, at: u32) -> LinkId {
         self.hops[at as usize]
+    }
+
+    /// Asks for the next link on a compiled route.
+    #[inline(always)]
+    pub fn ask_for_next(&self, at: u32) {
+        if let Some(hop) = self.hops.get(at as usize) {
+            prefetch(hop);
+        }
     }
 
     /// The next link from `node`, hop by hop; `None` if there is none any more, [`END`] if the packet has arrived.

@@ -218,7 +218,8 @@ impl<L: EventLoop> Engine<L> {
         }
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
-        if connection.sender.is_done() && state.end != Time::NEVER {
+        let last_segment = self.sizes[flow as usize].last_segment;
+        if connection.sender.is_done() && connection.sender.scoreboard().una() > last_segment {
             connection.sender.give_back_room();
             self.retire_later(flow);
         } else if !connection.sender.rests_until(self.order.armed(flow, SENDER))
@@ -344,6 +345,13 @@ impl<L: EventLoop> Engine<L> {
     }
 
     pub(super) fn start_flow(&mut self, flow: u32) {
+        self.open_flow(flow);
+        self.arm_application(flow);
+        self.pump(flow);
+    }
+
+    /// Both ends of a flow are there, and nothing is sent yet.
+    pub(super) fn open_flow(&mut self, flow: u32) {
         let identity = self.flows[flow as usize].identity;
         let group = &self.spec.traffic[identity.group as usize];
         let draws = Stream::new(self.spec.seed, Purpose::Application, u64::from(flow));
@@ -373,7 +381,5 @@ impl<L: EventLoop> Engine<L> {
                 Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };
-        self.arm_application(flow);
-        self.pump(flow);
     }
 }

@@ -1,5 +1,6 @@
 //! The packet engine: every packet, in virtual time.
 
+mod ahead;
 mod beside;
 mod build;
 pub mod capture;
@@ -12,6 +13,7 @@ mod controller;
 mod flow;
 mod forwarding;
 mod headers;
+mod heads;
 mod hosts;
 mod inbox;
 mod line;
@@ -21,6 +23,7 @@ pub mod loss;
 mod observe;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
+mod parts;
 mod plain;
 #[cfg(test)]
 mod properties;
@@ -35,6 +38,7 @@ mod windows;
 
 pub use build::BuildError;
 pub use compare::disagreement;
+pub use parts::Parts;
 pub use route_log::RouteChange;
 pub use simulation::{Engine, EventLoop};
 

@@ -11,10 +11,10 @@ use super::line::Lines;
 use super::link::Link;
 use super::loss::LossProcess;
 use super::observe::Observations;
-use super::packet::{BESIDE, Packet, PacketSizes};
+use super::packet::{BESIDE, FlowSizes, Packet};
 use super::route_log::{RouteChange, RouteLog};
 use super::table::Table;
-use crate::spec::{LinkId, LossSpec, RunSpec};
+use crate::spec::{LinkId, LossSpec, NodeId, RunSpec};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -46,7 +46,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// instant what happens to the network comes first, then the starts of flows, then arrivals by link, then timers by flow.
 pub trait EventLoop: Sized {
     /// For a run that has not begun.
-    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Self;
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Self;
 
     /// Processes at least so many events, if there are; `false` once the run has ended.
     fn advance(engine: &mut Engine<Self>, events: u64) -> bool;
@@ -66,6 +66,9 @@ pub trait EventLoop: Sized {
     /// A link has lost all that it held.
     fn on_failed(&mut self, link: LinkId);
 
+    /// A flow is done, and its connection stays until then; at the node of its receiver, too.
+    fn on_done(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
+
     /// The routes have changed.
     fn on_rerouted(&mut self, forwarding: &Forwarding);
 }
@@ -81,7 +84,7 @@ pub struct Engine<L> {
     pub(super) order: L,
     pub(super) forwarding: Forwarding,
     pub(super) flows: Vec<Flow>,
-    pub(super) sizes: Vec<PacketSizes>,
+    pub(super) sizes: FlowSizes,
     /// Flows in the order of their start, and how many have started.
     pub(super) starts: Vec<u32>,
     pub(super) started: usize,
@@ -92,6 +95,7 @@ pub struct Engine<L> {
     pub(super) pool: Pool,
     pub(super) dropped: Vec<Packet>,
     pub(super) packet_hops: u64,
+    pub(super) events: u64,
     pub(super) without_route: u64,
     pub(super) expired: u64,
     /// Packets that hosts have sent, and those that have come to them.
@@ -108,7 +112,7 @@ impl<L: EventLoop> Engine<L> {
         mut links: Vec<Link>,
         forwarding: Forwarding,
         flows: Vec<Flow>,
-        sizes: Vec<PacketSizes>,
+        sizes: FlowSizes,
         controls: VecDeque<(Time, Control)>,
     ) -> Engine<L> {
         let mut starts: Vec<u32> = (0..flows.len() as u32).collect();
@@ -138,6 +142,7 @@ impl<L: EventLoop> Engine<L> {
             pool: Pool::default(),
             dropped: Vec::new(),
             packet_hops: 0,
+            events: 0,
             without_route: 0,
             expired: 0,
             #[cfg(test)]
@@ -158,6 +163,12 @@ impl<L: EventLoop> Engine<L> {
     /// Packets that have crossed a link, lost ones included.
     pub fn packet_hops(&self) -> u64 {
         self.packet_hops
+    }
+
+    /// What the loop has gone to: a packet's arrival, a timer, a start, something that happens to the network; in windows of time a
+    /// link that hands over, or takes, all its packets of a window is one.
+    pub fn events(&self) -> u64 {
+        self.events
     }
 
     /// Packets that came to a node, or left their host, when no route led on: after links failed and routes followed.
@@ -198,6 +209,12 @@ impl<L: EventLoop> Engine<L> {
     /// When something happens to the network as a whole; [`Time::NEVER`] if nothing will.
     pub(super) fn next_control(&self) -> Time {
         self.controls.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// When something happens to the network that all of it must know at once: anything but that finished flows retire.
+    pub(super) fn next_change(&self) -> Time {
+        let is_change = |control: &Control| !matches!(control, Control::Retire);
+        self.controls.iter().find(|(_, control)| is_change(control)).map_or(Time::NEVER, |(at, _)| *at)
     }
 
     /// What happens to the network first, happens now.
@@ -264,6 +281,12 @@ impl<L: EventLoop> Engine<L> {
     /// loop, so that it does not matter which of its ends is looked at first.
     pub(super) fn retire_later(&mut self, flow: u32) {
         let at = Time((self.now.0 / LINGER.0 + 2) * LINGER.0);
+        self.retire_at(at, flow);
+        self.order.on_done(at, flow, self.flows[flow as usize].identity.dst);
+    }
+
+    /// Only the tally of a flow is kept from then on.
+    pub(super) fn retire_at(&mut self, at: Time, flow: u32) {
         self.done.push((at, flow));
         self.schedule_retirement(at);
     }

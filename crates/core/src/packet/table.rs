@@ -50,6 +50,22 @@ impl Table {
         }
     }
 
+    /// Takes the value of a column in another table of the same columns and rows, wherever that is the one to take.
+    pub fn take_over(&mut self, other: Table, takes: impl Fn(&str, usize) -> bool) {
+        fn take<T: Copy>(values: &mut [T], others: &[T], takes: impl Fn(usize) -> bool) {
+            let rows = values.iter_mut().zip(others).enumerate();
+            rows.filter(|(row, _)| takes(*row)).for_each(|(_, (value, other))| *value = *other);
+        }
+        for ((name, column), (_, others)) in self.columns.iter_mut().zip(other.columns) {
+            match (column, others) {
+                (Column::U32(values), Column::U32(others)) => take(values, &others, |row| takes(name, row)),
+                (Column::U64(values), Column::U64(others)) => take(values, &others, |row| takes(name, row)),
+                (Column::F64(values), Column::F64(others)) => take(values, &others, |row| takes(name, row)),
+                _ => panic!("column {name} has two types"),
+            }
+        }
+    }
+
     /// A column by name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(other, _)| *other == name).map(|(_, column)| column)

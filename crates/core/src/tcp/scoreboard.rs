@@ -5,6 +5,7 @@
 //! stand for segments that have left the network without saying which.
 
 use super::room::{leave_little_room, push_with_little_room};
+use crate::prefetch::prefetch;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -251,6 +252,14 @@ impl Scoreboard {
     /// The record of a flow that has sent nothing, which can tell the order of sending.
     pub fn with_sending_order() -> Scoreboard {
         Scoreboard { order: Some(Box::default()), ..Scoreboard::default() }
+    }
+
+    /// Asks for the records of the first segment and of the last: where an ordinary ACK takes one out, and puts one in.
+    #[inline(always)]
+    pub fn ask_for_ends(&self) {
+        for end in [self.segments.front(), self.segments.back()].into_iter().flatten() {
+            prefetch(end);
+        }
     }
 
     /// The first segment not cumulatively acknowledged (SND.UNA).

@@ -272,6 +272,13 @@ impl Sender {
         }
     }
 
+    /// Asks for what it keeps elsewhere and an ordinary ACK needs.
+    #[inline(always)]
+    pub fn ask_for_window(&self) {
+        self.board.ask_for_ends();
+        self.congestion.ask_for_algorithm();
+    }
+
     /// What it has counted.
     pub fn counters(&self) -> SenderCounters {
         let sent = self.board.next_transmission();
