@@ -24,10 +24,7 @@ pub const LEAST_THRESHOLD: u32 = 3;
 /// One past the highest segment that counts as lost (if not delivered) when `threshold` segments above a lost one must be
 /// sacked; `None` while fewer are.
 pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
-    if board.sacked() < threshold {
-        return None;
-    }
-    (board.una()..board.sacked_end()).rev().filter(|segment| board.is_sacked(*segment)).nth(threshold as usize - 1)
+    board.sacked_from_above(threshold)
 }
 
 /// What sets the threshold of [`DuplicateAcks`].
