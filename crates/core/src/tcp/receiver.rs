@@ -393,12 +393,18 @@ impl Counters {
 }
 
 impl Beyond {
-    /// Adds the blocks that changed last to an ACK.
+    /// Adds the blocks that changed last to an ACK, each once.
+    #[inline]
     fn report(&self, blocks: &mut SackBlocks) {
-        for block in self.recent {
-            if block != FREE && !blocks.held().contains(&block) {
-                blocks.push(block);
-            }
+        let [first, second, third] = self.recent;
+        if first != FREE {
+            blocks.push(first);
+        }
+        if second != FREE && second != first {
+            blocks.push(second);
+        }
+        if third != FREE && third != first && third != second {
+            blocks.push(third);
         }
     }
 

@@ -195,6 +195,7 @@ impl Scoreboard {
     }
 
     /// Marks a segment in flight as lost; sacked and lost segments stay what they are.
+    #[inline]
     pub fn mark_lost(&mut self, segment: u32) {
         let record = &mut self.segments[(segment - self.una) as usize];
         if record.state() == IN_FLIGHT {
@@ -246,13 +247,14 @@ impl Scoreboard {
     }
 
     /// Of the sacked segments the `count`-th from above, at least the first.
+    #[inline]
     pub fn sacked_from_above(&self, count: u32) -> Option<u32> {
-        if self.sacked < count {
-            return None;
-        }
-        self.newest_on_top(count).or_else(|| {
-            (self.una..self.sacked_end).rev().filter(|segment| self.is_sacked(*segment)).nth(count as usize - 1)
-        })
+        if self.sacked < count { None } else { self.newest_on_top(count).or_else(|| self.find_from_above(count)) }
+    }
+
+    #[inline(never)]
+    fn find_from_above(&self, count: u32) -> Option<u32> {
+        (self.una..self.sacked_end).rev().filter(|segment| self.is_sacked(*segment)).nth(count as usize - 1)
     }
 
     /// Takes a duplicate ACK without SACK: one more segment has left the network.

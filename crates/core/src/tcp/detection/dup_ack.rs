@@ -23,6 +23,7 @@ pub const LEAST_THRESHOLD: u32 = 3;
 
 /// One past the highest segment that counts as lost (if not delivered) when `threshold` segments above a lost one must be
 /// sacked; `None` while fewer are.
+#[inline]
 pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
     board.sacked_from_above(threshold)
 }
@@ -119,7 +120,7 @@ impl<T: Threshold> DuplicateAcks<T> {
         self.duplicates == BY_SACK
     }
 
-    #[inline]
+    #[inline(always)]
     fn judge(&mut self, board: &mut Scoreboard) -> Signal {
         let threshold = self.policy.get(board);
         if self.has_sack() {
@@ -134,6 +135,7 @@ impl<T: Threshold> DuplicateAcks<T> {
         }
     }
 
+    #[inline(always)]
     fn judge_sacked(&mut self, threshold: u32, board: &mut Scoreboard) -> Signal {
         let Some(edge) = loss_edge(board, threshold) else { return Signal::None };
         let lost_before = board.lost();

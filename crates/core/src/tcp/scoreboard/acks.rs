@@ -48,11 +48,17 @@ impl Scoreboard {
 
     /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
     /// Returns what it delivered.
-    #[inline(never)]
+    #[inline]
     pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) -> Delivered {
         if cumulative == self.una && self.newest_has_grown(blocks) {
-            return self.sack_next_of_newest(now);
+            self.sack_next_of_newest(now)
+        } else {
+            self.acknowledge_any(cumulative, blocks, now)
         }
+    }
+
+    #[inline(never)]
+    fn acknowledge_any(&mut self, cumulative: u32, blocks: &[Range], now: Time) -> Delivered {
         let mut delivered = Delivered::default();
         let cumulative = cumulative.min(self.next());
         if cumulative > self.una {

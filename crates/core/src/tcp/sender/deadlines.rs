@@ -55,7 +55,7 @@ impl Sender {
     /// [`Self::deadline`], which tells the very instant.
     #[inline]
     pub fn rests_until(&self, instant: Time) -> bool {
-        (self.is_unpaced() || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
+        (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
     }
 
     #[inline]

@@ -42,13 +42,8 @@ impl Sender {
     /// [`Self::poll_transmit`] until it gives none; `None`, and nothing done, for another flow.
     #[inline(always)]
     pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
-        let sends_only_new = self.options.bursts
-            && !self.is_opening()
-            && self.board.lost() == 0
-            && !self.probe
-            && !self.retransmit_now
-            && self.next_send <= now
-            && self.is_unpaced();
+        let sends_only_new =
+            self.options.bursts && !self.is_opening() && self.board.lost() == 0 && !self.probe && !self.retransmit_now;
         if !sends_only_new {
             return self.is_held_back(now).then_some(Burst { segment: 0, number: 0, count: 0 });
         }
