@@ -6,6 +6,7 @@ pub mod drill;
 pub mod packet;
 pub mod parameters;
 pub mod predict;
+mod prefetch;
 pub mod rng;
 pub mod robust;
 pub mod routing;

@@ -70,13 +70,14 @@ fn columns(py: Python<'_>, table: table::Table) -> PyResult<Bound<'_, PyDict>> {
 
 /// One run of the packet engine.
 #[pyclass]
-struct Simulation(packet::Simulation);
+struct Simulation(packet::Parts);
 
 #[pymethods]
 impl Simulation {
     #[new]
-    fn new(py: Python<'_>, spec: &str) -> PyResult<Simulation> {
-        py.detach(|| packet::Simulation::new(read_spec(spec)?).map_err(|error| error.to_string()))
+    #[pyo3(signature = (spec, threads=1))]
+    fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Simulation> {
+        py.detach(|| packet::Parts::new(read_spec(spec)?, threads).map_err(|error| error.to_string()))
             .map(Simulation)
             .map_err(PyValueError::new_err)
     }
@@ -112,20 +113,25 @@ impl Simulation {
         columns(py, self.0.link_table())
     }
 
+    #[getter]
+    fn threads(&self) -> usize {
+        self.0.threads()
+    }
+
     fn take_flow_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.take_flow_series())
+        columns(py, self.0.whole_mut().take_flow_series())
     }
 
     fn take_link_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.take_link_series())
+        columns(py, self.0.whole_mut().take_link_series())
     }
 
     fn take_link_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.take_link_state())
+        columns(py, self.0.whole_mut().take_link_state())
     }
 
     fn routes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let changes = self.0.route_changes();
+        let changes = self.0.whole().route_changes();
         let columns = PyDict::new(py);
         columns.set_item("time_s", PyArray1::from_iter(py, changes.iter().map(|row| row.at.as_secs())))?;
         columns.set_item("routing", PyArray1::from_iter(py, changes.iter().map(|row| row.routing)))?;
@@ -149,7 +155,7 @@ impl Simulation {
     }
 
     fn take_capture<'py>(&mut self, py: Python<'py>, link: u32) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.take_capture(link))
+        PyBytes::new(py, &self.0.whole_mut().take_capture(link))
     }
 }
 

@@ -1,10 +1,11 @@
 //! From a compiled run to a simulation: checks, routes, flows.
 
+use super::choice::Key;
 use super::controller::Measured;
 use super::flow::{Activity, Flow, FlowIdentity};
-use super::forwarding::{Forwarding, Key};
+use super::forwarding::Forwarding;
 use super::link::Link;
-use super::packet::PacketSizes;
+use super::packet::{FlowSizes, PacketSizes};
 use super::simulation::{Control, Engine, EventLoop};
 use crate::packet::loss;
 use crate::rng::{Purpose, Stream};
@@ -284,8 +285,8 @@ impl<L: EventLoop> Engine<L> {
                 flows.push(Flow { identity, activity: Activity::Pending, end: Time::NEVER });
             }
         }
+        forwarding.settle();
         flows.shrink_to_fit();
-        sizes.shrink_to_fit();
         check_sequence_space(&spec)?;
         let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
@@ -294,7 +295,7 @@ impl<L: EventLoop> Engine<L> {
             links.iter_mut().for_each(Link::measure);
         }
         let controls = controls(&spec, &mut forwarding);
-        Ok(Engine::assemble(spec, links, forwarding, flows, sizes, controls))
+        Ok(Engine::assemble(spec, links, forwarding, flows, FlowSizes::new(sizes), controls))
     }
 }
 

@@ -4,6 +4,7 @@
 //! merged, and nothing is sorted.
 
 use super::packet::Packet;
+use crate::prefetch::prefetch_at;
 use crate::spec::LinkId;
 use crate::units::Time;
 
@@ -30,6 +31,12 @@ impl Rank {
     #[inline(always)]
     pub fn arrival(link: LinkId) -> Rank {
         Rank(1 << 32 | u64::from(link))
+    }
+
+    /// The link of an [arrival](Self::arrival).
+    #[inline(always)]
+    pub fn link(self) -> LinkId {
+        self.0 as LinkId
     }
 
     /// Of a timer.
@@ -63,6 +70,9 @@ pub enum Event {
 pub struct Key(u64);
 
 impl Key {
+    /// Comes after all events.
+    pub const NEVER: Key = Key(u64::MAX);
+
     /// Of an event at this time, in the window that begins then.
     #[inline(always)]
     pub fn new(begin: Time, at: Time, rank: Rank) -> Key {
@@ -118,14 +128,44 @@ impl Inbox {
         self.items.push(Item { key, packet });
     }
 
-    /// All items; in order, if they were put so.
-    pub fn items(&self) -> &[Item] {
-        &self.items
+    /// The first item, if there is one.
+    pub fn first(&self) -> Option<&Item> {
+        self.items.first()
     }
 
-    /// Takes all out, the items in order. `other` is as good as empty before and after.
-    pub fn take_in_order(&mut self, other: &mut Inbox) -> Inbox {
-        if self.items.len() < LONG_RUN * (self.breaks.len() + 1) && !self.breaks.is_empty() {
+    /// Asks for the items.
+    #[inline(always)]
+    pub fn ask_for_items(&self) {
+        prefetch_at(self.items.as_ptr());
+    }
+
+    /// Asks for where the next item will be.
+    #[inline(always)]
+    pub fn ask_for_room(&self) {
+        prefetch_at(self.items.as_ptr_range().end);
+    }
+
+    /// Takes all items out, in order, to be [given back](Self::give_back); `other` is as good as empty before and after.
+    ///
+    /// Only the list is moved: a whole inbox would be copied by words and read back by double words, which waits until all
+    /// that was stored before has reached the cache.
+    #[inline(always)]
+    pub fn take_in_order(&mut self, other: &mut Inbox) -> Vec<Item> {
+        if !self.breaks.is_empty() {
+            self.put_in_order(other);
+        }
+        std::mem::take(&mut self.items)
+    }
+
+    /// The room of a list that was taken out is used again.
+    #[inline(always)]
+    pub fn give_back(&mut self, items: Vec<Item>) {
+        self.items = emptied(items);
+    }
+
+    #[inline(never)]
+    fn put_in_order(&mut self, other: &mut Inbox) {
+        if self.items.len() < LONG_RUN * (self.breaks.len() + 1) {
             self.items.sort_by_key(|item| item.key);
             self.breaks.clear();
         }
@@ -134,7 +174,6 @@ impl Inbox {
             std::mem::swap(&mut self.items, &mut other.items);
             std::mem::swap(&mut self.breaks, &mut other.breaks);
         }
-        std::mem::take(self)
     }
 
     /// Makes one run of every two, into `merged`.
@@ -153,14 +192,13 @@ impl Inbox {
             merged.breaks.push(end as u32);
         }
     }
+}
 
-    /// Empty, with its room to be used again.
-    pub fn emptied(mut self) -> Inbox {
-        self.items.clear();
-        self.breaks.clear();
-        self.feeders.clear();
-        self
-    }
+/// The same list, empty, with its room to be used again.
+#[inline(always)]
+pub fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
+    list.clear();
+    list
 }
 
 /// Puts two runs into one, of equals those of the first before those of the second.

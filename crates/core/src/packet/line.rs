@@ -90,6 +90,17 @@ impl Lines {
         if next.is_multiple_of(PIECE) { self.following[(slot / PIECE) as usize].wrapping_mul(PIECE) } else { next }
     }
 
+    /// The packet so many places behind the first of a line, fewer than a piece has; `None` if there is none.
+    #[inline(always)]
+    pub fn ahead(&self, line: &Line, places: u32) -> Option<&Packet> {
+        if places >= line.len {
+            return None;
+        }
+        let (slot, piece) = (line.head + places, line.head / PIECE);
+        let slot = if slot / PIECE == piece { slot } else { self.following[piece as usize] * PIECE + slot % PIECE };
+        Some(self.at(slot))
+    }
+
     /// Puts a packet behind all others.
     #[inline(always)]
     pub fn push(&mut self, line: &mut Line, packet: Packet) {
@@ -140,20 +151,20 @@ impl Lines {
         line.head += 1;
         line.len -= 1;
         if line.head.is_multiple_of(PIECE) {
-            self.leave_piece(line);
+            line.head = self.leave_piece(line.head, line.is_empty());
         }
         line.first_arrival = if line.is_empty() { Time::NEVER } else { self.slots[line.head as usize].arrival() };
         packet
     }
 
+    /// A line's head has left its piece. Returns the slot where the head is now; the line's address would keep it in memory.
     #[cold]
     #[inline(never)]
-    fn leave_piece(&mut self, line: &mut Line) {
-        let piece = line.head / PIECE - 1;
-        if !line.is_empty() {
-            line.head = self.following[piece as usize] * PIECE;
-        }
+    fn leave_piece(&mut self, head: u32, is_empty: bool) -> u32 {
+        let piece = head / PIECE - 1;
+        let head = if is_empty { head } else { self.following[piece as usize] * PIECE };
         self.give_piece(piece);
+        head
     }
 
     /// Takes the first packet out if it arrives before an instant.

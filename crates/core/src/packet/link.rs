@@ -8,22 +8,28 @@ use super::codel::{self, Codel};
 use super::line::{Line, Lines};
 use super::link_state::Reading;
 use super::loss::LossProcess;
-use super::packet::{LOST, MARK, Packet, PacketSizes};
+use super::packet::{FlowSizes, LOST, MARK, Packet};
 use super::red::{self, Red, RedSettings};
+use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream};
 use crate::spec::{LinkSpec, LossSpec, NodeId, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
-/// What a link counts.
+/// What a link counts; what every packet changes stands first.
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkCounters {
+    /// The sum of all waits in the queue, picoseconds.
+    pub wait_sum: u128,
     /// Packets that have crossed, lost ones included.
     pub packets: u64,
     /// Packets that arrived at the queue while the link was up.
     pub offered: u64,
     /// Bytes that have crossed.
     pub bytes: u64,
+    /// The longest wait in the queue.
+    pub wait_max: Duration,
     /// Packets that the queue refused.
     pub queue_drops: u64,
     /// Packets that the wire lost, or that were there when the link failed, or came while it was down.
@@ -34,10 +40,6 @@ pub struct LinkCounters {
     pub refused: u64,
     /// Packets marked with congestion experienced.
     pub marks: u64,
-    /// The sum of all waits in the queue, picoseconds.
-    pub wait_sum: u128,
-    /// The longest wait in the queue.
-    pub wait_max: Duration,
 }
 
 enum Discipline {
@@ -77,8 +79,8 @@ pub enum Offer {
     Dropped,
 }
 
-/// The state of one link; what every packet needs stands first.
-#[repr(C, align(64))]
+/// The state of one link; what every packet needs stands first, in two cache lines.
+#[repr(C, align(128))]
 pub struct Link {
     line: Line,
     busy_until: Time,
@@ -88,26 +90,26 @@ pub struct Link {
     last_size: u32,
     /// Of a queue limited by packets.
     limit_packets: u32,
-    /// The slot of the packet that is the limit's from the end of the line, if there are so many.
-    limit_slot: u32,
+    /// Where packets leave.
+    pub dst: NodeId,
     /// It is up, its queue is drop-tail by packets, its wire loses nothing and nobody measures it: what most links are.
     plain: bool,
     /// It is plain, and not captured either.
     unwatched: bool,
     captured: bool,
     up: bool,
+    rate: Rate,
+    /// Packets that had been put in line when the size that is transmitted changed last; all since then are alike.
+    before_alike: u64,
+    /// What it has counted; the bytes are those of all packets ever put in line.
+    counters: LinkCounters,
+    /// The slot of the packet that is the limit's from the end of the line, if there are so many.
+    limit_slot: u32,
     lossless: bool,
     /// Packets may be taken out at the far end before an earlier packet is offered.
     runs_ahead: bool,
-    /// Where packets leave.
-    pub dst: NodeId,
-    /// What it has counted; the bytes are those of all packets ever put in line.
-    counters: LinkCounters,
     limit: QueueLimit,
-    rate: Rate,
     loss: LossProcess,
-    /// Packets that had been put in line when the size that is transmitted changed last; all since then are alike.
-    before_alike: u64,
     /// The arrival and the size of the packet that was last taken out of a link that is not plain.
     taken_last: (Time, u32),
     backlog: Option<Box<Backlog>>,
@@ -178,6 +180,21 @@ impl Link {
         self.find_its_kind();
     }
 
+    /// Its queue is in another part of the network: here, packets only come out of it.
+    pub fn become_wire(&mut self) {
+        self.discipline = Discipline::DropTail;
+        self.limit = QueueLimit::Packets(u32::MAX);
+        self.limit_packets = u32::MAX;
+        (self.backlog, self.meter) = (None, None);
+        (self.lossless, self.captured, self.runs_ahead) = (true, false, false);
+        self.find_its_kind();
+    }
+
+    /// What has come out of the queue and arrives at the far end in this window.
+    pub fn put_on_wire(&mut self, packet: Packet, lines: &mut Lines) {
+        lines.push(&mut self.line, packet);
+    }
+
     /// Its delay is measured from now on, the start of the run: it is not plain any more.
     pub fn measure(&mut self) {
         self.meter = Some(Box::default());
@@ -241,6 +258,19 @@ impl Link {
         self.line.first_arrival()
     }
 
+    /// The first packet of its line, if there is one.
+    #[inline(always)]
+    pub fn first_packet<'lines>(&self, lines: &'lines Lines) -> Option<&'lines Packet> {
+        lines.ahead(&self.line, 0)
+    }
+
+    /// Asks for what every packet needs of the link.
+    #[inline(always)]
+    pub fn ask_for_state(&self) {
+        prefetch(&self.line);
+        prefetch(&self.counters.packets);
+    }
+
     /// Whether the queue decides when it takes a packet out, and not when one comes.
     pub fn decides_at_service(&self) -> bool {
         matches!(self.discipline, Discipline::Codel { .. })
@@ -268,7 +298,7 @@ impl Link {
     }
 
     /// A packet arrives at the queue of any link.
-    pub fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &[PacketSizes], lines: &mut Lines) -> Offer {
+    pub fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &FlowSizes, lines: &mut Lines) -> Offer {
         if !self.up {
             self.counters.losses += 1;
             self.counters.refused += 1;
@@ -356,7 +386,7 @@ impl Link {
     }
 
     /// Whether the queue takes the packet; it may mark it.
-    fn admit(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes], lines: &Lines) -> bool {
+    fn admit(&mut self, now: Time, packet: &mut Packet, sizes: &FlowSizes, lines: &Lines) -> bool {
         match (&self.discipline, self.limit) {
             (Discipline::DropTail, QueueLimit::Packets(_)) => match self.taken_before_departure(now) {
                 None => self.has_room(now, lines),
@@ -366,7 +396,7 @@ impl Link {
         }
     }
 
-    fn admit_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &[PacketSizes], lines: &Lines) -> bool {
+    fn admit_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &FlowSizes, lines: &Lines) -> bool {
         let size = u64::from(sizes[packet.flow() as usize].of(packet));
         let (packets, bytes) = self.backlog(now, sizes, lines);
         let has_room = match self.limit {
@@ -403,7 +433,7 @@ impl Link {
     }
 
     /// Packets and bytes that have not departed, the one in transmission included.
-    fn backlog(&mut self, now: Time, sizes: &[PacketSizes], lines: &Lines) -> (u32, u64) {
+    fn backlog(&mut self, now: Time, sizes: &FlowSizes, lines: &Lines) -> (u32, u64) {
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &self.discipline {
             let in_transmission = u32::from(self.busy_until > now);
             return (
@@ -438,7 +468,7 @@ impl Link {
         self.put_in_line().saturating_sub(self.before_alike)
     }
 
-    fn bytes_in_line(&self, sizes: &[PacketSizes], lines: &Lines) -> u64 {
+    fn bytes_in_line(&self, sizes: &FlowSizes, lines: &Lines) -> u64 {
         if u64::from(self.line.len()) <= self.alike() {
             return u64::from(self.line.len()) * u64::from(self.last_size);
         }
@@ -446,7 +476,7 @@ impl Link {
     }
 
     /// What it has counted.
-    pub fn counters(&self, sizes: &[PacketSizes], lines: &Lines) -> LinkCounters {
+    pub fn counters(&self, sizes: &FlowSizes, lines: &Lines) -> LinkCounters {
         LinkCounters { bytes: self.counters.bytes - self.bytes_in_line(sizes, lines), ..self.counters }
     }
 
@@ -500,7 +530,7 @@ impl Link {
     }
 
     /// On any link: the first packet comes out at the far end. Returns it, flagged if the wire has lost it.
-    pub fn on_arrival(&mut self, sizes: &[PacketSizes], lines: &mut Lines) -> Packet {
+    pub fn on_arrival(&mut self, sizes: &FlowSizes, lines: &mut Lines) -> Packet {
         let packet = lines.pop(&mut self.line);
         lines.release(&mut self.line);
         let size = sizes[packet.flow() as usize].of(&packet);
@@ -529,7 +559,7 @@ impl Link {
     }
 
     /// CoDel takes the next packet from its queue, at [`Self::next_service`]. Packets that it drops go to `dropped`.
-    pub fn serve(&mut self, now: Time, sizes: &[PacketSizes], lines: &mut Lines, dropped: &mut Vec<Packet>) {
+    pub fn serve(&mut self, now: Time, sizes: &FlowSizes, lines: &mut Lines, dropped: &mut Vec<Packet>) {
         let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline else { return };
         while let Some((since, mut packet)) = waiting.pop_front() {
             let sizes_of_flow = &sizes[packet.flow() as usize];
@@ -567,7 +597,7 @@ impl Link {
     }
 
     /// The link goes down: returns all that was waiting or on the wire.
-    pub fn fail(&mut self, now: Time, sizes: &[PacketSizes], lines: &mut Lines) -> Vec<Packet> {
+    pub fn fail(&mut self, now: Time, sizes: &FlowSizes, lines: &mut Lines) -> Vec<Packet> {
         self.up = false;
         self.find_its_kind();
         self.busy_until = now;

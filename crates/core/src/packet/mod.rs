@@ -1,15 +1,19 @@
 //! The packet engine: every packet, in virtual time.
 
+mod ahead;
 mod beside;
 mod build;
 pub mod capture;
 mod capturing;
+mod choice;
 pub mod codel;
+mod column;
 mod compare;
 mod controller;
 mod flow;
 mod forwarding;
 mod headers;
+mod heads;
 mod hosts;
 mod inbox;
 mod line;
@@ -19,6 +23,7 @@ pub mod loss;
 mod observe;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
+mod parts;
 mod plain;
 #[cfg(test)]
 mod properties;
@@ -33,6 +38,7 @@ mod windows;
 
 pub use build::BuildError;
 pub use compare::disagreement;
+pub use parts::Parts;
 pub use route_log::RouteChange;
 pub use simulation::{Engine, EventLoop};
 

@@ -4,7 +4,7 @@ use super::flow::{Activity, Flow, Tally};
 use super::line::Lines;
 use super::link::{Link, LinkCounters};
 use super::link_state::Estimate;
-use super::packet::PacketSizes;
+use super::packet::{FlowSizes, PacketSizes};
 use super::table::{Column, Table};
 use crate::spec::{RunSpec, TransportSpec};
 use crate::units::Time;
@@ -79,7 +79,7 @@ impl Observations {
         }
     }
 
-    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link], sizes: &[PacketSizes], lines: &Lines) {
+    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link], sizes: &FlowSizes, lines: &Lines) {
         self.warm_flows = flows.iter().map(|flow| flow.activity.tally()).collect();
         self.warm_links = links.iter().map(|link| link.counters(sizes, lines)).collect();
     }
@@ -100,7 +100,7 @@ impl Observations {
         now: Time,
         flows: &[Flow],
         links: &[Link],
-        sizes: &[PacketSizes],
+        sizes: &FlowSizes,
         lines: &Lines,
     ) {
         let interval = (now - self.sampled_at).as_secs();

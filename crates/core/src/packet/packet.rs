@@ -75,6 +75,11 @@ impl Packet {
         (self.course >> 32) as u32
     }
 
+    /// Sets the number, or the place of the blocks.
+    pub fn set_number(&mut self, number: u32) {
+        self.course = u64::from(number) << 32 | u64::from(self.at());
+    }
+
     /// Where it goes after this link: see [`super::forwarding`].
     #[inline(always)]
     pub fn at(&self) -> u32 {
@@ -110,6 +115,39 @@ impl Packet {
     pub fn arrives(&mut self, arrival: Time) {
         // An endless queue before a slow link may take longer than the clock goes: then it never arrives.
         self.stamp = arrival.min(Time::NEVER).0 << FLAG_BITS | self.stamp & ((1 << FLAG_BITS) - 1);
+    }
+}
+
+/// [`PacketSizes`] by flow. Where all flows are alike there is one entry for all, which stays in the nearest cache.
+pub struct FlowSizes {
+    entries: Vec<PacketSizes>,
+    /// The bits of a flow's index that choose an entry: all or none.
+    chosen_by: usize,
+}
+
+impl FlowSizes {
+    /// Of each flow.
+    pub fn new(mut entries: Vec<PacketSizes>) -> FlowSizes {
+        let are_alike = entries.windows(2).all(|pair| pair[0] == pair[1]);
+        if are_alike {
+            entries.truncate(1);
+        }
+        entries.shrink_to_fit();
+        FlowSizes { entries, chosen_by: if are_alike { 0 } else { usize::MAX } }
+    }
+
+    /// The smallest packet of all flows, bytes; one if there are none.
+    pub fn least(&self) -> u16 {
+        self.entries.iter().map(PacketSizes::least).min().unwrap_or(1)
+    }
+}
+
+impl std::ops::Index<usize> for FlowSizes {
+    type Output = PacketSizes;
+
+    #[inline(always)]
+    fn index(&self, flow: usize) -> &PacketSizes {
+        &self.entries[flow & self.chosen_by]
     }
 }
 

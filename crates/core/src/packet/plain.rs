@@ -5,7 +5,7 @@
 use super::flow::Flow;
 use super::forwarding::Forwarding;
 use super::link::{Link, Offer};
-use super::packet::{LOST, Packet, PacketSizes};
+use super::packet::{FlowSizes, LOST, Packet};
 use super::scheduler::{Timers, WinnerTree};
 use super::simulation::{Engine, EventLoop, TIMERS_PER_FLOW};
 use crate::spec::{LinkId, RunSpec};
@@ -22,7 +22,7 @@ pub struct Plain {
 }
 
 impl EventLoop for Plain {
-    fn new(_spec: &RunSpec, links: &mut [Link], flows: &[Flow], _sizes: &[PacketSizes]) -> Plain {
+    fn new(_spec: &RunSpec, links: &mut [Link], flows: &[Flow], _sizes: &FlowSizes) -> Plain {
         Plain {
             arrivals: WinnerTree::new(links.len()),
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),

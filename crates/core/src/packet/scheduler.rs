@@ -1,5 +1,6 @@
 //! What happens next: a winner tree over sources of events, and a heap of timers.
 
+use crate::prefetch::prefetch;
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,6 +90,14 @@ impl Timers {
     #[inline]
     pub fn armed(&self, owner: u32, kind: u32) -> Time {
         self.scheduled[kind as usize].get(owner as usize).copied().unwrap_or(Time::NEVER)
+    }
+
+    /// Asks for what tells the time of a timer's entry.
+    #[inline(always)]
+    pub fn ask_for(&self, owner: u32, kind: u32) {
+        if let Some(scheduled) = self.scheduled[kind as usize].get(owner as usize) {
+            prefetch(scheduled);
+        }
     }
 
     /// The time of the first entry.

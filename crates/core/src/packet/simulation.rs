@@ -11,10 +11,10 @@ use super::line::Lines;
 use super::link::Link;
 use super::loss::LossProcess;
 use super::observe::Observations;
-use super::packet::{BESIDE, Packet, PacketSizes};
+use super::packet::{BESIDE, FlowSizes, Packet};
 use super::route_log::{RouteChange, RouteLog};
 use super::table::Table;
-use crate::spec::{LinkId, LossSpec, RunSpec};
+use crate::spec::{LinkId, LossSpec, NodeId, RunSpec};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -46,7 +46,7 @@ const LINGER: Duration = Duration::from_millis(100);
 /// instant what happens to the network comes first, then the starts of flows, then arrivals by link, then timers by flow.
 pub trait EventLoop: Sized {
     /// For a run that has not begun.
-    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Self;
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Self;
 
     /// Processes at least so many events, if there are; `false` once the run has ended.
     fn advance(engine: &mut Engine<Self>, events: u64) -> bool;
@@ -66,6 +66,9 @@ pub trait EventLoop: Sized {
     /// A link has lost all that it held.
     fn on_failed(&mut self, link: LinkId);
 
+    /// A flow is done, and its connection stays until then; at the node of its receiver, too.
+    fn on_done(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
+
     /// The routes have changed.
     fn on_rerouted(&mut self, forwarding: &Forwarding);
 }
@@ -81,7 +84,7 @@ pub struct Engine<L> {
     pub(super) order: L,
     pub(super) forwarding: Forwarding,
     pub(super) flows: Vec<Flow>,
-    pub(super) sizes: Vec<PacketSizes>,
+    pub(super) sizes: FlowSizes,
     /// Flows in the order of their start, and how many have started.
     pub(super) starts: Vec<u32>,
     pub(super) started: usize,
@@ -108,7 +111,7 @@ impl<L: EventLoop> Engine<L> {
         mut links: Vec<Link>,
         forwarding: Forwarding,
         flows: Vec<Flow>,
-        sizes: Vec<PacketSizes>,
+        sizes: FlowSizes,
         controls: VecDeque<(Time, Control)>,
     ) -> Engine<L> {
         let mut starts: Vec<u32> = (0..flows.len() as u32).collect();
@@ -200,6 +203,12 @@ impl<L: EventLoop> Engine<L> {
         self.controls.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
+    /// When something happens to the network that all of it must know at once: anything but that finished flows retire.
+    pub(super) fn next_change(&self) -> Time {
+        let is_change = |control: &Control| !matches!(control, Control::Retire);
+        self.controls.iter().find(|(_, control)| is_change(control)).map_or(Time::NEVER, |(at, _)| *at)
+    }
+
     /// What happens to the network first, happens now.
     pub(super) fn on_control(&mut self) {
         let Some((_, control)) = self.controls.pop_front() else { return };
@@ -264,6 +273,12 @@ impl<L: EventLoop> Engine<L> {
     /// loop, so that it does not matter which of its ends is looked at first.
     pub(super) fn retire_later(&mut self, flow: u32) {
         let at = Time((self.now.0 / LINGER.0 + 2) * LINGER.0);
+        self.retire_at(at, flow);
+        self.order.on_done(at, flow, self.flows[flow as usize].identity.dst);
+    }
+
+    /// Only the tally of a flow is kept from then on.
+    pub(super) fn retire_at(&mut self, at: Time, flow: u32) {
         self.done.push((at, flow));
         self.schedule_retirement(at);
     }

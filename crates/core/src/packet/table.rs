@@ -24,6 +24,17 @@ impl Table {
         Table { columns: columns.to_vec() }
     }
 
+    /// Makes room for so many more rows, and no more: large tables are most of what a process keeps after a run.
+    pub fn reserve_exact(&mut self, rows: usize) {
+        for (_, column) in &mut self.columns {
+            match column {
+                Column::U32(values) => values.reserve_exact(rows),
+                Column::U64(values) => values.reserve_exact(rows),
+                Column::F64(values) => values.reserve_exact(rows),
+            }
+        }
+    }
+
     /// Adds a row, its values in the order of the columns.
     ///
     /// # Panics
@@ -35,6 +46,22 @@ impl Table {
                 Column::U32(values) => values.push(*value as u32),
                 Column::U64(values) => values.push(*value as u64),
                 Column::F64(values) => values.push(*value),
+            }
+        }
+    }
+
+    /// Takes the value of a column in another table of the same columns and rows, wherever that is the one to take.
+    pub fn take_over(&mut self, other: Table, takes: impl Fn(&str, usize) -> bool) {
+        fn take<T: Copy>(values: &mut [T], others: &[T], takes: impl Fn(usize) -> bool) {
+            let rows = values.iter_mut().zip(others).enumerate();
+            rows.filter(|(row, _)| takes(*row)).for_each(|(_, (value, other))| *value = *other);
+        }
+        for ((name, column), (_, others)) in self.columns.iter_mut().zip(other.columns) {
+            match (column, others) {
+                (Column::U32(values), Column::U32(others)) => take(values, &others, |row| takes(name, row)),
+                (Column::U64(values), Column::U64(others)) => take(values, &others, |row| takes(name, row)),
+                (Column::F64(values), Column::F64(others)) => take(values, &others, |row| takes(name, row)),
+                _ => panic!("column {name} has two types"),
             }
         }
     }

@@ -14,10 +14,11 @@
 
 use super::flow::Flow;
 use super::forwarding::{END, Forwarding, Way};
-use super::inbox::{Event, Inbox, Key, Rank};
+use super::heads::Heads;
+use super::inbox::{Event, Inbox, Item, Key, Rank, emptied};
 use super::line::Line;
 use super::link::{Link, Offer};
-use super::packet::{BESIDE, LOST, Packet, PacketSizes};
+use super::packet::{BESIDE, FlowSizes, LOST, Packet};
 use super::scheduler::Timers;
 use super::simulation::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
 use super::wheel::Wheel;
@@ -60,6 +61,8 @@ struct Node {
     inputs: u32,
     /// A flow starts, or a timer is due.
     has_local: bool,
+    /// It belongs to this part of the network: see [`super::parts`].
+    is_here: bool,
     /// What its links bring may be delivered link by link: no two of them bring packets of one end of a flow, and what the
     /// ends send has but one way.
     takes_link_by_link: bool,
@@ -85,38 +88,42 @@ pub struct Windows {
     /// The current window, from its begin to its end.
     begin: Time,
     until: Time,
-    timers: Timers,
+    pub(super) timers: Timers,
     /// Timers of the node at hand that were armed in this window for this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
     /// Room for an inbox to be put in order.
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
-    heads: BinaryHeap<Reverse<(Key, LinkId)>>,
+    heads: Heads,
     /// The rank of the event at hand.
     rank: Rank,
     /// The node at hand goes through its events in order.
     in_order: bool,
     feeds: Vec<Feed>,
     exits: Vec<Exit>,
-    inboxes: Vec<Inbox>,
+    pub(super) inboxes: Vec<Inbox>,
     nodes: Vec<Node>,
-    due: Vec<LinkId>,
+    pub(super) due: Vec<LinkId>,
     busy_nodes: Vec<NodeId>,
-    busy_links: Vec<LinkId>,
+    pub(super) busy_links: Vec<LinkId>,
+    /// Links from here to other parts of the network.
+    pub(super) outgoing: Vec<LinkId>,
+    /// Flows that are done here, and whose receivers are in another part of the network, with the time until which they stay.
+    pub(super) done_flows: Vec<(Time, u32)>,
     /// Links that decide at their service (CoDel).
     serves: Vec<bool>,
 }
 
 /// The longest window in which nothing comes from one node to another: as a power of two of picoseconds.
-fn window_shift(spec: &RunSpec, sizes: &[PacketSizes]) -> u32 {
-    let smallest = sizes.iter().map(PacketSizes::least).min().unwrap_or(1);
-    let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
+fn window_shift(spec: &RunSpec, sizes: &FlowSizes) -> u32 {
+    let smallest = u64::from(sizes.least());
+    let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
     let shortest = spec.links.iter().map(crossing).min().unwrap_or(Duration(1));
     shortest.0.max(1).ilog2().min(LONGEST_WINDOW)
 }
 
 impl EventLoop for Windows {
-    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &[PacketSizes]) -> Windows {
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Windows {
         let shift = window_shift(spec, sizes);
         links.iter_mut().for_each(|link| link.look_ahead(Duration(1 << shift)));
         // Routers that choose hop by hop own whose turn it is, too.
@@ -125,7 +132,7 @@ impl EventLoop for Windows {
             matches!(identity.forward, Way::Column(_)) || matches!(identity.reverse, Way::Column(_))
         };
         let takes_link_by_link = !flows.iter().any(goes_by_hop);
-        let node = || Node { takes_link_by_link, ..Node::default() };
+        let node = || Node { takes_link_by_link, is_here: true, ..Node::default() };
         let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
         for Flow { identity, .. } in flows {
             if !matches!((identity.forward, identity.reverse), (Way::Route(_), Way::Route(_))) {
@@ -141,7 +148,7 @@ impl EventLoop for Windows {
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
             merging: Inbox::default(),
-            heads: BinaryHeap::new(),
+            heads: Heads::new(links.len()),
             rank: Rank::FIRST,
             in_order: true,
             feeds: vec![Feed::Merged; links.len()],
@@ -151,6 +158,8 @@ impl EventLoop for Windows {
             due: Vec::new(),
             busy_nodes: Vec::new(),
             busy_links: Vec::new(),
+            outgoing: Vec::new(),
+            done_flows: Vec::new(),
             serves: links.iter().map(Link::decides_at_service).collect(),
         }
     }
@@ -158,7 +167,8 @@ impl EventLoop for Windows {
     fn advance(engine: &mut Engine<Windows>, events: u64) -> bool {
         let enough = engine.packet_hops + events;
         while engine.packet_hops < enough {
-            if !engine.next_window() {
+            if !engine.next_window(Time(engine.end.0 + 1)) {
+                engine.now = engine.end;
                 return false;
             }
         }
@@ -196,6 +206,12 @@ impl EventLoop for Windows {
     fn on_scheduled(&mut self, _at: Time) {}
 
     fn on_failed(&mut self, _link: LinkId) {}
+
+    fn on_done(&mut self, at: Time, flow: u32, receiver: NodeId) {
+        if !self.is_here(receiver) {
+            self.done_flows.push((at, flow));
+        }
+    }
 
     /// A link is fed from one place if one link alone leads to it, or nothing but its own node: what goes hop by hop and
     /// what hosts send comes from the node.
@@ -236,6 +252,26 @@ enum Feeder {
 }
 
 impl Windows {
+    /// How long a window is that nothing cuts short.
+    pub(super) fn longest_window(&self) -> Duration {
+        self.wheel.begin(1) - Time::ZERO
+    }
+
+    /// Whether a node belongs to this part of the network.
+    pub(super) fn is_here(&self, node: NodeId) -> bool {
+        self.nodes[node as usize].is_here
+    }
+
+    /// Only these nodes belong to this part of the network.
+    pub(super) fn keep(&mut self, is_here: impl Fn(NodeId) -> bool) {
+        self.nodes.iter_mut().enumerate().for_each(|(node, state)| state.is_here = is_here(node as NodeId));
+    }
+
+    /// A link is due then.
+    pub(super) fn is_due(&mut self, link: LinkId, at: Time) {
+        self.wheel.insert(link, at);
+    }
+
     /// The place in this window of an event.
     #[inline(always)]
     fn key(&self, at: Time, rank: Rank) -> Key {
@@ -260,7 +296,9 @@ impl Windows {
         }
     }
 
-    fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
+    #[inline(never)]
+    fn put_for_node(&mut self, node: NodeId, rank: Rank, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
         let key = self.key(packet.arrival(), rank);
         let inbox = &mut self.nodes[node as usize].inbox;
         if inbox.is_empty() {
@@ -273,32 +311,28 @@ impl Windows {
     fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
         let mut nothing = Packet::new(0, 0, 0, 0);
         nothing.arrives(at);
-        self.put_for_node(node, rank, nothing);
+        self.put_for_node(node, rank, nothing.words());
         self.nodes[node as usize].has_local = true;
     }
 }
 
 impl Engine<Windows> {
-    /// Goes through the next window in which something happens, or what happens next to the network as a whole; `false` at
-    /// the end of the run.
-    fn next_window(&mut self) -> bool {
-        let local = self.order.timers.first().min(self.next_start());
-        let order = &mut self.order;
-        let window = order.wheel.first().min(order.wheel.window(local));
-        let begin = order.wheel.begin(window).max(order.done);
+    /// Goes through the next window in which something happens before this instant, or what happens to the network as a whole; `false` if
+    /// nothing does.
+    fn next_window(&mut self, before: Time) -> bool {
+        let (window, begin) = self.next_begin();
         let control = self.next_control();
-        if control <= begin.min(self.end) {
+        if control <= begin && control < before {
             self.now = control;
             self.order.done = control;
             self.on_control();
             return true;
         }
-        if begin > self.end {
-            self.now = self.end;
+        if begin >= before {
             return false;
         }
         self.order.begin = begin;
-        self.order.until = self.order.wheel.begin(window + 1).min(control).min(Time(self.end.0 + 1));
+        self.order.until = self.order.wheel.begin(window + 1).min(control).min(before);
         self.gather(window);
         self.hand_over();
         self.go_through_nodes();
@@ -307,18 +341,54 @@ impl Engine<Windows> {
         true
     }
 
+    /// The next window in which something happens here, and when what is left of it begins.
+    fn next_begin(&mut self) -> (u64, Time) {
+        let local = self.order.timers.first().min(self.next_start());
+        let order = &mut self.order;
+        let window = order.wheel.first().min(order.wheel.window(local));
+        (window, order.wheel.begin(window).max(order.done))
+    }
+
+    /// When something happens here next, or to the network as a whole; not before it is called, and maybe a window early.
+    pub(super) fn next_event(&mut self) -> Time {
+        self.next_begin().1.min(self.next_control())
+    }
+
+    /// All that happens before this instant.
+    pub(super) fn go_until(&mut self, instant: Time) {
+        while self.next_window(instant) {}
+        self.order.done = instant;
+    }
+
+    /// Everything before this instant is done.
+    pub(super) fn done(&self) -> Time {
+        self.order.done
+    }
+
+    /// Nothing happens before this instant.
+    pub(super) fn skip_to(&mut self, instant: Time) {
+        self.order.done = instant;
+    }
+
     /// Finds the links in which packets arrive, and the starts and timers of the window.
     fn gather(&mut self, window: u64) {
         let until = self.order.until;
         self.order.wheel.take(window, &mut self.order.due);
-        for index in 0..self.order.due.len() {
-            let link = self.order.due[index];
+        let mut due = std::mem::take(&mut self.order.due);
+        due.retain(|&link| {
             let state = &self.links[link as usize];
-            self.order.nodes[state.dst as usize].inputs += 1;
             if state.next_service() < until {
                 self.order.busy_links.push(link);
             }
-        }
+            let is_here = self.order.nodes[state.dst as usize].is_here;
+            if is_here {
+                self.order.nodes[state.dst as usize].inputs += 1;
+            } else {
+                self.order.wheel.insert(link, state.next_event());
+            }
+            is_here
+        });
+        self.order.due = due;
         while self.order.timers.first() < until {
             let Some((at, timer)) = self.order.timers.take() else { break };
             let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
@@ -326,8 +396,14 @@ impl Engine<Windows> {
             self.order.put_local(node, at, Rank::timer(timer));
         }
         while self.next_start() < until {
-            let identity = &self.flows[self.starts[self.started] as usize].identity;
-            self.order.put_local(identity.src, identity.start, Rank::start(self.started));
+            let flow = self.starts[self.started];
+            let identity = self.flows[flow as usize].identity;
+            if self.order.is_here(identity.src) {
+                self.order.put_local(identity.src, identity.start, Rank::start(self.started));
+            } else if self.order.is_here(identity.dst) {
+                self.now = identity.start;
+                self.open_flow(flow);
+            }
             self.started += 1;
         }
     }
@@ -335,6 +411,7 @@ impl Engine<Windows> {
     /// Phase 1: packets that arrive go on, or come to the node.
     fn hand_over(&mut self) {
         for index in 0..self.order.due.len() {
+            self.look_ahead_in_due(index);
             let link = self.order.due[index];
             let node = self.links[link as usize].dst;
             let taking = self.order.taking(node);
@@ -384,6 +461,7 @@ impl Engine<Windows> {
         let before = line.len();
         if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
+                self.look_ahead_in_line(&line);
                 self.come_to_host(link, packet);
             }
         } else {
@@ -442,15 +520,17 @@ impl Engine<Windows> {
             self.now = packet.arrival();
             self.forward(packet, node);
         } else {
-            self.order.put_for_node(node, Rank::arrival(link), packet);
+            self.order.put_for_node(node, Rank::arrival(link), packet.words());
         }
     }
 
     /// Phase 2: nodes to which more than one thing happens go through them in order.
     fn go_through_nodes(&mut self) {
         while let Some(node) = self.order.busy_nodes.pop() {
-            let inbox = self.order.nodes[node as usize].inbox.take_in_order(&mut self.order.merging);
-            for item in inbox.items() {
+            let order = &mut self.order;
+            let items = order.nodes[node as usize].inbox.take_in_order(&mut order.merging);
+            for (index, item) in items.iter().enumerate() {
+                self.look_ahead_in_inbox(&items[index..]);
                 let (at, rank) = (item.packet.arrival(), item.key.rank());
                 self.fire_timers(at, rank);
                 self.now = at;
@@ -463,7 +543,7 @@ impl Engine<Windows> {
             }
             self.fire_timers(self.order.until, Rank::FIRST);
             let state = &mut self.order.nodes[node as usize];
-            state.inbox = inbox.emptied();
+            state.inbox.give_back(items);
             state.has_local = false;
         }
     }
@@ -489,13 +569,17 @@ impl Engine<Windows> {
     /// Phase 3: links that are fed from several places go through what was offered to them in order.
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
-            let inbox = self.order.inboxes[link as usize].take_in_order(&mut self.order.merging);
+            self.look_ahead_in_busy();
+            let order = &mut self.order;
+            let inbox = &mut order.inboxes[link as usize];
+            let items = inbox.take_in_order(&mut order.merging);
+            let feeders = std::mem::take(&mut inbox.feeders);
             if self.links[link as usize].is_unwatched() {
-                self.take_offers::<false>(link, &inbox);
+                self.take_offers::<false>(link, &items, &feeders);
             } else if self.links[link as usize].is_plain() {
-                self.take_offers::<true>(link, &inbox);
+                self.take_offers::<true>(link, &items, &feeders);
             } else {
-                for item in inbox.items() {
+                for item in &items {
                     let at = item.packet.arrival();
                     self.serve(link, at, item.key.rank());
                     self.now = at;
@@ -503,51 +587,64 @@ impl Engine<Windows> {
                 }
                 self.serve(link, self.order.until, Rank::FIRST);
             }
-            self.order.inboxes[link as usize] = inbox.emptied();
+            let inbox = &mut self.order.inboxes[link as usize];
+            inbox.give_back(items);
+            inbox.feeders = emptied(feeders);
         }
     }
 
     /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
-    fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, inbox: &Inbox) {
-        for &feeder in &inbox.feeders {
-            self.await_feeder(feeder);
-        }
-        for item in inbox.items() {
+    fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+        self.await_feeders(feeders);
+        for item in items {
             self.merge_lines::<CAPTURED>(link, item.key);
             self.offer_to_plain::<CAPTURED>(link, item.packet);
         }
         self.merge_lines::<CAPTURED>(link, self.order.key(self.order.until, Rank::FIRST));
-        debug_assert!(self.order.heads.is_empty());
+        debug_assert_eq!(self.order.heads.first(), Key::NEVER);
         self.insert_if_done(link);
     }
 
     /// What comes to a link from the lines of its feeders before this event.
+    #[inline(always)]
     fn merge_lines<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
-        while let Some(Reverse((key, feeder))) = self.order.heads.peek().copied()
-            && key < before
-        {
-            self.order.heads.pop();
-            let other = self.order.heads.peek().map_or(before, |other| other.0.0.min(before));
-            let bound = other.bound(self.order.begin, key.rank());
-            let mut line = self.links[feeder as usize].lend_line();
-            let length = line.len();
-            while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
-                packet.set_at(packet.at() + 1);
-                self.offer_to_plain::<CAPTURED>(link, packet);
-            }
-            self.give_back(feeder, line, length);
-            self.await_feeder(feeder);
+        while self.order.heads.first() < before {
+            self.merge_first_line::<CAPTURED>(link, before);
+        }
+    }
+
+    /// The feeder whose packet comes first brings what comes before those of the others.
+    #[inline(always)]
+    fn merge_first_line<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
+        let rank = self.order.heads.first().rank();
+        let feeder = rank.link();
+        let bound = self.order.heads.first_beside(feeder).min(before).bound(self.order.begin, rank);
+        let mut line = self.links[feeder as usize].lend_line();
+        let length = line.len();
+        while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
+            packet.set_at(packet.at() + 1);
+            self.offer_to_plain::<CAPTURED>(link, packet);
+        }
+        self.give_back(feeder, line, length);
+        self.await_feeder(feeder);
+    }
+
+    fn await_feeders(&mut self, feeders: &[LinkId]) {
+        if !feeders.is_empty() {
+            self.order.heads.begin(feeders);
+            feeders.iter().for_each(|feeder| self.await_feeder(*feeder));
         }
     }
 
     /// A feeder's next packet is merged in this window, or the feeder is due in a later one: what happens to the whole network may
     /// have cut this one short before it.
+    #[inline(always)]
     fn await_feeder(&mut self, feeder: LinkId) {
         let next = self.links[feeder as usize].next_arrival();
         if next < self.order.until {
-            let key = self.order.key(next, Rank::arrival(feeder));
-            self.order.heads.push(Reverse((key, feeder)));
+            self.order.heads.set(feeder, self.order.key(next, Rank::arrival(feeder)));
         } else {
+            self.order.heads.set(feeder, Key::NEVER);
             self.order.wheel.insert(feeder, next);
         }
     }

@@ -9,9 +9,10 @@ mod delivered;
 mod order;
 mod segment;
 
-use super::room::push_with_little_room;
+use super::room::{leave_little_room, push_with_little_room};
+use crate::prefetch::prefetch;
 use crate::units::Time;
-use acks::Repair;
+use acks::LastBlocks;
 pub use delivered::Delivered;
 use order::SendingOrder;
 pub use order::Transmission;
@@ -20,9 +21,6 @@ use std::collections::VecDeque;
 
 /// A run of segments: from the first to before the second.
 pub type Range = (u32, u32);
-
-/// The least room that a window's record keeps, in segments: the initial window's.
-const LEAST_ROOM: usize = 16;
 
 /// The record of one flow.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +37,10 @@ pub struct Scoreboard {
     /// No segment below is lost.
     lost_hint: u32,
     marked_lost: u32,
-    repair: Option<Box<Repair>>,
+    /// Only while something is sacked or was sent again.
+    repair: Option<Box<LastBlocks>>,
+    /// One past the highest segment that was sent again.
+    again_end: u32,
     order: Option<Box<SendingOrder>>,
     next_transmission: u32,
     timer_start: Time,
@@ -50,6 +51,14 @@ impl Scoreboard {
     /// The record of a flow that has sent nothing, which can tell the order of sending.
     pub fn with_sending_order() -> Scoreboard {
         Scoreboard { order: Some(Box::default()), ..Scoreboard::default() }
+    }
+
+    /// Asks for the records of the first segment and of the last: where an ordinary ACK takes one out, and puts one in.
+    #[inline(always)]
+    pub fn ask_for_ends(&self) {
+        for end in [self.segments.front(), self.segments.back()].into_iter().flatten() {
+            prefetch(end);
+        }
     }
 
     /// The first segment not cumulatively acknowledged (SND.UNA).
@@ -189,8 +198,8 @@ impl Scoreboard {
         if let Some(order) = &mut self.order {
             order.send_again(segment, before, now);
         }
-        let repair = self.repair.get_or_insert_default();
-        repair.again_end = repair.again_end.max(segment + 1);
+        self.repair.get_or_insert_default();
+        self.again_end = self.again_end.max(segment + 1);
         self.number_transmissions(now, 1)
     }
 
@@ -275,11 +284,9 @@ impl Scoreboard {
         self.duplicates = 0;
     }
 
-    /// Gives back the room of a window that was cut to less than a quarter of it.
+    /// Gives back the room of a window that was cut.
     pub fn shrink(&mut self) {
-        if self.segments.capacity() > LEAST_ROOM.max(4 * self.segments.len()) {
-            self.segments.shrink_to(LEAST_ROOM.max(2 * self.segments.len()));
-        }
+        leave_little_room(&mut self.segments);
     }
 
     /// Recounts everything from the segments themselves.

@@ -276,6 +276,13 @@ impl Sender {
         }
     }
 
+    /// Asks for what it keeps elsewhere and an ordinary ACK needs.
+    #[inline(always)]
+    pub fn ask_for_window(&self) {
+        self.board.ask_for_ends();
+        self.congestion.ask_for_algorithm();
+    }
+
     /// What it has counted.
     pub fn counters(&self) -> SenderCounters {
         let sent = self.board.next_transmission();
@@ -353,6 +360,11 @@ impl Sender {
     /// The application has written all it will: what is not yet sent by now is taken back.
     pub fn close(&mut self) {
         self.available = self.available.min(self.board.next());
+    }
+
+    /// Gives back the room of segments that are acknowledged; for a flow that is done, or whose window was cut.
+    pub fn give_back_room(&mut self) {
+        self.board.shrink();
     }
 
     /// The SYN-ACK arrived.

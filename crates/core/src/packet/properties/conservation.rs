@@ -29,7 +29,8 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     }
     let (by_hosts, to_hosts) = simulation.at_hosts;
     assert_eq!(by_hosts, to_hosts + gone_or_inside, "what hosts send arrives, or is lost, or is on its way");
-    for (flow, sizes) in simulation.flows.iter().zip(&simulation.sizes) {
+    for (index, flow) in simulation.flows.iter().enumerate() {
+        let sizes = &simulation.sizes[index];
         let tally = flow.activity.tally();
         match &flow.activity {
             Activity::Tcp(connection) => {

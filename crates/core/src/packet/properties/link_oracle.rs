@@ -4,7 +4,7 @@ use super::super::codel::{Codel, Decision};
 use super::super::line::Lines;
 use super::super::link::{Link, Offer};
 use super::super::link_state::Reading;
-use super::super::packet::{MARK, Packet, PacketSizes, RETRANSMISSION};
+use super::super::packet::{FlowSizes, MARK, Packet, PacketSizes, RETRANSMISSION};
 use crate::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -44,8 +44,8 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
 
 fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Reading) {
     let mut lines = Lines::default();
-    let sizes: Vec<PacketSizes> =
-        coming.iter().map(|packet| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX)).collect();
+    let sizes_of = |packet: &Coming| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX);
+    let sizes = FlowSizes::new(coming.iter().map(sizes_of).collect());
     let mut fates = vec![None; coming.len()];
     let mut dropped = Vec::new();
     let mut left = 0;

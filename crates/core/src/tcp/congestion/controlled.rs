@@ -1,6 +1,7 @@
 //! A congestion control and what it last said, so that a sender that asks after every segment need not call it.
 
 use super::CongestionControl;
+use crate::prefetch::prefetch_at;
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate};
@@ -34,6 +35,12 @@ impl Controlled {
     /// The algorithm.
     pub fn algorithm(&self) -> &dyn CongestionControl {
         &*self.algorithm
+    }
+
+    /// Asks for the algorithm's state.
+    #[inline(always)]
+    pub fn ask_for_algorithm(&self) {
+        prefetch_at(&raw const *self.algorithm);
     }
 
     /// See [`CongestionControl::on_ack`].

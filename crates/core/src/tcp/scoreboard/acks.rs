@@ -20,14 +20,8 @@ fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
     (start, end)
 }
 
-/// What a flow has to remember only while something is sacked or retransmitted.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Repair {
-    /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
-    pub(super) last_blocks: [Range; REMEMBERED_BLOCKS],
-    /// One past the highest segment that was sent again.
-    pub(super) again_end: u32,
-}
+/// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
+pub(super) type LastBlocks = [Range; REMEMBERED_BLOCKS];
 
 impl Scoreboard {
     /// The ordinary ACK, shorter than [`Self::acknowledge`] and to the same effect: it passes one segment, sent once and
@@ -65,7 +59,7 @@ impl Scoreboard {
             self.advance(cumulative, now, &mut delivered);
         }
         let earlier_end = self.sacked_end;
-        let known = self.repair.as_ref().map_or_else(Default::default, |repair| repair.last_blocks);
+        let known = self.repair.as_deref().copied().unwrap_or_default();
         for (place, block) in blocks.iter().enumerate() {
             if known[place % REMEMBERED_BLOCKS] == *block {
                 continue; // most ACKs change a single block
@@ -74,7 +68,7 @@ impl Scoreboard {
             self.sack(outside((start, end), &known), earlier_end, now, &mut delivered);
             if start < end {
                 self.sacked_end = self.sacked_end.max(end);
-                self.repair.get_or_insert_default().last_blocks[place % REMEMBERED_BLOCKS] = (start, end);
+                self.repair.get_or_insert_default()[place % REMEMBERED_BLOCKS] = (start, end);
             }
         }
         self.forget_delivered();
@@ -85,8 +79,8 @@ impl Scoreboard {
     /// while there is a hole.
     #[inline(always)]
     fn newest_has_grown(&self, blocks: &[Range]) -> bool {
-        let (Some(repair), Some((newest, others))) = (&self.repair, blocks.split_first()) else { return false };
-        let (known, others_known) = (repair.last_blocks[0], &repair.last_blocks[1..]);
+        let (Some(last), Some((newest, others))) = (&self.repair, blocks.split_first()) else { return false };
+        let (known, others_known) = (last[0], &last[1..]);
         newest.0 == known.0
             && newest.1 == known.1 + 1
             && (self.una + 1..=self.next()).contains(&newest.1)
@@ -96,9 +90,9 @@ impl Scoreboard {
 
     #[inline(always)]
     fn sack_next_of_newest(&mut self, now: Time) -> Delivered {
-        let Some(repair) = &mut self.repair else { return Delivered::default() };
-        let segment = repair.last_blocks[0].1;
-        repair.last_blocks[0].1 = segment + 1;
+        let Some(last) = &mut self.repair else { return Delivered::default() };
+        let segment = last[0].1;
+        last[0].1 = segment + 1;
         let earlier_end = self.sacked_end;
         self.sacked_end = earlier_end.max(segment + 1);
         let delivered = match self.mark_sacked(segment) {
@@ -114,7 +108,7 @@ impl Scoreboard {
     /// [`Self::sacked_from_above`] where these are the last of the newest block.
     #[inline]
     pub(super) fn newest_on_top(&self, count: u32) -> Option<u32> {
-        let (start, end) = self.repair.as_ref()?.last_blocks[0];
+        let (start, end) = self.repair.as_ref()?[0];
         (end == self.sacked_end && start.max(self.una) + count <= end).then(|| end - count)
     }
 
@@ -167,8 +161,10 @@ impl Scoreboard {
 
     /// Ends the repair if everything is.
     fn forget_delivered(&mut self) {
-        let Some(repair) = &self.repair else { return };
-        let is_over = self.sacked == 0 && self.una >= repair.again_end;
+        if self.repair.is_none() {
+            return;
+        }
+        let is_over = self.sacked == 0 && self.una >= self.again_end;
         self.pass_delivered_in_order();
         if is_over {
             self.repair = None;

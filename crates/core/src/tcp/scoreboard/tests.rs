@@ -145,7 +145,7 @@ proptest! {
             }
             blocks.truncate(3);
             let mut forgetful = board.clone();
-            forgetful.repair.iter_mut().for_each(|repair| repair.last_blocks = Default::default());
+            forgetful.repair.iter_mut().for_each(|last| **last = Default::default());
             let expected = forgetful.acknowledge(cumulative, &blocks, now);
             prop_assert_eq!(board.acknowledge(cumulative, &blocks, now), expected);
             prop_assert_eq!((board.in_flight(), board.sacked(), board.lost()), (forgetful.in_flight(), forgetful.sacked(), forgetful.lost()));

@@ -1,0 +1,145 @@
+//! What comes next is asked for ahead: among many flows or links, a packet would wait for their state longer than it is worked on.
+//!
+//! Nothing here changes a result. One thing is found by another (a packet by its line, its flow by the packet, the connection by
+//! the flow), so each is asked for while what leads to it was asked for some packets before.
+
+use super::flow::Activity;
+use super::forwarding::{END, Forwarding};
+use super::inbox::Item;
+use super::line::Line;
+use super::packet::{ACK, Packet};
+use super::simulation::{Engine, SENDER};
+use super::windows::Windows;
+use crate::prefetch::prefetch;
+use crate::spec::LinkId;
+
+/// The state of fewer flows, or links, stays in the nearer caches anyhow.
+const MANY: usize = if cfg!(test) { 2 } else { 1024 };
+
+/// So many packets ahead, the flow is asked for, then its connection, and what that keeps elsewhere.
+const FLOW: u32 = 12;
+const CONNECTION: u32 = 8;
+const WINDOW: u32 = 4;
+
+impl Engine<Windows> {
+    /// Of the packets that come to a host by this line, what the later ones need.
+    #[inline(always)]
+    pub(super) fn look_ahead_in_line(&self, line: &Line) {
+        if self.flows.len() < MANY {
+            return;
+        }
+        if let Some(packet) = self.lines.ahead(line, FLOW) {
+            self.ask_for_flow(packet);
+        }
+        if let Some(packet) = self.lines.ahead(line, CONNECTION) {
+            self.ask_for_connection(packet);
+        }
+        if let Some(packet) = self.lines.ahead(line, WINDOW) {
+            self.ask_for_window(packet);
+        }
+    }
+
+    /// Of what has come to a node, from here on, what the later packets need.
+    #[inline(always)]
+    pub(super) fn look_ahead_in_inbox(&self, rest: &[Item]) {
+        if self.flows.len() < MANY {
+            return;
+        }
+        if let Some(item) = rest.get(FLOW as usize) {
+            self.ask_for_flow(&item.packet);
+        }
+        if let Some(item) = rest.get(CONNECTION as usize) {
+            self.ask_for_connection(&item.packet);
+        }
+        if let Some(item) = rest.get(WINDOW as usize) {
+            self.ask_for_window(&item.packet);
+        }
+    }
+
+    /// Of the links that hand over in this window, from here on, what the later ones need.
+    #[inline(always)]
+    pub(super) fn look_ahead_in_due(&self, index: usize) {
+        if self.links.len() < MANY {
+            return;
+        }
+        let first_packet = |ahead: usize| {
+            let link = self.order.due.get(index + ahead)?;
+            self.links[*link as usize].first_packet(&self.lines)
+        };
+        if let Some(packet) = first_packet(9) {
+            prefetch(packet);
+        }
+        if let Some(packet) = first_packet(6) {
+            self.forwarding.ask_for_next(packet.at()); // hop by hop it is no place on a route
+        }
+        if let Some(packet) = first_packet(3) {
+            match self.next_on_route(packet) {
+                Some(END) => self.ask_for_flow(packet),
+                Some(next) => prefetch(&self.order.inboxes[next as usize]),
+                None => {}
+            }
+        }
+        if let Some(packet) = first_packet(1) {
+            match self.next_on_route(packet) {
+                Some(END) => self.ask_for_connection(packet),
+                Some(next) => self.order.inboxes[next as usize].ask_for_room(),
+                None => {}
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn next_on_route(&self, packet: &Packet) -> Option<LinkId> {
+        (!Forwarding::is_hop_by_hop(packet.at())).then(|| self.forwarding.next_on_route(packet.at()))
+    }
+
+    /// Of the links that go through their offers, what those after the next need.
+    #[inline(always)]
+    pub(super) fn look_ahead_in_busy(&self) {
+        if self.links.len() < MANY {
+            return;
+        }
+        let busy: &[LinkId] = &self.order.busy_links;
+        if let [.., link, _, _] = busy {
+            self.links[*link as usize].ask_for_state();
+            prefetch(&self.order.inboxes[*link as usize]);
+        }
+        if let [.., link, _] = busy {
+            self.order.inboxes[*link as usize].ask_for_items();
+        }
+        if let [.., link] = busy
+            && let Some(item) = self.order.inboxes[*link as usize].first()
+        {
+            prefetch(&self.sizes[item.packet.flow() as usize]);
+        }
+    }
+
+    #[inline(always)]
+    fn ask_for_flow(&self, packet: &Packet) {
+        prefetch(&self.flows[packet.flow() as usize]);
+        if packet.has(ACK) {
+            self.order.timers.ask_for(packet.flow(), SENDER);
+        }
+    }
+
+    #[inline(always)]
+    fn ask_for_connection(&self, packet: &Packet) {
+        if let Activity::Tcp(connection) = &self.flows[packet.flow() as usize].activity {
+            if packet.has(ACK) {
+                prefetch(&connection.sender);
+            } else {
+                prefetch(&connection.receiver);
+                prefetch(&connection.acks_sent);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn ask_for_window(&self, packet: &Packet) {
+        if packet.has(ACK)
+            && let Activity::Tcp(connection) = &self.flows[packet.flow() as usize].activity
+        {
+            connection.sender.ask_for_window();
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Asking for memory before it is needed.
+
+/// Asks for a value's cache lines, so that they come while other work is done. Where the processor has no instruction for it that
+/// Rust offers, nothing happens.
+#[inline(always)]
+pub fn prefetch<T>(value: &T) {
+    for offset in (0..size_of::<T>()).step_by(64) {
+        prefetch_line((&raw const *value).cast::<i8>().wrapping_add(offset));
+    }
+}
+
+/// Asks for the cache line at an address, wherever that leads to.
+#[inline(always)]
+pub fn prefetch_at<T: ?Sized>(address: *const T) {
+    prefetch_line(address.cast());
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(unsafe_code)]
+fn prefetch_line(address: *const i8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a prefetch is a hint. It reads nothing that the program can see, writes nothing and raises no fault, whatever the
+    // address (Intel, Software Developer's Manual, volume 2, PREFETCHh: "merely a hint and does not affect program behavior"). All
+    // processors of this architecture have SSE, which it belongs to.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn prefetch_line(_address: *const i8) {}
