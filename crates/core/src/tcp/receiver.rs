@@ -28,10 +28,16 @@ impl SackBlocks {
         blocks
     }
 
+    /// All blocks as on the wire, and (0, 0) where there is none.
+    #[inline]
+    pub fn places(&self) -> &[Range; MAX_SACK_BLOCKS + 1] {
+        &self.blocks
+    }
+
     /// The first `length` of these blocks; the first one is a duplicate if there is one, and those behind are (0, 0).
     #[inline]
-    pub fn of(blocks: [Range; MAX_SACK_BLOCKS + 1], length: usize, has_duplicate: bool) -> SackBlocks {
-        SackBlocks { blocks, length: length as u32, duplicates: u32::from(has_duplicate) }
+    pub fn of(blocks: [Range; MAX_SACK_BLOCKS + 1], length: u32, has_duplicate: bool) -> SackBlocks {
+        SackBlocks { blocks, length, duplicates: u32::from(has_duplicate) }
     }
 
     /// The blocks of data held beyond the cumulative acknowledgement.
@@ -111,10 +117,16 @@ struct Beyond {
 const FREE: Range = (0, 0);
 
 /// [`ReceiverCounters`] as the receiver keeps them; a flow has no more segments than 32 bits number.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Counters {
     arrivals: u32,
     duplicates: u32,
+    seldom: Option<Box<Seldom>>,
+}
+
+/// What few flows have to count.
+#[derive(Debug, Clone, Default)]
+struct Seldom {
     reordered: u32,
     reordering_extent_max: u32,
     reordering_extent_sum: u64,
@@ -194,13 +206,14 @@ impl Receiver {
 
     /// What it has counted.
     pub fn counters(&self) -> ReceiverCounters {
+        let seldom = self.counters.seldom.as_deref().cloned().unwrap_or_default();
         ReceiverCounters {
             arrivals: u64::from(self.counters.arrivals),
             duplicates: u64::from(self.counters.duplicates),
-            reordered: u64::from(self.counters.reordered),
-            reordering_extent_max: self.counters.reordering_extent_max,
-            reordering_extent_sum: self.counters.reordering_extent_sum,
-            marked: u64::from(self.counters.marked),
+            reordered: u64::from(seldom.reordered),
+            reordering_extent_max: seldom.reordering_extent_max,
+            reordering_extent_sum: seldom.reordering_extent_sum,
+            marked: u64::from(seldom.marked),
         }
     }
 
@@ -287,7 +300,9 @@ impl Receiver {
     #[inline(always)]
     fn arrive(&mut self, now: Time, data: &DataSegment) -> When {
         self.counters.arrivals += 1;
-        self.counters.marked += u32::from(data.marked);
+        if data.marked {
+            self.counters.seldom.get_or_insert_default().marked += 1;
+        }
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
         if data.segment == self.next {
             self.next += 1;
@@ -391,9 +406,10 @@ impl Counters {
             && !data.retransmission
         {
             let extent = self.arrivals - above.first_arrival;
-            self.reordered += 1;
-            self.reordering_extent_sum += u64::from(extent);
-            self.reordering_extent_max = self.reordering_extent_max.max(extent);
+            let seldom = self.seldom.get_or_insert_default();
+            seldom.reordered += 1;
+            seldom.reordering_extent_sum += u64::from(extent);
+            seldom.reordering_extent_max = seldom.reordering_extent_max.max(extent);
         }
     }
 }
