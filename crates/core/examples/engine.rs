@@ -86,7 +86,11 @@ impl Run for Parts {
         [self.flow_table(), self.link_table()]
     }
     fn empty(&mut self, captures: &[LinkId]) {
-        self.whole_mut().empty(captures);
+        self.take_flow_series();
+        self.take_link_series();
+        for &link in captures {
+            self.take_capture(link);
+        }
     }
 }
 
