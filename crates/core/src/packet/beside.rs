@@ -19,45 +19,22 @@ const INDEX_BIT: u32 = 3;
 const DUPLICATE: u32 = 1 << 2;
 const LENGTH: u32 = DUPLICATE - 1;
 
-/// Items with places that are used again.
-#[derive(Debug)]
-struct Store<T> {
-    items: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Store<T> {
-    fn default() -> Store<T> {
-        Store { items: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> Store<T> {
-    #[inline(always)]
-    fn put(&mut self, item: T) -> u32 {
-        match self.free.pop() {
-            Some(index) => {
-                self.items[index as usize] = item;
-                index
-            }
-            None => self.extend(item),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn extend(&mut self, item: T) -> u32 {
-        assert!(self.items.len() < 1 << (u32::BITS - INDEX_BIT), "more ACKs with blocks in flight than places");
-        self.items.push(item);
-        self.items.len() as u32 - 1
-    }
-}
-
 /// The blocks of all ACKs in flight.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pool {
-    few: Store<Beside>,
-    full: Store<SackBlocks>,
+    few: Vec<Beside>,
+    /// The one that was emptied last, whose number is that of the one emptied before, and so on; [`NONE`] ends it.
+    free: u32,
+    full: Vec<SackBlocks>,
+    free_of_full: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool { few: Vec::new(), free: NONE, full: Vec::new(), free_of_full: Vec::new() }
+    }
 }
 
 impl Pool {
@@ -69,17 +46,41 @@ impl Pool {
             return self.put_full(sack, number);
         }
         let kind = sack.all().len() as u32 | if sack.duplicate().is_some() { DUPLICATE } else { 0 };
-        self.few.put(Beside { blocks, number }) << INDEX_BIT | kind
+        self.put_beside(Beside { blocks, number }) << INDEX_BIT | kind
+    }
+
+    #[inline(always)]
+    fn put_beside(&mut self, beside: Beside) -> u32 {
+        if self.free == NONE {
+            return self.extend(beside);
+        }
+        let index = self.free;
+        let before = std::mem::replace(&mut self.few[index as usize], beside);
+        self.free = before.number;
+        index
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self, beside: Beside) -> u32 {
+        assert!(self.few.len() < 1 << (u32::BITS - INDEX_BIT), "more ACKs with blocks in flight than places");
+        self.few.push(beside);
+        self.few.len() as u32 - 1
     }
 
     #[cold]
     fn put_full(&mut self, sack: &SackBlocks, number: u32) -> u32 {
-        let place = self.full.put(*sack);
-        self.few.put(Beside { blocks: [(place, 0); MAX_SACK_BLOCKS], number }) << INDEX_BIT
+        let place = self.free_of_full.pop().unwrap_or(self.full.len() as u32);
+        if place as usize == self.full.len() {
+            self.full.push(*sack);
+        } else {
+            self.full[place as usize] = *sack;
+        }
+        self.put_beside(Beside { blocks: [(place, 0); MAX_SACK_BLOCKS], number }) << INDEX_BIT
     }
 
     fn at(&self, place: u32) -> &Beside {
-        &self.few.items[(place >> INDEX_BIT) as usize]
+        &self.few[(place >> INDEX_BIT) as usize]
     }
 
     /// The number of the ACK whose blocks stand in a place.
@@ -92,7 +93,7 @@ impl Pool {
     pub fn blocks(&self, place: u32) -> SackBlocks {
         let [first, second, third] = self.at(place).blocks;
         if place & LENGTH == 0 {
-            return self.full.items[first.0 as usize];
+            return self.full[first.0 as usize];
         }
         SackBlocks::of([first, second, third, (0, 0)], place & LENGTH, place & DUPLICATE != 0)
     }
@@ -102,9 +103,10 @@ impl Pool {
     pub fn release(&mut self, place: u32) {
         if place & LENGTH == 0 {
             let full = self.at(place).blocks[0].0;
-            self.full.free.push(full);
+            self.free_of_full.push(full);
         }
-        self.few.free.push(place >> INDEX_BIT);
+        let index = place >> INDEX_BIT;
+        self.few[index as usize].number = std::mem::replace(&mut self.free, index);
     }
 
     /// Empties a place, and returns the blocks that were there.
@@ -141,8 +143,9 @@ mod tests {
                 }
             }
             kept.iter().for_each(|(place, ..)| pool.release(*place));
-            prop_assert_eq!(pool.few.free.len(), pool.few.items.len());
-            prop_assert_eq!(pool.full.free.len(), pool.full.items.len());
+            let free = std::iter::successors(Some(pool.free), |index| pool.few.get(*index as usize).map(|beside| beside.number));
+            prop_assert_eq!(free.count() - 1, pool.few.len(), "all places are free");
+            prop_assert_eq!(pool.free_of_full.len(), pool.full.len());
         }
     }
 }
