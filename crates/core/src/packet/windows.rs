@@ -89,8 +89,12 @@ pub struct Windows {
     begin: Time,
     until: Time,
     pub(super) timers: Timers,
-    /// Timers of the node at hand that were armed in this window for this window.
+    /// Timers of the node at hand, or of the ends that the link at hand leads to, which are due in this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// For each link, the timers due in this window of ends to which it brings packets, where a node takes them link by link.
+    timers_of_link: Vec<Vec<(Time, u32)>>,
+    /// Any link has some.
+    links_have_timers: bool,
     /// Room for an inbox to be put in order.
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
@@ -147,6 +151,8 @@ impl EventLoop for Windows {
             until: Time::ZERO,
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
+            timers_of_link: vec![Vec::new(); links.len()],
+            links_have_timers: false,
             merging: Inbox::default(),
             heads: Heads::new(links.len()),
             rank: Rank::FIRST,
@@ -391,9 +397,7 @@ impl Engine<Windows> {
         self.order.due = due;
         while self.order.timers.first() < until {
             let Some((at, timer)) = self.order.timers.take() else { break };
-            let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
-            let node = if timer % TIMERS_PER_FLOW == RECEIVER { identity.dst } else { identity.src };
-            self.order.put_local(node, at, Rank::timer(timer));
+            self.put_timer(at, timer);
         }
         while self.next_start() < until {
             let flow = self.starts[self.started];
@@ -408,6 +412,39 @@ impl Engine<Windows> {
         }
     }
 
+    /// A timer is due in this window. Where a node takes packets link by link, it need be in order only with those of its end of a
+    /// flow, which come by one link; to the sender of datagrams none comes.
+    fn put_timer(&mut self, at: Time, timer: u32) {
+        let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
+        let is_of_receiver = timer % TIMERS_PER_FLOW == RECEIVER;
+        let (node, way) =
+            if is_of_receiver { (identity.dst, identity.forward) } else { (identity.src, identity.reverse) };
+        if let Way::Route(position) = way
+            && self.order.nodes[node as usize].takes_link_by_link
+        {
+            let link = self.forwarding.last_link(position);
+            let brings_packets = |link: &Link| link.dst == node && link.next_arrival() < self.order.until;
+            if self.links.get(link as usize).is_some_and(brings_packets) {
+                self.order.links_have_timers = true;
+                return self.order.timers_of_link[link as usize].push((at, timer));
+            }
+        }
+        self.order.put_local(node, at, Rank::timer(timer));
+    }
+
+    /// The timers of the ends that a link leads to are fired among its packets, or else come to the node with these.
+    fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, taking: Taking) {
+        let mut timers = std::mem::take(&mut self.order.timers_of_link[link as usize]);
+        for (at, timer) in timers.drain(..) {
+            if taking == Taking::Later {
+                self.order.put_local(node, at, Rank::timer(timer));
+            } else {
+                self.order.soon.push(Reverse((at, timer)));
+            }
+        }
+        self.order.timers_of_link[link as usize] = timers;
+    }
+
     /// Phase 1: packets that arrive go on, or come to the node.
     fn hand_over(&mut self) {
         self.events += self.order.due.len() as u64;
@@ -418,6 +455,9 @@ impl Engine<Windows> {
             let taking = self.order.taking(node);
             self.order.in_order = taking == Taking::Alone;
             self.order.rank = Rank::arrival(link);
+            if self.order.links_have_timers {
+                self.take_timers_of_link(link, node, taking);
+            }
             match self.merges_into(link) {
                 Some(next) => self.order.inbox_of_link(next).feeders.push(link),
                 None => self.hand_over_one(link, node, taking),
@@ -427,6 +467,7 @@ impl Engine<Windows> {
             }
         }
         self.order.in_order = true;
+        self.order.links_have_timers = false;
         for link in &self.order.due {
             self.order.nodes[self.links[*link as usize].dst as usize].inputs = 0;
         }
