@@ -54,13 +54,23 @@ enum Exit {
     Various,
 }
 
+/// What happens at a node beside packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Local {
+    #[default]
+    Nothing,
+    /// Timers are due.
+    Timers,
+    /// Flows start, and timers may be due.
+    Starts,
+}
+
 /// A node in the current window.
 #[derive(Default)]
 struct Node {
     /// Links in which packets arrive.
     inputs: u32,
-    /// A flow starts, or a timer is due.
-    has_local: bool,
+    local: Local,
     /// What its links bring may be delivered link by link: no two of them bring packets of one end of a flow, and what the
     /// ends send has but one way.
     takes_link_by_link: bool,
@@ -70,7 +80,7 @@ struct Node {
 /// How a node takes what a link brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taking {
-    /// At once: nothing else happens there.
+    /// At once: nothing else happens there, but for timers, which are fired between them.
     Alone,
     /// At once, though other links bring packets, too.
     LinkByLink,
@@ -254,16 +264,15 @@ impl Windows {
 
     fn taking(&self, node: NodeId) -> Taking {
         let state = &self.nodes[node as usize];
-        match (state.inputs, state.has_local) {
-            (1, false) => Taking::Alone,
-            (_, false) if state.takes_link_by_link => Taking::LinkByLink,
+        match (state.inputs, state.local) {
+            (1, Local::Nothing | Local::Timers) => Taking::Alone,
+            (_, Local::Nothing) if state.takes_link_by_link => Taking::LinkByLink,
             _ => Taking::Later,
         }
     }
 
-    #[inline(never)]
-    fn put_for_node(&mut self, node: NodeId, rank: Rank, words: [u64; 3]) {
-        let packet = Packet::from_words(words);
+    #[inline(always)]
+    fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
         let key = self.key(packet.arrival(), rank);
         let inbox = &mut self.nodes[node as usize].inbox;
         if inbox.is_empty() {
@@ -273,11 +282,27 @@ impl Windows {
     }
 
     /// A flow starts or a timer is due at a node.
-    fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
+    fn put_local(&mut self, node: NodeId, at: Time, rank: Rank, local: Local) {
         let mut nothing = Packet::new(0, 0, 0, 0);
         nothing.arrives(at);
-        self.put_for_node(node, rank, nothing.words());
-        self.nodes[node as usize].has_local = true;
+        self.put_for_node(node, rank, nothing);
+        let known = &mut self.nodes[node as usize].local;
+        *known = local.max(*known);
+    }
+
+    /// The timers of a node that takes the packets of its one link at once will be fired between them.
+    fn await_timers(&mut self, node: NodeId) {
+        let state = &mut self.nodes[node as usize];
+        if state.local == Local::Nothing {
+            return;
+        }
+        let items = state.inbox.take_in_order(&mut self.merging);
+        for item in &items {
+            if let Event::Timer(timer) = item.key.rank().event() {
+                self.soon.push(Reverse((item.packet.arrival(), timer)));
+            }
+        }
+        state.inbox.give_back(items);
     }
 }
 
@@ -326,11 +351,11 @@ impl Engine<Windows> {
             let Some((at, timer)) = self.order.timers.take() else { break };
             let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
             let node = if timer % TIMERS_PER_FLOW == RECEIVER { identity.dst } else { identity.src };
-            self.order.put_local(node, at, Rank::timer(timer));
+            self.order.put_local(node, at, Rank::timer(timer), Local::Timers);
         }
         while self.next_start() < until {
             let identity = &self.flows[self.starts[self.started] as usize].identity;
-            self.order.put_local(identity.src, identity.start, Rank::start(self.started));
+            self.order.put_local(identity.src, identity.start, Rank::start(self.started), Local::Starts);
             self.started += 1;
         }
     }
@@ -343,6 +368,9 @@ impl Engine<Windows> {
             let node = self.links[link as usize].dst;
             let taking = self.order.taking(node);
             self.order.in_order = taking == Taking::Alone;
+            if taking == Taking::Alone {
+                self.order.await_timers(node);
+            }
             self.order.rank = Rank::arrival(link);
             match self.merges_into(link) {
                 Some(next) => self.order.inbox_of_link(next).feeders.push(link),
@@ -447,7 +475,7 @@ impl Engine<Windows> {
             self.now = packet.arrival();
             self.forward(packet, node);
         } else {
-            self.order.put_for_node(node, Rank::arrival(link), packet.words());
+            self.order.put_for_node(node, Rank::arrival(link), packet);
         }
     }
 
@@ -471,7 +499,7 @@ impl Engine<Windows> {
             self.fire_timers(self.order.until, Rank::FIRST);
             let state = &mut self.order.nodes[node as usize];
             state.inbox.give_back(items);
-            state.has_local = false;
+            state.local = Local::Nothing;
         }
     }
 
