@@ -1,5 +1,6 @@
 //! What stands beside a packet: the SACK blocks of ACKs, which most ACKs do not have.
 
+use crate::prefetch::prefetch;
 use crate::tcp::receiver::SackBlocks;
 
 /// The SACK blocks of one ACK in flight, and the number that keeps the ACK apart from others of its flow.
@@ -30,6 +31,14 @@ impl Pool {
                 self.places.push(beside);
                 (self.places.len() - 1) as u32
             }
+        }
+    }
+
+    /// Asks for what is at a place.
+    #[inline(always)]
+    pub fn ask_for(&self, place: u32) {
+        if let Some(beside) = self.places.get(place as usize) {
+            prefetch(beside);
         }
     }
 
