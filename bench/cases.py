@@ -44,6 +44,7 @@ COLUMNS = (
     "M hops per CPU second",
     "ns per hop",
     "instructions per hop",
+    "events per hop",
     "plain loop, M hops/s",
     "ns-2 tuned, M hops/s",
     "faster than ns-2 by",
@@ -54,6 +55,9 @@ COLUMNS = (
     "peak memory, MB",
     "asked for",
 )
+ON_THREADS = ("C", "D", "H")
+"""What is run on two threads, too."""
+THREAD_COLUMNS = ("case on two threads", "seconds of the clock on one", "on two", "faster by", "asked for at least")
 EXTRA_COLUMNS = ("A with", "M hops per CPU second", "ns per hop", "of A's", "asked for at most")
 
 
@@ -64,6 +68,7 @@ class Measured:
     case: Case
     fast: list[EngineRun] = field(default_factory=list)
     plain: list[EngineRun] = field(default_factory=list)
+    threaded: list[EngineRun] = field(default_factory=list)
     peers: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in PEERS})
     """Packet-hops per CPU second of each peer."""
     instructions: int | None = None
@@ -79,8 +84,8 @@ class Measured:
         return median(run.hops_per_second for run in self.fast)
 
     def check(self) -> None:
-        """All runs of both loops must have the same results."""
-        fingerprints = {run.values["fingerprint"] for run in (*self.fast, *self.plain)}
+        """All runs of both loops, on however many threads, must have the same results."""
+        fingerprints = {run.values["fingerprint"] for run in (*self.fast, *self.plain, *self.threaded)}
         if len(fingerprints) > 1:
             raise PeerError(f"case {self.case.key}: the loops differ, or two runs of one: {sorted(fingerprints)}")
 
@@ -103,9 +108,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reference = next((each.speed for each in measured if each.case.key == "A"), None)
     extras = [_extra_row(each, reference) for each in measured if each.case in EXTRAS]
     _print("Reference work", COLUMNS, rows)
+    threads = [_thread_row(each) for each in measured if each.threaded]
     _print("Case A with", EXTRA_COLUMNS, extras)
+    _print("On two threads", THREAD_COLUMNS, threads)
     if len(chosen) == len(keys):
-        write_part(PAGE, "cases", _text(rows, extras, options.rounds))
+        write_part(PAGE, "cases", _text(rows, extras, threads, options.rounds))
     return 0
 
 
@@ -155,8 +162,10 @@ def _turn(
     steps.append((key, lambda: each.fast.append(program.run(engine, specs[key], cpu=cpu))))
     if each.case in EXTRAS:
         return steps
+    if key in ON_THREADS:
+        steps.append((f"{key}, two threads", lambda: each.threaded.append(program.run(engine, specs[key], by="2"))))
     if turn < (1 if each.case.is_large else PLAIN_ROUNDS):
-        steps.append((f"{key}, plain", lambda: each.plain.append(program.run(engine, specs[key], plain=True, cpu=cpu))))
+        steps.append((f"{key}, plain", lambda: each.plain.append(program.run(engine, specs[key], by="plain", cpu=cpu))))
     for name, seconds in PEER_SECONDS.items():
         if key in seconds:
             steps.append((f"{key}, {name}", partial(_run_peer, each, name, seconds[key], cpu)))
@@ -182,6 +191,7 @@ def _row(each: Measured) -> list[str]:
         f"{speed / 1e6:.1f}",
         f"{1e9 / speed:.1f}",
         "" if each.instructions is None else f"{each.instructions / hops:.0f}",
+        f"{each.values['events'] / hops:.3f}",
         f"{median(run.hops_per_second for run in each.plain) / 1e6:.1f}",
         *(cell for runs in each.peers.values() for cell in _beside(speed, runs)),
         f"{median(run.values['build_seconds'] for run in each.fast):.2f}",
@@ -201,13 +211,27 @@ def _extra_row(each: Measured, reference: float | None) -> list[str]:
     return [each.case.what, f"{each.speed / 1e6:.1f}", f"{1e9 / each.speed:.1f}", times, each.case.target]
 
 
-def _text(rows: Sequence[Sequence[str]], extras: Sequence[Sequence[str]], rounds: int) -> str:
+def _thread_row(each: Measured) -> list[str]:
+    one, two = (median(run.clock_seconds for run in runs) for runs in (each.fast, each.threaded))
+    return [
+        each.case.key,
+        f"{one:.3f}",
+        f"{two:.3f}",
+        f"{one / two:.2f} times",
+        "1.5 times" if each.case.key == "C" else "",
+    ]
+
+
+def _text(
+    rows: Sequence[Sequence[str]], extras: Sequence[Sequence[str]], threads: Sequence[Sequence[str]], rounds: int
+) -> str:
     today = datetime.now(UTC).date().isoformat()
     source = (
         f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (the plain "
-        f"loop: {PLAIN_ROUNDS}, on G and H 1) in turn on one CPU; {machine()}."
+        f"loop: {PLAIN_ROUNDS}, on G and H 1) in turn on one CPU, two threads on both; {machine()}."
     )
-    return "\n".join([*_markdown(COLUMNS, rows), "", *_markdown(EXTRA_COLUMNS, extras), "", source])
+    tables = ((COLUMNS, rows), (EXTRA_COLUMNS, extras), (THREAD_COLUMNS, threads))
+    return "\n".join([*(line for columns, cells in tables for line in (*_markdown(columns, cells), "")), source])
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

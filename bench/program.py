@@ -21,6 +21,11 @@ class EngineRun:
     peak_rss_bytes: int
 
     @property
+    def clock_seconds(self) -> float:
+        """Time from the built run to its end, on however many threads."""
+        return float(self.values["clock_seconds"])
+
+    @property
     def hops_per_second(self) -> float:
         """Packet-hops per CPU second of the engine; the time to build the run is not in it."""
         return float(self.values["packet_hops"] / self.values["cpu_seconds"])
@@ -41,9 +46,9 @@ def build() -> Path:
     return next(Path(message["executable"]) for message in messages if message.get("executable"))
 
 
-def run(program: Path, spec: Path, *, plain: bool = False, cpu: int | None = None) -> EngineRun:
-    """Run a compiled run to its end, by the oracle if `plain`."""
-    child = run_child([str(program), str(spec), "plain" if plain else "windows"], cpu)
+def run(program: Path, spec: Path, *, by: str = "windows", cpu: int | None = None) -> EngineRun:
+    """Run a compiled run to its end: by ``windows``, ``plain`` (the oracle), or so many threads."""
+    child = run_child([str(program), str(spec), by], cpu)
     return EngineRun(child.values, child.peak_rss_bytes)
 
 

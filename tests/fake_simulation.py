@@ -29,6 +29,10 @@ class FakeSimulation:
         return float(self.spec["duration"]) / 1e12 * self.steps / 10
 
     @property
+    def threads(self) -> int:
+        return 1
+
+    @property
     def packet_hops(self) -> int:
         return 1000 * self.steps
 

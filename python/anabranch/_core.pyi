@@ -114,8 +114,12 @@ class Network:
 class Simulation:
     """One run of the packet engine, from a compiled run (JSON of ``RunSpec``)."""
 
-    def __init__(self, spec: str) -> None:
-        """Compile the run; :class:`ValueError` says what it refuses."""
+    def __init__(self, spec: str, threads: int = 1) -> None:
+        """Compile the run, for so many threads at most; :class:`ValueError` says what it refuses."""
+
+    @property
+    def threads(self) -> int:
+        """Threads that the run is on."""
 
     def advance(self, events: int) -> bool:
         """Process at most so many events, without the interpreter lock; ``False`` once the run has ended."""

@@ -67,7 +67,10 @@ def run(
     seeds: Annotated[str | None, Parameter(help="Several seeds: 1..20, or 1,5,7.")] = None,
     set_: Settings = None,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Run directory (default runs/NAME).")] = None,
-    jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], help="Threads (default one for each core).")] = None,
+    jobs: Annotated[
+        int | None, Parameter(name=["--jobs", "-j"], help="Runs at a time (default one for each core).")
+    ] = None,
+    threads: Annotated[int, Parameter(help="Threads for one run, if it is large; the results are the same.")] = 1,
     report: Annotated[bool, Parameter(help="Write report.html into the run directory.")] = True,
     json: Json = False,
 ) -> int:
@@ -77,6 +80,8 @@ def run(
     """
     if jobs is not None and jobs < 1:
         raise UsageError(f"--jobs {jobs}: must be at least 1")
+    if threads < 1:
+        raise UsageError(f"--threads {threads}: must be at least 1")
     chosen = _seeds(seed, seeds)
     loaded = _load(scenario, set_)
     from anabranch.report import prepare
@@ -85,9 +90,13 @@ def run(
     directory = out if out is not None else None if json else _free_directory(Path("runs") / scenario.stem)
     if report and directory is not None:
         prepare()
+    command = ["anabranch", *sys.argv[1:]]
     result = execute(
-        loaded, engine=engine, seeds=chosen, directory=directory, jobs=jobs, command=["anabranch", *sys.argv[1:]]
+        loaded, engine=engine, seeds=chosen, directory=directory, jobs=jobs, threads=threads, command=command
     )
+    most = max((one["threads"] for one in result.manifest["runs"]), default=threads)
+    if most < threads:
+        _say(f"On {most} of {threads} threads: a small run takes one, and so does one whose routing measures links.")
     if json:
         _print_json(result.documents())
     else:

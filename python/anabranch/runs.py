@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Event, current_thread, main_thread
 from typing import Any
@@ -125,6 +126,7 @@ class _Run:
             "packet_hops": outcome.packet_hops,
             "packets_without_route": outcome.packets_without_route,
             "packets_expired": outcome.packets_expired,
+            "threads": outcome.threads,
             "result_hash": result_hash(flows, links),
         }
         return _Finished(self, tables, facts)
@@ -230,16 +232,19 @@ def execute(
     seeds: Sequence[int] | None = None,
     directory: str | Path | None = None,
     jobs: int | None = None,
+    threads: int = 1,
     command: Sequence[str] = (),
     show_progress: bool = True,
-    make: Callable[[str], packet.Simulation] = packet.new_simulation,
+    make: Callable[[str], packet.Simulation] | None = None,
 ) -> Result:
     """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
 
-    Without a directory the files are temporary and live as long as the result. ``jobs`` is the number of threads, by
-    default one for each core; it does not change results. ``make`` makes a simulation from a compiled run.
-    :class:`RunError` says what the engine refuses.
+    Without a directory the files are temporary and live as long as the result. ``jobs`` is how many runs go on at a time, by
+    default as many as the cores allow, and ``threads`` how many threads one of them takes at most; neither changes results.
+    ``make`` makes a simulation from a compiled run. :class:`RunError` says what the engine refuses.
     """
+    make = make or partial(packet.new_simulation, threads=threads)
+    jobs = jobs or max(1, (os.cpu_count() or 1) // threads)
     temporary = None
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")

@@ -1,22 +1,20 @@
-//! One compiled run, to measure and to compare: `cargo run --release --example engine RUN.json [windows|plain] [HOPS]`.
+//! One compiled run, to measure and to compare: `cargo run --release --example engine RUN.json [windows|plain|THREADS] [HOPS]`.
 //!
 //! `RUN.json` is what `anabranch.compile` makes of a scenario; the run ends after its time, or when so many packets have
-//! crossed a link. Prints one line of JSON: CPU seconds and resident memory of the run alone, and a fingerprint of its results.
+//! crossed a link. Prints one line of JSON: seconds of the run alone (of the CPU in the first thread, and of the clock), its resident
+//! memory, and a fingerprint of its results.
 
-use anabranch_core::packet::table::Column;
-use anabranch_core::packet::{Engine, EventLoop, PlainSimulation, Simulation};
+use anabranch_core::packet::table::{Column, Table};
+use anabranch_core::packet::{Engine, EventLoop, Parts, PlainSimulation, Simulation};
 use anabranch_core::spec::{LinkId, RunSpec};
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Instant;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().expect("the path of a compiled run");
-    let is_plain = match arguments.next().as_deref() {
-        None | Some("windows") => false,
-        Some("plain") => true,
-        Some(other) => panic!("a loop is windows or plain, not {other}"),
-    };
+    let order = arguments.next().unwrap_or("windows".into());
     let hops = arguments.next().map_or(u64::MAX, |value| value.parse().expect("a number of packet-hops"));
     let text = std::fs::read_to_string(path).expect("the compiled run can be read");
     let spec: RunSpec = serde_json::from_str(&text).expect("a compiled run");
@@ -24,47 +22,112 @@ fn main() {
     let captures = spec.captures.clone();
     let resident = status("VmRSS:");
     let began = cpu_seconds();
-    let mut report = if is_plain {
-        measure(PlainSimulation::new(spec).expect("a run that can be"), &captures, hops, began)
-    } else {
-        measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began)
+    let report = match order.as_str() {
+        "windows" => measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began, resident),
+        "plain" => measure(PlainSimulation::new(spec).expect("a run that can be"), &captures, hops, began, resident),
+        threads => {
+            let threads = threads.parse().expect("windows, plain, or a number of threads");
+            measure(Parts::new(spec, threads).expect("a run that can be"), &captures, hops, began, resident)
+        }
     };
-    report["grown_bytes"] = json!(status("VmHWM:").saturating_sub(resident));
     println!("{report}");
 }
 
-fn measure<L: EventLoop>(mut simulation: Engine<L>, captures: &[LinkId], hops: u64, began: f64) -> Value {
-    let built = cpu_seconds();
+/// A run, whoever moves its packets.
+trait Run {
+    fn advance(&mut self, events: u64) -> bool;
+    fn packet_hops(&self) -> u64;
+    fn events(&self) -> u64;
+    fn simulated_seconds(&self) -> f64;
+    fn tables(&self) -> [Table; 2];
+    /// Throws away what it records.
+    fn empty(&mut self, captures: &[LinkId]);
+}
+
+impl<L: EventLoop> Run for Engine<L> {
+    fn advance(&mut self, events: u64) -> bool {
+        self.advance(events)
+    }
+    fn packet_hops(&self) -> u64 {
+        self.packet_hops()
+    }
+    fn events(&self) -> u64 {
+        self.events()
+    }
+    fn simulated_seconds(&self) -> f64 {
+        self.now().as_secs()
+    }
+    fn tables(&self) -> [Table; 2] {
+        [self.flow_table(), self.link_table()]
+    }
+    fn empty(&mut self, captures: &[LinkId]) {
+        self.take_flow_series();
+        self.take_link_series();
+        for &link in captures {
+            self.take_capture(link);
+        }
+    }
+}
+
+impl Run for Parts {
+    fn advance(&mut self, events: u64) -> bool {
+        self.advance(events)
+    }
+    fn packet_hops(&self) -> u64 {
+        self.packet_hops()
+    }
+    fn events(&self) -> u64 {
+        self.events()
+    }
+    fn simulated_seconds(&self) -> f64 {
+        self.now().as_secs()
+    }
+    fn tables(&self) -> [Table; 2] {
+        [self.flow_table(), self.link_table()]
+    }
+    fn empty(&mut self, captures: &[LinkId]) {
+        self.take_flow_series();
+        self.take_link_series();
+        for &link in captures {
+            self.take_capture(link);
+        }
+    }
+}
+
+/// Runs to the end; the building of the run began after so many CPU seconds and with so many bytes resident.
+fn measure<R: Run>(mut simulation: R, captures: &[LinkId], hops: u64, began: f64, resident: u64) -> Value {
+    let (built, clock) = (cpu_seconds(), Instant::now());
     move_packets(&mut simulation, hops, captures);
-    let ended = cpu_seconds();
-    let flows = simulation.flow_table();
+    let (ended, elapsed) = (cpu_seconds(), clock.elapsed());
+    let grown = status("VmHWM:").saturating_sub(resident); // before there are tables of the results
+    let tables = simulation.tables();
+    let flows = &tables[0];
     json!({
+        "grown_bytes": grown,
         "packet_hops": simulation.packet_hops(),
+        "events": simulation.events(),
         "flows": flows.numbers("goodput_bps").len(),
         "in_flight_packets": flows.numbers("cwnd_segments").iter().filter(|window| window.is_finite()).sum::<f64>(),
-        "simulated_seconds": simulation.now().as_secs(),
+        "simulated_seconds": simulation.simulated_seconds(),
         "build_seconds": built - began,
         "cpu_seconds": ended - built,
-        "fingerprint": format!("{:016x}", fingerprint(&simulation)),
+        "clock_seconds": elapsed.as_secs_f64(),
+        "fingerprint": format!("{:016x}", fingerprint(&tables)),
     })
 }
 
 /// The engine alone, emptied now and then of what it records; by this name callgrind finds what to count.
 #[inline(never)]
-fn move_packets<L: EventLoop>(simulation: &mut Engine<L>, hops: u64, captures: &[LinkId]) {
+fn move_packets<R: Run>(simulation: &mut R, hops: u64, captures: &[LinkId]) {
     while simulation.packet_hops() < hops && simulation.advance((hops - simulation.packet_hops()).min(200_000)) {
-        simulation.take_flow_series();
-        simulation.take_link_series();
-        for &link in captures {
-            simulation.take_capture(link);
-        }
+        simulation.empty(captures);
     }
 }
 
 /// A hash over every result, to the bit.
-fn fingerprint<L: EventLoop>(simulation: &Engine<L>) -> u64 {
+fn fingerprint(tables: &[Table]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for (name, column) in [simulation.flow_table(), simulation.link_table()].iter().flat_map(|table| &table.columns) {
+    for (name, column) in tables.iter().flat_map(|table| &table.columns) {
         name.hash(&mut hasher);
         match column {
             Column::U32(values) => values.hash(&mut hasher),

@@ -70,13 +70,14 @@ fn columns(py: Python<'_>, table: table::Table) -> PyResult<Bound<'_, PyDict>> {
 
 /// One run of the packet engine.
 #[pyclass]
-struct Simulation(packet::Simulation);
+struct Simulation(packet::Parts);
 
 #[pymethods]
 impl Simulation {
     #[new]
-    fn new(py: Python<'_>, spec: &str) -> PyResult<Simulation> {
-        py.detach(|| packet::Simulation::new(read_spec(spec)?).map_err(|error| error.to_string()))
+    #[pyo3(signature = (spec, threads=1))]
+    fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Simulation> {
+        py.detach(|| packet::Parts::new(read_spec(spec)?, threads).map_err(|error| error.to_string()))
             .map(Simulation)
             .map_err(PyValueError::new_err)
     }
@@ -110,6 +111,11 @@ impl Simulation {
 
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.0.link_table())
+    }
+
+    #[getter]
+    fn threads(&self) -> usize {
+        self.0.threads()
     }
 
     fn take_flow_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -57,6 +57,10 @@ class Simulation(Protocol):
     def packets_expired(self) -> int:
         """Packets that went hop by hop in a circle until their time to live was over."""
 
+    @property
+    def threads(self) -> int:
+        """Threads that the run is on."""
+
     def take_capture(self, link: int) -> bytes:
         """The packets captured on a link since the last call."""
 
@@ -93,13 +97,14 @@ class Outcome:
     routes: Mapping[str, Any]
     packets_without_route: int
     packets_expired: int
+    threads: int
 
 
-def new_simulation(spec: str) -> Simulation:
-    """A simulation of the Rust core; :class:`ValueError` says what it refuses."""
+def new_simulation(spec: str, threads: int = 1) -> Simulation:
+    """A simulation of the Rust core on so many threads at most; :class:`ValueError` says what it refuses."""
     from anabranch import _core
 
-    return cast(Simulation, _core.Simulation(spec))
+    return cast(Simulation, _core.Simulation(spec, threads))
 
 
 def simulate(
@@ -129,4 +134,5 @@ def simulate(
         routes=simulation.routes(),
         packets_without_route=simulation.packets_without_route,
         packets_expired=simulation.packets_expired,
+        threads=simulation.threads,
     )

@@ -152,12 +152,13 @@ class Scenario:
         seeds: Sequence[int] | None = None,
         directory: str | Path | None = None,
         jobs: int | None = None,
+        threads: int = 1,
     ) -> "Result":
-        """Run all variants with one seed, several, or the scenario's; without a directory the files are temporary."""
+        """Run all variants with one seed, several, or the scenario's, as :func:`anabranch.runs.execute` does."""
         from anabranch.runs import execute
 
         chosen = list(seeds) if seeds is not None else None if seed is None else [seed]
-        return execute(self, engine=engine, seeds=chosen, directory=directory, jobs=jobs)
+        return execute(self, engine=engine, seeds=chosen, directory=directory, jobs=jobs, threads=threads)
 
     def _validate(self, base: dict[str, Any]) -> tuple[list[Case], list[Problem]]:
         cases: list[Case] = []

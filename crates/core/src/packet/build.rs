@@ -1,8 +1,9 @@
 //! From a compiled run to a simulation: checks, routes, flows.
 
+use super::choice::Key;
 use super::controller::Measured;
 use super::flow::{Activity, Flow, FlowIdentity};
-use super::forwarding::{Forwarding, Key};
+use super::forwarding::Forwarding;
 use super::link::Link;
 use super::packet::{FlowSizes, PacketSizes};
 use super::simulation::{Control, Engine, EventLoop};
@@ -284,6 +285,7 @@ impl<L: EventLoop> Engine<L> {
                 flows.push(Flow { identity, activity: Activity::Pending, end: Time::NEVER });
             }
         }
+        forwarding.settle();
         flows.shrink_to_fit();
         check_sequence_space(&spec)?;
         let mut links: Vec<Link> =

@@ -15,6 +15,7 @@ use super::flow::FlowIdentity;
 use super::packet::{ACK, BESIDE, MARK, Packet, PacketSizes, SYN, WINDOW_REDUCED};
 use super::simulation::{Engine, EventLoop};
 use crate::spec::{LinkId, NodeId, RunSpec, StackSpec, TransportSpec};
+use crate::tcp::receiver::SackBlocks;
 use crate::tcp::scoreboard::Range;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -85,8 +86,8 @@ impl<L: EventLoop> Engine<L> {
             },
             sizes: &self.sizes[flow],
         };
-        let sack = if packet.has(BESIDE) { self.pool.get(packet.number()).sack.all() } else { &[] };
-        let captured = view.captured(at, &packet, sack);
+        let sack = if packet.has(BESIDE) { self.pool.blocks(packet.number()) } else { SackBlocks::default() };
+        let captured = view.captured(at, &packet, sack.all());
         capture.record(&captured);
         if is_ordinary && let Some(alike) = view.alike(captured, packet.has(ACK)) {
             let models = &mut self.captures.models;

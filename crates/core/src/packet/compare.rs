@@ -1,6 +1,10 @@
 //! Both event loops on one run: what the fast one gives must be what the oracle gives, bit for bit.
 
 use super::build::BuildError;
+#[cfg(test)]
+use super::parts::Parts;
+#[cfg(test)]
+use super::results::StateShare;
 use super::route_log::RouteChange;
 use super::table::{Column, Table};
 use super::{PlainSimulation, Simulation};
@@ -30,6 +34,43 @@ pub fn disagreement(spec: &RunSpec) -> Result<Option<String>, BuildError> {
         links.find(|link| plain.take_capture(*link) != windows.take_capture(*link))
     };
     Ok(difference.or_else(|| captures().map(|link| format!("capture of link {link}"))))
+}
+
+/// Runs the fast loop to the end, whole and in so many parts, each on a thread or all on this one; `None` if all results are the same,
+/// else the first that is not. No routing of the run may measure links.
+///
+/// # Errors
+/// If the run cannot be.
+#[cfg(test)]
+pub fn disagreement_in_parts(spec: &RunSpec, parts: usize, on_threads: bool) -> Result<Option<String>, BuildError> {
+    let mut whole = Simulation::new(spec.clone())?;
+    let mut parts = Parts::exactly(Simulation::new(spec.clone())?, parts)?;
+    while whole.advance(1 << 20) {}
+    if on_threads {
+        while parts.advance(1 << 10) {}
+    } else {
+        parts.finish_in_turn()
+    }
+    let counts = |name, whole: u64, parts: u64| (whole != parts).then(|| format!("{name}: {whole} and {parts}"));
+    Ok(counts("packet-hops", whole.packet_hops(), parts.packet_hops())
+        .or_else(|| counts("without route", whole.packets_without_route(), parts.packets_without_route()))
+        .or_else(|| counts("expired", whole.packets_expired(), parts.packets_expired()))
+        .or_else(|| counts("time", whole.now().0, parts.now().0))
+        .or_else(|| tables("flows", &whole.flow_table(), &parts.flow_table()))
+        .or_else(|| tables("links", &whole.link_table(), &parts.link_table()))
+        .or_else(|| tables("series of flows", &whole.take_flow_series(), &parts.take_flow_series()))
+        .or_else(|| tables("series of links", &whole.take_link_series(), &parts.take_link_series()))
+        .or_else(|| {
+            let mut links = 0..spec.links.len() as u32;
+            let link = links.find(|link| whole.take_capture(*link) != parts.take_capture(*link));
+            link.map(|link| format!("capture of link {link}"))
+        })
+        .or_else(|| (states(whole.state_shares()) != states(parts.state_shares())).then(|| "states".into())))
+}
+
+#[cfg(test)]
+fn states(shares: Vec<StateShare>) -> Vec<(u32, &'static str, u64)> {
+    shares.into_iter().map(|share| (share.flow, share.state, share.share.to_bits())).collect()
 }
 
 /// The first value in which two tables of the same columns differ.

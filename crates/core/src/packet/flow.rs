@@ -1,6 +1,7 @@
 //! The flows of a run: who they are, what they are doing, what they have done.
 
-use super::forwarding::{Key, Way};
+use super::choice::Key;
+use super::forwarding::Way;
 use crate::spec::NodeId;
 use crate::tcp::congestion::occupancy::StateTime;
 use crate::tcp::receiver::{Receiver, ReceiverCounters};

@@ -4,11 +4,13 @@
 //! hops, each route ended by [`END`]. Hop by hop it is the index of the destination's column, with [`HOP_BY_HOP`] set and
 //! the packet's time to live between them: routers that each follow a tree of their own can send a packet in a circle.
 
+use super::choice::{Alternatives, Key, Memory};
+use super::column::Column;
 use super::controller::{Controller, Measured, Quality};
 use crate::prefetch::prefetch;
-use crate::rng::{Purpose, Stream, hash_words};
+use crate::rng::{Purpose, Stream};
 use crate::routing::{self, Graph, RoutingError};
-use crate::spec::{Granularity, HashField, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
+use crate::spec::{Granularity, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 use std::collections::{HashMap, HashSet};
 
@@ -31,35 +33,17 @@ pub enum Way {
     Column(u32),
 }
 
-/// What a selector may look at.
-#[derive(Debug, Clone, Copy)]
-pub struct Key {
-    /// The flow.
-    pub flow: u32,
-    /// The group of flows that it belongs to.
-    pub group: u32,
-    /// Where this packet comes from.
-    pub src: NodeId,
-    /// Where it goes.
-    pub dst: NodeId,
-    /// Whether it travels from the flow's receiver to its sender.
-    pub reverse: bool,
-    /// A number that no other packet of the flow has in this direction.
-    pub number: u32,
-}
-
-/// Alternatives, and how one is chosen.
-#[derive(Debug, Clone)]
-struct Choice {
-    /// Links, or first positions of routes.
-    members: Vec<u32>,
-    /// Cumulative weights, ending at 1; empty if all weigh the same.
+/// The compiled routes from one node to another, of which each packet takes one.
+struct PathSet {
+    routing: usize,
+    src: NodeId,
+    dst: NodeId,
+    /// The first positions of the routes.
+    starts: Vec<u32>,
+    /// Their cumulative weights, ending at 1; empty if all weigh the same.
     cumulative: Vec<f64>,
-    routing: u32,
     draws: Stream,
-    turn: u32,
-    /// For each flow (and direction): when its last packet came, its flowlet's number, and the member chosen for it.
-    flowlets: HashMap<(u32, bool), (Time, u32, u32)>,
+    memory: Memory,
 }
 
 /// All ways of a run.
@@ -68,9 +52,9 @@ pub struct Forwarding {
     graph: Graph,
     seed: u64,
     hops: Vec<LinkId>,
-    paths: Vec<(usize, NodeId, NodeId, Choice)>,
-    /// For each destination in hop-by-hop use: its next-hop sets by node.
-    columns: Vec<(usize, NodeId, Vec<Option<Choice>>)>,
+    paths: Vec<PathSet>,
+    /// For each destination in hop-by-hop use.
+    columns: Vec<Column>,
     column_of: HashMap<(usize, NodeId), usize>,
     ways: HashMap<(usize, NodeId, NodeId), Way>,
     /// The next hops by node to the destination that was asked for last.
@@ -144,7 +128,7 @@ impl Forwarding {
         let column = match way {
             Way::Route(_) => return Some(way),
             Way::Paths(set) => {
-                return self.paths[set as usize].3.choose(&self.routings, Time::ZERO, key).map(Way::Route);
+                return self.paths[set as usize].choose(&self.routings, Time::ZERO, key).map(Way::Route);
             }
             Way::Column(column) => column,
         };
@@ -169,15 +153,15 @@ impl Forwarding {
     pub fn paths_of_flow(&mut self, way: Way, src: NodeId) -> u32 {
         let routing = match way {
             Way::Route(_) => return 1,
-            Way::Paths(set) => self.paths[set as usize].0,
-            Way::Column(column) => self.columns[column as usize].0,
+            Way::Paths(set) => self.paths[set as usize].routing,
+            Way::Column(column) => self.columns[column as usize].routing,
         };
         if self.routings[routing].per == Granularity::Flow {
             return 1;
         }
         let paths = match way {
             Way::Route(_) => 1,
-            Way::Paths(set) => self.paths[set as usize].3.members.len() as u32,
+            Way::Paths(set) => self.paths[set as usize].starts.len() as u32,
             Way::Column(column) => self.path_counts.get(&(column, src)).copied().unwrap_or_else(|| {
                 let paths = self.shortest_paths(column as usize, src);
                 self.path_counts.insert((column, src), paths);
@@ -190,13 +174,12 @@ impl Forwarding {
     /// The number of paths hop by hop from a node to a column's destination: the sum over its next hops, without those that
     /// lead back. The greatest number stands for more.
     fn shortest_paths(&self, column: usize, src: NodeId) -> u32 {
-        let (_, dst, choices) = &self.columns[column];
+        let column = &self.columns[column];
         // Of a node without a number, those after it are being counted: who comes to it again goes in a circle.
-        let mut counts = HashMap::from([(*dst, Some(1_u32))]);
+        let mut counts = HashMap::from([(column.dst, Some(1_u32))]);
         let mut waiting = vec![src];
         while let Some(&node) = waiting.last() {
-            let links = choices[node as usize].as_ref().map_or(&[][..], |choice| &choice.members);
-            let next_nodes = || links.iter().map(|link| self.graph.link(*link).dst);
+            let next_nodes = || column.next_hops(node).iter().map(|link| self.graph.link(*link).dst);
             match counts.get(&node) {
                 None => {
                     counts.insert(node, None);
@@ -263,43 +246,36 @@ impl Forwarding {
         position
     }
 
-    fn draws(&self, owner: usize, is_path_set: bool) -> Stream {
-        Stream::new(self.seed, Purpose::Forwarding, (owner as u64) << 1 | u64::from(is_path_set))
-    }
-
     fn path_set(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<Way, RoutingError> {
         let index = self.paths.len();
-        let choice = Choice::new(routing, self.draws(index, true));
-        self.paths.push((routing, src, dst, choice));
+        let draws = Stream::new(self.seed, Purpose::Forwarding, (index as u64) << 1 | 1);
+        let (starts, cumulative, memory) = (Vec::new(), Vec::new(), Memory::default());
+        self.paths.push(PathSet { routing, src, dst, starts, cumulative, draws, memory });
         self.fill_path_set(index)?;
-        let choice = &self.paths[index].3;
-        Ok(if choice.members.len() == 1 && !self.changes(routing) {
-            Way::Route(choice.members[0])
-        } else {
-            Way::Paths(index as u32)
-        })
+        let starts = &self.paths[index].starts;
+        Ok(if starts.len() == 1 && !self.changes(routing) { Way::Route(starts[0]) } else { Way::Paths(index as u32) })
     }
 
     fn fill_path_set(&mut self, index: usize) -> Result<(), RoutingError> {
-        let (routing, src, dst, _) = self.paths[index];
+        let PathSet { routing, src, dst, .. } = self.paths[index];
         if let Some(controller) = &mut self.controllers[routing] {
             let links = controller.route(src, dst).ok_or(RoutingError::NoPath { src, dst })?.to_vec();
             if self.links_of_path_set(index) != links {
                 let start = self.compile(&links);
-                self.paths[index].3.replace(vec![start], &[]);
+                self.paths[index].replace(vec![start], &[]);
             }
             return Ok(());
         }
         let paths = routing::explicit_paths(&self.graph, &self.routings[routing].hops, src, dst)?;
         let starts: Vec<u32> = paths.iter().map(|path| self.compile(&path.links)).collect();
         let weights: Vec<f64> = paths.iter().map(|path| path.weight).collect();
-        self.paths[index].3.replace(starts, &weights);
+        self.paths[index].replace(starts, &weights);
         Ok(())
     }
 
     /// The links of the first route of a set; none if it is empty.
     fn links_of_path_set(&self, index: usize) -> &[LinkId] {
-        let Some(start) = self.paths[index].3.members.first() else { return &[] };
+        let Some(start) = self.paths[index].starts.first() else { return &[] };
         let rest = &self.hops[*start as usize..];
         rest.split(|link| *link == END).next().unwrap_or(rest)
     }
@@ -309,13 +285,13 @@ impl Forwarding {
             Some(column) => *column,
             None => {
                 let column = self.columns.len();
-                self.columns.push((routing, dst, vec![None; self.graph.nodes()]));
+                self.columns.push(Column::new(column as u32, routing, dst));
                 self.column_of.insert((routing, dst), column);
                 self.fill_column(column)?;
                 column
             }
         };
-        if self.columns[column].2[src as usize].is_none() {
+        if self.columns[column].next_hops(src).is_empty() {
             return Err(RoutingError::NoPath { src, dst });
         }
         let way = Way::Column(column as u32);
@@ -328,17 +304,9 @@ impl Forwarding {
     }
 
     fn fill_column(&mut self, column: usize) -> Result<(), RoutingError> {
-        let (routing, dst) = (self.columns[column].0, self.columns[column].1);
+        let (routing, dst) = (self.columns[column].routing, self.columns[column].dst);
         let next_hops = self.current_next_hops(routing, dst)?;
-        for (node, links) in next_hops.into_iter().enumerate() {
-            let draws = self.draws(column << 32 | node, false);
-            let slot = &mut self.columns[column].2[node];
-            if links.is_empty() {
-                *slot = None;
-            } else {
-                slot.get_or_insert_with(|| Choice::new(routing, draws)).replace(links, &[]);
-            }
-        }
+        self.columns[column].replace(&next_hops, &self.routings[routing]);
         Ok(())
     }
 
@@ -346,10 +314,21 @@ impl Forwarding {
     fn current_next_hops(&mut self, routing: usize, dst: NodeId) -> Result<Vec<Vec<LinkId>>, RoutingError> {
         let nodes = self.graph.nodes() as NodeId;
         let Some(controller) = &mut self.controllers[routing] else {
-            return Ok(self.next_hops(routing, dst)?.to_vec());
+            return routing::next_hops(&self.graph, &self.routings[routing].hops, dst);
         };
         let mut first = |node: NodeId| controller.route(node, dst).map_or(Vec::new(), |links| vec![links[0]]);
         Ok((0..nodes).map(|node| if node == dst { Vec::new() } else { first(node) }).collect())
+    }
+
+    /// All flows have their ways: gives back what only finding them needed.
+    pub fn settle(&mut self) {
+        self.ways = HashMap::new();
+        self.last_next_hops.1 = Vec::new();
+        if !self.hop_by_hop {
+            self.columns = Vec::new();
+            self.column_of = HashMap::new();
+        }
+        self.hops.shrink_to_fit();
     }
 
     /// Marks a link up or down; routes follow only at [`Self::reroute`].
@@ -366,13 +345,13 @@ impl Forwarding {
         self.last_next_hops.1.clear();
         self.path_counts.clear();
         for index in 0..self.paths.len() {
-            if self.paths[index].0 == routing && self.fill_path_set(index).is_err() {
-                self.paths[index].3.replace(Vec::new(), &[]);
+            if self.paths[index].routing == routing && self.fill_path_set(index).is_err() {
+                self.paths[index].replace(Vec::new(), &[]);
             }
         }
         for column in 0..self.columns.len() {
-            if self.columns[column].0 == routing && self.fill_column(column).is_err() {
-                self.columns[column].2.fill(None);
+            if self.columns[column].routing == routing && self.fill_column(column).is_err() {
+                self.columns[column].replace(&[], &self.routings[routing]);
             }
         }
     }
@@ -403,11 +382,9 @@ impl Forwarding {
             Way::Paths(set) => return self.links_of_path_set(set as usize).to_vec(),
             Way::Column(column) => column,
         };
-        let choices = &self.columns[column as usize].2;
+        let column = &self.columns[column as usize];
         let (mut links, mut node, mut met) = (Vec::new(), src, HashSet::from([src]));
-        while let Some(choice) = &choices[node as usize]
-            && let Some(link) = choice.members.first()
-        {
+        while let Some(link) = column.next_hops(node).first() {
             links.push(*link);
             node = self.graph.link(*link).dst;
             if !met.insert(node) {
@@ -421,10 +398,18 @@ impl Forwarding {
     #[cfg(test)]
     pub fn send_in_a_circle(&mut self, column: usize, links: &[LinkId]) {
         for link in links {
-            let node = self.graph.link(*link).src as usize;
-            let choice = self.columns[column].2[node].as_mut().expect("a node with next hops");
-            choice.replace(vec![*link], &[]);
+            self.lead_on(column, self.graph.link(*link).src, &[*link]);
         }
+    }
+
+    /// For tests: these are a node's next hops in a column.
+    #[cfg(test)]
+    fn lead_on(&mut self, column: usize, node: NodeId, links: &[LinkId]) {
+        let column = &mut self.columns[column];
+        let mut next_hops: Vec<_> =
+            (0..self.graph.nodes() as NodeId).map(|node| column.next_hops(node).to_vec()).collect();
+        next_hops[node as usize] = links.to_vec();
+        column.replace(&next_hops, &self.routings[column.routing]);
     }
 
     /// The word that a packet carries when it leaves its host; `None` if there is no route any more.
@@ -432,7 +417,7 @@ impl Forwarding {
     pub fn start(&mut self, way: Way, now: Time, key: &Key) -> Option<u32> {
         match way {
             Way::Route(position) => Some(position),
-            Way::Paths(set) => self.paths[set as usize].3.choose(&self.routings, now, key),
+            Way::Paths(set) => self.paths[set as usize].choose(&self.routings, now, key),
             Way::Column(column) => Some(column | TIME_TO_LIVE << TIME_TO_LIVE_BIT | HOP_BY_HOP),
         }
     }
@@ -477,11 +462,11 @@ impl Forwarding {
     /// The next link from `node`, hop by hop; `None` if there is none any more, [`END`] if the packet has arrived.
     pub fn next_hop(&mut self, at: u32, node: NodeId, now: Time, key: &Key) -> Option<LinkId> {
         let column = at & ((1 << TIME_TO_LIVE_BIT) - 1);
-        let (_, dst, choices) = &mut self.columns[column as usize];
-        if *dst == node {
+        let column = &mut self.columns[column as usize];
+        if column.dst == node {
             return Some(END);
         }
-        choices[node as usize].as_mut()?.choose(&self.routings, now, key)
+        column.choose(node, self.seed, &self.routings[column.routing], now, key)
     }
 }
 
@@ -490,19 +475,8 @@ fn follows_one_tree(hops: &HopsSpec) -> bool {
     matches!(hops, HopsSpec::Shortest { metric } if !matches!(metric, MetricSpec::Throughput(_)))
 }
 
-impl Choice {
-    fn new(routing: usize, draws: Stream) -> Choice {
-        Choice {
-            members: Vec::new(),
-            cumulative: Vec::new(),
-            routing: routing as u32,
-            draws,
-            turn: 0,
-            flowlets: HashMap::new(),
-        }
-    }
-
-    fn replace(&mut self, members: Vec<u32>, weights: &[f64]) {
+impl PathSet {
+    fn replace(&mut self, starts: Vec<u32>, weights: &[f64]) {
         let total: f64 = weights.iter().sum();
         self.cumulative = weights
             .iter()
@@ -511,85 +485,14 @@ impl Choice {
                 Some(*sum)
             })
             .collect();
-        self.members = members;
-        self.turn = 0;
-        self.flowlets.clear();
+        self.starts = starts;
+        self.memory = Memory::default();
     }
 
     #[inline]
     fn choose(&mut self, routings: &[RoutingSpec], now: Time, key: &Key) -> Option<u32> {
-        match self.members[..] {
-            [] => None,
-            [only] => Some(only),
-            _ => {
-                let index = self.choose_index(&routings[self.routing as usize], now, key);
-                Some(self.members[index as usize])
-            }
-        }
-    }
-
-    fn choose_index(&mut self, routing: &RoutingSpec, now: Time, key: &Key) -> u32 {
-        let Granularity::Flowlet { gap } = routing.per else {
-            let unit = if routing.per == Granularity::Packet { key.number } else { 0 };
-            if routing.per == Granularity::Flow && routing.select == Selector::RoundRobin {
-                if let Some((_, _, chosen)) = self.flowlets.get(&(key.flow, key.reverse)) {
-                    return *chosen;
-                }
-                let chosen = self.draw(routing, key, 0);
-                self.flowlets.insert((key.flow, key.reverse), (now, 0, chosen));
-                return chosen;
-            }
-            return self.draw(routing, key, unit);
-        };
-        let previous = self.flowlets.get(&(key.flow, key.reverse)).copied();
-        let (number, chosen) = match previous {
-            Some((last, number, chosen)) if now - last < gap => (number, chosen),
-            _ => {
-                let number = previous.map_or(0, |(_, number, _)| number + 1);
-                (number, self.draw(routing, key, number))
-            }
-        };
-        self.flowlets.insert((key.flow, key.reverse), (now, number, chosen));
-        chosen
-    }
-
-    /// Chooses for the `unit`-th unit (packet, flowlet, or the one flow) of a flow.
-    fn draw(&mut self, routing: &RoutingSpec, key: &Key, unit: u32) -> u32 {
-        let count = self.members.len() as u32;
-        if routing.select == Selector::RoundRobin {
-            let chosen = self.turn;
-            self.turn = (self.turn + 1) % count;
-            return chosen;
-        }
-        let bits = match routing.select {
-            Selector::Hash => {
-                let fields = routing.hash.iter().map(|field| key.field(*field));
-                hash_words(self.draws.bits(u64::from(unit)), &fields.collect::<Vec<u64>>())
-            }
-            _ => {
-                let direction = u64::from(key.reverse) << 63;
-                self.draws.bits(direction | u64::from(key.flow) << 32 | u64::from(unit))
-            }
-        };
-        if routing.select == Selector::Weighted && !self.cumulative.is_empty() {
-            let point = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
-            return (self.cumulative.partition_point(|sum| *sum <= point) as u32).min(count - 1);
-        }
-        ((u128::from(bits) * u128::from(count)) >> 64) as u32
-    }
-}
-
-impl Key {
-    /// A header field of the packet. The receiver's packets carry the sender's ports exchanged, as in real headers.
-    fn field(&self, field: HashField) -> u64 {
-        let sender_port = 1 << 32 | u64::from(self.flow);
-        let receiver_port = 2 << 32 | u64::from(self.group);
-        match (field, self.reverse) {
-            (HashField::Source, _) => u64::from(self.src),
-            (HashField::Destination, _) => u64::from(self.dst),
-            (HashField::SourcePort, false) | (HashField::DestinationPort, true) => sender_port,
-            (HashField::DestinationPort, false) | (HashField::SourcePort, true) => receiver_port,
-        }
+        let alternatives = Alternatives { members: &self.starts, cumulative: &self.cumulative };
+        alternatives.choose(&routings[self.routing], &mut self.memory, || self.draws, now, key)
     }
 }
 
@@ -705,7 +608,7 @@ mod tests {
         forwarding.send_in_a_circle(0, &[0, 1, 2]);
         assert_eq!(forwarding.paths_of_flow(way, 0), 1, "there is one flow all the same");
         assert_eq!(forwarding.current_path(way, 0), [0, 1, 2], "back where it began");
-        forwarding.columns[0].2[1].as_mut().expect("next hops").replace(vec![1, 3], &[]);
+        forwarding.lead_on(0, 1, &[1, 3]);
         assert_eq!(forwarding.shortest_paths(0, 0), 1, "0 - 1 - 3");
     }
 

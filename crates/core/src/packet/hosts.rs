@@ -1,6 +1,5 @@
 //! The hosts: what arrives is handed to a flow's sender or receiver, and what these send goes on its way.
 
-use super::beside::Beside;
 use super::flow::{Activity, Connection, Datagrams, Writer};
 use super::forwarding::{END, Forwarding, Way};
 use super::packet::{ACK, BESIDE, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
@@ -42,7 +41,7 @@ impl<L: EventLoop> Engine<L> {
     fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<(LinkId, u32)> {
         let packet = Packet::from_words(words);
         let reverse = packet.has(ACK);
-        let number = if packet.has(BESIDE) { self.pool.get(packet.number()).number } else { packet.number() };
+        let number = if packet.has(BESIDE) { self.pool.number(packet.number()) } else { packet.number() };
         let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), reverse, number);
         let Some(next) = self.forwarding.next_hop(packet.at(), node, self.now, &key) else {
             self.without_route += 1;
@@ -177,7 +176,7 @@ impl<L: EventLoop> Engine<L> {
         let mut place = number;
         if !ack.sack.all().is_empty() {
             flags |= BESIDE;
-            place = self.pool.put(Beside { sack: ack.sack, number });
+            place = self.pool.put(&ack.sack, number);
         }
         self.send(Packet::new(flow, ack.cumulative, place, flags), number, way);
     }
@@ -191,7 +190,7 @@ impl<L: EventLoop> Engine<L> {
         if packet.has(SYN) {
             connection.sender.on_established(self.now);
         } else {
-            let sack = if packet.has(BESIDE) { self.pool.take(packet.number()).sack } else { SackBlocks::default() };
+            let sack = if packet.has(BESIDE) { self.pool.take(packet.number()) } else { SackBlocks::default() };
             let ack = Ack {
                 cumulative: packet.segment(),
                 sack,
@@ -219,7 +218,9 @@ impl<L: EventLoop> Engine<L> {
         }
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
-        if connection.sender.is_done() && state.end != Time::NEVER {
+        let last_segment = self.sizes[flow as usize].last_segment;
+        if connection.sender.is_done() && connection.sender.scoreboard().una() > last_segment {
+            connection.sender.give_back_room();
             self.retire_later(flow);
         } else if !connection.sender.rests_until(self.order.armed(flow, SENDER))
             && let Some(deadline) = connection.sender.deadline()
@@ -344,6 +345,13 @@ impl<L: EventLoop> Engine<L> {
     }
 
     pub(super) fn start_flow(&mut self, flow: u32) {
+        self.open_flow(flow);
+        self.arm_application(flow);
+        self.pump(flow);
+    }
+
+    /// Both ends of a flow are there, and nothing is sent yet.
+    pub(super) fn open_flow(&mut self, flow: u32) {
         let identity = self.flows[flow as usize].identity;
         let group = &self.spec.traffic[identity.group as usize];
         let draws = Stream::new(self.spec.seed, Purpose::Application, u64::from(flow));
@@ -373,7 +381,5 @@ impl<L: EventLoop> Engine<L> {
                 Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };
-        self.arm_application(flow);
-        self.pump(flow);
     }
 }

@@ -183,6 +183,21 @@ impl Link {
         self.find_its_kind();
     }
 
+    /// Its queue is in another part of the network: here, packets only come out of it.
+    pub fn become_wire(&mut self) {
+        self.discipline = Discipline::DropTail;
+        self.limit = QueueLimit::Packets(u32::MAX);
+        self.limit_packets = u32::MAX;
+        (self.backlog, self.meter) = (None, None);
+        (self.lossless, self.captured, self.runs_ahead) = (true, false, false);
+        self.find_its_kind();
+    }
+
+    /// What has come out of the queue and arrives at the far end in this window.
+    pub fn put_on_wire(&mut self, packet: Packet, lines: &mut Lines) {
+        lines.push(&mut self.line, packet);
+    }
+
     /// Its delay is measured from now on, the start of the run: it is not plain any more.
     pub fn measure(&mut self) {
         self.meter = Some(Box::default());

@@ -5,7 +5,9 @@ mod beside;
 mod build;
 pub mod capture;
 mod capturing;
+mod choice;
 pub mod codel;
+mod column;
 mod compare;
 mod controller;
 mod flow;
@@ -21,6 +23,7 @@ pub mod loss;
 mod observe;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;
+mod parts;
 mod plain;
 #[cfg(test)]
 mod properties;
@@ -35,6 +38,7 @@ mod windows;
 
 pub use build::BuildError;
 pub use compare::disagreement;
+pub use parts::Parts;
 pub use route_log::RouteChange;
 pub use simulation::{Engine, EventLoop};
 

@@ -75,6 +75,11 @@ impl Packet {
         (self.course >> 32) as u32
     }
 
+    /// Sets the number, or the place of the blocks.
+    pub fn set_number(&mut self, number: u32) {
+        self.course = u64::from(number) << 32 | u64::from(self.at());
+    }
+
     /// Where it goes after this link: see [`super::forwarding`].
     #[inline(always)]
     pub fn at(&self) -> u32 {

@@ -54,6 +54,7 @@ impl<L: EventLoop> Engine<L> {
             ("reordering_extent_mean", Column::F64(Vec::new())),
             ("marked_segments", Column::U64(Vec::new())),
         ]);
+        table.reserve_exact(self.flows.len());
         for (index, flow) in self.flows.iter().enumerate() {
             table.push(&self.flow_row(index, flow));
         }
@@ -145,6 +146,7 @@ impl<L: EventLoop> Engine<L> {
             ("queue_delay_mean_s", Column::F64(Vec::new())),
             ("queue_delay_max_s", Column::F64(Vec::new())),
         ]);
+        table.reserve_exact(self.links.len());
         let counted = (self.now - (Time::ZERO + self.spec.warm_up)).as_secs();
         for (index, link) in self.links.iter().enumerate() {
             let spec = &self.spec.links[index];

@@ -14,7 +14,7 @@ use super::observe::Observations;
 use super::packet::{BESIDE, FlowSizes, Packet};
 use super::route_log::{RouteChange, RouteLog};
 use super::table::Table;
-use crate::spec::{LinkId, LossSpec, RunSpec};
+use crate::spec::{LinkId, LossSpec, NodeId, RunSpec};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -66,6 +66,9 @@ pub trait EventLoop: Sized {
     /// A link has lost all that it held.
     fn on_failed(&mut self, link: LinkId);
 
+    /// A flow is done, and its connection stays until then; at the node of its receiver, too.
+    fn on_done(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
+
     /// The routes have changed.
     fn on_rerouted(&mut self, forwarding: &Forwarding);
 }
@@ -92,6 +95,7 @@ pub struct Engine<L> {
     pub(super) pool: Pool,
     pub(super) dropped: Vec<Packet>,
     pub(super) packet_hops: u64,
+    pub(super) events: u64,
     pub(super) without_route: u64,
     pub(super) expired: u64,
     /// Packets that hosts have sent, and those that have come to them.
@@ -138,6 +142,7 @@ impl<L: EventLoop> Engine<L> {
             pool: Pool::default(),
             dropped: Vec::new(),
             packet_hops: 0,
+            events: 0,
             without_route: 0,
             expired: 0,
             #[cfg(test)]
@@ -158,6 +163,12 @@ impl<L: EventLoop> Engine<L> {
     /// Packets that have crossed a link, lost ones included.
     pub fn packet_hops(&self) -> u64 {
         self.packet_hops
+    }
+
+    /// What the loop has gone to: a packet's arrival, a timer, a start, something that happens to the network; in windows of time a
+    /// link that hands over, or takes, all its packets of a window is one.
+    pub fn events(&self) -> u64 {
+        self.events
     }
 
     /// Packets that came to a node, or left their host, when no route led on: after links failed and routes followed.
@@ -198,6 +209,12 @@ impl<L: EventLoop> Engine<L> {
     /// When something happens to the network as a whole; [`Time::NEVER`] if nothing will.
     pub(super) fn next_control(&self) -> Time {
         self.controls.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// When something happens to the network that all of it must know at once: anything but that finished flows retire.
+    pub(super) fn next_change(&self) -> Time {
+        let is_change = |control: &Control| !matches!(control, Control::Retire);
+        self.controls.iter().find(|(_, control)| is_change(control)).map_or(Time::NEVER, |(at, _)| *at)
     }
 
     /// What happens to the network first, happens now.
@@ -264,6 +281,12 @@ impl<L: EventLoop> Engine<L> {
     /// loop, so that it does not matter which of its ends is looked at first.
     pub(super) fn retire_later(&mut self, flow: u32) {
         let at = Time((self.now.0 / LINGER.0 + 2) * LINGER.0);
+        self.retire_at(at, flow);
+        self.order.on_done(at, flow, self.flows[flow as usize].identity.dst);
+    }
+
+    /// Only the tally of a flow is kept from then on.
+    pub(super) fn retire_at(&mut self, at: Time, flow: u32) {
         self.done.push((at, flow));
         self.schedule_retirement(at);
     }

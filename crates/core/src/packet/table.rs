@@ -11,6 +11,25 @@ pub enum Column {
     F64(Vec<f64>),
 }
 
+impl Column {
+    /// The values of a column of small counts.
+    ///
+    /// # Panics
+    /// If it is another; so below.
+    pub fn u32s(&self) -> &[u32] {
+        if let Column::U32(values) = self { values } else { panic!("a column of other than u32") }
+    }
+
+    fn u64s(&self) -> &[u64] {
+        if let Column::U64(values) = self { values } else { panic!("a column of other than u64") }
+    }
+
+    /// The values of a column of numbers.
+    pub fn f64s(&self) -> &[f64] {
+        if let Column::F64(values) = self { values } else { panic!("a column of other than f64") }
+    }
+}
+
 /// A table: named columns of equal length, in a fixed order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
@@ -22,6 +41,17 @@ impl Table {
     /// A table without rows, for rows to be pushed.
     pub fn with_columns(columns: &[(&'static str, Column)]) -> Table {
         Table { columns: columns.to_vec() }
+    }
+
+    /// Makes room for so many more rows, and no more: large tables are most of what a process keeps after a run.
+    pub fn reserve_exact(&mut self, rows: usize) {
+        for (_, column) in &mut self.columns {
+            match column {
+                Column::U32(values) => values.reserve_exact(rows),
+                Column::U64(values) => values.reserve_exact(rows),
+                Column::F64(values) => values.reserve_exact(rows),
+            }
+        }
     }
 
     /// Adds a row, its values in the order of the columns.
@@ -37,6 +67,25 @@ impl Table {
                 Column::F64(values) => values.push(*value),
             }
         }
+    }
+
+    /// A table with the columns of these: each column's values from these places, by table and row.
+    ///
+    /// # Panics
+    /// If there is no table, or they have different columns.
+    pub fn gathered(tables: &[Table], places: impl Fn(&str) -> Vec<(usize, usize)>) -> Table {
+        let gather = |index: usize| {
+            let (name, first) = &tables[0].columns[index];
+            let column = |table: usize| &tables[table].columns[index].1;
+            let places = places(name).into_iter();
+            let values = match first {
+                Column::U32(_) => Column::U32(places.map(|(table, row)| column(table).u32s()[row]).collect()),
+                Column::U64(_) => Column::U64(places.map(|(table, row)| column(table).u64s()[row]).collect()),
+                Column::F64(_) => Column::F64(places.map(|(table, row)| column(table).f64s()[row]).collect()),
+            };
+            (*name, values)
+        };
+        Table { columns: (0..tables[0].columns.len()).map(gather).collect() }
     }
 
     /// A column by name.

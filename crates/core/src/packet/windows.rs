@@ -71,6 +71,8 @@ struct Node {
     /// Links in which packets arrive.
     inputs: u32,
     local: Local,
+    /// It belongs to this part of the network: see [`super::parts`].
+    is_here: bool,
     /// What its links bring may be delivered link by link: no two of them bring packets of one end of a flow, and what the
     /// ends send has but one way.
     takes_link_by_link: bool,
@@ -114,6 +116,10 @@ pub struct Windows {
     pub(super) due: Vec<LinkId>,
     busy_nodes: Vec<NodeId>,
     pub(super) busy_links: Vec<LinkId>,
+    /// Links from here to other parts of the network.
+    pub(super) outgoing: Vec<LinkId>,
+    /// Flows that are done here, and whose receivers are in another part of the network, with the time until which they stay.
+    pub(super) done_flows: Vec<(Time, u32)>,
     /// Links that decide at their service (CoDel).
     serves: Vec<bool>,
 }
@@ -136,7 +142,7 @@ impl EventLoop for Windows {
             matches!(identity.forward, Way::Column(_)) || matches!(identity.reverse, Way::Column(_))
         };
         let takes_link_by_link = !flows.iter().any(goes_by_hop);
-        let node = || Node { takes_link_by_link, ..Node::default() };
+        let node = || Node { takes_link_by_link, is_here: true, ..Node::default() };
         let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
         for Flow { identity, .. } in flows {
             if !matches!((identity.forward, identity.reverse), (Way::Route(_), Way::Route(_))) {
@@ -162,6 +168,8 @@ impl EventLoop for Windows {
             due: Vec::new(),
             busy_nodes: Vec::new(),
             busy_links: Vec::new(),
+            outgoing: Vec::new(),
+            done_flows: Vec::new(),
             serves: links.iter().map(Link::decides_at_service).collect(),
         }
     }
@@ -169,7 +177,8 @@ impl EventLoop for Windows {
     fn advance(engine: &mut Engine<Windows>, events: u64) -> bool {
         let enough = engine.packet_hops + events;
         while engine.packet_hops < enough {
-            if !engine.next_window() {
+            if !engine.next_window(Time(engine.end.0 + 1)) {
+                engine.now = engine.end;
                 return false;
             }
         }
@@ -207,6 +216,12 @@ impl EventLoop for Windows {
     fn on_scheduled(&mut self, _at: Time) {}
 
     fn on_failed(&mut self, _link: LinkId) {}
+
+    fn on_done(&mut self, at: Time, flow: u32, receiver: NodeId) {
+        if !self.is_here(receiver) {
+            self.done_flows.push((at, flow));
+        }
+    }
 
     /// A link is fed from one place if one link alone leads to it, or nothing but its own node: what goes hop by hop and
     /// what hosts send comes from the node.
@@ -247,6 +262,26 @@ enum Feeder {
 }
 
 impl Windows {
+    /// How long a window is that nothing cuts short.
+    pub(super) fn longest_window(&self) -> Duration {
+        self.wheel.begin(1) - Time::ZERO
+    }
+
+    /// Whether a node belongs to this part of the network.
+    pub(super) fn is_here(&self, node: NodeId) -> bool {
+        self.nodes[node as usize].is_here
+    }
+
+    /// Only these nodes belong to this part of the network.
+    pub(super) fn keep(&mut self, is_here: impl Fn(NodeId) -> bool) {
+        self.nodes.iter_mut().enumerate().for_each(|(node, state)| state.is_here = is_here(node as NodeId));
+    }
+
+    /// A link is due then.
+    pub(super) fn is_due(&mut self, link: LinkId, at: Time) {
+        self.wheel.insert(link, at);
+    }
+
     /// The place in this window of an event.
     #[inline(always)]
     fn key(&self, at: Time, rank: Rank) -> Key {
@@ -307,26 +342,22 @@ impl Windows {
 }
 
 impl Engine<Windows> {
-    /// Goes through the next window in which something happens, or what happens next to the network as a whole; `false` at
-    /// the end of the run.
-    fn next_window(&mut self) -> bool {
-        let local = self.order.timers.first().min(self.next_start());
-        let order = &mut self.order;
-        let window = order.wheel.first().min(order.wheel.window(local));
-        let begin = order.wheel.begin(window).max(order.done);
+    /// Goes through the next window in which something happens before this instant, or what happens to the network as a whole; `false` if
+    /// nothing does.
+    fn next_window(&mut self, before: Time) -> bool {
+        let (window, begin) = self.next_begin();
         let control = self.next_control();
-        if control <= begin.min(self.end) {
+        if control <= begin && control < before {
             self.now = control;
             self.order.done = control;
             self.on_control();
             return true;
         }
-        if begin > self.end {
-            self.now = self.end;
+        if begin >= before {
             return false;
         }
         self.order.begin = begin;
-        self.order.until = self.order.wheel.begin(window + 1).min(control).min(Time(self.end.0 + 1));
+        self.order.until = self.order.wheel.begin(window + 1).min(control).min(before);
         self.gather(window);
         self.hand_over();
         self.go_through_nodes();
@@ -335,18 +366,54 @@ impl Engine<Windows> {
         true
     }
 
+    /// The next window in which something happens here, and when what is left of it begins.
+    fn next_begin(&mut self) -> (u64, Time) {
+        let local = self.order.timers.first().min(self.next_start());
+        let order = &mut self.order;
+        let window = order.wheel.first().min(order.wheel.window(local));
+        (window, order.wheel.begin(window).max(order.done))
+    }
+
+    /// When something happens here next, or to the network as a whole; not before it is called, and maybe a window early.
+    pub(super) fn next_event(&mut self) -> Time {
+        self.next_begin().1.min(self.next_control())
+    }
+
+    /// All that happens before this instant.
+    pub(super) fn go_until(&mut self, instant: Time) {
+        while self.next_window(instant) {}
+        self.order.done = instant;
+    }
+
+    /// Everything before this instant is done.
+    pub(super) fn done(&self) -> Time {
+        self.order.done
+    }
+
+    /// Nothing happens before this instant.
+    pub(super) fn skip_to(&mut self, instant: Time) {
+        self.order.done = instant;
+    }
+
     /// Finds the links in which packets arrive, and the starts and timers of the window.
     fn gather(&mut self, window: u64) {
         let until = self.order.until;
         self.order.wheel.take(window, &mut self.order.due);
-        for index in 0..self.order.due.len() {
-            let link = self.order.due[index];
+        let mut due = std::mem::take(&mut self.order.due);
+        due.retain(|&link| {
             let state = &self.links[link as usize];
-            self.order.nodes[state.dst as usize].inputs += 1;
             if state.next_service() < until {
                 self.order.busy_links.push(link);
             }
-        }
+            let is_here = self.order.nodes[state.dst as usize].is_here;
+            if is_here {
+                self.order.nodes[state.dst as usize].inputs += 1;
+            } else {
+                self.order.wheel.insert(link, state.next_event());
+            }
+            is_here
+        });
+        self.order.due = due;
         while self.order.timers.first() < until {
             let Some((at, timer)) = self.order.timers.take() else { break };
             let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
@@ -354,14 +421,21 @@ impl Engine<Windows> {
             self.order.put_local(node, at, Rank::timer(timer), Local::Timers);
         }
         while self.next_start() < until {
-            let identity = &self.flows[self.starts[self.started] as usize].identity;
-            self.order.put_local(identity.src, identity.start, Rank::start(self.started), Local::Starts);
+            let flow = self.starts[self.started];
+            let identity = self.flows[flow as usize].identity;
+            if self.order.is_here(identity.src) {
+                self.order.put_local(identity.src, identity.start, Rank::start(self.started), Local::Starts);
+            } else if self.order.is_here(identity.dst) {
+                self.now = identity.start;
+                self.open_flow(flow);
+            }
             self.started += 1;
         }
     }
 
     /// Phase 1: packets that arrive go on, or come to the node.
     fn hand_over(&mut self) {
+        self.events += self.order.due.len() as u64;
         for index in 0..self.order.due.len() {
             self.look_ahead_in_due(index);
             let link = self.order.due[index];
@@ -484,6 +558,7 @@ impl Engine<Windows> {
         while let Some(node) = self.order.busy_nodes.pop() {
             let order = &mut self.order;
             let items = order.nodes[node as usize].inbox.take_in_order(&mut order.merging);
+            self.events += items.len() as u64;
             for (index, item) in items.iter().enumerate() {
                 self.look_ahead_in_inbox(&items[index..]);
                 let (at, rank) = (item.packet.arrival(), item.key.rank());
@@ -524,6 +599,7 @@ impl Engine<Windows> {
     /// Phase 3: links that are fed from several places go through what was offered to them in order.
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
+            self.events += 1;
             self.look_ahead_in_busy();
             let order = &mut self.order;
             let inbox = &mut order.inboxes[link as usize];

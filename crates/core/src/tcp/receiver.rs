@@ -29,6 +29,12 @@ impl SackBlocks {
         blocks
     }
 
+    /// The first `length` of these blocks; the first one is a duplicate if there is one, and those behind are (0, 0).
+    #[inline]
+    pub fn of(blocks: [Range; MAX_SACK_BLOCKS + 1], length: usize, has_duplicate: bool) -> SackBlocks {
+        SackBlocks { blocks, length: length as u32, duplicates: u32::from(has_duplicate) }
+    }
+
     /// The blocks of data held beyond the cumulative acknowledgement.
     pub fn held(&self) -> &[Range] {
         &self.blocks[self.duplicates as usize..self.length as usize]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-const LEAST: usize = 4;
+const LEAST: usize = 2;
 /// Allocators give memory in multiples of this, of which they keep a word.
 const QUANTUM: usize = 16;
 const WORD: usize = 8;
@@ -25,9 +25,22 @@ pub fn push_with_little_room<T>(queue: &mut VecDeque<T>, item: T) {
 #[cold]
 #[inline(never)]
 fn grow<T>(queue: &mut VecDeque<T>) {
-    let wanted = queue.len() + (queue.len() / 8).max(LEAST);
+    queue.reserve_exact(little_room::<T>(queue.len()) - queue.len());
+}
+
+/// Gives back what a queue that has become short has more than it would have been given; all, if it is empty.
+pub fn leave_little_room<T>(queue: &mut VecDeque<T>) {
+    let wanted = if queue.is_empty() { 0 } else { little_room::<T>(queue.len()) };
+    if queue.capacity() > wanted {
+        queue.shrink_to(wanted);
+    }
+}
+
+/// The capacity that a queue of this length is given.
+fn little_room<T>(length: usize) -> usize {
+    let wanted = length + (length / 8).max(LEAST);
     let bytes = (wanted * size_of::<T>() + WORD).next_multiple_of(QUANTUM) - WORD;
-    queue.reserve_exact(bytes / size_of::<T>() - queue.len());
+    bytes / size_of::<T>()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! `in_flight` is the number in flight, whatever was sent before (the pipe of RFC 6675). Without SACK, duplicate ACKs
 //! stand for segments that have left the network without saying which.
 
-use super::room::push_with_little_room;
+use super::room::{leave_little_room, push_with_little_room};
 use crate::prefetch::prefetch;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
@@ -196,14 +196,8 @@ fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
     (start, end)
 }
 
-/// What a flow has to remember only while something is sacked or retransmitted.
-#[derive(Debug, Clone, Default)]
-struct Repair {
-    /// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
-    last_blocks: [Range; REMEMBERED_BLOCKS],
-    /// One past the highest segment that was sent again.
-    again_end: u32,
-}
+/// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
+type LastBlocks = [Range; REMEMBERED_BLOCKS];
 
 /// In which order transmissions in flight were sent, for detectors that ask.
 #[derive(Debug, Clone, Default)]
@@ -229,9 +223,6 @@ impl SendingOrder {
     }
 }
 
-/// The least room that a window's record keeps, in segments: the initial window's.
-const LEAST_ROOM: usize = 16;
-
 /// The record of one flow.
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
@@ -247,7 +238,10 @@ pub struct Scoreboard {
     /// No segment below is lost.
     lost_hint: u32,
     marked_lost: u32,
-    repair: Option<Box<Repair>>,
+    /// Only while something is sacked or was sent again.
+    repair: Option<Box<LastBlocks>>,
+    /// One past the highest segment that was sent again.
+    again_end: u32,
     order: Option<Box<SendingOrder>>,
     next_transmission: u32,
     timer_start: Time,
@@ -399,8 +393,8 @@ impl Scoreboard {
         if let Some(order) = &mut self.order {
             order.send_again(segment, before, now);
         }
-        let repair = self.repair.get_or_insert_default();
-        repair.again_end = repair.again_end.max(segment + 1);
+        self.repair.get_or_insert_default();
+        self.again_end = self.again_end.max(segment + 1);
         self.number_transmission(now)
     }
 
@@ -481,7 +475,7 @@ impl Scoreboard {
             self.advance(cumulative, now, &mut delivered);
         }
         let earlier_end = self.sacked_end;
-        let known = self.repair.as_ref().map_or_else(Default::default, |repair| repair.last_blocks);
+        let known = self.repair.as_deref().copied().unwrap_or_default();
         for (place, block) in blocks.iter().enumerate() {
             if known[place % REMEMBERED_BLOCKS] == *block {
                 continue; // most ACKs change a single block
@@ -490,7 +484,7 @@ impl Scoreboard {
             self.sack(outside((start, end), &known), earlier_end, now, &mut delivered);
             if start < end {
                 self.sacked_end = self.sacked_end.max(end);
-                self.repair.get_or_insert_default().last_blocks[place % REMEMBERED_BLOCKS] = (start, end);
+                self.repair.get_or_insert_default()[place % REMEMBERED_BLOCKS] = (start, end);
             }
         }
         self.forget_delivered();
@@ -567,8 +561,10 @@ impl Scoreboard {
     /// Ends the repair if everything is, and moves the hints past what is no longer in flight, so that walks in sending order
     /// start at its oldest.
     fn forget_delivered(&mut self) {
-        let Some(repair) = &self.repair else { return };
-        let is_over = self.sacked == 0 && self.una >= repair.again_end;
+        if self.repair.is_none() {
+            return;
+        }
+        let is_over = self.sacked == 0 && self.una >= self.again_end;
         if let Some(mut order) = self.order.take() {
             while order.retransmissions.front().is_some_and(|front| !self.is_again_in_flight(*front)) {
                 order.retransmissions.pop_front();
@@ -584,11 +580,9 @@ impl Scoreboard {
         }
     }
 
-    /// Gives back the room of a window that was cut to less than a quarter of it.
+    /// Gives back the room of a window that was cut.
     pub fn shrink(&mut self) {
-        if self.segments.capacity() > LEAST_ROOM.max(4 * self.segments.len()) {
-            self.segments.shrink_to(LEAST_ROOM.max(2 * self.segments.len()));
-        }
+        leave_little_room(&mut self.segments);
     }
 
     /// Who asks for the order of sending has chosen [`Self::with_sending_order`].

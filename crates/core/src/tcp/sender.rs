@@ -360,6 +360,11 @@ impl Sender {
         self.available = self.available.min(self.board.next());
     }
 
+    /// Gives back the room of segments that are acknowledged; for a flow that is done, or whose window was cut.
+    pub fn give_back_room(&mut self) {
+        self.board.shrink();
+    }
+
     /// The SYN-ACK arrived.
     pub fn on_established(&mut self, now: Time) {
         if let Phase::Opening { sent, tries } = self.phase

@@ -6,4 +6,5 @@ mod link_oracle;
 mod measuring;
 mod random_run;
 mod retirement;
+mod threads;
 mod turns;

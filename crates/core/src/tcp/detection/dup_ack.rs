@@ -77,11 +77,14 @@ impl Threshold for Fixed {
 }
 
 /// What was judged before a timeout, which an undo of the timeout brings back.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BeforeTimeout {
     edge: u32,
     recover: u32,
 }
+
+/// There was no timeout. No edge lies there, and half of all flows have met a timeout: so it is neither an option nor boxed.
+const NO_TIMEOUT: BeforeTimeout = BeforeTimeout { edge: u32::MAX, recover: u32::MAX };
 
 /// Duplicate ACKs are not counted: SACK tells what has left the network.
 const BY_SACK: u32 = u32::MAX;
@@ -96,8 +99,7 @@ pub struct DuplicateAcks<T> {
     duplicates: u32,
     /// Without SACK: duplicate ACKs up to here are answers to the last recovery's retransmissions (RFC 6582, "recover").
     recover: u32,
-    /// Boxed, because every flow has room for one and few need it.
-    before_timeout: Option<Box<BeforeTimeout>>,
+    before_timeout: BeforeTimeout,
 }
 
 /// The fixed threshold.
@@ -114,7 +116,7 @@ impl<T: Threshold> DuplicateAcks<T> {
     /// A flow that has not sent yet.
     pub(super) fn with_policy(policy: T, flow: DetectorContext) -> DuplicateAcks<T> {
         let duplicates = if flow.sack { BY_SACK } else { 0 };
-        DuplicateAcks { policy, edge: 0, duplicates, recover: 0, before_timeout: None }
+        DuplicateAcks { policy, edge: 0, duplicates, recover: 0, before_timeout: NO_TIMEOUT }
     }
 
     #[inline]
@@ -167,11 +169,11 @@ impl<T: Threshold> DuplicateAcks<T> {
     /// After a timeout the threshold judges nothing that was sent before it. If the recovery is over and not all of that is
     /// acknowledged, the timeout was taken back, and what had not been judged before it is to be judged again.
     fn follow_timeout(&mut self, ack: &AckEvent, board: &Scoreboard) {
-        if !ack.in_recovery
-            && let Some(before) = self.before_timeout.take()
-            && board.una() < self.edge
-        {
-            (self.edge, self.recover) = (before.edge, before.recover);
+        if !ack.in_recovery && self.before_timeout != NO_TIMEOUT {
+            let before = std::mem::replace(&mut self.before_timeout, NO_TIMEOUT);
+            if board.una() < self.edge {
+                (self.edge, self.recover) = (before.edge, before.recover);
+            }
         }
     }
 }
@@ -209,8 +211,9 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
             return Verdict::of(signal);
         }
         self.policy.on_timeout(board, rtt);
-        let (edge, recover) = (self.edge, self.recover);
-        self.before_timeout.get_or_insert_with(|| Box::new(BeforeTimeout { edge, recover }));
+        if self.before_timeout == NO_TIMEOUT {
+            self.before_timeout = BeforeTimeout { edge: self.edge, recover: self.recover };
+        }
         self.edge = board.next();
         self.recover = board.next();
         if !self.has_sack() {

@@ -93,7 +93,7 @@ impl Sender {
         self.phase = Phase::Open;
         self.recover = until;
         self.board.reset_duplicates();
-        self.board.shrink();
+        self.give_back_room();
         self.congestion.on_recovered();
     }
 

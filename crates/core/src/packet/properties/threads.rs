@@ -1,0 +1,62 @@
+//! A run in parts on threads of its own gives what the run as a whole gives, and is divided only where that is worth it.
+
+use super::super::compare::disagreement_in_parts;
+use super::super::{Parts, Simulation};
+use super::random_run::MS;
+use crate::spec::RunSpec;
+use serde_json::{Value, json};
+
+/// A ring of hosts that are routers too, with flows between all pairs, and a failure on the way.
+fn ring(nodes: usize, rate: u64, sample: Option<u64>) -> RunSpec {
+    let link = |src, dst| {
+        json!({"src": src, "dst": dst, "rate": rate, "delay": 3 * MS, "cost": 1.0, "loss": {"model": "none"},
+            "queue": {"discipline": "drop-tail", "limit": {"packets": 40}}})
+    };
+    let next = |node| (node + 1) % nodes;
+    let links: Vec<Value> = (0..nodes).flat_map(|node| [link(node, next(node)), link(next(node), node)]).collect();
+    let pairs: Vec<[usize; 2]> =
+        (0..nodes).flat_map(|src| (0..nodes).map(move |dst| [src, dst])).filter(|[src, dst]| src != dst).collect();
+    let run = json!({"seed": 1, "duration": 600 * MS, "warm_up": 50 * MS, "sample": sample,
+        "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links,
+        "stacks": [{"name": "", "congestion": {"name": "cubic"}, "slow_start": {"name": "classic"},
+            "detection": {"name": "dup-ack"}, "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false,
+            "limited_transmit": true, "ecn": false, "pacing": false, "handshake": true, "mss": 960, "header": 40,
+            "initial_window": 10, "receive_window": 300_000, "min_rto": 200 * MS, "max_rto": 4000 * MS,
+            "initial_rto": 1000 * MS}],
+        "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": "hash",
+            "per": {"unit": "flow"}, "link_state": null, "hash": ["source"], "acks": null, "reconverge": 20 * MS}],
+        "traffic": [{"name": "", "pairs": pairs, "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0,
+            "start": 0, "stagger": MS / 10, "stop": null, "application": {"kind": "bulk", "bytes": 300_000}}],
+        "events": [{"at": 200 * MS, "links": [0, 1], "action": "fail"}, {"at": 350 * MS, "links": [0, 1], "action": "repair"}],
+        "captures": [0, 5]});
+    serde_json::from_value(run).expect("a run")
+}
+
+#[test]
+fn threads_change_nothing() {
+    for threads in [2, 3] {
+        let difference =
+            disagreement_in_parts(&ring(7, 100_000_000, Some(10 * MS)), threads, true).expect("a run that can be");
+        assert_eq!(difference, None, "on {threads} threads");
+    }
+}
+
+#[test]
+fn only_a_large_run_is_divided() {
+    let threads = |spec| Parts::new(spec, 2).expect("a run that can be").threads();
+    assert_eq!(threads(ring(7, 10_000_000_000, None)), 2);
+    assert_eq!(threads(ring(7, 1_000_000, None)), 1, "a few packets a round");
+}
+
+#[test]
+fn a_run_in_parts_goes_on_where_it_stopped() {
+    let mut parts = Parts::exactly(Simulation::new(ring(7, 100_000_000, None)).expect("a run"), 2).expect("a run");
+    let mut before = 0;
+    while parts.advance(500) {
+        assert!(parts.packet_hops() >= before + 500, "as much as was asked for, unless it is the end");
+        before = parts.packet_hops();
+    }
+    let mut whole = Simulation::new(ring(7, 100_000_000, None)).expect("a run");
+    while whole.advance(1 << 20) {}
+    assert_eq!((parts.packet_hops(), parts.now()), (whole.packet_hops(), whole.now()));
+}

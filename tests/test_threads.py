@@ -1,0 +1,40 @@
+"""One run on several threads: the same results, to the bit, and a word to the user where a run cannot be divided."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anabranch.cli import status
+from anabranch.scenario import Scenario
+from bench.reference import SCENARIOS
+
+BACKBONE = SCENARIOS / "backbone.toml"
+SHORT = {"run.duration": "100ms", "run.sample": "5ms"}
+
+
+def test_threads_change_nothing_but_who_does_it() -> None:
+    one, two = (Scenario.load(BACKBONE, SHORT).run(threads=threads) for threads in (1, 2))
+    (first,), (second,) = one.manifest["runs"], two.manifest["runs"]
+    assert (first["threads"], second["threads"]) == (1, 2)
+    assert first["packet_hops"] > 100_000, "long enough to mean something"
+    assert first["result_hash"] == second["result_hash"]
+    assert one.flows.equals(two.flows)
+    assert one.links.equals(two.links)
+    assert one.series_flows.height > 1000
+    assert one.series_flows.equals(two.series_flows)
+    assert one.series_links.equals(two.series_links)
+
+
+def test_a_small_run_takes_one_thread_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--set", "run.duration=20ms", "--set", "topology.capacity=1Mbps"]
+    command = ["run", str(BACKBONE), "--threads", "2", *small, "--no-report"]
+    assert status([*command, "--out", str(tmp_path / "run")]) == 0
+    assert "On 1 of 2 threads: a small run takes one" in capsys.readouterr().err
+    (run,) = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))["runs"]
+    assert run["threads"] == 1
+
+
+def test_no_thread_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["run", str(BACKBONE), "--threads", "0"]) == 2
+    assert "--threads 0: must be at least 1" in capsys.readouterr().err
