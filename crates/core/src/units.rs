@@ -22,15 +22,17 @@ pub struct Duration(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub u64);
 
-/// The nearest whole number, a half upwards; negative and NaN give zero. It is `value.round() as u64`, without a call and by
-/// signed numbers, which processors convert in one step, where that is possible.
+/// The nearest whole number, a half upwards; negative and NaN give zero. It is `value.round() as u64`, without a call where
+/// that is possible: a number of 2^52 or more has no room for a fraction, so that adding 2^52 rounds, a half to even.
 #[inline]
 fn nearest(value: f64) -> u64 {
-    if !(0.0..9e18).contains(&value) {
+    const NO_FRACTION: f64 = (1u64 << 52) as f64;
+    if !(0.0..NO_FRACTION).contains(&value) {
         return value.round() as u64;
     }
-    let below = value as i64;
-    below as u64 + u64::from(value - below as f64 >= 0.5)
+    let sum = value + NO_FRACTION;
+    let rounded = sum.to_bits() - NO_FRACTION.to_bits();
+    rounded + u64::from(value - (sum - NO_FRACTION) >= 0.5)
 }
 
 /// `value as f64`, by signed numbers where that is possible.

@@ -149,6 +149,12 @@ impl<L: EventLoop> Engine<L> {
             let number = connection.number_ack();
             return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way);
         }
+        if !packet.has(MARK | WINDOW_REDUCED)
+            && let Some(ack) = connection.receiver.take_next_held(packet.segment())
+        {
+            let number = connection.number_ack();
+            return self.send_ack(flow, &ack, number, way);
+        }
         let data = DataSegment {
             segment: packet.segment(),
             retransmission: packet.has(RETRANSMISSION),

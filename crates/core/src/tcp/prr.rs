@@ -5,7 +5,8 @@
 pub struct ProportionalRateReduction {
     flight_at_start: u32,
     delivered: u32,
-    sent: u32,
+    /// Transmissions of the flow before recovery.
+    sent_before: u32,
     window: u32,
 }
 
@@ -30,25 +31,27 @@ pub fn allowance(
 }
 
 impl ProportionalRateReduction {
-    /// Recovery begins with `flight_at_start` segments in flight before any was marked lost.
-    pub fn new(flight_at_start: u32) -> ProportionalRateReduction {
-        ProportionalRateReduction { flight_at_start, delivered: 0, sent: 0, window: 0 }
+    /// Recovery begins with `flight_at_start` segments in flight before any was marked lost, after so many transmissions of the flow.
+    pub fn new(flight_at_start: u32, transmissions: u32) -> ProportionalRateReduction {
+        ProportionalRateReduction { flight_at_start, delivered: 0, sent_before: transmissions, window: 0 }
     }
 
-    /// Takes an ACK of recovery; `slow_start` chooses the bound below `ssthresh`.
-    pub fn on_ack(&mut self, in_flight: u32, ssthresh: u32, newly_delivered: u32, slow_start: bool) {
+    /// Takes an ACK of recovery, after so many transmissions of the flow; `slow_start` chooses the bound below `ssthresh`.
+    pub fn on_ack(
+        &mut self,
+        in_flight: u32,
+        transmissions: u32,
+        ssthresh: u32,
+        newly_delivered: u32,
+        slow_start: bool,
+    ) {
         self.delivered += newly_delivered;
-        let flight = self.flight_at_start;
-        let allowed = allowance(in_flight, ssthresh, flight, self.delivered, self.sent, newly_delivered, slow_start);
+        let (flight, sent) = (self.flight_at_start, transmissions - self.sent_before);
+        let allowed = allowance(in_flight, ssthresh, flight, self.delivered, sent, newly_delivered, slow_start);
         // The fast retransmission itself is always sent.
-        let allowed = if self.sent == 0 { allowed.max(1) } else { allowed };
+        let allowed = if sent == 0 { allowed.max(1) } else { allowed };
         // With nothing in flight no ACK would come any more: the conservative bound alone would wait for ever.
         self.window = (in_flight + allowed).max(1);
-    }
-
-    /// A segment was sent.
-    pub fn on_sent(&mut self) {
-        self.sent += 1;
     }
 
     /// The most segments in flight now.
@@ -65,14 +68,13 @@ mod tests {
     fn rfc6937_section_3_1_one_loss_of_twenty_sends_every_second_ack() {
         // 20 segments in flight, the first is lost, ssthresh is 10: 19 ACKs deliver, 10 segments go out, evenly.
         let mut in_flight = 19;
-        let mut recovery = ProportionalRateReduction::new(20);
+        let mut recovery = ProportionalRateReduction::new(20, 1000);
         let mut sent = Vec::new();
         for ack in 1..=19 {
             in_flight -= 1;
-            recovery.on_ack(in_flight, 10, 1, true);
+            recovery.on_ack(in_flight, 1000 + sent.len() as u32, 10, 1, true);
             while in_flight < recovery.window() {
                 in_flight += 1;
-                recovery.on_sent();
                 sent.push(ack);
             }
         }

@@ -195,7 +195,9 @@ struct Options {
     all_acks_count: bool,
     /// The detector has no deadline but that of the retransmission timer.
     only_the_timer: bool,
-    /// Neither a rate sampler nor a congestion mark's answer needs to see every segment sent.
+    /// The stack or the congestion control paces.
+    paces: bool,
+    /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
     wire_bytes: u32,
 }
@@ -219,6 +221,7 @@ impl Sender {
         });
         let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
+        let paces = stack.pacing || congestion.pacing_rate().is_some();
         let options = Options {
             sack: stack.sack,
             f_rto: stack.f_rto,
@@ -235,7 +238,8 @@ impl Sender {
             ordinary_acks: stack.sack,
             all_acks_count: rate.is_some() || detector.learns_from_ordinary_acks(),
             only_the_timer: detector.has_only_the_timer(),
-            bursts: rate.is_none() && !stack.ecn,
+            paces,
+            bursts: !paces && rate.is_none() && !stack.ecn,
             wire_bytes,
         };
         Sender {

@@ -97,7 +97,9 @@ pub struct Bbr {
     cwnd: f64,
     prior_cwnd: f64,
     pacing: Rate,
-    /// Of that rate, segments.
+    /// What `pacing` was last worked out for: the bandwidth, the gain, and whether the pipe was full.
+    paced_for: (f64, f64, bool),
+    /// Of the pacing rate, segments.
     quantum: f64,
     has_seen_rtt: bool,
     recovery: Recovery,
@@ -131,6 +133,7 @@ impl Bbr {
             cwnd: initial_window,
             prior_cwnd: 0.0,
             pacing,
+            paced_for: (0.0, 0.0, false),
             quantum: quantum(pacing, flow.wire_bytes),
             has_seen_rtt: false,
             recovery: Recovery::None,
@@ -284,10 +287,16 @@ impl Bbr {
     }
 
     fn set_pacing(&mut self, gain: f64, rtt: &RttEstimate) {
-        if !self.has_seen_rtt && rtt.samples() > 0 {
+        let is_first_rtt = !self.has_seen_rtt && rtt.samples() > 0;
+        if is_first_rtt {
             self.has_seen_rtt = true;
             self.pace_at(pacing_rate(initial_bandwidth(self.cwnd, rtt.smoothed()), HIGH_GAIN, self.wire_bytes));
         }
+        let basis = (self.bandwidth.get(), gain, self.full_pipe);
+        if basis == self.paced_for && !is_first_rtt {
+            return;
+        }
+        self.paced_for = basis;
         let rate = pacing_rate(self.bandwidth.get(), gain, self.wire_bytes);
         if self.bandwidth.get() > 0.0 && (self.full_pipe || rate > self.pacing) && rate != self.pacing {
             self.pace_at(rate);

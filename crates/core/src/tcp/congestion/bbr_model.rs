@@ -97,13 +97,21 @@ pub struct MaxFilter {
 impl MaxFilter {
     /// Takes a value at `time`, which must not go back; forgets those that are `window` or more older.
     pub fn update(&mut self, time: u64, value: f64, window: u64) {
+        // Beside one as great of the same instant, it cannot become the maximum: both are forgotten together.
+        let is_hidden = self.candidates.back().is_some_and(|(other, greatest)| *other == time && *greatest >= value);
+        if !is_hidden {
+            self.add(time, value);
+        }
+        while self.candidates.front().is_some_and(|(other, _)| other + window <= time) {
+            self.candidates.pop_front();
+        }
+    }
+
+    fn add(&mut self, time: u64, value: f64) {
         while self.candidates.back().is_some_and(|(_, other)| *other <= value) {
             self.candidates.pop_back();
         }
         self.candidates.push_back((time, value));
-        while self.candidates.front().is_some_and(|(other, _)| other + window <= time) {
-            self.candidates.pop_front();
-        }
     }
 
     /// The maximum; zero before the first value.

@@ -71,7 +71,7 @@ pub trait CongestionControl: Send + Sync {
         f64::INFINITY
     }
 
-    /// The rate to pace at; without one the sender sends when the window allows.
+    /// The rate to pace at; without one the sender sends when the window allows. A control gives one always or never.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }

@@ -23,11 +23,9 @@ pub const LEAST_THRESHOLD: u32 = 3;
 
 /// One past the highest segment that counts as lost (if not delivered) when `threshold` segments above a lost one must be
 /// sacked; `None` while fewer are.
+#[inline]
 pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
-    if board.sacked() < threshold {
-        return None;
-    }
-    (board.una()..board.sacked_end()).rev().filter(|segment| board.is_sacked(*segment)).nth(threshold as usize - 1)
+    board.sacked_from_above(threshold)
 }
 
 /// What sets the threshold of [`DuplicateAcks`].
@@ -124,7 +122,7 @@ impl<T: Threshold> DuplicateAcks<T> {
         self.duplicates == BY_SACK
     }
 
-    #[inline]
+    #[inline(always)]
     fn judge(&mut self, board: &mut Scoreboard) -> Signal {
         let threshold = self.policy.get(board);
         if self.has_sack() {
@@ -139,6 +137,7 @@ impl<T: Threshold> DuplicateAcks<T> {
         }
     }
 
+    #[inline(always)]
     fn judge_sacked(&mut self, threshold: u32, board: &mut Scoreboard) -> Signal {
         let Some(edge) = loss_edge(board, threshold) else { return Signal::None };
         let lost_before = board.lost();

@@ -127,8 +127,8 @@ struct Silence {
 pub struct FastRto {
     parameters: Parameters,
     estimate: Option<Estimate>,
-    /// FastRTO by that estimate, without backoff.
-    timeout: Duration,
+    /// FastRTO is no less, whatever the deviation: it is worked out only when a segment is older than this.
+    least_timeout: Duration,
     /// A round trip began whose RTT is not known yet.
     round_began: bool,
     /// The next segment to send at the last reduction.
@@ -146,7 +146,7 @@ impl FastRto {
         FastRto {
             parameters,
             estimate: None,
-            timeout: Duration::ZERO,
+            least_timeout: Duration::ZERO,
             round_began: false,
             reduced_at: 0,
             silence: None,
@@ -157,7 +157,7 @@ impl FastRto {
 
     /// FastRTO now, without backoff.
     pub fn timeout(&self, rtt: &RttEstimate) -> Duration {
-        if self.estimate.is_some() { self.timeout } else { rtt.rto() }
+        self.estimate.map_or_else(|| rtt.rto(), |estimate| estimate.timeout(&self.parameters))
     }
 
     fn expiry(&self, transmission: Transmission, timeout: Duration, max_rto: Duration) -> Time {
@@ -175,19 +175,21 @@ impl FastRto {
             None => self.estimate = Some(Estimate::first(sample, shortest)),
             Some(estimate) => {
                 estimate.sample(sample, &self.parameters);
-                if self.round_began {
-                    estimate.least = least_rtt(estimate.least, shortest, self.parameters.gamma);
-                    estimate.longest = longest_rtt(estimate.longest, sample, self.parameters.gamma);
+                if !self.round_began {
+                    return;
                 }
+                estimate.least = least_rtt(estimate.least, shortest, self.parameters.gamma);
+                estimate.longest = longest_rtt(estimate.longest, sample, self.parameters.gamma);
             }
         }
-        self.round_began = false;
-        self.set_timeout();
+        self.end_round();
     }
 
-    fn set_timeout(&mut self) {
+    #[inline(never)]
+    fn end_round(&mut self) {
+        self.round_began = false;
         if let Some(estimate) = &self.estimate {
-            self.timeout = estimate.timeout(&self.parameters);
+            self.least_timeout = fast_rto(estimate.least.scale(self.parameters.gamma), self.parameters.max_rto);
         }
     }
 
@@ -209,21 +211,20 @@ impl FastRto {
     fn take_candidate(&mut self) {
         if let Some((estimate, rtt)) = self.estimate.as_mut().zip(self.candidate.take()) {
             estimate.sample(rtt, &self.parameters);
-            self.set_timeout();
         }
     }
 
     #[inline]
     fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
-        let timeout = self.timeout(rtt);
-        if board.oldest_in_flight().is_none_or(|oldest| self.expiry(oldest, timeout, rtt.max_rto()) > now) {
-            return Verdict::default();
+        match board.oldest_in_flight() {
+            Some(oldest) if oldest.sent + self.least_timeout <= now => self.expire_oldest(now, board, rtt),
+            _ => Verdict::default(),
         }
-        self.expire_oldest(now, timeout, board, rtt)
     }
 
     #[inline(never)]
-    fn expire_oldest(&mut self, now: Time, timeout: Duration, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+    fn expire_oldest(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        let timeout = self.timeout(rtt);
         let expired: Vec<Transmission> = board
             .in_sending_order()
             .take_while(|transmission| self.expiry(*transmission, timeout, rtt.max_rto()) <= now)
@@ -277,6 +278,11 @@ impl LossDetector for FastRto {
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
         let oldest = board.oldest_in_flight()?;
         Some(self.expiry(oldest, self.timeout(rtt), rtt.max_rto()))
+    }
+
+    #[inline]
+    fn rests_until(&self, instant: Time, board: &Scoreboard, _rtt: &RttEstimate) -> bool {
+        board.oldest_in_flight().is_some_and(|oldest| oldest.sent + self.least_timeout >= instant)
     }
 
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {

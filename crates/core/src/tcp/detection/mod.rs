@@ -69,6 +69,11 @@ pub trait LossDetector: Send + Sync {
     /// When to be woken, if no ACK comes first. Asked after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
 
+    /// Whether the deadline cannot be before this instant, as far as that can be told at less cost than the deadline.
+    fn rests_until(&self, _instant: Time, _board: &Scoreboard, _rtt: &RttEstimate) -> bool {
+        false
+    }
+
     /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 

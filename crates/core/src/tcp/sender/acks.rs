@@ -164,7 +164,8 @@ impl Sender {
             if is_bold || event.delivered > 0 {
                 let is_safe = event.advanced && event.newly_lost == 0 && !*marked; // SafeACK of RFC 9937 section 6.2
                 let window = self.congestion.window();
-                prr.on_ack(self.board.in_flight(), window, event.delivered, is_bold || is_safe);
+                let (in_flight, transmissions) = (self.board.in_flight(), self.board.next_transmission());
+                prr.on_ack(in_flight, transmissions, window, event.delivered, is_bold || is_safe);
             }
         }
     }

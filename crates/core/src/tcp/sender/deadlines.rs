@@ -55,11 +55,16 @@ impl Sender {
     /// [`Self::deadline`], which tells the very instant.
     #[inline]
     pub fn rests_until(&self, instant: Time) -> bool {
-        self.options.only_the_timer
-            && (self.is_unpaced() || self.next_send >= instant)
-            && !self.is_opening()
-            && self.rtt.samples() > 0
-            && self.board.timer_start() + self.rtt.least_rto() >= instant
+        (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
+    }
+
+    #[inline]
+    fn detector_rests_until(&self, instant: Time) -> bool {
+        if self.options.only_the_timer {
+            self.rtt.samples() > 0 && self.board.timer_start() + self.rtt.least_rto() >= instant
+        } else {
+            self.detector.rests_until(instant, &self.board, &self.rtt)
+        }
     }
 
     /// Whether the next segment is due and no other deadline is: what a paced flow can tell at less cost than

@@ -26,11 +26,6 @@ impl Train {
 }
 
 impl Sender {
-    #[inline]
-    pub(super) fn is_unpaced(&self) -> bool {
-        !self.options.pacing && self.congestion.pacing_rate().is_none()
-    }
-
     /// Pacing holds the sender back only if the next segment is due later than the last one was sent.
     pub(super) fn last_stop(&self) -> Time {
         self.board.latest_sent()

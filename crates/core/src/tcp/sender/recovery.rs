@@ -39,9 +39,15 @@ impl Sender {
         if self.board.outstanding() == 0 {
             return; // a probe had repaired the loss: there is nothing to recover
         }
-        let mut prr = ProportionalRateReduction::new(prior_in_flight);
-        prr.on_ack(self.board.in_flight(), self.congestion.window(), 0, true);
-        self.phase = Phase::Fast { until: self.board.next(), prr, partial: false, marked: false };
+        self.phase = self.reduction(prior_in_flight, false);
+    }
+
+    /// Fast recovery, which begins after a loss or a congestion mark.
+    fn reduction(&self, prior_in_flight: u32, marked: bool) -> Phase {
+        let transmissions = self.board.next_transmission();
+        let mut prr = ProportionalRateReduction::new(prior_in_flight, transmissions);
+        prr.on_ack(self.board.in_flight(), transmissions, self.congestion.window(), 0, !marked);
+        Phase::Fast { until: self.board.next(), prr, partial: false, marked }
     }
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
@@ -165,9 +171,7 @@ impl Sender {
             self.congestion.on_congestion(&event, &self.rtt);
             self.announce_reduction();
             if self.options.rate_reduction == RateReduction::Rfc9937 && self.board.outstanding() > 0 {
-                let mut prr = ProportionalRateReduction::new(prior_in_flight);
-                prr.on_ack(self.board.in_flight(), self.congestion.window(), 0, false);
-                self.phase = Phase::Fast { until: self.board.next(), prr, partial: false, marked: true };
+                self.phase = self.reduction(prior_in_flight, true);
             }
         }
     }

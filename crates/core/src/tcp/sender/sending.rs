@@ -38,18 +38,13 @@ impl Sender {
         self.withheld = if may { segments } else { 0 };
     }
 
-    /// All that an undisturbed flow, or one that pacing holds back, may send now, at once and to the same effect as
+    /// All that a flow with nothing to send again, or one that pacing holds back, may send now, at once and to the same effect as
     /// [`Self::poll_transmit`] until it gives none; `None`, and nothing done, for another flow.
-    #[inline]
+    #[inline(always)]
     pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
-        let is_undisturbed = self.options.bursts
-            && self.phase == Phase::Open
-            && self.board.lost() == 0
-            && !self.probe
-            && !self.retransmit_now
-            && self.next_send <= now
-            && self.is_unpaced();
-        if !is_undisturbed {
+        let sends_only_new =
+            self.options.bursts && !self.is_opening() && self.board.lost() == 0 && !self.probe && !self.retransmit_now;
+        if !sends_only_new {
             return self.is_held_back(now).then_some(Burst { segment: 0, number: 0, count: 0 });
         }
         let segment = self.board.next();
@@ -58,8 +53,8 @@ impl Sender {
         let by_receiver = self.receive_window.saturating_sub(self.board.outstanding());
         let by_data = by_receiver.min(self.available.saturating_sub(segment));
         let count = by_window.min(by_data);
-        for _ in 0..count {
-            self.board.send_new(now);
+        if count > 0 {
+            self.board.send_burst(now, count);
         }
         if by_window <= by_data {
             self.limit = Limit::Window;
@@ -70,6 +65,7 @@ impl Sender {
     }
 
     /// Whether there is nothing but to wait until pacing lets the next segment go.
+    #[inline(never)]
     fn is_held_back(&mut self, now: Time) -> bool {
         let is_held_back =
             self.next_send > now && self.seldom.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
@@ -161,9 +157,6 @@ impl Sender {
 
     #[inline(always)]
     fn after_sending(&mut self, now: Time, segment: u32) {
-        if let Phase::Fast { prr, .. } = &mut self.phase {
-            prr.on_sent();
-        }
         if let Some(sampler) = &mut self.rate {
             sampler.on_sent(now, segment, self.board.in_flight());
         }

@@ -1,0 +1,173 @@
+//! What an ACK does to the record.
+
+use super::segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED, STATE, Segment};
+use super::{Delivered, Range, Scoreboard};
+use crate::units::Time;
+
+/// As many as an ACK carries.
+const REMEMBERED_BLOCKS: usize = 3;
+
+/// What of a block is left without those already known at its ends: most blocks come again, or longer.
+fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
+    for &(known_start, known_end) in known {
+        if known_start <= start && start < known_end {
+            start = known_end;
+        }
+        if known_start < end && end <= known_end {
+            end = known_start;
+        }
+    }
+    (start, end)
+}
+
+/// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
+pub(super) type LastBlocks = [Range; REMEMBERED_BLOCKS];
+
+impl Scoreboard {
+    /// The ordinary ACK, shorter than [`Self::acknowledge`] and to the same effect: it passes one segment, sent once and
+    /// in flight, while nothing is sacked or was sent again. Returns when that was sent; `None`, and nothing done, for another ACK.
+    #[inline(always)]
+    pub(in crate::tcp) fn pass_one_original(&mut self, cumulative: u32, now: Time) -> Option<Time> {
+        let segment = *self.segments.front()?;
+        let is_original = segment.0 & (STATE | RETRANSMITTED) == IN_FLIGHT;
+        if !is_original || cumulative != self.una + 1 || self.repair.is_some() {
+            return None;
+        }
+        self.segments.pop_front();
+        self.in_flight -= 1;
+        self.una = cumulative;
+        self.timer_start = now; // RFC 6298 (5.3)
+        Some(segment.sent())
+    }
+
+    /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
+    /// Returns what it delivered.
+    #[inline]
+    pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) -> Delivered {
+        if cumulative == self.una && self.newest_has_grown(blocks) {
+            self.sack_next_of_newest(now)
+        } else {
+            self.acknowledge_any(cumulative, blocks, now)
+        }
+    }
+
+    #[inline(never)]
+    fn acknowledge_any(&mut self, cumulative: u32, blocks: &[Range], now: Time) -> Delivered {
+        let mut delivered = Delivered::default();
+        let cumulative = cumulative.min(self.next());
+        if cumulative > self.una {
+            self.advance(cumulative, now, &mut delivered);
+        }
+        let earlier_end = self.sacked_end;
+        let known = self.repair.as_deref().copied().unwrap_or_default();
+        for (place, block) in blocks.iter().enumerate() {
+            if known[place % REMEMBERED_BLOCKS] == *block {
+                continue; // most ACKs change a single block
+            }
+            let (start, end) = (block.0.max(self.una), block.1.min(self.next()));
+            self.sack(outside((start, end), &known), earlier_end, now, &mut delivered);
+            if start < end {
+                self.sacked_end = self.sacked_end.max(end);
+                self.repair.get_or_insert_default()[place % REMEMBERED_BLOCKS] = (start, end);
+            }
+        }
+        self.forget_delivered();
+        delivered
+    }
+
+    /// Whether one more segment follows the newest block and nothing else has changed since the last ACK: so it is with most ACKs
+    /// while there is a hole.
+    #[inline(always)]
+    fn newest_has_grown(&self, blocks: &[Range]) -> bool {
+        let (Some(last), Some((newest, others))) = (&self.repair, blocks.split_first()) else { return false };
+        let (known, others_known) = (last[0], &last[1..]);
+        newest.0 == known.0
+            && newest.1 == known.1 + 1
+            && (self.una + 1..=self.next()).contains(&newest.1)
+            && others.len() <= others_known.len()
+            && others.iter().zip(others_known).all(|(block, known)| block == known)
+    }
+
+    #[inline(always)]
+    fn sack_next_of_newest(&mut self, now: Time) -> Delivered {
+        let Some(last) = &mut self.repair else { return Delivered::default() };
+        let segment = last[0].1;
+        last[0].1 = segment + 1;
+        let earlier_end = self.sacked_end;
+        self.sacked_end = earlier_end.max(segment + 1);
+        let delivered = match self.mark_sacked(segment) {
+            Some(record) => Delivered::first(segment, record, now, segment < earlier_end),
+            None => Delivered::default(),
+        };
+        if self.order.is_some() {
+            self.pass_delivered_in_order();
+        }
+        delivered
+    }
+
+    /// [`Self::sacked_from_above`] where these are the last of the newest block.
+    #[inline]
+    pub(super) fn newest_on_top(&self, count: u32) -> Option<u32> {
+        let (start, end) = self.repair.as_ref()?[0];
+        (end == self.sacked_end && start.max(self.una) + count <= end).then(|| end - count)
+    }
+
+    fn advance(&mut self, cumulative: u32, now: Time, delivered: &mut Delivered) {
+        let passed = cumulative - self.una;
+        for _ in 0..passed {
+            let segment = self.segments.pop_front().expect("cumulative is at most next()");
+            match segment.state() {
+                SACKED => self.sacked -= 1,
+                state => {
+                    if state == LOST {
+                        self.lost -= 1;
+                    } else {
+                        self.in_flight -= 1;
+                    }
+                    let reordered = self.una < self.sacked_end;
+                    delivered.add(self.una, segment, now, reordered);
+                }
+            }
+            self.una += 1;
+        }
+        delivered.cumulative = passed;
+        self.timer_start = now; // RFC 6298 (5.3)
+    }
+
+    /// `earlier_end` is one past the highest segment that earlier ACKs reported: the order of blocks in one ACK says
+    /// nothing of the order of arrival, because the latest comes first (RFC 2018 section 4).
+    fn sack(&mut self, (start, end): Range, earlier_end: u32, now: Time, delivered: &mut Delivered) {
+        for index in start..end {
+            if let Some(record) = self.mark_sacked(index) {
+                delivered.add(index, record, now, index < earlier_end);
+            }
+        }
+    }
+
+    /// Marks a segment as selectively acknowledged; returns its record so far, nothing if it was marked before.
+    #[inline(always)]
+    fn mark_sacked(&mut self, segment: u32) -> Option<Segment> {
+        let record = &mut self.segments[(segment - self.una) as usize];
+        let before = *record;
+        match before.state() {
+            SACKED => return None,
+            LOST => self.lost -= 1,
+            _ => self.in_flight -= 1,
+        }
+        record.set_state(SACKED);
+        self.sacked += 1;
+        Some(before)
+    }
+
+    /// Ends the repair if everything is.
+    fn forget_delivered(&mut self) {
+        if self.repair.is_none() {
+            return;
+        }
+        let is_over = self.sacked == 0 && self.una >= self.again_end;
+        self.pass_delivered_in_order();
+        if is_over {
+            self.repair = None;
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What one ACK delivered, as detectors and samplers need to know it.
+
+use super::segment::{IN_FLIGHT, Segment};
+use crate::units::{Duration, Time};
+
+/// What one ACK delivered. What there is none of is the greatest number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Delivered {
+    /// Segments that the cumulative acknowledgement passed, delivered before or now.
+    pub cumulative: u32,
+    /// Segments newly known to be delivered, cumulatively or selectively.
+    pub count: u32,
+    newest_sent: Time,
+    oldest_rtt: Duration,
+    newest_rtt: Duration,
+    newest_segment: u32,
+    lowest_original: u32,
+    highest_original: u32,
+    /// Whether the newest one's segment was sent more than once.
+    pub newest_retransmitted: bool,
+    /// Whether a segment was delivered that was sent more than once.
+    pub any_retransmitted: bool,
+    /// Whether a segment newly delivered was sent only once and lies below one that an earlier ACK delivered: reordering.
+    pub reordered: bool,
+}
+
+const NO_RTT: Duration = Duration(u64::MAX);
+const NO_SEGMENT: u32 = u32::MAX;
+
+impl Default for Delivered {
+    fn default() -> Delivered {
+        Delivered {
+            cumulative: 0,
+            count: 0,
+            newest_sent: Time::NEVER,
+            oldest_rtt: NO_RTT,
+            newest_rtt: NO_RTT,
+            newest_segment: NO_SEGMENT,
+            lowest_original: NO_SEGMENT,
+            highest_original: NO_SEGMENT,
+            newest_retransmitted: false,
+            any_retransmitted: false,
+            reordered: false,
+        }
+    }
+}
+
+impl Delivered {
+    /// Of the segments newly delivered, the transmission sent last and its segment: the newest by (time, segment).
+    #[inline]
+    pub fn newest(&self) -> Option<(Time, u32)> {
+        (self.newest_segment != NO_SEGMENT).then_some((self.newest_sent, self.newest_segment))
+    }
+
+    /// RTT of the oldest delivered segment sent only once: what RFC 6298 samples.
+    #[inline]
+    pub fn oldest_rtt(&self) -> Option<Duration> {
+        (self.oldest_rtt != NO_RTT).then_some(self.oldest_rtt)
+    }
+
+    /// RTT of the newest delivered segment sent only once: the network's, without a delayed ACK's wait.
+    #[inline]
+    pub fn newest_rtt(&self) -> Option<Duration> {
+        (self.newest_rtt != NO_RTT).then_some(self.newest_rtt)
+    }
+
+    /// The lowest segment newly delivered that was sent only once.
+    #[inline]
+    pub fn lowest_original(&self) -> Option<u32> {
+        (self.lowest_original != NO_SEGMENT).then_some(self.lowest_original)
+    }
+
+    /// The highest segment newly delivered that was sent only once.
+    #[inline]
+    pub fn highest_original(&self) -> Option<u32> {
+        (self.highest_original != NO_SEGMENT).then_some(self.highest_original)
+    }
+
+    /// A single segment in order, sent once, then.
+    #[inline]
+    pub(in crate::tcp) fn one_original(segment: u32, sent: Time, now: Time) -> Delivered {
+        Delivered { cumulative: 1, ..Delivered::first(segment, Segment::new(sent, IN_FLIGHT), now, false) }
+    }
+
+    /// A segment that was last sent, not for the first time, then.
+    #[cfg(test)]
+    pub(in crate::tcp) fn retransmission(segment: u32, sent: Time) -> Delivered {
+        Delivered::first(segment, Segment::new(sent, super::segment::RETRANSMITTED), sent, false)
+    }
+
+    /// What most ACKs deliver: a single segment, or the first of several. Nothing is passed yet.
+    #[inline(always)]
+    pub(super) fn first(index: u32, segment: Segment, now: Time, reordered: bool) -> Delivered {
+        let is_original = !segment.retransmitted();
+        let rtt = if is_original { now - segment.sent() } else { NO_RTT };
+        let original = if is_original { index } else { NO_SEGMENT };
+        Delivered {
+            cumulative: 0,
+            count: 1,
+            newest_sent: segment.sent(),
+            oldest_rtt: rtt,
+            newest_rtt: rtt,
+            newest_segment: index,
+            lowest_original: original,
+            highest_original: original,
+            newest_retransmitted: !is_original,
+            any_retransmitted: !is_original,
+            reordered: is_original && reordered,
+        }
+    }
+
+    pub(super) fn add(&mut self, index: u32, segment: Segment, now: Time, reordered: bool) {
+        if self.count == 0 {
+            *self = Delivered { cumulative: self.cumulative, ..Delivered::first(index, segment, now, reordered) };
+            return;
+        }
+        self.count += 1;
+        if (segment.sent(), index) >= (self.newest_sent, self.newest_segment) {
+            (self.newest_sent, self.newest_segment) = (segment.sent(), index);
+            self.newest_retransmitted = segment.retransmitted();
+        }
+        if segment.retransmitted() {
+            self.any_retransmitted = true;
+        } else {
+            let rtt = now - segment.sent();
+            self.oldest_rtt = self.oldest_rtt().map_or(rtt, |oldest| oldest.max(rtt));
+            self.newest_rtt = self.newest_rtt.min(rtt);
+            self.lowest_original = self.lowest_original.min(index);
+            self.highest_original = self.highest_original().map_or(index, |highest| highest.max(index));
+            self.reordered |= reordered;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The order of sending, which differs from the order of segments where some were sent again.
+
+use super::Scoreboard;
+use super::segment::{IN_FLIGHT, RETRANSMITTED, STATE, Segment};
+use crate::tcp::room::push_with_little_room;
+use crate::units::Time;
+use std::collections::VecDeque;
+
+/// A transmission that may still be in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmission {
+    /// Which segment.
+    pub segment: u32,
+    /// When it was sent.
+    pub sent: Time,
+}
+
+/// In which order transmissions in flight were sent, for detectors that ask.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SendingOrder {
+    /// No segment below is in flight for the first time.
+    original_hint: u32,
+    /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
+    retransmissions: VecDeque<u32>,
+}
+
+impl SendingOrder {
+    /// Segments from here on may be in flight for the first time.
+    pub(super) fn look_from(&mut self, segment: u32) {
+        self.original_hint = segment;
+    }
+
+    /// A segment is sent again; `before` is its record so far.
+    pub(super) fn send_again(&mut self, segment: u32, before: Segment, now: Time) {
+        if before.retransmitted()
+            && let Some(position) = self.retransmissions.iter().position(|other| *other == segment)
+        {
+            if before.sent() == now {
+                return; // a timer expired at the instant of the last retransmission
+            }
+            self.retransmissions.remove(position);
+        }
+        push_with_little_room(&mut self.retransmissions, segment);
+    }
+}
+
+impl Scoreboard {
+    /// Whether a segment that was sent again is still in flight.
+    fn is_again_in_flight(&self, segment: u32) -> bool {
+        segment >= self.una && self.at(segment).state() == IN_FLIGHT
+    }
+
+    fn is_original(&self, segment: u32) -> bool {
+        let record = self.at(segment);
+        record.state() == IN_FLIGHT && !record.retransmitted()
+    }
+
+    /// Moves the hints past what is no longer in flight, so that walks in sending order start at its oldest.
+    #[inline(never)]
+    pub(super) fn pass_delivered_in_order(&mut self) {
+        let Some(mut order) = self.order.take() else { return };
+        while order.retransmissions.front().is_some_and(|front| !self.is_again_in_flight(*front)) {
+            order.retransmissions.pop_front();
+        }
+        order.original_hint = order.original_hint.max(self.una);
+        while order.original_hint < self.next() && !self.is_original(order.original_hint) {
+            order.original_hint += 1;
+        }
+        self.order = Some(order);
+    }
+
+    /// Who asks for the order of sending has chosen [`Self::with_sending_order`].
+    fn sending_order(&self) -> &SendingOrder {
+        self.order.as_ref().expect("a detector that asks for the order of sending says so")
+    }
+
+    /// The transmissions in flight in the order of their sending, oldest first.
+    ///
+    /// # Panics
+    /// Without [`Self::with_sending_order`].
+    pub fn in_sending_order(&self) -> impl Iterator<Item = Transmission> + '_ {
+        let order = self.sending_order();
+        let transmission = |segment| Transmission { segment, sent: self.sent(segment) };
+        let mut original = (order.original_hint.max(self.una)..self.next())
+            .filter(|segment| self.is_original(*segment))
+            .map(transmission)
+            .peekable();
+        let mut again = order
+            .retransmissions
+            .iter()
+            .copied()
+            .filter(|segment| self.is_again_in_flight(*segment))
+            .map(transmission)
+            .peekable();
+        std::iter::from_fn(move || match (original.peek(), again.peek()) {
+            (Some(first), Some(second)) if (second.sent, second.segment) < (first.sent, first.segment) => again.next(),
+            (Some(_), _) => original.next(),
+            (None, _) => again.next(),
+        })
+    }
+
+    /// The oldest transmission in flight: the first of [`Self::in_sending_order`].
+    #[inline]
+    pub fn oldest_in_flight(&self) -> Option<Transmission> {
+        let order = self.sending_order();
+        let first = order.original_hint.max(self.una);
+        match self.segments.get((first - self.una) as usize) {
+            Some(record) if order.retransmissions.is_empty() && record.0 & (STATE | RETRANSMITTED) == IN_FLIGHT => {
+                Some(Transmission { segment: first, sent: record.sent() })
+            }
+            _ => self.find_oldest_in_flight(first),
+        }
+    }
+
+    #[inline(never)]
+    fn find_oldest_in_flight(&self, first: u32) -> Option<Transmission> {
+        let order = self.sending_order();
+        let transmission = |segment| Transmission { segment, sent: self.sent(segment) };
+        let mut originals = first..self.next();
+        let original = originals.find(|segment| self.is_original(*segment)).map(transmission);
+        let again = order.retransmissions.iter().copied().find(|segment| self.is_again_in_flight(*segment));
+        let again = again.map(transmission);
+        match (original, again) {
+            (Some(first), Some(second)) if (first.sent, first.segment) <= (second.sent, second.segment) => original,
+            (_, Some(_)) => again,
+            (_, None) => original,
+        }
+    }
+}
