@@ -17,6 +17,7 @@ use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
 use super::rtt::{RttEstimate, TimeoutBounds};
 use super::scoreboard::Scoreboard;
+use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
 use crate::spec::{PacingUnit, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::units::Time;
@@ -283,11 +284,12 @@ impl Sender {
         }
     }
 
-    /// Asks for what it keeps elsewhere and an ordinary ACK needs.
+    /// Asks for what it keeps elsewhere and an ACK needs.
     #[inline(always)]
-    pub fn ask_for_window(&self) {
-        self.board.ask_for_ends();
+    pub fn ask_for_rest(&self) {
+        self.board.ask_for_rest();
         self.congestion.ask_for_algorithm();
+        prefetch_at(&raw const *self.detector);
     }
 
     /// Keeps its settings in common with the sender that came here last, if they are the same.
