@@ -37,7 +37,7 @@ struct Unit {
 pub struct Memory {
     turn: u32,
     /// For each flow and direction; only where these keep to what was chosen.
-    units: Option<Box<HashMap<(u32, bool), Unit>>>,
+    units: Option<HashMap<(u32, bool), Unit>>,
 }
 
 impl Memory {
