@@ -1,54 +1,58 @@
 //! What stands beside a packet: the SACK blocks of ACKs, which most ACKs do not have.
 //!
 //! Where slow starts overshoot, every second ACK has some, and they take more than the packets. So they are kept as 16-bit
-//! distances; the few of windows so large that these do not suffice stand in a store of their own.
+//! distances and lengths; the few of windows so large that these do not suffice stand in a store of their own.
 
 use crate::tcp::receiver::{MAX_SACK_BLOCKS, SackBlocks};
-use crate::tcp::scoreboard::Range;
 
 /// The SACK blocks of one ACK in flight, and the number that keeps the ACK apart from others of its flow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Beside {
     number: u32,
     /// The lowest segment of all blocks; where there is no room for the blocks, their place among the [`Pool::far`] ones.
     base: u32,
-    /// Of each block its distance from the base and its length; of no length if there is none, the first one if there is no room.
-    blocks: [(u16, u16); MAX_SACK_BLOCKS + 1],
+    /// Of each block its distance from the base, and from [`LENGTH`] on its length; of no length if there is none, the first one if
+    /// there is no room. Each is one word: narrower ones would stall the copy of what was just written.
+    blocks: [u32; MAX_SACK_BLOCKS + 1],
 }
 
-/// Beside the length of the first block: it is a duplicate.
-const DUPLICATE: u16 = 1 << 15;
+/// The place of a block's length, above 16 bits of distance.
+const LENGTH: u32 = 16;
+
+/// Above 15 bits of the length of the first block: it is a duplicate.
+const DUPLICATE: u32 = 1 << 31;
 
 impl Beside {
-    /// `None` if the blocks do not lie close enough together.
+    /// Writes the blocks down; `false` if they do not lie close enough together.
     #[inline]
-    fn of(sack: &SackBlocks, number: u32) -> Option<Beside> {
-        let base = sack.all().iter().map(|block| block.0).min()?;
-        let mut blocks = [(0, 0); MAX_SACK_BLOCKS + 1];
-        for (close, (start, end)) in blocks.iter_mut().zip(sack.all()) {
+    fn write(&mut self, sack: &SackBlocks, number: u32) -> bool {
+        let base = sack.all().iter().fold(u32::MAX, |base, block| base.min(block.0));
+        let mut bits = 0; // that there must be room for
+        let mut flag = if sack.duplicate().is_some() { DUPLICATE } else { 0 };
+        self.blocks = [0; MAX_SACK_BLOCKS + 1];
+        for (close, (start, end)) in self.blocks.iter_mut().zip(sack.all()) {
             let (distance, length) = (start - base, end - start);
-            if distance > u32::from(u16::MAX) || length >= u32::from(DUPLICATE) {
-                return None;
-            }
-            *close = (distance as u16, length as u16);
+            bits |= distance | length | length << 1;
+            *close = distance | length << LENGTH | flag;
+            flag = 0;
         }
-        blocks[0].1 |= if sack.duplicate().is_some() { DUPLICATE } else { 0 };
-        Some(Beside { number, base, blocks })
+        (self.number, self.base) = (number, base);
+        bits < 1 << LENGTH
     }
 
     fn is_far(&self) -> bool {
-        self.blocks[0].1 == 0
+        self.blocks[0] >> LENGTH == 0
     }
 
     #[inline]
-    fn blocks(&self) -> SackBlocks {
-        let is_duplicate = self.blocks[0].1 & DUPLICATE != 0;
-        let range = |(distance, length): (u16, u16)| -> Range {
-            let start = self.base + u32::from(distance);
-            if length == 0 { (0, 0) } else { (start, start + u32::from(length & !DUPLICATE)) }
-        };
-        let length = self.blocks.iter().take_while(|block| block.1 != 0).count();
-        SackBlocks::of(self.blocks.map(range), length, is_duplicate)
+    fn read(&self, blocks: &mut SackBlocks) {
+        if self.blocks[0] & DUPLICATE != 0 {
+            blocks.begin_with_duplicate();
+        }
+        for close in self.blocks.into_iter().take_while(|close| close >> LENGTH != 0) {
+            let start = self.base + (close & ((1 << LENGTH) - 1));
+            blocks.push((start, start + ((close & !DUPLICATE) >> LENGTH)));
+        }
     }
 }
 
@@ -65,18 +69,15 @@ impl<T> Default for Store<T> {
     }
 }
 
-impl<T> Store<T> {
-    fn put(&mut self, item: T) -> u32 {
-        match self.free.pop() {
-            Some(place) => {
-                self.items[place as usize] = item;
-                place
-            }
-            None => {
-                self.items.push(item);
-                (self.items.len() - 1) as u32
-            }
-        }
+impl<T: Default> Store<T> {
+    /// A place to write to.
+    #[inline]
+    fn place(&mut self) -> (u32, &mut T) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.items.push(T::default());
+            (self.items.len() - 1) as u32
+        });
+        (place, &mut self.items[place as usize])
     }
 }
 
@@ -89,14 +90,22 @@ pub struct Pool {
 
 impl Pool {
     /// Stores an ACK's blocks, of which there are some, and its number; returns the place.
+    #[inline]
     pub fn put(&mut self, sack: &SackBlocks, number: u32) -> u32 {
-        let beside = Beside::of(sack, number).unwrap_or_else(|| self.beside_far(sack, number));
-        self.close.put(beside)
+        let (place, beside) = self.close.place();
+        if !beside.write(sack, number) {
+            self.put_far(place, sack);
+        }
+        place
     }
 
     #[cold]
-    fn beside_far(&mut self, sack: &SackBlocks, number: u32) -> Beside {
-        Beside { number, base: self.far.put(*sack), blocks: [(0, 0); MAX_SACK_BLOCKS + 1] }
+    #[inline(never)]
+    fn put_far(&mut self, place: u32, sack: &SackBlocks) {
+        let (far, blocks) = self.far.place();
+        *blocks = *sack;
+        let beside = &mut self.close.items[place as usize];
+        (beside.base, beside.blocks) = (far, [0; MAX_SACK_BLOCKS + 1]);
     }
 
     /// The number of the ACK whose blocks stand in a place.
@@ -104,10 +113,15 @@ impl Pool {
         self.close.items[place as usize].number
     }
 
-    /// The blocks in a place.
-    pub fn blocks(&self, place: u32) -> SackBlocks {
+    /// Writes the blocks in a place where there are none.
+    #[inline]
+    pub fn read(&self, place: u32, blocks: &mut SackBlocks) {
         let beside = &self.close.items[place as usize];
-        if beside.is_far() { self.far.items[beside.base as usize] } else { beside.blocks() }
+        if beside.is_far() {
+            *blocks = self.far.items[beside.base as usize];
+        } else {
+            beside.read(blocks);
+        }
     }
 
     /// Empties a place.
@@ -119,17 +133,18 @@ impl Pool {
         self.close.free.push(place);
     }
 
-    /// Empties a place, and returns the blocks that were there.
-    pub fn take(&mut self, place: u32) -> SackBlocks {
-        let blocks = self.blocks(place);
+    /// Empties a place, and writes the blocks that were there where there are none.
+    #[inline]
+    pub fn take(&mut self, place: u32, blocks: &mut SackBlocks) {
+        self.read(place, blocks);
         self.release(place);
-        blocks
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::scoreboard::Range;
     use proptest::prelude::*;
 
     proptest! {
@@ -148,8 +163,11 @@ mod tests {
                 kept.push((pool.put(&sack, number as u32), number as u32, sack));
                 for _ in 0..taken.min(kept.len()) {
                     let (place, number, sack) = kept.remove(0);
-                    prop_assert_eq!((pool.number(place), pool.blocks(place)), (number, sack));
-                    prop_assert_eq!(pool.take(place), sack);
+                    let (mut read, mut taken) = (SackBlocks::default(), SackBlocks::default());
+                    pool.read(place, &mut read);
+                    prop_assert_eq!((pool.number(place), read), (number, sack));
+                    pool.take(place, &mut taken);
+                    prop_assert_eq!(taken, sack);
                 }
             }
             let most = pool.close.items.len();

@@ -297,8 +297,8 @@ impl Windows {
     }
 
     #[inline(never)]
-    fn put_for_node(&mut self, node: NodeId, rank: Rank, words: [u64; 3]) {
-        let packet = Packet::from_words(words);
+    fn put_for_node(&mut self, node: NodeId, rank: Rank, first: u64, second: u64, third: u64) {
+        let packet = Packet::from_words([first, second, third]); // which came in registers
         let key = self.key(packet.arrival(), rank);
         let inbox = &mut self.nodes[node as usize].inbox;
         if inbox.is_empty() {
@@ -311,7 +311,8 @@ impl Windows {
     fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
         let mut nothing = Packet::new(0, 0, 0, 0);
         nothing.arrives(at);
-        self.put_for_node(node, rank, nothing.words());
+        let [first, second, third] = nothing.words();
+        self.put_for_node(node, rank, first, second, third);
         self.nodes[node as usize].has_local = true;
     }
 }
@@ -520,7 +521,8 @@ impl Engine<Windows> {
             self.now = packet.arrival();
             self.forward(packet, node);
         } else {
-            self.order.put_for_node(node, Rank::arrival(link), packet.words());
+            let [first, second, third] = packet.words();
+            self.order.put_for_node(node, Rank::arrival(link), first, second, third);
         }
     }
 

@@ -28,12 +28,6 @@ impl SackBlocks {
         blocks
     }
 
-    /// The first `length` of these blocks; the first one is a duplicate if there is one, and those behind are (0, 0).
-    #[inline]
-    pub fn of(blocks: [Range; MAX_SACK_BLOCKS + 1], length: usize, has_duplicate: bool) -> SackBlocks {
-        SackBlocks { blocks, length: length as u32, duplicates: u32::from(has_duplicate) }
-    }
-
     /// The blocks of data held beyond the cumulative acknowledgement.
     pub fn held(&self) -> &[Range] {
         &self.blocks[self.duplicates as usize..self.length as usize]
@@ -55,14 +49,22 @@ impl SackBlocks {
         self.length == 0
     }
 
-    fn push(&mut self, block: Range) {
+    /// Adds a block behind those there are, of which there may be three.
+    #[inline(always)]
+    pub fn push(&mut self, block: Range) {
         self.blocks[self.length as usize] = block;
         self.length += 1;
     }
+
+    /// The first block is a duplicate.
+    #[inline(always)]
+    pub fn begin_with_duplicate(&mut self) {
+        self.duplicates = 1;
+    }
 }
 
-/// An ACK.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// An ACK. Blocks are written where they stay: copying what was just written word by word stalls the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ack {
     /// The next segment expected.
     pub cumulative: u32,
@@ -227,17 +229,23 @@ impl Receiver {
     }
 
     /// The segment that follows the newest block and all that is held, without marks: shorter than [`Self::on_segment`] and to the
-    /// same effect. Its ACK is due at once; `None`, and nothing done, if there is more to it.
+    /// same effect. The ACK that [`Self::tell_held`] makes is due at once; `false`, and nothing done, if there is more to it.
     #[inline(always)]
-    pub fn take_next_held(&mut self, segment: u32) -> Option<Ack> {
-        let beyond = self.beyond.as_mut().filter(|_| self.delaying.is_none() && self.sack && !self.ecn_echo)?;
-        if !beyond.append(segment) {
-            return None;
+    pub fn take_next_held(&mut self, segment: u32) -> bool {
+        let is_plain = self.delaying.is_none() && self.sack && !self.ecn_echo;
+        let is_next = is_plain && self.beyond.as_mut().is_some_and(|beyond| beyond.append(segment));
+        self.counters.arrivals += u32::from(is_next);
+        is_next
+    }
+
+    /// Makes of an ACK that says nothing what [`Self::take_next_held`] answers.
+    #[inline(always)]
+    pub fn tell_held(&self, ack: &mut Ack) {
+        ack.cumulative = self.next;
+        ack.echoes_retransmission = self.echoes_retransmission;
+        if let Some(beyond) = &self.beyond {
+            beyond.report(&mut ack.sack);
         }
-        self.counters.arrivals += 1;
-        let mut sack = SackBlocks::default();
-        beyond.report(&mut sack);
-        Some(Ack { cumulative: self.next, sack, echoes_retransmission: self.echoes_retransmission, ecn_echo: false })
     }
 
     /// Takes a data segment; returns the ACK if one is due at once.
@@ -333,33 +341,31 @@ impl Receiver {
     #[inline(always)]
     fn answer(&mut self) -> Ack {
         self.last_ack_sent = self.next;
-        Ack {
+        let mut ack = Ack {
             cumulative: self.next,
-            sack: if self.duplicate == NO_DUPLICATE && self.beyond.is_none() {
-                SackBlocks::default()
-            } else {
-                self.sack_blocks()
-            },
+            sack: SackBlocks::default(),
             echoes_retransmission: self.echoes_retransmission,
             ecn_echo: self.ecn_echo,
+        };
+        if self.duplicate != NO_DUPLICATE || self.beyond.is_some() {
+            self.tell_blocks(&mut ack.sack);
         }
+        ack
     }
 
     #[inline(never)]
-    fn sack_blocks(&mut self) -> SackBlocks {
+    fn tell_blocks(&mut self, blocks: &mut SackBlocks) {
         let duplicate = std::mem::replace(&mut self.duplicate, NO_DUPLICATE);
-        let mut blocks = SackBlocks::default();
         if !self.sack {
-            return blocks;
+            return;
         }
         if duplicate != NO_DUPLICATE {
-            blocks.duplicates = 1;
+            blocks.begin_with_duplicate();
             blocks.push((duplicate, duplicate + 1));
         }
         if let Some(beyond) = &self.beyond {
-            beyond.report(&mut blocks);
+            beyond.report(blocks);
         }
-        blocks
     }
 
     /// Keeps a segment from beyond a hole; `false` if it was there already.
@@ -638,7 +644,11 @@ mod tests {
                     let sack = SackBlocks::default();
                     Ack { cumulative, sack, echoes_retransmission: false, ecn_echo: false }
                 });
-                let held = || if ordinary.is_none() && !marked && !window_reduced { short.take_next_held(segment) } else { None };
+                let held = || (ordinary.is_none() && !marked && !window_reduced && short.take_next_held(segment)).then(|| {
+                    let mut ack = Ack::default();
+                    short.tell_held(&mut ack);
+                    ack
+                });
                 let by_a_short_way = ordinary.or_else(held);
                 let ack = long.on_segment(Time(step as u64), &data);
                 match by_a_short_way {
