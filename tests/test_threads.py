@@ -10,7 +10,7 @@ from anabranch.scenario import Scenario
 from bench.reference import SCENARIOS
 
 BACKBONE = SCENARIOS / "backbone.toml"
-SHORT = {"run.duration": "100ms"}
+SHORT = {"run.duration": "100ms", "run.sample": "5ms"}
 
 
 def test_threads_change_nothing_but_who_does_it() -> None:
@@ -21,22 +21,16 @@ def test_threads_change_nothing_but_who_does_it() -> None:
     assert first["result_hash"] == second["result_hash"]
     assert one.flows.equals(two.flows)
     assert one.links.equals(two.links)
+    assert one.series_flows.height > 1000
+    assert one.series_flows.equals(two.series_flows)
+    assert one.series_links.equals(two.series_links)
 
 
-def test_a_sampled_run_takes_one_thread_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = [
-        "run",
-        str(BACKBONE),
-        "--threads",
-        "2",
-        "--set",
-        "run.duration=20ms",
-        "--set",
-        "run.sample=10ms",
-        "--no-report",
-    ]
+def test_a_small_run_takes_one_thread_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--set", "run.duration=20ms", "--set", "topology.capacity=1Mbps"]
+    command = ["run", str(BACKBONE), "--threads", "2", *small, "--no-report"]
     assert status([*command, "--out", str(tmp_path / "run")]) == 0
-    assert "On 1 of 2 threads: a run that is sampled" in capsys.readouterr().err
+    assert "On 1 of 2 threads: a small run takes one" in capsys.readouterr().err
     (run,) = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))["runs"]
     assert run["threads"] == 1
 

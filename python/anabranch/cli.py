@@ -96,9 +96,7 @@ def run(
     )
     most = max((one["threads"] for one in result.manifest["runs"]), default=threads)
     if most < threads:
-        _say(
-            f"On {most} of {threads} threads: a run that is sampled, captured or measures its links takes one, and so does a small one."
-        )
+        _say(f"On {most} of {threads} threads: a small run takes one, and so does one whose routing measures links.")
     if json:
         _print_json(result.documents())
     else:

@@ -37,6 +37,7 @@ fn main() {
 trait Run {
     fn advance(&mut self, events: u64) -> bool;
     fn packet_hops(&self) -> u64;
+    fn events(&self) -> u64;
     fn simulated_seconds(&self) -> f64;
     fn tables(&self) -> [Table; 2];
     /// Throws away what it records.
@@ -49,6 +50,9 @@ impl<L: EventLoop> Run for Engine<L> {
     }
     fn packet_hops(&self) -> u64 {
         self.packet_hops()
+    }
+    fn events(&self) -> u64 {
+        self.events()
     }
     fn simulated_seconds(&self) -> f64 {
         self.now().as_secs()
@@ -72,6 +76,9 @@ impl Run for Parts {
     fn packet_hops(&self) -> u64 {
         self.packet_hops()
     }
+    fn events(&self) -> u64 {
+        self.events()
+    }
     fn simulated_seconds(&self) -> f64 {
         self.now().as_secs()
     }
@@ -79,7 +86,11 @@ impl Run for Parts {
         [self.flow_table(), self.link_table()]
     }
     fn empty(&mut self, captures: &[LinkId]) {
-        self.whole_mut().empty(captures);
+        self.take_flow_series();
+        self.take_link_series();
+        for &link in captures {
+            self.take_capture(link);
+        }
     }
 }
 
@@ -94,6 +105,7 @@ fn measure<R: Run>(mut simulation: R, captures: &[LinkId], hops: u64, began: f64
     json!({
         "grown_bytes": grown,
         "packet_hops": simulation.packet_hops(),
+        "events": simulation.events(),
         "flows": flows.numbers("goodput_bps").len(),
         "in_flight_packets": flows.numbers("cwnd_segments").iter().filter(|window| window.is_finite()).sum::<f64>(),
         "simulated_seconds": simulation.simulated_seconds(),

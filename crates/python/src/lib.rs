@@ -119,19 +119,19 @@ impl Simulation {
     }
 
     fn take_flow_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.whole_mut().take_flow_series())
+        columns(py, self.0.take_flow_series())
     }
 
     fn take_link_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.whole_mut().take_link_series())
+        columns(py, self.0.take_link_series())
     }
 
     fn take_link_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.whole_mut().take_link_state())
+        columns(py, self.0.take_link_state())
     }
 
     fn routes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let changes = self.0.whole().route_changes();
+        let changes = self.0.route_changes();
         let columns = PyDict::new(py);
         columns.set_item("time_s", PyArray1::from_iter(py, changes.iter().map(|row| row.at.as_secs())))?;
         columns.set_item("routing", PyArray1::from_iter(py, changes.iter().map(|row| row.routing)))?;
@@ -155,7 +155,7 @@ impl Simulation {
     }
 
     fn take_capture<'py>(&mut self, py: Python<'py>, link: u32) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.whole_mut().take_capture(link))
+        PyBytes::new(py, &self.0.take_capture(link))
     }
 }
 

@@ -1,60 +1,23 @@
 //! What stands beside a packet: the SACK blocks of ACKs, which most ACKs do not have.
 //!
-//! Where slow starts overshoot, every second ACK has some, and they take more than the packets. So they are kept as 16-bit
-//! distances and lengths; the few of windows so large that these do not suffice stand in a store of their own.
+//! Where slow starts overshoot, there are more of them in flight than flows. So an ACK has room for three blocks, as many as
+//! most carry at the most, and the few with one more, a duplicate, have their blocks in a store of their own.
 
 use crate::tcp::receiver::{MAX_SACK_BLOCKS, SackBlocks};
+use crate::tcp::scoreboard::Range;
 
-/// The SACK blocks of one ACK in flight, and the number that keeps the ACK apart from others of its flow.
+/// The blocks of one ACK in flight, and the number that keeps the ACK apart from others of its flow.
 #[derive(Debug, Clone, Copy, Default)]
 struct Beside {
+    /// Where they are too many, the first segment of the first is their place among the [`Pool::full`] ones.
+    blocks: [Range; MAX_SACK_BLOCKS],
     number: u32,
-    /// The lowest segment of all blocks; where there is no room for the blocks, their place among the [`Pool::far`] ones.
-    base: u32,
-    /// Of each block its distance from the base, and from [`LENGTH`] on its length; of no length if there is none, the first one if
-    /// there is no room. Each is one word: narrower ones would stall the copy of what was just written.
-    blocks: [u32; MAX_SACK_BLOCKS + 1],
 }
 
-/// The place of a block's length, above 16 bits of distance.
-const LENGTH: u32 = 16;
-
-/// Above 15 bits of the length of the first block: it is a duplicate.
-const DUPLICATE: u32 = 1 << 31;
-
-impl Beside {
-    /// Writes the blocks down; `false` if they do not lie close enough together.
-    #[inline]
-    fn write(&mut self, sack: &SackBlocks, number: u32) -> bool {
-        let base = sack.all().iter().fold(u32::MAX, |base, block| base.min(block.0));
-        let mut bits = 0; // that there must be room for
-        let mut flag = if sack.duplicate().is_some() { DUPLICATE } else { 0 };
-        self.blocks = [0; MAX_SACK_BLOCKS + 1];
-        for (close, (start, end)) in self.blocks.iter_mut().zip(sack.all()) {
-            let (distance, length) = (start - base, end - start);
-            bits |= distance | length | length << 1;
-            *close = distance | length << LENGTH | flag;
-            flag = 0;
-        }
-        (self.number, self.base) = (number, base);
-        bits < 1 << LENGTH
-    }
-
-    fn is_far(&self) -> bool {
-        self.blocks[0] >> LENGTH == 0
-    }
-
-    #[inline]
-    fn read(&self, blocks: &mut SackBlocks) {
-        if self.blocks[0] & DUPLICATE != 0 {
-            blocks.begin_with_duplicate();
-        }
-        for close in self.blocks.into_iter().take_while(|close| close >> LENGTH != 0) {
-            let start = self.base + (close & ((1 << LENGTH) - 1));
-            blocks.push((start, start + ((close & !DUPLICATE) >> LENGTH)));
-        }
-    }
-}
+/// A place is an index, and below it how many blocks there are, none if they are too many, and whether the first is a duplicate.
+const INDEX_BIT: u32 = 3;
+const DUPLICATE: u32 = 1 << 2;
+const LENGTH: u32 = DUPLICATE - 1;
 
 /// Items with places that are used again.
 #[derive(Debug)]
@@ -70,70 +33,93 @@ impl<T> Default for Store<T> {
 }
 
 impl<T: Default> Store<T> {
-    /// A place to write to.
-    #[inline]
+    /// A place to write to, and its index.
+    #[inline(always)]
     fn place(&mut self) -> (u32, &mut T) {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.items.push(T::default());
-            (self.items.len() - 1) as u32
-        });
-        (place, &mut self.items[place as usize])
+        let index = self.free.pop().unwrap_or_else(|| self.extend());
+        (index, &mut self.items[index as usize])
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self) -> u32 {
+        assert!(self.items.len() < 1 << (u32::BITS - INDEX_BIT), "more ACKs with blocks in flight than places");
+        self.items.push(T::default());
+        self.items.len() as u32 - 1
     }
 }
 
 /// The blocks of all ACKs in flight.
 #[derive(Debug, Default)]
 pub struct Pool {
-    close: Store<Beside>,
-    far: Store<SackBlocks>,
+    few: Store<Beside>,
+    full: Store<SackBlocks>,
 }
 
 impl Pool {
     /// Stores an ACK's blocks, of which there are some, and its number; returns the place.
-    #[inline]
     pub fn put(&mut self, sack: &SackBlocks, number: u32) -> u32 {
-        let (place, beside) = self.close.place();
-        if !beside.write(sack, number) {
-            self.put_far(place, sack);
+        let [blocks @ .., last] = *sack.places();
+        if last != (0, 0) {
+            return self.put_full(sack, number);
         }
-        place
+        let kind = if sack.duplicate().is_some() { DUPLICATE } else { 0 };
+        let write = |places: &mut [Range; MAX_SACK_BLOCKS]| {
+            *places = blocks;
+            sack.all().len() as u32
+        };
+        self.put_written(number, write) | kind
+    }
+
+    /// The same for the blocks, none a duplicate, that are written where they stay; `write` returns how many.
+    #[inline(always)]
+    pub fn put_written(&mut self, number: u32, write: impl FnOnce(&mut [Range; MAX_SACK_BLOCKS]) -> u32) -> u32 {
+        let (index, beside) = self.few.place();
+        *beside = Beside { blocks: [(0, 0); MAX_SACK_BLOCKS], number };
+        index << INDEX_BIT | write(&mut beside.blocks)
     }
 
     #[cold]
     #[inline(never)]
-    fn put_far(&mut self, place: u32, sack: &SackBlocks) {
-        let (far, blocks) = self.far.place();
+    fn put_full(&mut self, sack: &SackBlocks, number: u32) -> u32 {
+        let (place, blocks) = self.full.place();
         *blocks = *sack;
-        let beside = &mut self.close.items[place as usize];
-        (beside.base, beside.blocks) = (far, [0; MAX_SACK_BLOCKS + 1]);
+        let (index, beside) = self.few.place();
+        *beside = Beside { blocks: [(place, 0); MAX_SACK_BLOCKS], number };
+        index << INDEX_BIT
+    }
+
+    fn at(&self, place: u32) -> &Beside {
+        &self.few.items[(place >> INDEX_BIT) as usize]
     }
 
     /// The number of the ACK whose blocks stand in a place.
     pub fn number(&self, place: u32) -> u32 {
-        self.close.items[place as usize].number
+        self.at(place).number
     }
 
-    /// Writes the blocks in a place where there are none.
+    /// Makes of no blocks those in a place.
     #[inline]
     pub fn read(&self, place: u32, blocks: &mut SackBlocks) {
-        let beside = &self.close.items[place as usize];
-        if beside.is_far() {
-            *blocks = self.far.items[beside.base as usize];
+        let beside = self.at(place);
+        if place & LENGTH == 0 {
+            *blocks = self.full.items[beside.blocks[0].0 as usize];
         } else {
-            beside.read(blocks);
+            blocks.fill(beside.blocks, place & LENGTH, place & DUPLICATE != 0);
         }
     }
 
     /// Empties a place.
+    #[inline]
     pub fn release(&mut self, place: u32) {
-        let beside = &self.close.items[place as usize];
-        if beside.is_far() {
-            self.far.free.push(beside.base);
+        if place & LENGTH == 0 {
+            let full = self.at(place).blocks[0].0;
+            self.full.free.push(full);
         }
-        self.close.free.push(place);
+        self.few.free.push(place >> INDEX_BIT);
     }
 
-    /// Empties a place, and writes the blocks that were there where there are none.
+    /// Empties a place, and makes of no blocks those that were there.
     #[inline]
     pub fn take(&mut self, place: u32, blocks: &mut SackBlocks) {
         self.read(place, blocks);
@@ -144,20 +130,18 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::scoreboard::Range;
     use proptest::prelude::*;
 
     proptest! {
-        /// What is taken out is what was put in, near or far, whatever else came and went.
+        /// What is taken out is what was put in, whatever else came and went.
         #[test]
         fn blocks_come_out_as_they_went_in(
-            acks in prop::collection::vec((prop::collection::vec((0u32..200_000, 1u32..50_000), 1..5), any::<bool>(), 0usize..4), 1..40),
-            base in prop::sample::select(vec![0u32, 1 << 20, u32::MAX - 300_000]),
+            acks in prop::collection::vec((prop::collection::vec((0u32..1000, 1u32..1000), 1..5), any::<bool>(), 0usize..4), 1..40),
         ) {
             let mut pool = Pool::default();
             let mut kept = Vec::new();
             for (number, (blocks, has_duplicate, taken)) in acks.into_iter().enumerate() {
-                let blocks: Vec<Range> = blocks.iter().map(|(start, length)| (base + start, base + start + length)).collect();
+                let blocks: Vec<Range> = blocks.iter().map(|(start, length)| (*start, start + length)).collect();
                 let (duplicate, held) = if has_duplicate { (Some(blocks[0]), &blocks[1..]) } else { (None, &blocks[..]) };
                 let sack = SackBlocks::new(duplicate, held);
                 kept.push((pool.put(&sack, number as u32), number as u32, sack));
@@ -170,9 +154,9 @@ mod tests {
                     prop_assert_eq!(taken, sack);
                 }
             }
-            let most = pool.close.items.len();
             kept.iter().for_each(|(place, ..)| pool.release(*place));
-            prop_assert_eq!((pool.close.free.len(), pool.far.free.len()), (most, pool.far.items.len()));
+            prop_assert_eq!(pool.few.free.len(), pool.few.items.len());
+            prop_assert_eq!(pool.full.free.len(), pool.full.items.len());
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn disagreement(spec: &RunSpec) -> Result<Option<String>, BuildError> {
 }
 
 /// Runs the fast loop to the end, whole and in so many parts, each on a thread or all on this one; `None` if all results are the same,
-/// else the first that is not. A run must be neither sampled nor captured, nor measure its links.
+/// else the first that is not. No routing of the run may measure links.
 ///
 /// # Errors
 /// If the run cannot be.
@@ -58,6 +58,13 @@ pub fn disagreement_in_parts(spec: &RunSpec, parts: usize, on_threads: bool) -> 
         .or_else(|| counts("time", whole.now().0, parts.now().0))
         .or_else(|| tables("flows", &whole.flow_table(), &parts.flow_table()))
         .or_else(|| tables("links", &whole.link_table(), &parts.link_table()))
+        .or_else(|| tables("series of flows", &whole.take_flow_series(), &parts.take_flow_series()))
+        .or_else(|| tables("series of links", &whole.take_link_series(), &parts.take_link_series()))
+        .or_else(|| {
+            let mut links = 0..spec.links.len() as u32;
+            let link = links.find(|link| whole.take_capture(*link) != parts.take_capture(*link));
+            link.map(|link| format!("capture of link {link}"))
+        })
         .or_else(|| (states(whole.state_shares()) != states(parts.state_shares())).then(|| "states".into())))
 }
 

@@ -150,10 +150,12 @@ impl<L: EventLoop> Engine<L> {
             return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way);
         }
         if !packet.has(MARK | WINDOW_REDUCED) && connection.receiver.take_next_held(packet.segment()) {
-            let mut ack = Ack::default();
-            connection.receiver.tell_held(&mut ack);
             let number = connection.number_ack();
-            return self.send_ack(flow, &ack, number, way);
+            let receiver = &connection.receiver;
+            let place = self.pool.put_written(number, |blocks| receiver.tell_held(blocks));
+            let flags = ACK | BESIDE | flag_if(RETRANSMISSION, receiver.echoes_retransmission());
+            let packet = Packet::new(flow, receiver.delivered(), place, flags);
+            return self.send(packet, number, way);
         }
         let data = DataSegment {
             segment: packet.segment(),

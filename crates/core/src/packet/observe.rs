@@ -25,8 +25,8 @@ pub struct Observations {
     flow_series: Table,
     link_series: Table,
     link_state: Table,
-    /// Segments delivered and retransmitted at the last sample.
-    sampled_flows: Vec<(u32, u64)>,
+    /// Segments delivered and retransmitted at the last sample, and whether the flow had retired.
+    sampled_flows: Vec<(u32, u64, bool)>,
     /// Bytes carried and packets dropped at the last sample.
     sampled_links: Vec<(u64, u64)>,
     sampled_at: Time,
@@ -105,17 +105,16 @@ impl Observations {
     ) {
         let interval = (now - self.sampled_at).as_secs();
         let seconds = now.as_secs();
-        self.sampled_flows.resize(flows.len(), (0, 0));
+        self.sampled_flows.resize(flows.len(), (0, 0, false));
         for (index, flow) in flows.iter().enumerate() {
             if matches!(flow.activity, Activity::Pending) {
                 continue;
             }
-            let tally = flow.activity.tally();
-            let (delivered, retransmits) = self.sampled_flows[index];
-            let finished = matches!(flow.activity, Activity::Finished(_));
-            if finished && tally.delivered == delivered {
+            let (delivered, retransmits, had_retired) = self.sampled_flows[index];
+            if had_retired {
                 continue;
             }
+            let tally = flow.activity.tally();
             let bytes = payload_bytes(spec, flow, &sizes[index], tally.delivered)
                 - payload_bytes(spec, flow, &sizes[index], delivered);
             let (in_flight, ssthresh) = match &flow.activity {
@@ -135,7 +134,8 @@ impl Observations {
                 bytes as f64 * 8.0 / interval,
                 (tally.sender.retransmits - retransmits) as f64,
             ]);
-            self.sampled_flows[index] = (tally.delivered, tally.sender.retransmits);
+            let has_retired = matches!(flow.activity, Activity::Finished(_));
+            self.sampled_flows[index] = (tally.delivered, tally.sender.retransmits, has_retired);
         }
         for (index, link) in links.iter().enumerate() {
             let (bytes, drops) = self.sampled_links[index];

@@ -10,8 +10,9 @@ mod meeting;
 
 use super::build::BuildError;
 use super::results::StateShare;
+use super::route_log::RouteChange;
 use super::simulation::Engine;
-use super::table::Table;
+use super::table::{Column, Table};
 use super::windows::Windows;
 use crate::spec::{LinkId, NodeId, RunSpec};
 use crate::units::Time;
@@ -21,8 +22,8 @@ use meeting::Meeting;
 /// So many packet-hops of a part in a round are worth a thread: with fewer, it would mostly wait for the others.
 const WORTH_A_THREAD: f64 = 1_000.0;
 
-/// Columns of the results of flows that only the sender knows.
-const OF_SENDER: [&str; 9] = [
+/// Columns of the results and samples of flows that only the sender knows.
+const OF_SENDER: [&str; 11] = [
     "segments_sent",
     "retransmits",
     "retransmit_ratio",
@@ -32,6 +33,8 @@ const OF_SENDER: [&str; 9] = [
     "srtt_s",
     "min_rtt_s",
     "cwnd_segments",
+    "ssthresh_segments",
+    "in_flight_segments",
 ];
 
 /// A run in windows of time, on as many threads as it has parts.
@@ -41,17 +44,15 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// A run on so many threads, or on fewer: no more than have enough to do between two meetings, and on one if the run is sampled or
-    /// captured, or measures its links for its routes, for then all of the network must be known at once.
+    /// A run on so many threads, or on fewer: no more than have enough to do between two meetings, and on one if a routing measures the
+    /// links, for it must know all of them at once.
     ///
     /// # Errors
     /// As [`Engine::new`].
     pub fn new(spec: RunSpec, threads: usize) -> Result<Parts, BuildError> {
-        let is_watched = spec.sample.is_some()
-            || !spec.captures.is_empty()
-            || spec.routings.iter().any(|routing| routing.link_state.is_some());
+        let measures = spec.routings.iter().any(|routing| routing.link_state.is_some());
         let engine = Engine::<Windows>::new(spec)?;
-        let most = if is_watched { 1 } else { threads.min(engine.spec.nodes.len()) };
+        let most = if measures { 1 } else { threads.min(engine.spec.nodes.len()) };
         let divisions = (2..=most).rev().map(|parts| divide(&engine, parts));
         let worth = |division: &Division| division.hops_in_a_round / division.parts as f64 >= WORTH_A_THREAD;
         let division = { divisions }.find(worth).unwrap_or_else(|| Division::whole(&engine));
@@ -114,6 +115,11 @@ impl Parts {
         self.engines.iter().map(Engine::packet_hops).sum()
     }
 
+    /// As [`Engine::events`].
+    pub fn events(&self) -> u64 {
+        self.engines.iter().map(Engine::events).sum()
+    }
+
     /// As [`Engine::packets_without_route`].
     pub fn packets_without_route(&self) -> u64 {
         self.engines.iter().map(Engine::packets_without_route).sum()
@@ -124,36 +130,71 @@ impl Parts {
         self.engines.iter().map(Engine::packets_expired).sum()
     }
 
-    /// The one engine of a run that is watched as a whole, with all its changes of routes; without such in another run.
-    pub fn whole(&self) -> &Engine<Windows> {
-        &self.engines[0]
+    /// As [`Engine::route_changes`]; a run in parts has none.
+    pub fn route_changes(&self) -> &[RouteChange] {
+        self.engines[0].route_changes()
     }
 
-    /// As [`Self::whole`], to take its samples and captures.
-    pub fn whole_mut(&mut self) -> &mut Engine<Windows> {
-        &mut self.engines[0]
+    /// As [`Engine::take_link_state`]; a run in parts learns nothing.
+    pub fn take_link_state(&mut self) -> Table {
+        self.engines[0].take_link_state()
+    }
+
+    /// As [`Engine::take_capture`].
+    pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
+        let is_link = (link as usize) < self.engines[0].links.len();
+        let part = if is_link { self.part_of_link(link) } else { 0 };
+        self.engines[part].take_capture(link)
+    }
+
+    /// As [`Engine::take_flow_series`]. A part has the samples of the flows that begin or end there.
+    pub fn take_flow_series(&mut self) -> Table {
+        let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_flow_series).collect();
+        let samples: Vec<Vec<(u64, u32)>> = tables.iter().map(samples).collect();
+        let mut all = Vec::new();
+        for (part, samples) in samples.iter().enumerate() {
+            all.extend(samples.iter().filter(|(_, flow)| self.part_of_flow(OF_SENDER[0], *flow) == part));
+        }
+        all.sort_unstable();
+        Table::gathered(&tables, |column| {
+            let place = |sample: &(u64, u32)| {
+                let part = self.part_of_flow(column, sample.1);
+                (part, samples[part].binary_search(sample).expect("both ends of a flow are sampled together"))
+            };
+            all.iter().map(place).collect()
+        })
+    }
+
+    /// As [`Engine::take_link_series`].
+    pub fn take_link_series(&mut self) -> Table {
+        let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_link_series).collect();
+        let links = tables[0].column("link").map_or(&[][..], Column::u32s);
+        Table::gathered(&tables, |_| by_row(links.iter().map(|link| self.part_of_link(*link))))
     }
 
     /// As [`Engine::flow_table`].
     pub fn flow_table(&self) -> Table {
-        self.joined(Engine::flow_table, |column, flow| {
-            let identity = &self.engines[0].flows[flow].identity;
-            if OF_SENDER.contains(&column) { identity.src } else { identity.dst }
-        })
+        let tables: Vec<Table> = self.engines.iter().map(Engine::flow_table).collect();
+        let flows = 0..self.engines[0].flows.len() as u32;
+        Table::gathered(&tables, |column| by_row(flows.clone().map(|flow| self.part_of_flow(column, flow))))
     }
 
     /// As [`Engine::link_table`].
     pub fn link_table(&self) -> Table {
-        self.joined(Engine::link_table, |_, link| self.engines[0].spec.links[link].src)
+        let tables: Vec<Table> = self.engines.iter().map(Engine::link_table).collect();
+        let links = 0..self.engines[0].links.len() as LinkId;
+        Table::gathered(&tables, |_| by_row(links.clone().map(|link| self.part_of_link(link))))
     }
 
-    /// The table of each part, every value from the part that this node belongs to.
-    fn joined(&self, table: impl Fn(&Engine<Windows>) -> Table, node: impl Fn(&str, usize) -> NodeId) -> Table {
-        let mut joined = table(&self.engines[0]);
-        for (part, engine) in self.engines.iter().enumerate().skip(1) {
-            joined.take_over(table(engine), |column, row| self.division.part_of(node(column, row)) == part);
-        }
-        joined
+    /// The part that knows this of a flow.
+    fn part_of_flow(&self, column: &str, flow: u32) -> usize {
+        let identity = &self.engines[0].flows[flow as usize].identity;
+        self.division.part_of(if OF_SENDER.contains(&column) { identity.src } else { identity.dst })
+    }
+
+    /// The part that has a link's queue.
+    fn part_of_link(&self, link: LinkId) -> usize {
+        self.division.part_of(self.engines[0].spec.links[link as usize].src)
     }
 
     /// As [`Engine::state_shares`].
@@ -166,6 +207,18 @@ impl Parts {
         shares.sort_by_key(|share| share.flow);
         shares
     }
+}
+
+/// The places of values that stand in the same rows in all tables, each in that of this part.
+fn by_row(parts: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
+    parts.enumerate().map(|(row, part)| (part, row)).collect()
+}
+
+/// Time, as its bits, and flow of each sample; in order.
+fn samples(series: &Table) -> Vec<(u64, u32)> {
+    let (times, flows) = (series.column("time_s"), series.column("flow"));
+    let times = times.map_or(&[][..], Column::f64s).iter().map(|time| time.to_bits());
+    times.zip(flows.map_or(&[][..], Column::u32s).iter().copied()).collect()
 }
 
 impl Engine<Windows> {

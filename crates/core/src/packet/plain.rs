@@ -33,6 +33,7 @@ impl EventLoop for Plain {
 
     fn advance(engine: &mut Engine<Plain>, events: u64) -> bool {
         for _ in 0..events {
+            engine.events += 1;
             let (arrival, link) = engine.order.arrivals.first();
             if arrival < engine.order.arrivals_before {
                 engine.now = arrival;

@@ -95,6 +95,7 @@ pub struct Engine<L> {
     pub(super) pool: Pool,
     pub(super) dropped: Vec<Packet>,
     pub(super) packet_hops: u64,
+    pub(super) events: u64,
     pub(super) without_route: u64,
     pub(super) expired: u64,
     /// Packets that hosts have sent, and those that have come to them.
@@ -141,6 +142,7 @@ impl<L: EventLoop> Engine<L> {
             pool: Pool::default(),
             dropped: Vec::new(),
             packet_hops: 0,
+            events: 0,
             without_route: 0,
             expired: 0,
             #[cfg(test)]
@@ -161,6 +163,12 @@ impl<L: EventLoop> Engine<L> {
     /// Packets that have crossed a link, lost ones included.
     pub fn packet_hops(&self) -> u64 {
         self.packet_hops
+    }
+
+    /// What the loop has gone to: a packet's arrival, a timer, a start, something that happens to the network; in windows of time a
+    /// link that hands over, or takes, all its packets of a window is one.
+    pub fn events(&self) -> u64 {
+        self.events
     }
 
     /// Packets that came to a node, or left their host, when no route led on: after links failed and routes followed.

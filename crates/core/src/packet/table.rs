@@ -11,6 +11,25 @@ pub enum Column {
     F64(Vec<f64>),
 }
 
+impl Column {
+    /// The values of a column of small counts.
+    ///
+    /// # Panics
+    /// If it is another; so below.
+    pub fn u32s(&self) -> &[u32] {
+        if let Column::U32(values) = self { values } else { panic!("a column of other than u32") }
+    }
+
+    fn u64s(&self) -> &[u64] {
+        if let Column::U64(values) = self { values } else { panic!("a column of other than u64") }
+    }
+
+    /// The values of a column of numbers.
+    pub fn f64s(&self) -> &[f64] {
+        if let Column::F64(values) = self { values } else { panic!("a column of other than f64") }
+    }
+}
+
 /// A table: named columns of equal length, in a fixed order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
@@ -50,20 +69,23 @@ impl Table {
         }
     }
 
-    /// Takes the value of a column in another table of the same columns and rows, wherever that is the one to take.
-    pub fn take_over(&mut self, other: Table, takes: impl Fn(&str, usize) -> bool) {
-        fn take<T: Copy>(values: &mut [T], others: &[T], takes: impl Fn(usize) -> bool) {
-            let rows = values.iter_mut().zip(others).enumerate();
-            rows.filter(|(row, _)| takes(*row)).for_each(|(_, (value, other))| *value = *other);
-        }
-        for ((name, column), (_, others)) in self.columns.iter_mut().zip(other.columns) {
-            match (column, others) {
-                (Column::U32(values), Column::U32(others)) => take(values, &others, |row| takes(name, row)),
-                (Column::U64(values), Column::U64(others)) => take(values, &others, |row| takes(name, row)),
-                (Column::F64(values), Column::F64(others)) => take(values, &others, |row| takes(name, row)),
-                _ => panic!("column {name} has two types"),
-            }
-        }
+    /// A table with the columns of these: each column's values from these places, by table and row.
+    ///
+    /// # Panics
+    /// If there is no table, or they have different columns.
+    pub fn gathered(tables: &[Table], places: impl Fn(&str) -> Vec<(usize, usize)>) -> Table {
+        let gather = |index: usize| {
+            let (name, first) = &tables[0].columns[index];
+            let column = |table: usize| &tables[table].columns[index].1;
+            let places = places(name).into_iter();
+            let values = match first {
+                Column::U32(_) => Column::U32(places.map(|(table, row)| column(table).u32s()[row]).collect()),
+                Column::U64(_) => Column::U64(places.map(|(table, row)| column(table).u64s()[row]).collect()),
+                Column::F64(_) => Column::F64(places.map(|(table, row)| column(table).f64s()[row]).collect()),
+            };
+            (*name, values)
+        };
+        Table { columns: (0..tables[0].columns.len()).map(gather).collect() }
     }
 
     /// A column by name.

@@ -411,6 +411,7 @@ impl Engine<Windows> {
 
     /// Phase 1: packets that arrive go on, or come to the node.
     fn hand_over(&mut self) {
+        self.events += self.order.due.len() as u64;
         for index in 0..self.order.due.len() {
             self.look_ahead_in_due(index);
             let link = self.order.due[index];
@@ -531,6 +532,7 @@ impl Engine<Windows> {
         while let Some(node) = self.order.busy_nodes.pop() {
             let order = &mut self.order;
             let items = order.nodes[node as usize].inbox.take_in_order(&mut order.merging);
+            self.events += items.len() as u64;
             for (index, item) in items.iter().enumerate() {
                 self.look_ahead_in_inbox(&items[index..]);
                 let (at, rank) = (item.packet.arrival(), item.key.rank());
@@ -571,6 +573,7 @@ impl Engine<Windows> {
     /// Phase 3: links that are fed from several places go through what was offered to them in order.
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
+            self.events += 1;
             self.look_ahead_in_busy();
             let order = &mut self.order;
             let inbox = &mut order.inboxes[link as usize];

@@ -28,6 +28,20 @@ impl SackBlocks {
         blocks
     }
 
+    /// All blocks as on the wire, and (0, 0) where there is none.
+    #[inline]
+    pub fn places(&self) -> &[Range; MAX_SACK_BLOCKS + 1] {
+        &self.blocks
+    }
+
+    /// Of no blocks makes the first `length` of these, of which the first may be a duplicate; those behind are (0, 0).
+    #[inline]
+    pub fn fill(&mut self, blocks: [Range; MAX_SACK_BLOCKS], length: u32, has_duplicate: bool) {
+        let [places @ .., _] = &mut self.blocks;
+        *places = blocks;
+        (self.length, self.duplicates) = (length, u32::from(has_duplicate));
+    }
+
     /// The blocks of data held beyond the cumulative acknowledgement.
     pub fn held(&self) -> &[Range] {
         &self.blocks[self.duplicates as usize..self.length as usize]
@@ -49,22 +63,14 @@ impl SackBlocks {
         self.length == 0
     }
 
-    /// Adds a block behind those there are, of which there may be three.
-    #[inline(always)]
-    pub fn push(&mut self, block: Range) {
+    fn push(&mut self, block: Range) {
         self.blocks[self.length as usize] = block;
         self.length += 1;
     }
-
-    /// The first block is a duplicate.
-    #[inline(always)]
-    pub fn begin_with_duplicate(&mut self) {
-        self.duplicates = 1;
-    }
 }
 
-/// An ACK. Blocks are written where they stay: copying what was just written word by word stalls the processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// An ACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
     /// The next segment expected.
     pub cumulative: u32,
@@ -113,10 +119,16 @@ struct Beyond {
 const FREE: Range = (0, 0);
 
 /// [`ReceiverCounters`] as the receiver keeps them; a flow has no more segments than 32 bits number.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Counters {
     arrivals: u32,
     duplicates: u32,
+    seldom: Option<Box<Seldom>>,
+}
+
+/// What few flows have to count.
+#[derive(Debug, Clone, Default)]
+struct Seldom {
     reordered: u32,
     reordering_extent_max: u32,
     reordering_extent_sum: u64,
@@ -196,13 +208,14 @@ impl Receiver {
 
     /// What it has counted.
     pub fn counters(&self) -> ReceiverCounters {
+        let seldom = self.counters.seldom.as_deref().cloned().unwrap_or_default();
         ReceiverCounters {
             arrivals: u64::from(self.counters.arrivals),
             duplicates: u64::from(self.counters.duplicates),
-            reordered: u64::from(self.counters.reordered),
-            reordering_extent_max: self.counters.reordering_extent_max,
-            reordering_extent_sum: self.counters.reordering_extent_sum,
-            marked: u64::from(self.counters.marked),
+            reordered: u64::from(seldom.reordered),
+            reordering_extent_max: seldom.reordering_extent_max,
+            reordering_extent_sum: seldom.reordering_extent_sum,
+            marked: u64::from(seldom.marked),
         }
     }
 
@@ -229,7 +242,7 @@ impl Receiver {
     }
 
     /// The segment that follows the newest block and all that is held, without marks: shorter than [`Self::on_segment`] and to the
-    /// same effect. The ACK that [`Self::tell_held`] makes is due at once; `false`, and nothing done, if there is more to it.
+    /// same effect. An ACK with the blocks that [`Self::tell_held`] gives is due at once; `false`, and nothing done, if there is more to it.
     #[inline(always)]
     pub fn take_next_held(&mut self, segment: u32) -> bool {
         let is_plain = self.delaying.is_none() && self.sack && !self.ecn_echo;
@@ -238,14 +251,17 @@ impl Receiver {
         is_next
     }
 
-    /// Makes of an ACK that says nothing what [`Self::take_next_held`] answers.
+    /// Writes down the blocks held that changed last, newest first; returns how many. They are written where they stay, because
+    /// copying what was just written word by word stalls the processor.
     #[inline(always)]
-    pub fn tell_held(&self, ack: &mut Ack) {
-        ack.cumulative = self.next;
-        ack.echoes_retransmission = self.echoes_retransmission;
-        if let Some(beyond) = &self.beyond {
-            beyond.report(&mut ack.sack);
-        }
+    pub fn tell_held(&self, blocks: &mut [Range; MAX_SACK_BLOCKS]) -> u32 {
+        self.beyond.as_ref().map_or(0, |beyond| beyond.report(blocks))
+    }
+
+    /// See [`Ack::echoes_retransmission`].
+    #[inline]
+    pub fn echoes_retransmission(&self) -> bool {
+        self.echoes_retransmission
     }
 
     /// Takes a data segment; returns the ACK if one is due at once.
@@ -295,7 +311,9 @@ impl Receiver {
     #[inline(always)]
     fn arrive(&mut self, now: Time, data: &DataSegment) -> When {
         self.counters.arrivals += 1;
-        self.counters.marked += u32::from(data.marked);
+        if data.marked {
+            self.counters.seldom.get_or_insert_default().marked += 1;
+        }
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
         if data.segment == self.next {
             self.next += 1;
@@ -360,11 +378,12 @@ impl Receiver {
             return;
         }
         if duplicate != NO_DUPLICATE {
-            blocks.begin_with_duplicate();
+            blocks.duplicates = 1;
             blocks.push((duplicate, duplicate + 1));
         }
         if let Some(beyond) = &self.beyond {
-            beyond.report(blocks);
+            let told = blocks.length as usize;
+            blocks.length += beyond.report(&mut blocks.blocks[told..]);
         }
     }
 
@@ -397,27 +416,34 @@ impl Counters {
             && !data.retransmission
         {
             let extent = self.arrivals - above.first_arrival;
-            self.reordered += 1;
-            self.reordering_extent_sum += u64::from(extent);
-            self.reordering_extent_max = self.reordering_extent_max.max(extent);
+            let seldom = self.seldom.get_or_insert_default();
+            seldom.reordered += 1;
+            seldom.reordering_extent_sum += u64::from(extent);
+            seldom.reordering_extent_max = seldom.reordering_extent_max.max(extent);
         }
     }
 }
 
 impl Beyond {
-    /// Adds the blocks that changed last to an ACK, each once.
+    /// Writes down the blocks that changed last, each once; returns how many.
     #[inline]
-    fn report(&self, blocks: &mut SackBlocks) {
+    fn report(&self, blocks: &mut [Range]) -> u32 {
         let [first, second, third] = self.recent;
+        let mut count = 0;
+        let mut add = |block| {
+            blocks[count] = block;
+            count += 1;
+        };
         if first != FREE {
-            blocks.push(first);
+            add(first);
         }
         if second != FREE && second != first {
-            blocks.push(second);
+            add(second);
         }
         if third != FREE && third != first && third != second {
-            blocks.push(third);
+            add(third);
         }
+        count as u32
     }
 
     /// The position of the block that holds a segment, or where one would be inserted.
@@ -645,9 +671,11 @@ mod tests {
                     Ack { cumulative, sack, echoes_retransmission: false, ecn_echo: false }
                 });
                 let held = || (ordinary.is_none() && !marked && !window_reduced && short.take_next_held(segment)).then(|| {
-                    let mut ack = Ack::default();
-                    short.tell_held(&mut ack);
-                    ack
+                    let (mut blocks, mut sack) = ([(0, 0); MAX_SACK_BLOCKS], SackBlocks::default());
+                    let length = short.tell_held(&mut blocks);
+                    sack.fill(blocks, length, false);
+                    let echoes_retransmission = short.echoes_retransmission();
+                    Ack { cumulative: short.delivered(), sack, echoes_retransmission, ecn_echo: false }
                 });
                 let by_a_short_way = ordinary.or_else(held);
                 let ack = long.on_segment(Time(step as u64), &data);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-const LEAST: usize = 2;
+const LEAST: usize = 3;
 /// Allocators give memory in multiples of this, of which they keep a word.
 const QUANTUM: usize = 16;
 const WORD: usize = 8;
@@ -31,7 +31,7 @@ fn grow<T>(queue: &mut VecDeque<T>) {
 /// Gives back what a queue that has become short has more than it would have been given; all, if it is empty.
 pub fn leave_little_room<T>(queue: &mut VecDeque<T>) {
     let wanted = if queue.is_empty() { 0 } else { little_room::<T>(queue.len()) };
-    if queue.capacity() > wanted {
+    if queue.capacity() > 2 * wanted {
         queue.shrink_to(wanted);
     }
 }
