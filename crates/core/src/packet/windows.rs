@@ -54,23 +54,15 @@ enum Exit {
     Various,
 }
 
-/// What happens at a node beside packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-enum Local {
-    #[default]
-    Nothing,
-    /// Timers are due.
-    Timers,
-    /// Flows start, and timers may be due.
-    Starts,
-}
-
 /// A node in the current window.
 #[derive(Default)]
 struct Node {
     /// Links in which packets arrive.
     inputs: u32,
-    local: Local,
+    /// One of them, if there are any.
+    input: LinkId,
+    /// A flow starts, or a timer is due that none of its links takes with it.
+    has_local: bool,
     /// It belongs to this part of the network: see [`super::parts`].
     is_here: bool,
     /// What its links bring may be delivered link by link: no two of them bring packets of one end of a flow, and what the
@@ -82,7 +74,7 @@ struct Node {
 /// How a node takes what a link brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taking {
-    /// At once: nothing else happens there, but for timers, which are fired between them.
+    /// At once: nothing else happens there, but for timers, which are fired among its packets.
     Alone,
     /// At once, though other links bring packets, too.
     LinkByLink,
@@ -99,8 +91,12 @@ pub struct Windows {
     begin: Time,
     until: Time,
     pub(super) timers: Timers,
-    /// Timers of the node at hand that were armed in this window for this window.
+    /// Timers of the node at hand, or of the ends that the link at hand leads to, which are due in this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// For each link, the timers due in this window that are fired among its packets.
+    timers_of_link: Vec<Vec<(Time, u32)>>,
+    /// Any link has some.
+    links_have_timers: bool,
     /// Room for an inbox to be put in order.
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
@@ -160,6 +156,8 @@ impl EventLoop for Windows {
             until: Time::ZERO,
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
+            timers_of_link: vec![Vec::new(); links.len()],
+            links_have_timers: false,
             merging: Inbox::default(),
             heads: Heads::new(links.len()),
             rank: Rank::FIRST,
@@ -302,9 +300,9 @@ impl Windows {
 
     fn taking(&self, node: NodeId) -> Taking {
         let state = &self.nodes[node as usize];
-        match (state.inputs, state.local) {
-            (1, Local::Nothing | Local::Timers) => Taking::Alone,
-            (_, Local::Nothing) if state.takes_link_by_link => Taking::LinkByLink,
+        match (state.inputs, state.has_local) {
+            (1, false) => Taking::Alone,
+            (_, false) if state.takes_link_by_link => Taking::LinkByLink,
             _ => Taking::Later,
         }
     }
@@ -320,27 +318,11 @@ impl Windows {
     }
 
     /// A flow starts or a timer is due at a node.
-    fn put_local(&mut self, node: NodeId, at: Time, rank: Rank, local: Local) {
+    fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
         let mut nothing = Packet::new(0, 0, 0, 0);
         nothing.arrives(at);
         self.put_for_node(node, rank, nothing);
-        let known = &mut self.nodes[node as usize].local;
-        *known = local.max(*known);
-    }
-
-    /// The timers of a node that takes the packets of its one link at once will be fired between them.
-    fn await_timers(&mut self, node: NodeId) {
-        let state = &mut self.nodes[node as usize];
-        if state.local == Local::Nothing {
-            return;
-        }
-        let items = state.inbox.take_in_order(&mut self.merging);
-        for item in &items {
-            if let Event::Timer(timer) = item.key.rank().event() {
-                self.soon.push(Reverse((item.packet.arrival(), timer)));
-            }
-        }
-        state.inbox.give_back(items);
+        self.nodes[node as usize].has_local = true;
     }
 }
 
@@ -410,7 +392,9 @@ impl Engine<Windows> {
             }
             let is_here = self.order.nodes[state.dst as usize].is_here;
             if is_here {
-                self.order.nodes[state.dst as usize].inputs += 1;
+                let node = &mut self.order.nodes[state.dst as usize];
+                node.inputs += 1;
+                node.input = link;
             } else {
                 self.order.wheel.insert(link, state.next_event());
             }
@@ -419,21 +403,64 @@ impl Engine<Windows> {
         self.order.due = due;
         while self.order.timers.first() < until {
             let Some((at, timer)) = self.order.timers.take() else { break };
-            let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
-            let node = if timer % TIMERS_PER_FLOW == RECEIVER { identity.dst } else { identity.src };
-            self.order.put_local(node, at, Rank::timer(timer), Local::Timers);
+            self.put_timer(at, timer);
         }
         while self.next_start() < until {
             let flow = self.starts[self.started];
             let identity = self.flows[flow as usize].identity;
             if self.order.is_here(identity.src) {
-                self.order.put_local(identity.src, identity.start, Rank::start(self.started), Local::Starts);
+                self.order.put_local(identity.src, identity.start, Rank::start(self.started));
             } else if self.order.is_here(identity.dst) {
                 self.now = identity.start;
                 self.open_flow(flow);
             }
             self.started += 1;
         }
+    }
+
+    /// A timer is due in this window: a link that brings packets takes it with it, if there is one.
+    fn put_timer(&mut self, at: Time, timer: u32) {
+        let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
+        let (node, way) = match timer % TIMERS_PER_FLOW {
+            RECEIVER => (identity.dst, identity.forward),
+            _ => (identity.src, identity.reverse),
+        };
+        match self.link_with(node, way) {
+            Some(link) => {
+                self.order.timers_of_link[link as usize].push((at, timer));
+                self.order.links_have_timers = true;
+            }
+            None => self.order.put_local(node, at, Rank::timer(timer)),
+        }
+    }
+
+    /// The link among whose packets a timer can be fired at a node, of the end of a flow to which packets come by this way. Where the node
+    /// takes packets link by link, the timer need be in order only with those of its end, and they come by one link; if none do, with no others.
+    fn link_with(&self, node: NodeId, way: Way) -> Option<LinkId> {
+        let state = &self.order.nodes[node as usize];
+        match (state.inputs, way) {
+            (0, _) => None,
+            (1, _) => Some(state.input),
+            (_, Way::Route(position)) if state.takes_link_by_link => {
+                let link = self.forwarding.last_link(position);
+                let brings_packets = |own: &Link| own.dst == node && own.next_arrival() < self.order.until;
+                Some(if self.links.get(link as usize).is_some_and(brings_packets) { link } else { state.input })
+            }
+            _ => None,
+        }
+    }
+
+    /// The timers that a link takes with it are fired among its packets, or come to the node with these.
+    fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, taking: Taking) {
+        let mut timers = std::mem::take(&mut self.order.timers_of_link[link as usize]);
+        for (at, timer) in timers.drain(..) {
+            if taking == Taking::Later {
+                self.order.put_local(node, at, Rank::timer(timer));
+            } else {
+                self.order.soon.push(Reverse((at, timer)));
+            }
+        }
+        self.order.timers_of_link[link as usize] = timers;
     }
 
     /// Phase 1: packets that arrive go on, or come to the node.
@@ -445,10 +472,10 @@ impl Engine<Windows> {
             let node = self.links[link as usize].dst;
             let taking = self.order.taking(node);
             self.order.in_order = taking == Taking::Alone;
-            if taking == Taking::Alone {
-                self.order.await_timers(node);
-            }
             self.order.rank = Rank::arrival(link);
+            if self.order.links_have_timers {
+                self.take_timers_of_link(link, node, taking);
+            }
             match self.merges_into(link) {
                 Some(next) => self.order.inbox_of_link(next).feeders.push(link),
                 None => self.hand_over_one(link, node, taking),
@@ -458,6 +485,7 @@ impl Engine<Windows> {
             }
         }
         self.order.in_order = true;
+        self.order.links_have_timers = false;
         for link in &self.order.due {
             self.order.nodes[self.links[*link as usize].dst as usize].inputs = 0;
         }
@@ -577,7 +605,7 @@ impl Engine<Windows> {
             self.fire_timers(self.order.until, Rank::FIRST);
             let state = &mut self.order.nodes[node as usize];
             state.inbox.give_back(items);
-            state.local = Local::Nothing;
+            state.has_local = false;
         }
     }
 
