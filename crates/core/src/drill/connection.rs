@@ -11,6 +11,7 @@ use crate::tcp::ack::ReceiverContext;
 use crate::tcp::detection::{DetectionSpec, dup_ack};
 use crate::tcp::persist::PersistTimer;
 use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
+use crate::tcp::scoreboard::Delivered;
 use crate::tcp::sender::{Sender, Transmission};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
@@ -447,13 +448,12 @@ impl Connection {
             ecn_echo: self.stack.ecn && segment.flags.ece,
         };
         let sacked_end = self.sender.scoreboard().sacked_end();
-        let delivered = self.sender.on_ack(now, &ack);
+        let mut delivered = Delivered::default();
+        self.sender.on_ack_telling(now, &ack, Some(&mut delivered));
         if self.peer_fin && self.closed_second && self.is_all_acknowledged() {
             self.forget(); // the peer, who closed first, waits; we need not
         }
-        if let Some(delivered) = delivered {
-            self.reordering.on_ack(&delivered, sacked_end);
-        }
+        self.reordering.on_ack(&delivered, sacked_end);
     }
 
     fn sack_blocks(&self, segment: &Segment, acknowledged: u64) -> SackBlocks {

@@ -8,7 +8,7 @@ use crate::tcp::receiver::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::scoreboard::Range;
 
 /// The blocks of one ACK in flight, and the number that keeps the ACK apart from others of its flow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Beside {
     /// Where they are too many, the first segment of the first is their place among the [`Pool::full`] ones.
     blocks: [Range; MAX_SACK_BLOCKS],
@@ -40,36 +40,49 @@ impl Default for Pool {
 
 impl Pool {
     /// Stores an ACK's blocks, of which there are some, and its number; returns the place.
-    #[inline]
     pub fn put(&mut self, sack: &SackBlocks, number: u32) -> u32 {
         let [blocks @ .., last] = *sack.places();
         if last != (0, 0) {
             return self.put_full(sack, number);
         }
-        let kind = sack.all().len() as u32 | if sack.duplicate().is_some() { DUPLICATE } else { 0 };
-        self.put_beside(Beside { blocks, number }) << INDEX_BIT | kind
+        let kind = if sack.duplicate().is_some() { DUPLICATE } else { 0 };
+        let write = |places: &mut [Range; MAX_SACK_BLOCKS]| {
+            *places = blocks;
+            sack.all().len() as u32
+        };
+        self.put_written(number, write) | kind
     }
 
+    /// The same for the blocks, none a duplicate, that are written where they stay; `write` returns how many.
     #[inline(always)]
-    fn put_beside(&mut self, beside: Beside) -> u32 {
+    pub fn put_written(&mut self, number: u32, write: impl FnOnce(&mut [Range; MAX_SACK_BLOCKS]) -> u32) -> u32 {
+        let index = self.place();
+        let beside = &mut self.few[index as usize];
+        *beside = Beside { blocks: [(0, 0); MAX_SACK_BLOCKS], number };
+        index << INDEX_BIT | write(&mut beside.blocks)
+    }
+
+    /// The index of a place to write to.
+    #[inline(always)]
+    fn place(&mut self) -> u32 {
         if self.free == NONE {
-            return self.extend(beside);
+            return self.extend();
         }
         let index = self.free;
-        let before = std::mem::replace(&mut self.few[index as usize], beside);
-        self.free = before.number;
+        self.free = self.few[index as usize].number;
         index
     }
 
     #[cold]
     #[inline(never)]
-    fn extend(&mut self, beside: Beside) -> u32 {
+    fn extend(&mut self) -> u32 {
         assert!(self.few.len() < 1 << (u32::BITS - INDEX_BIT), "more ACKs with blocks in flight than places");
-        self.few.push(beside);
+        self.few.push(Beside::default());
         self.few.len() as u32 - 1
     }
 
     #[cold]
+    #[inline(never)]
     fn put_full(&mut self, sack: &SackBlocks, number: u32) -> u32 {
         let place = self.free_of_full.pop().unwrap_or(self.full.len() as u32);
         if place as usize == self.full.len() {
@@ -77,7 +90,9 @@ impl Pool {
         } else {
             self.full[place as usize] = *sack;
         }
-        self.put_beside(Beside { blocks: [(place, 0); MAX_SACK_BLOCKS], number }) << INDEX_BIT
+        let index = self.place();
+        self.few[index as usize] = Beside { blocks: [(place, 0); MAX_SACK_BLOCKS], number };
+        index << INDEX_BIT
     }
 
     fn at(&self, place: u32) -> &Beside {
@@ -95,14 +110,15 @@ impl Pool {
         self.at(place).number
     }
 
-    /// The blocks in a place.
+    /// Makes of no blocks those in a place.
     #[inline]
-    pub fn blocks(&self, place: u32) -> SackBlocks {
-        let [first, second, third] = self.at(place).blocks;
+    pub fn read(&self, place: u32, blocks: &mut SackBlocks) {
+        let beside = self.at(place);
         if place & LENGTH == 0 {
-            return self.full[first.0 as usize];
+            *blocks = self.full[beside.blocks[0].0 as usize];
+        } else {
+            blocks.fill(beside.blocks, place & LENGTH, place & DUPLICATE != 0);
         }
-        SackBlocks::of([first, second, third, (0, 0)], place & LENGTH, place & DUPLICATE != 0)
     }
 
     /// Empties a place.
@@ -116,12 +132,11 @@ impl Pool {
         self.few[index as usize].number = std::mem::replace(&mut self.free, index);
     }
 
-    /// Empties a place, and returns the blocks that were there.
+    /// Empties a place, and makes of no blocks those that were there.
     #[inline]
-    pub fn take(&mut self, place: u32) -> SackBlocks {
-        let blocks = self.blocks(place);
+    pub fn take(&mut self, place: u32, blocks: &mut SackBlocks) {
+        self.read(place, blocks);
         self.release(place);
-        blocks
     }
 }
 
@@ -145,14 +160,16 @@ mod tests {
                 kept.push((pool.put(&sack, number as u32), number as u32, sack));
                 for _ in 0..taken.min(kept.len()) {
                     let (place, number, sack) = kept.remove(0);
-                    prop_assert_eq!((pool.number(place), pool.blocks(place)), (number, sack));
-                    prop_assert_eq!(pool.take(place), sack);
+                    let (mut read, mut taken) = (SackBlocks::default(), SackBlocks::default());
+                    pool.read(place, &mut read);
+                    prop_assert_eq!((pool.number(place), read), (number, sack));
+                    pool.take(place, &mut taken);
+                    prop_assert_eq!(taken, sack);
                 }
             }
             kept.iter().for_each(|(place, ..)| pool.release(*place));
-            let free = std::iter::successors(Some(pool.free), |index| pool.few.get(*index as usize).map(|beside| beside.number));
-            prop_assert_eq!(free.count() - 1, pool.few.len(), "all places are free");
-            prop_assert_eq!(pool.free_of_full.len(), pool.full.len());
+            prop_assert_eq!(pool.few.free.len(), pool.few.items.len());
+            prop_assert_eq!(pool.full.free.len(), pool.full.items.len());
         }
     }
 }

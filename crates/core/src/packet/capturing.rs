@@ -86,7 +86,10 @@ impl<L: EventLoop> Engine<L> {
             },
             sizes: &self.sizes[flow],
         };
-        let sack = if packet.has(BESIDE) { self.pool.blocks(packet.number()) } else { SackBlocks::default() };
+        let mut sack = SackBlocks::default();
+        if packet.has(BESIDE) {
+            self.pool.read(packet.number(), &mut sack);
+        }
         let captured = view.captured(at, &packet, sack.all());
         capture.record(&captured);
         if is_ordinary && let Some(alike) = view.alike(captured, packet.has(ACK)) {

@@ -149,11 +149,13 @@ impl<L: EventLoop> Engine<L> {
             let number = connection.number_ack();
             return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way);
         }
-        if !packet.has(MARK | WINDOW_REDUCED)
-            && let Some(ack) = connection.receiver.take_next_held(packet.segment())
-        {
+        if !packet.has(MARK | WINDOW_REDUCED) && connection.receiver.take_next_held(packet.segment()) {
             let number = connection.number_ack();
-            return self.send_ack(flow, &ack, number, way);
+            let receiver = &connection.receiver;
+            let place = self.pool.put_written(number, |blocks| receiver.tell_held(blocks));
+            let flags = ACK | BESIDE | flag_if(RETRANSMISSION, receiver.echoes_retransmission());
+            let packet = Packet::new(flow, receiver.delivered(), place, flags);
+            return self.send(packet, number, way);
         }
         let data = DataSegment {
             segment: packet.segment(),
@@ -195,17 +197,22 @@ impl<L: EventLoop> Engine<L> {
         };
         if packet.has(SYN) {
             connection.sender.on_established(self.now);
+        } else if packet.has(BESIDE) {
+            return self.deliver_ack_with_blocks(packet.words());
         } else {
-            let sack = if packet.has(BESIDE) { self.pool.take(packet.number()) } else { SackBlocks::default() };
-            let ack = Ack {
-                cumulative: packet.segment(),
-                sack,
-                echoes_retransmission: packet.has(RETRANSMISSION),
-                ecn_echo: packet.has(MARK),
-            };
-            connection.sender.on_ack(self.now, &ack);
+            connection.sender.on_ack(self.now, &ack_of(packet));
         }
         self.pump(flow);
+    }
+
+    #[inline(never)]
+    fn deliver_ack_with_blocks(&mut self, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
+        let Activity::Tcp(connection) = &mut self.flows[packet.flow() as usize].activity else { return };
+        let mut ack = ack_of(packet);
+        self.pool.take(packet.number(), &mut ack.sack);
+        connection.sender.on_ack(self.now, &ack);
+        self.pump(packet.flow());
     }
 
     /// Sends all that the sender may send now, and sets its timer.
@@ -252,6 +259,10 @@ impl<L: EventLoop> Engine<L> {
                 }
             };
             self.send(packet, number, way);
+            let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
+            if connection.sender.is_held_back(self.now) {
+                break; // as a paced sender is after every segment
+            }
         }
     }
 
@@ -388,5 +399,16 @@ impl<L: EventLoop> Engine<L> {
                 Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };
+    }
+}
+
+/// The ACK that a packet is, without the blocks that stand beside it.
+#[inline(always)]
+fn ack_of(packet: Packet) -> Ack {
+    Ack {
+        cumulative: packet.segment(),
+        sack: SackBlocks::default(),
+        echoes_retransmission: packet.has(RETRANSMISSION),
+        ecn_echo: packet.has(MARK),
     }
 }

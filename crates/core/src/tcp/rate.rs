@@ -61,7 +61,8 @@ impl RateSampler {
         self.lost = self.lost.wrapping_add(segments);
     }
 
-    /// An ACK delivered something; `una` is the first segment still outstanding.
+    /// An ACK delivered something, or nothing; `una` is the first segment still outstanding.
+    #[inline(always)] // a sample that is built here and copied as a whole would stall the processor
     pub fn on_ack(
         &mut self,
         now: Time,
@@ -93,14 +94,18 @@ impl RateSampler {
                 lost: self.lost.wrapping_sub(snapshot.lost),
             })
         });
-        let passed = ((una - self.base) as usize).min(self.snapshots.len());
-        if passed == 1 {
-            self.snapshots.pop_front(); // at less cost
-        } else {
-            self.snapshots.drain(..passed);
+        if una > self.base {
+            self.pass(una);
         }
-        self.base = una;
         sample
+    }
+
+    /// Everything below `una` is acknowledged.
+    #[inline(never)]
+    fn pass(&mut self, una: u32) {
+        let passed = ((una - self.base) as usize).min(self.snapshots.len());
+        self.snapshots.drain(..passed);
+        self.base = una;
     }
 }
 

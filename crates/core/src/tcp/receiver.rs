@@ -35,10 +35,12 @@ impl SackBlocks {
         &self.blocks
     }
 
-    /// The first `length` of these blocks; the first one is a duplicate if there is one, and those behind are (0, 0).
+    /// Of no blocks makes the first `length` of these, of which the first may be a duplicate; those behind are (0, 0).
     #[inline]
-    pub fn of(blocks: [Range; MAX_SACK_BLOCKS + 1], length: u32, has_duplicate: bool) -> SackBlocks {
-        SackBlocks { blocks, length, duplicates: u32::from(has_duplicate) }
+    pub fn fill(&mut self, blocks: [Range; MAX_SACK_BLOCKS], length: u32, has_duplicate: bool) {
+        let [places @ .., _] = &mut self.blocks;
+        *places = blocks;
+        (self.length, self.duplicates) = (length, u32::from(has_duplicate));
     }
 
     /// The blocks of data held beyond the cumulative acknowledgement.
@@ -249,17 +251,26 @@ impl Receiver {
     }
 
     /// The segment that follows the newest block and all that is held, without marks: shorter than [`Self::on_segment`] and to the
-    /// same effect. Its ACK is due at once; `None`, and nothing done, if there is more to it.
+    /// same effect. An ACK with the blocks that [`Self::tell_held`] gives is due at once; `false`, and nothing done, if there is more to it.
     #[inline(always)]
-    pub fn take_next_held(&mut self, segment: u32) -> Option<Ack> {
-        let beyond = self.beyond.as_mut().filter(|_| self.delaying.is_none() && self.sack && !self.ecn_echo)?;
-        if !beyond.append(segment) {
-            return None;
-        }
-        self.counters.arrivals += 1;
-        let mut sack = SackBlocks::default();
-        beyond.report(&mut sack);
-        Some(Ack { cumulative: self.next, sack, echoes_retransmission: self.echoes_retransmission, ecn_echo: false })
+    pub fn take_next_held(&mut self, segment: u32) -> bool {
+        let is_plain = self.delaying.is_none() && self.sack && !self.ecn_echo;
+        let is_next = is_plain && self.beyond.as_mut().is_some_and(|beyond| beyond.append(segment));
+        self.counters.arrivals += u32::from(is_next);
+        is_next
+    }
+
+    /// Writes down the blocks held that changed last, newest first; returns how many. They are written where they stay, because
+    /// copying what was just written word by word stalls the processor.
+    #[inline(always)]
+    pub fn tell_held(&self, blocks: &mut [Range; MAX_SACK_BLOCKS]) -> u32 {
+        self.beyond.as_ref().map_or(0, |beyond| beyond.report(blocks))
+    }
+
+    /// See [`Ack::echoes_retransmission`].
+    #[inline]
+    pub fn echoes_retransmission(&self) -> bool {
+        self.echoes_retransmission
     }
 
     /// Takes a data segment; returns the ACK if one is due at once.
@@ -357,33 +368,32 @@ impl Receiver {
     #[inline(always)]
     fn answer(&mut self) -> Ack {
         self.last_ack_sent = self.next;
-        Ack {
+        let mut ack = Ack {
             cumulative: self.next,
-            sack: if self.duplicate == NO_DUPLICATE && self.beyond.is_none() {
-                SackBlocks::default()
-            } else {
-                self.sack_blocks()
-            },
+            sack: SackBlocks::default(),
             echoes_retransmission: self.echoes_retransmission,
             ecn_echo: self.ecn_echo,
+        };
+        if self.duplicate != NO_DUPLICATE || self.beyond.is_some() {
+            self.tell_blocks(&mut ack.sack);
         }
+        ack
     }
 
     #[inline(never)]
-    fn sack_blocks(&mut self) -> SackBlocks {
+    fn tell_blocks(&mut self, blocks: &mut SackBlocks) {
         let duplicate = std::mem::replace(&mut self.duplicate, NO_DUPLICATE);
-        let mut blocks = SackBlocks::default();
         if !self.sack {
-            return blocks;
+            return;
         }
         if duplicate != NO_DUPLICATE {
             blocks.duplicates = 1;
             blocks.push((duplicate, duplicate + 1));
         }
         if let Some(beyond) = &self.beyond {
-            beyond.report(&mut blocks);
+            let told = blocks.length as usize;
+            blocks.length += beyond.report(&mut blocks.blocks[told..]);
         }
-        blocks
     }
 
     /// Keeps a segment from beyond a hole; `false` if it was there already.
@@ -424,19 +434,25 @@ impl Counters {
 }
 
 impl Beyond {
-    /// Adds the blocks that changed last to an ACK, each once.
+    /// Writes down the blocks that changed last, each once; returns how many.
     #[inline]
-    fn report(&self, blocks: &mut SackBlocks) {
+    fn report(&self, blocks: &mut [Range]) -> u32 {
         let [first, second, third] = self.recent;
+        let mut count = 0;
+        let mut add = |block| {
+            blocks[count] = block;
+            count += 1;
+        };
         if first != FREE {
-            blocks.push(first);
+            add(first);
         }
         if second != FREE && second != first {
-            blocks.push(second);
+            add(second);
         }
         if third != FREE && third != first && third != second {
-            blocks.push(third);
+            add(third);
         }
+        count as u32
     }
 
     /// The position of the block that holds a segment, or where one would be inserted.
@@ -663,7 +679,13 @@ mod tests {
                     let sack = SackBlocks::default();
                     Ack { cumulative, sack, echoes_retransmission: false, ecn_echo: false }
                 });
-                let held = || if ordinary.is_none() && !marked && !window_reduced { short.take_next_held(segment) } else { None };
+                let held = || (ordinary.is_none() && !marked && !window_reduced && short.take_next_held(segment)).then(|| {
+                    let (mut blocks, mut sack) = ([(0, 0); MAX_SACK_BLOCKS], SackBlocks::default());
+                    let length = short.tell_held(&mut blocks);
+                    sack.fill(blocks, length, false);
+                    let echoes_retransmission = short.echoes_retransmission();
+                    Ack { cumulative: short.delivered(), sack, echoes_retransmission, ecn_echo: false }
+                });
                 let by_a_short_way = ordinary.or_else(held);
                 let ack = long.on_segment(Time(step as u64), &data);
                 match by_a_short_way {

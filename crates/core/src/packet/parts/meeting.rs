@@ -223,7 +223,9 @@ impl Mail {
     fn put(&mut self, engine: &mut Engine<Windows>, packet: Packet) {
         if packet.has(BESIDE) {
             let number = engine.pool.number(packet.number());
-            self.beside.push((engine.pool.take(packet.number()), number));
+            let mut blocks = SackBlocks::default();
+            engine.pool.take(packet.number(), &mut blocks);
+            self.beside.push((blocks, number));
         }
         self.packets.push(packet);
     }

@@ -68,10 +68,16 @@ pub fn send_quantum(pacing: Rate, wire_bytes: u32, minimum: f64) -> f64 {
     (bytes / f64::from(wire_bytes)).floor().max(minimum)
 }
 
-/// The least whole number that is not below a volume: `ceil` without a call.
+/// The least whole number that is not below a volume: `ceil` without a call, where a number of 2^52 or more has no room for a
+/// fraction.
+#[inline]
 pub fn whole_segments(volume: f64) -> f64 {
-    let towards_zero = volume as i64 as f64;
-    if towards_zero < volume { towards_zero + 1.0 } else { towards_zero }
+    const NO_FRACTION: f64 = (1u64 << 52) as f64;
+    if !(0.0..NO_FRACTION).contains(&volume) {
+        return volume.ceil();
+    }
+    let nearest = (volume + NO_FRACTION) - NO_FRACTION;
+    if nearest < volume { nearest + 1.0 } else { nearest }
 }
 
 /// The window on the way to its target: it falls there at once, and rises by what was delivered. Until the pipe is full
@@ -96,6 +102,7 @@ pub struct MaxFilter {
 
 impl MaxFilter {
     /// Takes a value at `time`, which must not go back; forgets those that are `window` or more older.
+    #[inline]
     pub fn update(&mut self, time: u64, value: f64, window: u64) {
         // Beside one as great of the same instant, it cannot become the maximum: both are forgotten together.
         let is_hidden = self.candidates.back().is_some_and(|(other, greatest)| *other == time && *greatest >= value);
@@ -107,6 +114,7 @@ impl MaxFilter {
         }
     }
 
+    #[inline(never)]
     fn add(&mut self, time: u64, value: f64) {
         while self.candidates.back().is_some_and(|(_, other)| *other <= value) {
             self.candidates.pop_back();

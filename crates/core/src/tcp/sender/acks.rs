@@ -9,17 +9,22 @@ use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
 
 impl Sender {
-    /// Takes an ACK. Returns what it delivered; nothing for the ordinary one that nobody needs to look into.
+    /// Takes an ACK.
     #[inline(always)]
-    pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Option<Delivered> {
-        let Some(sent) = self.pass_ordinary_ack(now, ack) else { return Some(self.take_any_ack(now, ack)) };
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.on_ack_telling(now, ack, None);
+    }
+
+    /// The same, which tells what it delivered; of the ordinary one that nobody needs to look into, nothing.
+    #[inline(always)]
+    pub fn on_ack_telling(&mut self, now: Time, ack: &Ack, told: Option<&mut Delivered>) {
+        let Some(sent) = self.pass_ordinary_ack(now, ack) else { return self.take_any_ack(now, ack, told) };
         if self.options.all_acks_count {
-            return Some(self.judge_ordinary_ack(now, sent));
+            return self.judge_ordinary_ack(now, sent, told);
         }
         let mut event = self.ordinary_event(now, sent);
         event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
         self.congestion.on_ack(&event, &self.rtt);
-        None
     }
 
     /// The ACK of an undisturbed flow, shorter than [`Self::take_any_ack`] and to the same effect: it passes one segment, sent
@@ -64,15 +69,17 @@ impl Sender {
 
     /// The ordinary ACK, where a detector or a rate sampler learns from every one.
     #[inline(never)]
-    fn judge_ordinary_ack(&mut self, now: Time, sent: Time) -> Delivered {
+    fn judge_ordinary_ack(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
         let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
         let event = self.ordinary_event(now, sent);
         self.judge(event, &delivered, false);
-        delivered
+        if let Some(told) = told {
+            *told = delivered;
+        }
     }
 
     #[inline(never)]
-    fn take_any_ack(&mut self, now: Time, ack: &Ack) -> Delivered {
+    fn take_any_ack(&mut self, now: Time, ack: &Ack, told: Option<&mut Delivered>) {
         let prior_in_flight = self.board.in_flight() + self.withheld;
         let prior_una = self.board.una();
         let was_in_fast_recovery = matches!(self.phase, Phase::Fast { .. });
@@ -122,7 +129,9 @@ impl Sender {
             ecn_echo: ack.ecn_echo,
         };
         self.judge(event, &delivered, was_in_fast_recovery);
-        delivered
+        if let Some(told) = told {
+            *told = delivered;
+        }
     }
 
     /// What an ACK that is on the scoreboard means: to the rate sampler, the detector, the congestion control and PRR.

@@ -14,9 +14,11 @@ impl Sender {
             return (sent != Time::NEVER)
                 .then(|| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()));
         }
-        let timer = self.detector_deadline();
         let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
-        match (timer, paced) {
+        if paced.is_some() && self.detector_rests_until(self.next_send) {
+            return paced; // without asking when that timer is due
+        }
+        match (self.detector_deadline(), paced) {
             (Some(timer), Some(paced)) => Some(timer.min(paced)),
             (timer, paced) => timer.or(paced),
         }

@@ -64,15 +64,19 @@ impl Sender {
         Some(Burst { segment, number, count })
     }
 
-    /// Whether there is nothing but to wait until pacing lets the next segment go.
+    /// Whether there is nothing but to wait until pacing lets the next segment go: then [`Self::poll_transmit`] gives none.
+    #[inline]
+    pub fn is_held_back(&mut self, now: Time) -> bool {
+        self.next_send > now && self.must_wait()
+    }
+
     #[inline(never)]
-    fn is_held_back(&mut self, now: Time) -> bool {
-        let is_held_back =
-            self.next_send > now && self.seldom.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
-        if is_held_back && self.counted_in_flight() >= self.window() {
+    fn must_wait(&mut self) -> bool {
+        let must_wait = self.seldom.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
+        if must_wait && self.counted_in_flight() >= self.window() {
             self.limit = Limit::Window;
         }
-        is_held_back
+        must_wait
     }
 
     /// The next segment to send now, if there is one.
