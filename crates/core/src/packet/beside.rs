@@ -168,8 +168,9 @@ mod tests {
                 }
             }
             kept.iter().for_each(|(place, ..)| pool.release(*place));
-            prop_assert_eq!(pool.few.free.len(), pool.few.items.len());
-            prop_assert_eq!(pool.full.free.len(), pool.full.items.len());
+            let free = std::iter::successors(Some(pool.free), |index| pool.few.get(*index as usize).map(|beside| beside.number));
+            prop_assert_eq!(free.count() - 1, pool.few.len(), "all places are free");
+            prop_assert_eq!(pool.free_of_full.len(), pool.full.len());
         }
     }
 }
