@@ -4,8 +4,12 @@
 /// Rust offers, nothing happens.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
+    let first = (&raw const *value).cast::<i8>();
     for offset in (0..size_of::<T>()).step_by(64) {
-        prefetch_line((&raw const *value).cast::<i8>().wrapping_add(offset));
+        prefetch_line(first.wrapping_add(offset));
+    }
+    if size_of::<T>() > 64 {
+        prefetch_line(first.wrapping_add(size_of::<T>() - 1)); // which begins a line more, depending on where the value begins
     }
 }
 

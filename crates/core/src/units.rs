@@ -94,6 +94,9 @@ impl Duration {
 }
 
 impl Rate {
+    /// The time of a byte at one bit per second.
+    const BYTE_PICOSECONDS: u64 = 8 * 1_000_000_000_000;
+
     /// A rate from bits per second; negative and NaN give zero.
     pub fn from_bps(bits_per_second: f64) -> Rate {
         Rate(nearest(bits_per_second))
@@ -106,11 +109,18 @@ impl Rate {
 
     /// The time to put `bytes` on a wire of this rate, rounded up to a picosecond. The rate must not be zero.
     pub fn serialization_delay(self, bytes: u64) -> Duration {
-        const BIT_PICOSECONDS: u64 = 8 * 1_000_000_000_000;
-        match bytes.checked_mul(BIT_PICOSECONDS) {
+        match bytes.checked_mul(Rate::BYTE_PICOSECONDS) {
             Some(product) => Duration(product.div_ceil(self.0)),
-            None => Duration((u128::from(bytes) * u128::from(BIT_PICOSECONDS)).div_ceil(u128::from(self.0)) as u64),
+            None => {
+                Duration((u128::from(bytes) * u128::from(Rate::BYTE_PICOSECONDS)).div_ceil(u128::from(self.0)) as u64)
+            }
         }
+    }
+
+    /// The time to put a byte on a wire of this rate, if it is a whole number of picoseconds.
+    pub fn byte_time(self) -> Option<Duration> {
+        let byte = Rate::BYTE_PICOSECONDS;
+        (self.0 > 0 && byte.is_multiple_of(self.0)).then(|| Duration(byte / self.0))
     }
 
     /// Whole bytes that this rate carries in `duration`.

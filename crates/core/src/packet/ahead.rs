@@ -7,19 +7,19 @@ use super::flow::Activity;
 use super::forwarding::{END, Forwarding};
 use super::inbox::Item;
 use super::line::Line;
-use super::packet::{ACK, Packet};
+use super::packet::{ACK, BESIDE, Packet};
 use super::simulation::{Engine, SENDER};
 use super::windows::Windows;
 use crate::prefetch::prefetch;
 use crate::spec::LinkId;
 
 /// The state of fewer flows, or links, stays in the nearer caches anyhow.
-const MANY: usize = if cfg!(test) { 2 } else { 1024 };
+const MANY: usize = if cfg!(test) { 2 } else { 2048 };
 
 /// So many packets ahead, the flow is asked for, then its connection, and what that keeps elsewhere.
-const FLOW: u32 = 12;
-const CONNECTION: u32 = 8;
-const WINDOW: u32 = 4;
+const FLOW: usize = 12;
+const CONNECTION: usize = 8;
+const REST: usize = 4;
 
 impl Engine<Windows> {
     /// Of the packets that come to a host by this line, what the later ones need.
@@ -28,14 +28,14 @@ impl Engine<Windows> {
         if self.flows.len() < MANY {
             return;
         }
-        if let Some(packet) = self.lines.ahead(line, FLOW) {
+        if let Some(packet) = self.lines.ahead(line, FLOW as u32) {
             self.ask_for_flow(packet);
         }
-        if let Some(packet) = self.lines.ahead(line, CONNECTION) {
+        if let Some(packet) = self.lines.ahead(line, CONNECTION as u32) {
             self.ask_for_connection(packet);
         }
-        if let Some(packet) = self.lines.ahead(line, WINDOW) {
-            self.ask_for_window(packet);
+        if let Some(packet) = self.lines.ahead(line, REST as u32) {
+            self.ask_for_rest(packet);
         }
     }
 
@@ -45,14 +45,14 @@ impl Engine<Windows> {
         if self.flows.len() < MANY {
             return;
         }
-        if let Some(item) = rest.get(FLOW as usize) {
+        if let Some(item) = rest.get(FLOW) {
             self.ask_for_flow(&item.packet);
         }
-        if let Some(item) = rest.get(CONNECTION as usize) {
+        if let Some(item) = rest.get(CONNECTION) {
             self.ask_for_connection(&item.packet);
         }
-        if let Some(item) = rest.get(WINDOW as usize) {
-            self.ask_for_window(&item.packet);
+        if let Some(item) = rest.get(REST) {
+            self.ask_for_rest(&item.packet);
         }
     }
 
@@ -120,6 +120,9 @@ impl Engine<Windows> {
         if packet.has(ACK) {
             self.order.timers.ask_for(packet.flow(), SENDER);
         }
+        if packet.has(BESIDE) {
+            self.pool.ask_for(packet.number());
+        }
     }
 
     #[inline(always)]
@@ -134,12 +137,15 @@ impl Engine<Windows> {
         }
     }
 
+    /// What the connection keeps elsewhere.
     #[inline(always)]
-    fn ask_for_window(&self, packet: &Packet) {
-        if packet.has(ACK)
-            && let Activity::Tcp(connection) = &self.flows[packet.flow() as usize].activity
-        {
-            connection.sender.ask_for_window();
+    fn ask_for_rest(&self, packet: &Packet) {
+        if let Activity::Tcp(connection) = &self.flows[packet.flow() as usize].activity {
+            if packet.has(ACK) {
+                connection.sender.ask_for_rest();
+            } else {
+                connection.receiver.ask_for_rest();
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Where slow starts overshoot, there are more of them in flight than flows. So an ACK has room for three blocks, as many as
 //! most carry at the most, and the few with one more, a duplicate, have their blocks in a store of their own.
 
+use crate::prefetch::prefetch;
 use crate::tcp::receiver::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::scoreboard::Range;
 
@@ -91,6 +92,12 @@ impl Pool {
 
     fn at(&self, place: u32) -> &Beside {
         &self.few.items[(place >> INDEX_BIT) as usize]
+    }
+
+    /// Asks for what is at a place.
+    #[inline(always)]
+    pub fn ask_for(&self, place: u32) {
+        prefetch(self.at(place));
     }
 
     /// The number of the ACK whose blocks stand in a place.

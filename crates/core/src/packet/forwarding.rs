@@ -432,6 +432,12 @@ impl Forwarding {
         &self.hops
     }
 
+    /// The link over which packets arrive that go by the compiled route from this position on; [`END`] if there is none.
+    pub fn last_link(&self, position: u32) -> LinkId {
+        let rest = self.hops[position as usize..].iter();
+        rest.copied().take_while(|link| *link != END).last().unwrap_or(END)
+    }
+
     /// Whether the word needs a look at the packet's [`Key`] to find its next link.
     #[inline]
     pub fn is_hop_by_hop(at: u32) -> bool {

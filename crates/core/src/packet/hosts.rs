@@ -377,11 +377,12 @@ impl<L: EventLoop> Engine<L> {
                 let application = Application::new(&group.application, packet, draws);
                 Activity::Udp(Box::new(Datagrams { writer: Writer::new(application, self.now), sent: 0, arrived: 0 }))
             }
-            TransportSpec::Tcp { stack } => {
-                let stack = &self.spec.stacks[stack];
+            TransportSpec::Tcp { stack: stack_index } => {
+                let stack = &self.spec.stacks[stack_index];
                 let paths = self.forwarding.paths_of_flow(identity.forward, identity.src);
                 let random = Stream::new(self.spec.seed, Purpose::Congestion, u64::from(flow));
                 let mut sender = Sender::new(stack, paths, random);
+                sender.share_settings(&mut self.common_settings[stack_index]);
                 let writer = match group.application {
                     ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } => {
                         sender.write(self.now, self.sizes[flow as usize].segments());

@@ -11,6 +11,9 @@ use crate::units::Time;
 /// Runs of so many items are worth merging; shorter ones are sorted together.
 const LONG_RUN: usize = 8;
 
+/// So many items are sorted by counting, for each, those that come before it.
+const FEW: usize = 16;
+
 /// The bits of a [`Rank`].
 const RANK_BITS: u32 = 34;
 
@@ -166,7 +169,12 @@ impl Inbox {
     #[inline(never)]
     fn put_in_order(&mut self, other: &mut Inbox) {
         if self.items.len() < LONG_RUN * (self.breaks.len() + 1) {
-            self.items.sort_by_key(|item| item.key);
+            if self.items.len() <= FEW {
+                sort_few(&self.items, &mut other.items);
+                std::mem::swap(&mut self.items, &mut other.items);
+            } else {
+                self.items.sort_by_key(|item| item.key);
+            }
             self.breaks.clear();
         }
         while !self.breaks.is_empty() {
@@ -199,6 +207,18 @@ impl Inbox {
 pub fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
     list.clear();
     list
+}
+
+/// Puts items in order. Every one is compared with every other, but nothing is guessed, which costs more than many comparisons.
+fn sort_few(items: &[Item], sorted: &mut Vec<Item>) {
+    sorted.clear();
+    sorted.extend_from_slice(items);
+    for (index, item) in items.iter().enumerate() {
+        let (earlier, later) = (&items[..index], &items[index + 1..]);
+        let place = earlier.iter().filter(|other| other.key <= item.key).count()
+            + later.iter().filter(|other| other.key < item.key).count();
+        sorted[place] = *item;
+    }
 }
 
 /// Puts two runs into one, of equals those of the first before those of the second.

@@ -4,6 +4,7 @@
 //! burst that passes from line to line takes its room once, and what one line leaves, another uses.
 
 use super::packet::Packet;
+use crate::prefetch::prefetch;
 use crate::units::Time;
 
 /// The packets of a piece.
@@ -162,9 +163,18 @@ impl Lines {
     #[inline(never)]
     fn leave_piece(&mut self, head: u32, is_empty: bool) -> u32 {
         let piece = head / PIECE - 1;
-        let head = if is_empty { head } else { self.following[piece as usize] * PIECE };
+        let head = if is_empty { head } else { self.enter_piece(self.following[piece as usize]) };
         self.give_piece(piece);
         head
+    }
+
+    /// A line's head comes to a piece. Returns its slot, and asks for the piece after it.
+    fn enter_piece(&self, piece: u32) -> u32 {
+        let next = self.following[piece as usize] as usize;
+        if let Some(slots) = self.slots.as_chunks::<{ PIECE as usize }>().0.get(next) {
+            prefetch(slots);
+        }
+        piece * PIECE
     }
 
     /// Takes the first packet out if it arrives before an instant.

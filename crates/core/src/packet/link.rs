@@ -98,7 +98,8 @@ pub struct Link {
     unwatched: bool,
     captured: bool,
     up: bool,
-    rate: Rate,
+    /// How long a byte takes, if that is a whole number, or zero: sizes change often where data and ACKs meet.
+    byte_time: Duration,
     /// Packets that had been put in line when the size that is transmitted changed last; all since then are alike.
     before_alike: u64,
     /// What it has counted; the bytes are those of all packets ever put in line.
@@ -109,6 +110,7 @@ pub struct Link {
     /// Packets may be taken out at the far end before an earlier packet is offered.
     runs_ahead: bool,
     limit: QueueLimit,
+    rate: Rate,
     loss: LossProcess,
     /// The arrival and the size of the packet that was last taken out of a link that is not plain.
     taken_last: (Time, u32),
@@ -163,6 +165,7 @@ impl Link {
             runs_ahead: false,
             before_alike: 0,
             taken_last: (Time::ZERO, 0),
+            byte_time: spec.rate.byte_time().unwrap_or(Duration::ZERO),
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
             meter: None,
@@ -239,7 +242,11 @@ impl Link {
     fn transmission(&mut self, size: u32) -> Duration {
         if size != self.last_size {
             self.last_size = size;
-            self.last_transmission = self.rate.serialization_delay(u64::from(size));
+            self.last_transmission = if self.byte_time > Duration::ZERO {
+                self.byte_time * u64::from(size)
+            } else {
+                self.rate.serialization_delay(u64::from(size))
+            };
             self.before_alike = self.put_in_line();
         }
         self.last_transmission
@@ -261,7 +268,7 @@ impl Link {
     /// The first packet of its line, if there is one.
     #[inline(always)]
     pub fn first_packet<'lines>(&self, lines: &'lines Lines) -> Option<&'lines Packet> {
-        lines.ahead(&self.line, 0)
+        (!self.line.is_empty()).then(|| lines.at(self.line.first_slot()))
     }
 
     /// Asks for what every packet needs of the link.

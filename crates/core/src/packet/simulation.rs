@@ -15,6 +15,7 @@ use super::packet::{BESIDE, FlowSizes, Packet};
 use super::route_log::{RouteChange, RouteLog};
 use super::table::Table;
 use crate::spec::{LinkId, LossSpec, NodeId, RunSpec};
+use crate::tcp::sender::CommonSettings;
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -88,6 +89,8 @@ pub struct Engine<L> {
     /// Flows in the order of their start, and how many have started.
     pub(super) starts: Vec<u32>,
     pub(super) started: usize,
+    /// Of the senders of each stack.
+    pub(super) common_settings: Vec<Option<CommonSettings>>,
     controls: VecDeque<(Time, Control)>,
     /// Flows that are done, and when only their tally is to be kept.
     done: Vec<(Time, u32)>,
@@ -128,6 +131,7 @@ impl<L: EventLoop> Engine<L> {
             order,
             observations: Observations::new(&spec),
             captures: Captures::new(&spec),
+            common_settings: spec.stacks.iter().map(|_| None).collect(),
             spec,
             links,
             lines: Lines::default(),

@@ -59,7 +59,9 @@ enum Exit {
 struct Node {
     /// Links in which packets arrive.
     inputs: u32,
-    /// A flow starts, or a timer is due.
+    /// One of them, if there are any.
+    input: LinkId,
+    /// A flow starts, or a timer is due that none of its links takes with it.
     has_local: bool,
     /// It belongs to this part of the network: see [`super::parts`].
     is_here: bool,
@@ -72,7 +74,7 @@ struct Node {
 /// How a node takes what a link brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taking {
-    /// At once: nothing else happens there.
+    /// At once: nothing else happens there, but for timers, which are fired among its packets.
     Alone,
     /// At once, though other links bring packets, too.
     LinkByLink,
@@ -89,8 +91,12 @@ pub struct Windows {
     begin: Time,
     until: Time,
     pub(super) timers: Timers,
-    /// Timers of the node at hand that were armed in this window for this window.
+    /// Timers of the node at hand, or of the ends that the link at hand leads to, which are due in this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// For each link, the timers due in this window that are fired among its packets.
+    timers_of_link: Vec<Vec<(Time, u32)>>,
+    /// Any link has some.
+    links_have_timers: bool,
     /// Room for an inbox to be put in order.
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
@@ -147,6 +153,8 @@ impl EventLoop for Windows {
             until: Time::ZERO,
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             soon: BinaryHeap::new(),
+            timers_of_link: vec![Vec::new(); links.len()],
+            links_have_timers: false,
             merging: Inbox::default(),
             heads: Heads::new(links.len()),
             rank: Rank::FIRST,
@@ -296,9 +304,8 @@ impl Windows {
         }
     }
 
-    #[inline(never)]
-    fn put_for_node(&mut self, node: NodeId, rank: Rank, first: u64, second: u64, third: u64) {
-        let packet = Packet::from_words([first, second, third]); // which came in registers
+    #[inline(always)]
+    fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
         let key = self.key(packet.arrival(), rank);
         let inbox = &mut self.nodes[node as usize].inbox;
         if inbox.is_empty() {
@@ -311,8 +318,7 @@ impl Windows {
     fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
         let mut nothing = Packet::new(0, 0, 0, 0);
         nothing.arrives(at);
-        let [first, second, third] = nothing.words();
-        self.put_for_node(node, rank, first, second, third);
+        self.put_for_node(node, rank, nothing);
         self.nodes[node as usize].has_local = true;
     }
 }
@@ -383,7 +389,9 @@ impl Engine<Windows> {
             }
             let is_here = self.order.nodes[state.dst as usize].is_here;
             if is_here {
-                self.order.nodes[state.dst as usize].inputs += 1;
+                let node = &mut self.order.nodes[state.dst as usize];
+                node.inputs += 1;
+                node.input = link;
             } else {
                 self.order.wheel.insert(link, state.next_event());
             }
@@ -392,9 +400,7 @@ impl Engine<Windows> {
         self.order.due = due;
         while self.order.timers.first() < until {
             let Some((at, timer)) = self.order.timers.take() else { break };
-            let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
-            let node = if timer % TIMERS_PER_FLOW == RECEIVER { identity.dst } else { identity.src };
-            self.order.put_local(node, at, Rank::timer(timer));
+            self.put_timer(at, timer);
         }
         while self.next_start() < until {
             let flow = self.starts[self.started];
@@ -409,6 +415,51 @@ impl Engine<Windows> {
         }
     }
 
+    /// A timer is due in this window: a link that brings packets takes it with it, if there is one.
+    fn put_timer(&mut self, at: Time, timer: u32) {
+        let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
+        let (node, way) = match timer % TIMERS_PER_FLOW {
+            RECEIVER => (identity.dst, identity.forward),
+            _ => (identity.src, identity.reverse),
+        };
+        match self.link_with(node, way) {
+            Some(link) => {
+                self.order.timers_of_link[link as usize].push((at, timer));
+                self.order.links_have_timers = true;
+            }
+            None => self.order.put_local(node, at, Rank::timer(timer)),
+        }
+    }
+
+    /// The link among whose packets a timer can be fired at a node, of the end of a flow to which packets come by this way. Where the node
+    /// takes packets link by link, the timer need be in order only with those of its end, and they come by one link; if none do, with no others.
+    fn link_with(&self, node: NodeId, way: Way) -> Option<LinkId> {
+        let state = &self.order.nodes[node as usize];
+        match (state.inputs, way) {
+            (0, _) => None,
+            (1, _) => Some(state.input),
+            (_, Way::Route(position)) if state.takes_link_by_link => {
+                let link = self.forwarding.last_link(position);
+                let brings_packets = |own: &Link| own.dst == node && own.next_arrival() < self.order.until;
+                Some(if self.links.get(link as usize).is_some_and(brings_packets) { link } else { state.input })
+            }
+            _ => None,
+        }
+    }
+
+    /// The timers that a link takes with it are fired among its packets, or come to the node with these.
+    fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, taking: Taking) {
+        let mut timers = std::mem::take(&mut self.order.timers_of_link[link as usize]);
+        for (at, timer) in timers.drain(..) {
+            if taking == Taking::Later {
+                self.order.put_local(node, at, Rank::timer(timer));
+            } else {
+                self.order.soon.push(Reverse((at, timer)));
+            }
+        }
+        self.order.timers_of_link[link as usize] = timers;
+    }
+
     /// Phase 1: packets that arrive go on, or come to the node.
     fn hand_over(&mut self) {
         self.events += self.order.due.len() as u64;
@@ -419,6 +470,9 @@ impl Engine<Windows> {
             let taking = self.order.taking(node);
             self.order.in_order = taking == Taking::Alone;
             self.order.rank = Rank::arrival(link);
+            if self.order.links_have_timers {
+                self.take_timers_of_link(link, node, taking);
+            }
             match self.merges_into(link) {
                 Some(next) => self.order.inbox_of_link(next).feeders.push(link),
                 None => self.hand_over_one(link, node, taking),
@@ -428,6 +482,7 @@ impl Engine<Windows> {
             }
         }
         self.order.in_order = true;
+        self.order.links_have_timers = false;
         for link in &self.order.due {
             self.order.nodes[self.links[*link as usize].dst as usize].inputs = 0;
         }
@@ -522,8 +577,7 @@ impl Engine<Windows> {
             self.now = packet.arrival();
             self.forward(packet, node);
         } else {
-            let [first, second, third] = packet.words();
-            self.order.put_for_node(node, Rank::arrival(link), first, second, third);
+            self.order.put_for_node(node, Rank::arrival(link), packet);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::ack::{AckPolicy, Arrival, When};
 use super::room::make_little_room;
 use super::scoreboard::Range;
+use crate::prefetch::prefetch;
 use crate::spec::EcnEcho;
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -198,6 +199,14 @@ impl Receiver {
     /// The same, that echoes marks in this way.
     pub fn with_echo(self, echo: EcnEcho) -> Receiver {
         Receiver { exact_echo: echo == EcnEcho::Exact, ..self }
+    }
+
+    /// Asks for what it keeps elsewhere of segments beyond a hole.
+    #[inline(always)]
+    pub fn ask_for_rest(&self) {
+        if let Some(beyond) = &self.beyond {
+            prefetch(&**beyond);
+        }
     }
 
     /// Segments delivered to the application, in order, each once.

@@ -1,13 +1,22 @@
 //! Round-trip time and retransmission timeout, RFC 6298.
 
 use crate::units::Duration;
+use std::sync::Arc;
 
 /// The least that the timeout exceeds the smoothed RTT by (G of RFC 6298 (2.3)), unless a stack chooses another: a clock of
 /// 100 Hz. Without it the timeout of a steady path is its very RTT, and expires before ACKs that come in time.
 pub const CLOCK_GRANULARITY: Duration = Duration::from_millis(10);
 
-/// SRTT, RTTVAR and RTO of one flow.
+/// What bounds the timeout, as in [`crate::spec::StackSpec`].
 #[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeoutBounds {
+    min_rto: Duration,
+    max_rto: Duration,
+    granularity: Duration,
+}
+
+/// SRTT, RTTVAR and RTO of one flow.
+#[derive(Debug, Clone, PartialEq)]
 pub struct RttEstimate {
     /// Before the first sample, the initial timeout.
     smoothed: Duration,
@@ -15,9 +24,8 @@ pub struct RttEstimate {
     minimum: Duration,
     samples: u32,
     backoff: u32,
-    min_rto: Duration,
-    max_rto: Duration,
-    granularity: Duration,
+    /// The same for all flows of a stack.
+    bounds: Arc<TimeoutBounds>,
 }
 
 impl RttEstimate {
@@ -29,15 +37,18 @@ impl RttEstimate {
             minimum: Duration(u64::MAX),
             samples: 0,
             backoff: 0,
-            min_rto,
-            max_rto,
-            granularity: CLOCK_GRANULARITY,
+            bounds: Arc::new(TimeoutBounds { min_rto, max_rto, granularity: CLOCK_GRANULARITY }),
         }
     }
 
     /// The same with another G of RFC 6298 (2.3).
     pub fn with_granularity(self, granularity: Duration) -> RttEstimate {
-        RttEstimate { granularity, ..self }
+        RttEstimate { bounds: Arc::new(TimeoutBounds { granularity, ..*self.bounds }), ..self }
+    }
+
+    /// What bounds its timeout; estimates with equal bounds may have them in common.
+    pub(super) fn bounds_mut(&mut self) -> &mut Arc<TimeoutBounds> {
+        &mut self.bounds
     }
 
     /// Takes a sample (RFC 6298 section 2: alpha = 1/8, beta = 1/4).
@@ -80,16 +91,17 @@ impl RttEstimate {
         let base = if self.samples == 0 {
             self.smoothed
         } else {
-            (self.smoothed + (self.variation * 4).max(self.granularity)).max(self.min_rto)
+            (self.smoothed + (self.variation * 4).max(self.bounds.granularity)).max(self.bounds.min_rto)
         };
-        Duration(base.0.saturating_mul(1 << self.backoff)).min(self.max_rto)
+        Duration(base.0.saturating_mul(1 << self.backoff)).min(self.bounds.max_rto)
     }
 
     /// The same with a timeout that never comes, and no smoothed RTT.
-    pub fn without_timeout(self) -> RttEstimate {
+    pub fn without_timeout(&self) -> RttEstimate {
         let never = Duration(u64::MAX);
         let samples = self.samples.max(1);
-        RttEstimate { smoothed: Duration::ZERO, samples, min_rto: never, max_rto: never, backoff: 0, ..self }
+        let bounds = Arc::new(TimeoutBounds { min_rto: never, max_rto: never, ..*self.bounds });
+        RttEstimate { smoothed: Duration::ZERO, samples, backoff: 0, bounds, ..self.clone() }
     }
 
     /// How often the timeout was doubled since the last sample.
@@ -99,12 +111,12 @@ impl RttEstimate {
 
     /// No timeout is shorter, once there is a sample.
     pub fn least_rto(&self) -> Duration {
-        self.min_rto.min(self.max_rto)
+        self.bounds.min_rto.min(self.bounds.max_rto)
     }
 
     /// The bound of the timeout and its backoff (section 2.5).
     pub fn max_rto(&self) -> Duration {
-        self.max_rto
+        self.bounds.max_rto
     }
 
     /// Doubles the timeout after it expired (section 5.5).

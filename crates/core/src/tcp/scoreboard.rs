@@ -53,11 +53,15 @@ impl Scoreboard {
         Scoreboard { order: Some(Box::default()), ..Scoreboard::default() }
     }
 
-    /// Asks for the records of the first segment and of the last: where an ordinary ACK takes one out, and puts one in.
+    /// Asks for the records of the first segment and of the last, where an ordinary ACK takes one out and puts one in, and for
+    /// what is kept in a recovery.
     #[inline(always)]
-    pub fn ask_for_ends(&self) {
+    pub fn ask_for_rest(&self) {
         for end in [self.segments.front(), self.segments.back()].into_iter().flatten() {
             prefetch(end);
+        }
+        if let Some(repair) = &self.repair {
+            prefetch(&**repair);
         }
     }
 

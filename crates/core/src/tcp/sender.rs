@@ -15,12 +15,14 @@ use super::detection::{DetectorContext, LossDetector};
 use super::events::{CongestionEvent, CongestionKind};
 use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
-use super::rtt::RttEstimate;
+use super::rtt::{RttEstimate, TimeoutBounds};
 use super::scoreboard::Scoreboard;
+use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
 use crate::spec::{PacingUnit, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
 use crate::units::Time;
 use pacing::Train;
+use std::sync::Arc;
 
 /// A segment to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +155,8 @@ pub struct Sender {
     withheld: u32,
     /// The retransmission timer expired, and no cumulative acknowledgement has moved since.
     unanswered_timeout: bool,
-    options: Options,
+    /// The same for all flows of a stack.
+    options: Arc<Options>,
     /// A new round trip begins when a segment from here on is delivered.
     round_end: u32,
     /// Retransmissions of this episode that no DSACK has reported as spurious.
@@ -174,7 +177,7 @@ pub struct Sender {
 }
 
 /// The switches of a [`StackSpec`] that the sender reads while it runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq)]
 struct Options {
     sack: bool,
     f_rto: bool,
@@ -200,6 +203,9 @@ struct Options {
     bursts: bool,
     wire_bytes: u32,
 }
+
+/// Settings that the senders of a stack have in common.
+pub struct CommonSettings(Arc<Options>, Arc<TimeoutBounds>);
 
 /// What few senders need.
 #[derive(Debug, Clone, Copy, Default)]
@@ -261,7 +267,7 @@ impl Sender {
             retransmit_now: false,
             withheld: 0,
             unanswered_timeout: false,
-            options,
+            options: Arc::new(options),
             round_end: 0,
             unreported_retransmits: 0,
             undo_until: 0,
@@ -276,11 +282,23 @@ impl Sender {
         }
     }
 
-    /// Asks for what it keeps elsewhere and an ordinary ACK needs.
+    /// Asks for what it keeps elsewhere and an ACK needs.
     #[inline(always)]
-    pub fn ask_for_window(&self) {
-        self.board.ask_for_ends();
+    pub fn ask_for_rest(&self) {
+        self.board.ask_for_rest();
         self.congestion.ask_for_algorithm();
+        prefetch_at(&raw const *self.detector);
+    }
+
+    /// Keeps its settings in common with the sender that came here last, if they are the same.
+    pub fn share_settings(&mut self, common: &mut Option<CommonSettings>) {
+        match common {
+            Some(CommonSettings(options, bounds)) if *options == self.options && bounds == self.rtt.bounds_mut() => {
+                self.options.clone_from(options);
+                self.rtt.bounds_mut().clone_from(bounds);
+            }
+            _ => *common = Some(CommonSettings(self.options.clone(), self.rtt.bounds_mut().clone())),
+        }
     }
 
     /// What it has counted.

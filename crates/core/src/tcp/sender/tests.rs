@@ -544,8 +544,8 @@ proptest! {
         let stack = stack(changes);
         let mut short = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
-        long.options.ordinary_acks = false;
-        long.options.only_the_timer = false;
+        let options = std::sync::Arc::make_mut(&mut long.options);
+        (options.ordinary_acks, options.only_the_timer) = (false, false);
         let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })).with_echo(stack.ecn_echo);
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
