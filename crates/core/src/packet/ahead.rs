@@ -62,24 +62,27 @@ impl Engine<Windows> {
         if self.links.len() < MANY {
             return;
         }
+        if let Some(link) = self.order.due.get(index + 16) {
+            self.links[*link as usize].ask_for_state();
+        }
         let first_packet = |ahead: usize| {
             let link = self.order.due.get(index + ahead)?;
             self.links[*link as usize].first_packet(&self.lines)
         };
-        if let Some(packet) = first_packet(9) {
+        if let Some(packet) = first_packet(12) {
             prefetch(packet);
         }
-        if let Some(packet) = first_packet(6) {
+        if let Some(packet) = first_packet(8) {
             self.forwarding.ask_for_next(packet.at()); // hop by hop it is no place on a route
         }
-        if let Some(packet) = first_packet(3) {
+        if let Some(packet) = first_packet(5) {
             match self.next_on_route(packet) {
                 Some(END) => self.ask_for_flow(packet),
                 Some(next) => prefetch(&self.order.inboxes[next as usize]),
                 None => {}
             }
         }
-        if let Some(packet) = first_packet(1) {
+        if let Some(packet) = first_packet(2) {
             match self.next_on_route(packet) {
                 Some(END) => self.ask_for_connection(packet),
                 Some(next) => self.order.inboxes[next as usize].ask_for_room(),

@@ -20,41 +20,22 @@ const INDEX_BIT: u32 = 3;
 const DUPLICATE: u32 = 1 << 2;
 const LENGTH: u32 = DUPLICATE - 1;
 
-/// Items with places that are used again.
-#[derive(Debug)]
-struct Store<T> {
-    items: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Store<T> {
-    fn default() -> Store<T> {
-        Store { items: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T: Default> Store<T> {
-    /// A place to write to, and its index.
-    #[inline(always)]
-    fn place(&mut self) -> (u32, &mut T) {
-        let index = self.free.pop().unwrap_or_else(|| self.extend());
-        (index, &mut self.items[index as usize])
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn extend(&mut self) -> u32 {
-        assert!(self.items.len() < 1 << (u32::BITS - INDEX_BIT), "more ACKs with blocks in flight than places");
-        self.items.push(T::default());
-        self.items.len() as u32 - 1
-    }
-}
-
 /// The blocks of all ACKs in flight.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pool {
-    few: Store<Beside>,
-    full: Store<SackBlocks>,
+    few: Vec<Beside>,
+    /// The one that was emptied last, whose number is that of the one emptied before, and so on; [`NONE`] ends it.
+    free: u32,
+    full: Vec<SackBlocks>,
+    free_of_full: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool { few: Vec::new(), free: NONE, full: Vec::new(), free_of_full: Vec::new() }
+    }
 }
 
 impl Pool {
@@ -75,23 +56,47 @@ impl Pool {
     /// The same for the blocks, none a duplicate, that are written where they stay; `write` returns how many.
     #[inline(always)]
     pub fn put_written(&mut self, number: u32, write: impl FnOnce(&mut [Range; MAX_SACK_BLOCKS]) -> u32) -> u32 {
-        let (index, beside) = self.few.place();
+        let index = self.place();
+        let beside = &mut self.few[index as usize];
         *beside = Beside { blocks: [(0, 0); MAX_SACK_BLOCKS], number };
         index << INDEX_BIT | write(&mut beside.blocks)
+    }
+
+    /// The index of a place to write to.
+    #[inline(always)]
+    fn place(&mut self) -> u32 {
+        if self.free == NONE {
+            return self.extend();
+        }
+        let index = self.free;
+        self.free = self.few[index as usize].number;
+        index
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn extend(&mut self) -> u32 {
+        assert!(self.few.len() < 1 << (u32::BITS - INDEX_BIT), "more ACKs with blocks in flight than places");
+        self.few.push(Beside::default());
+        self.few.len() as u32 - 1
     }
 
     #[cold]
     #[inline(never)]
     fn put_full(&mut self, sack: &SackBlocks, number: u32) -> u32 {
-        let (place, blocks) = self.full.place();
-        *blocks = *sack;
-        let (index, beside) = self.few.place();
-        *beside = Beside { blocks: [(place, 0); MAX_SACK_BLOCKS], number };
+        let place = self.free_of_full.pop().unwrap_or(self.full.len() as u32);
+        if place as usize == self.full.len() {
+            self.full.push(*sack);
+        } else {
+            self.full[place as usize] = *sack;
+        }
+        let index = self.place();
+        self.few[index as usize] = Beside { blocks: [(place, 0); MAX_SACK_BLOCKS], number };
         index << INDEX_BIT
     }
 
     fn at(&self, place: u32) -> &Beside {
-        &self.few.items[(place >> INDEX_BIT) as usize]
+        &self.few[(place >> INDEX_BIT) as usize]
     }
 
     /// Asks for what is at a place.
@@ -110,7 +115,7 @@ impl Pool {
     pub fn read(&self, place: u32, blocks: &mut SackBlocks) {
         let beside = self.at(place);
         if place & LENGTH == 0 {
-            *blocks = self.full.items[beside.blocks[0].0 as usize];
+            *blocks = self.full[beside.blocks[0].0 as usize];
         } else {
             blocks.fill(beside.blocks, place & LENGTH, place & DUPLICATE != 0);
         }
@@ -121,9 +126,10 @@ impl Pool {
     pub fn release(&mut self, place: u32) {
         if place & LENGTH == 0 {
             let full = self.at(place).blocks[0].0;
-            self.full.free.push(full);
+            self.free_of_full.push(full);
         }
-        self.few.free.push(place >> INDEX_BIT);
+        let index = place >> INDEX_BIT;
+        self.few[index as usize].number = std::mem::replace(&mut self.free, index);
     }
 
     /// Empties a place, and makes of no blocks those that were there.

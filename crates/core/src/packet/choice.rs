@@ -37,7 +37,7 @@ struct Unit {
 pub struct Memory {
     turn: u32,
     /// For each flow and direction; only where these keep to what was chosen.
-    units: Option<Box<HashMap<(u32, bool), Unit>>>,
+    units: HashMap<(u32, bool), Unit>,
 }
 
 impl Memory {
@@ -47,11 +47,11 @@ impl Memory {
     }
 
     fn unit(&self, key: &Key) -> Option<Unit> {
-        self.units.as_ref()?.get(&(key.flow, key.reverse)).copied()
+        self.units.get(&(key.flow, key.reverse)).copied()
     }
 
     fn keep(&mut self, key: &Key, unit: Unit) {
-        self.units.get_or_insert_default().insert((key.flow, key.reverse), unit);
+        self.units.insert((key.flow, key.reverse), unit);
     }
 }
 

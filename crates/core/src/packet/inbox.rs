@@ -12,7 +12,7 @@ use crate::units::Time;
 const LONG_RUN: usize = 8;
 
 /// So many items are sorted by counting, for each, those that come before it.
-const FEW: usize = 16;
+const FEW: usize = 10;
 
 /// The bits of a [`Rank`].
 const RANK_BITS: u32 = 34;

@@ -1,7 +1,7 @@
 //! Which links have something to do in which window of time: a timing wheel.
 
 use crate::spec::LinkId;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// Buckets of the wheel; what is due later than all of them shares a bucket with what is due a lap before.
 const BUCKETS: usize = 1024;
@@ -10,9 +10,9 @@ const WORDS: usize = BUCKETS / 64;
 /// The window of a link that has nothing to do.
 const NONE: u64 = u64::MAX;
 
-/// A timing wheel over links. Time is cut into windows of a power of two picoseconds.
+/// A timing wheel over links. Time is cut into windows of one length.
 pub struct Wheel {
-    shift: u32,
+    length: Duration,
     buckets: Vec<Vec<LinkId>>,
     /// A bit for each bucket that is not empty.
     occupied: [u64; WORDS],
@@ -23,20 +23,26 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// A wheel for so many links, with windows of 2^`shift` picoseconds.
-    pub fn new(links: usize, shift: u32) -> Wheel {
-        Wheel { shift, buckets: vec![Vec::new(); BUCKETS], occupied: [0; WORDS], window_of: vec![NONE; links], from: 0 }
+    /// A wheel for so many links, with windows of this length, which is not nothing.
+    pub fn new(links: usize, length: Duration) -> Wheel {
+        Wheel {
+            length,
+            buckets: vec![Vec::new(); BUCKETS],
+            occupied: [0; WORDS],
+            window_of: vec![NONE; links],
+            from: 0,
+        }
     }
 
     /// The window that an instant lies in.
     #[inline(always)]
     pub fn window(&self, time: Time) -> u64 {
-        time.0 >> self.shift
+        time.0 / self.length.0
     }
 
     /// When a window begins.
     pub fn begin(&self, window: u64) -> Time {
-        Time(window << self.shift)
+        Time(window * self.length.0)
     }
 
     /// A link is due then, or was due in an earlier window already; nothing if it is never due.

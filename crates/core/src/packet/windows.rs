@@ -27,8 +27,8 @@ use crate::units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A window of 2^29 ps, half a millisecond, is the longest: longer ones gain nothing, and their packets fill the caches.
-const LONGEST_WINDOW: u32 = 29;
+/// Longer windows than half a millisecond gain nothing, and their packets fill the caches.
+const LONGEST_WINDOW: Duration = Duration(1 << 29);
 
 /// How a link is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,18 +120,21 @@ pub struct Windows {
     serves: Vec<bool>,
 }
 
-/// The longest window in which nothing comes from one node to another: as a power of two of picoseconds.
-fn window_shift(spec: &RunSpec, sizes: &FlowSizes) -> u32 {
+/// A window in which nothing comes from one node to another: no longer than any packet's transmission and delay. The least delay alone
+/// is better unless it is much shorter, because links whose packets leave them before others are offered take the general path.
+fn window_length(spec: &RunSpec, sizes: &FlowSizes) -> Duration {
     let smallest = u64::from(sizes.least());
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
-    let shortest = spec.links.iter().map(crossing).min().unwrap_or(Duration(1));
-    shortest.0.max(1).ilog2().min(LONGEST_WINDOW)
+    let shortest = spec.links.iter().map(crossing).min().unwrap_or(LONGEST_WINDOW);
+    let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(LONGEST_WINDOW);
+    let length = if delay * 2 >= shortest { delay } else { shortest };
+    length.clamp(Duration(1), LONGEST_WINDOW)
 }
 
 impl EventLoop for Windows {
     fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Windows {
-        let shift = window_shift(spec, sizes);
-        links.iter_mut().for_each(|link| link.look_ahead(Duration(1 << shift)));
+        let window = window_length(spec, sizes);
+        links.iter_mut().for_each(|link| link.look_ahead(window));
         // Routers that choose hop by hop own whose turn it is, too.
         let goes_by_hop = |flow: &Flow| {
             let Flow { identity, .. } = flow;
@@ -147,7 +150,7 @@ impl EventLoop for Windows {
             }
         }
         Windows {
-            wheel: Wheel::new(links.len(), shift),
+            wheel: Wheel::new(links.len(), window),
             done: Time::ZERO,
             begin: Time::ZERO,
             until: Time::ZERO,
@@ -384,7 +387,7 @@ impl Engine<Windows> {
         let mut due = std::mem::take(&mut self.order.due);
         due.retain(|&link| {
             let state = &self.links[link as usize];
-            if state.next_service() < until {
+            if !state.is_plain() && state.next_service() < until {
                 self.order.busy_links.push(link);
             }
             let is_here = self.order.nodes[state.dst as usize].is_here;

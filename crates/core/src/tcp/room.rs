@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-const LEAST: usize = 3;
+const LEAST: usize = 2;
 /// Allocators give memory in multiples of this, of which they keep a word.
 const QUANTUM: usize = 16;
 const WORD: usize = 8;

@@ -202,6 +202,7 @@ struct Options {
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
     wire_bytes: u32,
+    initial_window: u32,
 }
 
 /// Settings that the senders of a stack have in common.
@@ -246,6 +247,7 @@ impl Sender {
             paces,
             bursts: !paces && rate.is_none() && !stack.ecn,
             wire_bytes,
+            initial_window: stack.initial_window,
         };
         Sender {
             phase: if stack.handshake { Phase::Opening { sent: Time::NEVER, tries: 0 } } else { Phase::Open },
@@ -365,11 +367,12 @@ impl Sender {
             && self.board.next() == self.available
             && self.board.next() > 0
         {
+            let initial_window = self.options.initial_window;
             let idle = now - self.board.timer_start(); // which started when the last ACK advanced
             if self.options.restart_after_idle {
-                self.congestion.on_idle(idle, &self.rtt);
+                self.congestion.on_idle(idle, initial_window, &self.rtt);
             } else {
-                self.congestion.on_idle(idle, &self.rtt.without_timeout());
+                self.congestion.on_idle(idle, initial_window, &self.rtt.without_timeout());
             }
         }
         self.available = self.available.saturating_add(segments);

@@ -406,7 +406,7 @@ impl CongestionControl for Bbr {
         self.leave_recovery();
     }
 
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
+    fn on_idle(&mut self, idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
         self.now += idle;
         self.idle_restart = true;
         self.aggregation.restart(self.now);
@@ -595,7 +595,7 @@ mod tests {
     fn after_idle_it_paces_at_the_bandwidth() {
         let mut bench = bench(PATH);
         bench.run(5.0);
-        bench.control.on_idle(Duration::from_secs(1), &super::super::bottleneck::rtt_estimate());
+        bench.control.on_idle(Duration::from_secs(1), 10, &super::super::bottleneck::rtt_estimate());
         let expected = pacing_rate(bench.control.bandwidth.get(), 1.0, 1250);
         assert_eq!(bench.control.pacing_rate(), Some(expected));
     }

@@ -750,7 +750,7 @@ impl CongestionControl for Bbr3 {
     }
 
     /// Section 5.4.1.
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
+    fn on_idle(&mut self, idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
         self.now += idle;
         self.idle_restart = true;
         self.aggregation.restart(self.now);

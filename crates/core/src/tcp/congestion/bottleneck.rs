@@ -360,7 +360,7 @@ pub fn check_calls_of(control: &mut dyn CongestionControl, calls: &[Call]) -> Re
             Call::Recovered => control.on_recovered(),
             Call::Idle(idle) => {
                 now += idle;
-                control.on_idle(idle, &rtt_estimate);
+                control.on_idle(idle, 10, &rtt_estimate);
             }
         }
         prop_assert!(control.cwnd().is_finite() && control.cwnd() >= 1.0, "cwnd {} after {call:?}", control.cwnd());

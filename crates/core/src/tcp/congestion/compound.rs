@@ -122,11 +122,11 @@ impl CongestionControl for Compound {
         self.rounds.discard();
     }
 
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         if idle > rtt.rto() {
             self.dwnd = 0.0;
         }
-        self.reno.on_idle(idle, rtt);
+        self.reno.on_idle(idle, initial_window, rtt);
         self.rounds.discard();
     }
 

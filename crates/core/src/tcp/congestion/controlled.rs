@@ -68,8 +68,8 @@ impl Controlled {
     }
 
     /// See [`CongestionControl::on_idle`].
-    pub fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
-        self.algorithm.on_idle(idle, rtt);
+    pub fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.algorithm.on_idle(idle, initial_window, rtt);
         self.in_force = self.algorithm.in_force();
     }
 

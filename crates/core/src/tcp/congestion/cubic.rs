@@ -86,7 +86,6 @@ struct Window {
 #[derive(Debug, Clone)]
 pub struct Cubic {
     parameters: Parameters,
-    initial_window: f64,
     slow_start: SlowStart,
     window: Window,
     before_reduction: Window,
@@ -102,7 +101,6 @@ impl Cubic {
             Window { cwnd, cwnd_prior: 0.0, ssthresh: f64::INFINITY, w_max: 0.0, epoch: None, after_timeout: false };
         Cubic {
             parameters,
-            initial_window: cwnd,
             slow_start: SlowStart::new(flow.slow_start),
             window,
             before_reduction: window,
@@ -197,10 +195,10 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         self.exclude(idle);
         self.accounted += idle;
-        self.window.cwnd = restart_window(self.window.cwnd, self.initial_window, idle, rtt.rto());
+        self.window.cwnd = restart_window(self.window.cwnd, f64::from(initial_window), idle, rtt.rto());
     }
 
     fn cwnd(&self) -> f64 {
@@ -353,7 +351,7 @@ mod tests {
         });
         let idle = grown_after(|path| {
             path.now += RTT; // less than an RTO: the window stays
-            path.control.on_idle(RTT, &path.rtt);
+            path.control.on_idle(RTT, 10, &path.rtt);
         });
         near(application_limited, without, 1.0);
         near(idle, without, 1.0);

@@ -202,7 +202,6 @@ struct Window {
 #[derive(Debug, Clone)]
 pub struct Kikolo {
     parameters: Parameters,
-    initial_window: f64,
     slow_start: SlowStart,
     window: Window,
     before_reduction: Window,
@@ -215,11 +214,9 @@ pub struct Kikolo {
 impl Kikolo {
     /// A flow that has not sent yet.
     pub fn new(parameters: Parameters, flow: FlowContext) -> Kikolo {
-        let initial_window = f64::from(flow.initial_window);
-        let window = Window { cwnd: initial_window, ssthresh: f64::INFINITY, last_loss: f64::INFINITY };
+        let window = Window { cwnd: f64::from(flow.initial_window), ssthresh: f64::INFINITY, last_loss: f64::INFINITY };
         Kikolo {
             parameters,
-            initial_window,
             slow_start: SlowStart::new(flow.slow_start),
             window,
             before_reduction: window,
@@ -302,8 +299,8 @@ impl CongestionControl for Kikolo {
         self.window = Window { cwnd, ..self.before_reduction };
     }
 
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
-        self.window.cwnd = restart_window(self.window.cwnd, self.initial_window, idle, rtt.rto());
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.window.cwnd = restart_window(self.window.cwnd, f64::from(initial_window), idle, rtt.rto());
     }
 
     fn cwnd(&self) -> f64 {

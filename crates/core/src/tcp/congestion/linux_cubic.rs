@@ -226,11 +226,11 @@ impl CongestionControl for LinuxCubic {
         self.window.ssthresh = self.before_reduction.ssthresh;
     }
 
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start += idle; // the curve does not go on meanwhile
         }
-        self.window.restart(idle, rtt);
+        self.window.restart(idle, initial_window, rtt);
     }
 
     fn cwnd(&self) -> f64 {

@@ -53,8 +53,8 @@ impl CongestionControl for LinuxReno {
         self.window.ssthresh = self.before_reduction.ssthresh;
     }
 
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
-        self.window.restart(idle, rtt);
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.window.restart(idle, initial_window, rtt);
     }
 
     fn cwnd(&self) -> f64 {

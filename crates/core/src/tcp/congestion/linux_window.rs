@@ -29,13 +29,12 @@ pub struct Window {
     pub ssthresh: u32,
     /// Segments acknowledged towards the next increase.
     credit: u32,
-    initial_window: u32,
 }
 
 impl Window {
     /// A flow that has not sent yet.
     pub fn new(initial_window: u32) -> Window {
-        Window { cwnd: initial_window, ssthresh: NO_THRESHOLD, credit: 0, initial_window }
+        Window { cwnd: initial_window, ssthresh: NO_THRESHOLD, credit: 0 }
     }
 
     /// Whether slow start goes on.
@@ -64,8 +63,8 @@ impl Window {
     }
 
     /// After an idle time; the threshold remembers three quarters of the window.
-    pub fn restart(&mut self, idle: Duration, rtt: &RttEstimate) {
-        let cwnd = restart_window(self.cwnd, self.initial_window, idle, rtt.rto());
+    pub fn restart(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        let cwnd = restart_window(self.cwnd, initial_window, idle, rtt.rto());
         if idle > rtt.rto() {
             self.ssthresh = self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2));
         }

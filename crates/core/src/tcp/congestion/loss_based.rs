@@ -51,7 +51,6 @@ pub trait IncreaseDecrease: Send + Sync {
 #[derive(Debug, Clone)]
 pub struct LossBased<A> {
     algorithm: A,
-    initial_window: f64,
     cwnd: f64,
     ssthresh: f64,
     slow_start: SlowStart,
@@ -64,7 +63,6 @@ impl<A: IncreaseDecrease> LossBased<A> {
         let initial_window = f64::from(flow.initial_window);
         LossBased {
             algorithm: A::new(parameters),
-            initial_window,
             cwnd: initial_window,
             ssthresh: f64::INFINITY,
             slow_start: SlowStart::new(flow.slow_start),
@@ -116,8 +114,8 @@ impl<A: IncreaseDecrease> CongestionControl for LossBased<A> {
         self.algorithm.undo();
     }
 
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
-        self.cwnd = restart_window(self.cwnd, self.initial_window, idle, rtt.rto());
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.cwnd = restart_window(self.cwnd, f64::from(initial_window), idle, rtt.rto());
     }
 
     fn cwnd(&self) -> f64 {

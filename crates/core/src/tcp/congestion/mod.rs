@@ -60,8 +60,8 @@ pub trait CongestionControl: Send + Sync {
     /// Recovery ended: everything sent before it began is acknowledged.
     fn on_recovered(&mut self) {}
 
-    /// The sender had nothing in flight for this long and is about to send again.
-    fn on_idle(&mut self, _idle: Duration, _rtt: &RttEstimate) {}
+    /// The sender had nothing in flight for this long and is about to send again; what its window began with, segments.
+    fn on_idle(&mut self, _idle: Duration, _initial_window: u32, _rtt: &RttEstimate) {}
 
     /// Congestion window, segments; the sender uses its whole part, and never less than one.
     fn cwnd(&self) -> f64;

@@ -109,8 +109,8 @@ impl CongestionControl for Vegas {
         self.rounds.discard();
     }
 
-    fn on_idle(&mut self, idle: Duration, rtt: &RttEstimate) {
-        self.reno.on_idle(idle, rtt);
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.reno.on_idle(idle, initial_window, rtt);
         self.rounds.discard();
     }
 
