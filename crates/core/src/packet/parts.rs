@@ -22,6 +22,9 @@ use meeting::Meeting;
 /// So many packet-hops of a part in a round are worth a thread: with fewer, it would mostly wait for the others.
 const WORTH_A_THREAD: f64 = 1_000.0;
 
+/// Threads begin and end with each call that goes on with a run, which takes them about as long as some thousand packet-hops.
+const LEAST_AT_ONCE: u64 = if cfg!(test) { 500 } else { 2_000_000 };
+
 /// Columns of the results and samples of flows that only the sender knows.
 const OF_SENDER: [&str; 11] = [
     "segments_sent",
@@ -78,12 +81,12 @@ impl Parts {
         Ok(Parts { engines, division })
     }
 
-    /// Processes about so many events; `false` once the run has ended.
+    /// Processes about so many events, or as many as are worth it; `false` once the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
         if let [engine] = &mut self.engines[..] {
             return engine.advance(events);
         }
-        let meeting = Meeting::new(&self.division, self.packet_hops() + events);
+        let meeting = Meeting::new(&self.division, self.packet_hops() + events.max(LEAST_AT_ONCE));
         let meeting = &meeting;
         let (first, others) = self.engines.split_at_mut(1);
         std::thread::scope(|scope| {

@@ -220,6 +220,7 @@ impl<'a> Meeting<'a> {
 }
 
 impl Mail {
+    #[inline(always)]
     fn put(&mut self, engine: &mut Engine<Windows>, packet: Packet) {
         if packet.has(BESIDE) {
             let number = engine.pool.number(packet.number());
