@@ -34,6 +34,7 @@ lint: $(VENV)/installed ## formatting, lints and types
 
 validate: $(VENV)/installed ## compare with formulas and ns-2 (apt-get install ns2); writes docs/validation.md
 	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
+	PROPTEST_CASES=10000 cargo test --release --quiet --package anabranch-core --lib packet::properties::agreement
 	$(RUN)/python -m bench.validate
 
 bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev) and graph libraries; writes docs/performance.md
