@@ -44,55 +44,38 @@ trait Run {
     fn empty(&mut self, captures: &[LinkId]);
 }
 
-impl<L: EventLoop> Run for Engine<L> {
-    fn advance(&mut self, events: u64) -> bool {
-        self.advance(events)
-    }
-    fn packet_hops(&self) -> u64 {
-        self.packet_hops()
-    }
-    fn events(&self) -> u64 {
-        self.events()
-    }
-    fn simulated_seconds(&self) -> f64 {
-        self.now().as_secs()
-    }
-    fn tables(&self) -> [Table; 2] {
-        [self.flow_table(), self.link_table()]
-    }
-    fn empty(&mut self, captures: &[LinkId]) {
-        self.take_flow_series();
-        self.take_link_series();
-        for &link in captures {
-            self.take_capture(link);
+/// The methods of these have the same names.
+macro_rules! run {
+    ($type:ty $(, $parameter:ident: $bound:path)?) => {
+        impl$(<$parameter: $bound>)? Run for $type {
+            fn advance(&mut self, events: u64) -> bool {
+                self.advance(events)
+            }
+            fn packet_hops(&self) -> u64 {
+                self.packet_hops()
+            }
+            fn events(&self) -> u64 {
+                self.events()
+            }
+            fn simulated_seconds(&self) -> f64 {
+                self.now().as_secs()
+            }
+            fn tables(&self) -> [Table; 2] {
+                [self.flow_table(), self.link_table()]
+            }
+            fn empty(&mut self, captures: &[LinkId]) {
+                self.take_flow_series();
+                self.take_link_series();
+                for &link in captures {
+                    self.take_capture(link);
+                }
+            }
         }
-    }
+    };
 }
 
-impl Run for Parts {
-    fn advance(&mut self, events: u64) -> bool {
-        self.advance(events)
-    }
-    fn packet_hops(&self) -> u64 {
-        self.packet_hops()
-    }
-    fn events(&self) -> u64 {
-        self.events()
-    }
-    fn simulated_seconds(&self) -> f64 {
-        self.now().as_secs()
-    }
-    fn tables(&self) -> [Table; 2] {
-        [self.flow_table(), self.link_table()]
-    }
-    fn empty(&mut self, captures: &[LinkId]) {
-        self.take_flow_series();
-        self.take_link_series();
-        for &link in captures {
-            self.take_capture(link);
-        }
-    }
-}
+run!(Engine<L>, L: EventLoop);
+run!(Parts);
 
 /// Runs to the end; the building of the run began after so many CPU seconds and with so many bytes resident.
 fn measure<R: Run>(mut simulation: R, captures: &[LinkId], hops: u64, began: f64, resident: u64) -> Value {
