@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from anabranch import _core
@@ -104,13 +105,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=keys, default=keys, help="these cases")
     options = parser.parse_args(arguments)
     table = Table("case", "packets looked at", "in a row of one flow", "and equally spaced", title="Packet trains")
-    with Console(stderr=True).status("") as status:
-        for case in CASES:
-            if case.key in options.only:
-                status.update(f"{case.key}: {case.what}")
-                found = count(case)
-                run, train = (found.packets / max(1, number) for number in (found.runs, found.trains))
-                table.add_row(case.key, f"{found.packets:,}", f"{run:.1f}", f"{train:.1f}")
+    chosen = [case for case in CASES if case.key in options.only]
+    for case in track(chosen, "Cases", console=Console(stderr=True)):
+        found = count(case)
+        run, train = (found.packets / max(1, number) for number in (found.runs, found.trains))
+        table.add_row(case.key, f"{found.packets:,}", f"{run:.1f}", f"{train:.1f}")
     Console().print(table)
     return 0
 

@@ -70,14 +70,11 @@ impl Parts {
     }
 
     fn of(engine: Engine<Windows>, division: Division) -> Result<Parts, BuildError> {
-        let spec = engine.spec.clone();
         let mut engines = vec![engine];
         for _ in 1..division.parts {
-            engines.push(Engine::new(spec.clone())?);
+            engines.push(Engine::new(engines[0].spec.clone())?);
         }
-        for (part, engine) in engines.iter_mut().enumerate().take(division.parts * usize::from(division.parts > 1)) {
-            engine.keep(&division, part);
-        }
+        engines.iter_mut().enumerate().for_each(|(part, engine)| engine.keep(&division, part));
         Ok(Parts { engines, division })
     }
 
@@ -152,6 +149,9 @@ impl Parts {
 
     /// As [`Engine::take_flow_series`]. A part has the samples of the flows that begin or end there.
     pub fn take_flow_series(&mut self) -> Table {
+        if let [engine] = &mut self.engines[..] {
+            return engine.take_flow_series();
+        }
         let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_flow_series).collect();
         let samples: Vec<Vec<(u64, u32)>> = tables.iter().map(samples).collect();
         let mut all = Vec::new();
@@ -159,7 +159,7 @@ impl Parts {
             all.extend(samples.iter().filter(|(_, flow)| self.part_of_flow(OF_SENDER[0], *flow) == part));
         }
         all.sort_unstable();
-        Table::gathered(&tables, |column| {
+        Table::gathered(tables, |_, column| {
             let place = |sample: &(u64, u32)| {
                 let part = self.part_of_flow(column, sample.1);
                 (part, samples[part].binary_search(sample).expect("both ends of a flow are sampled together"))
@@ -171,22 +171,24 @@ impl Parts {
     /// As [`Engine::take_link_series`].
     pub fn take_link_series(&mut self) -> Table {
         let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_link_series).collect();
-        let links = tables[0].column("link").map_or(&[][..], Column::u32s);
-        Table::gathered(&tables, |_| by_row(links.iter().map(|link| self.part_of_link(*link))))
+        Table::gathered(tables, |first, _| {
+            let links = first.column("link").map_or(&[][..], Column::u32s);
+            by_row(links.iter().map(|link| self.part_of_link(*link)))
+        })
     }
 
     /// As [`Engine::flow_table`].
     pub fn flow_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::flow_table).collect();
         let flows = 0..self.engines[0].flows.len() as u32;
-        Table::gathered(&tables, |column| by_row(flows.clone().map(|flow| self.part_of_flow(column, flow))))
+        Table::gathered(tables, |_, column| by_row(flows.clone().map(|flow| self.part_of_flow(column, flow))))
     }
 
     /// As [`Engine::link_table`].
     pub fn link_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::link_table).collect();
         let links = 0..self.engines[0].links.len() as LinkId;
-        Table::gathered(&tables, |_| by_row(links.clone().map(|link| self.part_of_link(link))))
+        Table::gathered(tables, |_, _| by_row(links.clone().map(|link| self.part_of_link(link))))
     }
 
     /// The part that knows this of a flow.

@@ -69,15 +69,19 @@ impl Table {
         }
     }
 
-    /// A table with the columns of these: each column's values from these places, by table and row.
+    /// A table with the columns of these: each column's values from places by table and row, which are told of the first table and the
+    /// column's name. A single table is its own, uncopied.
     ///
     /// # Panics
     /// If there is no table, or they have different columns.
-    pub fn gathered(tables: &[Table], places: impl Fn(&str) -> Vec<(usize, usize)>) -> Table {
+    pub fn gathered(mut tables: Vec<Table>, places: impl Fn(&Table, &str) -> Vec<(usize, usize)>) -> Table {
+        if tables.len() == 1 {
+            return tables.remove(0);
+        }
         let gather = |index: usize| {
             let (name, first) = &tables[0].columns[index];
             let column = |table: usize| &tables[table].columns[index].1;
-            let places = places(name).into_iter();
+            let places = places(&tables[0], name).into_iter();
             let values = match first {
                 Column::U32(_) => Column::U32(places.map(|(table, row)| column(table).u32s()[row]).collect()),
                 Column::U64(_) => Column::U64(places.map(|(table, row)| column(table).u64s()[row]).collect()),

@@ -13,7 +13,7 @@ use crate::units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Who waits looks so often whether all have come, some tens of microseconds, before it leaves the core to others.
+/// Who waits looks so often whether all have come, some tenths of a millisecond, before it leaves the core to others.
 const LOOKS: u32 = 20_000;
 
 /// What one part has for another.

@@ -209,6 +209,15 @@ pub fn run_spec() -> impl Strategy<Value = Value> {
     })
 }
 
+/// A stack with duplicate ACKs, SACK and immediate ACKs.
+pub fn usual_stack(congestion: &str, handshake: bool) -> Value {
+    json!({"name": "", "congestion": {"name": congestion}, "slow_start": {"name": "classic"},
+        "detection": {"name": "dup-ack"}, "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false,
+        "limited_transmit": true, "ecn": false, "pacing": false, "handshake": handshake, "mss": 960, "header": 40,
+        "initial_window": 10, "receive_window": 300_000, "min_rto": 200 * MS, "max_rto": 4000 * MS,
+        "initial_rto": 1000 * MS})
+}
+
 /// A ring of hosts that are routers too, with chords, links both ways and flows in all directions. Many delays are alike, so
 /// that packets meet at the same instant, and some are nought.
 pub fn mesh_spec() -> impl Strategy<Value = Value> {

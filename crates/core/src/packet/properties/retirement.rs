@@ -1,7 +1,7 @@
 //! Flows that finish in one window on either side of an instant at which finished flows retire: both loops retire each at its own.
 
 use super::super::compare::disagreement;
-use super::random_run::MS;
+use super::random_run::{MS, usual_stack};
 use serde_json::{Value, json};
 
 fn link(src: usize, dst: usize, delay: u64) -> Value {
@@ -21,13 +21,11 @@ fn run(slow: u64, start: u64, apart: u64) -> Value {
             "start": (start + apart * pair as u64) * MS / 1000, "stagger": 0, "stop": null,
             "application": {"kind": "bulk", "bytes": 20_000}})
     };
+    let mut stack = usual_stack("newreno", false);
+    stack["spurious"] = json!("eifel");
     json!({"seed": 1, "duration": 3000 * MS, "warm_up": 0, "sample": null,
         "nodes": (0..8).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links.collect::<Vec<_>>(),
-        "stacks": [{"name": "", "congestion": {"name": "newreno"}, "slow_start": {"name": "classic"},
-            "detection": {"name": "dup-ack"}, "ack": {"name": "immediate"}, "sack": true, "spurious": "eifel", "f_rto": false,
-            "limited_transmit": true, "ecn": false, "pacing": false, "handshake": false, "mss": 960, "header": 40,
-            "initial_window": 10, "receive_window": 300_000, "min_rto": 200 * MS, "max_rto": 4000 * MS,
-            "initial_rto": 1000 * MS}],
+        "stacks": [stack],
         "routings": [{"name": "", "hops": {"kind": "disjoint", "metric": "delay", "paths": 2}, "select": "round-robin",
             "per": {"unit": "packet"}, "link_state": null, "hash": ["source"], "acks": null, "reconverge": null}],
         "traffic": [flow(0), flow(1)], "events": [], "captures": []})

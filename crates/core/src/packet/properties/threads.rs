@@ -2,7 +2,7 @@
 
 use super::super::compare::disagreement_in_parts;
 use super::super::{Parts, Simulation};
-use super::random_run::MS;
+use super::random_run::{MS, usual_stack};
 use crate::spec::RunSpec;
 use serde_json::{Value, json};
 
@@ -18,11 +18,7 @@ fn ring(nodes: usize, rate: u64, sample: Option<u64>) -> RunSpec {
         (0..nodes).flat_map(|src| (0..nodes).map(move |dst| [src, dst])).filter(|[src, dst]| src != dst).collect();
     let run = json!({"seed": 1, "duration": 600 * MS, "warm_up": 50 * MS, "sample": sample,
         "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links,
-        "stacks": [{"name": "", "congestion": {"name": "cubic"}, "slow_start": {"name": "classic"},
-            "detection": {"name": "dup-ack"}, "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false,
-            "limited_transmit": true, "ecn": false, "pacing": false, "handshake": true, "mss": 960, "header": 40,
-            "initial_window": 10, "receive_window": 300_000, "min_rto": 200 * MS, "max_rto": 4000 * MS,
-            "initial_rto": 1000 * MS}],
+        "stacks": [usual_stack("cubic", true)],
         "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": "hash",
             "per": {"unit": "flow"}, "link_state": null, "hash": ["source"], "acks": null, "reconverge": 20 * MS}],
         "traffic": [{"name": "", "pairs": pairs, "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0,

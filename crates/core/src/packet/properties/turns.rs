@@ -1,7 +1,7 @@
 //! A router that chooses hop by hop in turn, fed by several links: whose turn it is belongs to the node, so it goes by time.
 
 use super::super::compare::disagreement;
-use super::random_run::MS;
+use super::random_run::{MS, usual_stack};
 use serde_json::{Value, json};
 
 fn link(src: usize, dst: usize, delay: u64) -> Value {
@@ -21,11 +21,7 @@ fn a_router_with_several_inputs_takes_turns_by_time() {
             .collect();
     let run = json!({"seed": 1, "duration": 2000 * MS, "warm_up": 0, "sample": null,
         "nodes": (0..6).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links,
-        "stacks": [{"name": "", "congestion": {"name": "newreno"}, "slow_start": {"name": "classic"},
-            "detection": {"name": "dup-ack"}, "ack": {"name": "immediate"}, "sack": true, "spurious": "none", "f_rto": false,
-            "limited_transmit": true, "ecn": false, "pacing": false, "handshake": false, "mss": 960, "header": 40,
-            "initial_window": 10, "receive_window": 300_000, "min_rto": 200 * MS, "max_rto": 4000 * MS,
-            "initial_rto": 1000 * MS}],
+        "stacks": [usual_stack("newreno", false)],
         "routings": [{"name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": "round-robin",
             "per": {"unit": "packet"}, "link_state": null, "hash": ["source"], "acks": null, "reconverge": null}],
         "traffic": [{"name": "", "pairs": [[0, 5], [1, 5]], "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0,
