@@ -229,6 +229,12 @@ impl<L: EventLoop> Engine<L> {
         } else {
             self.pump_one_by_one(flow, way);
         }
+        self.settle(flow);
+    }
+
+    /// The sender has sent all that it may: its timer is set, or the flow is done.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, flow: u32) {
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
         let last_segment = self.sizes[flow as usize].last_segment;

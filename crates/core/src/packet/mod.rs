@@ -30,6 +30,7 @@ mod properties;
 pub mod red;
 mod results;
 mod route_log;
+mod runs;
 mod scheduler;
 mod simulation;
 pub mod table;

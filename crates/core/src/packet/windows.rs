@@ -32,7 +32,7 @@ const LONGEST_WINDOW: Duration = Duration(1 << 29);
 
 /// How a link is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Feed {
+pub(super) enum Feed {
     /// From one other link, in order: what is offered is taken at once.
     Link,
     /// From its own node alone: what is offered is taken at once while the node goes through its events in order.
@@ -84,15 +84,15 @@ enum Taking {
 
 /// The state of the loop.
 pub struct Windows {
-    wheel: Wheel,
+    pub(super) wheel: Wheel,
     /// Everything before is done.
     done: Time,
     /// The current window, from its begin to its end.
-    begin: Time,
-    until: Time,
+    pub(super) begin: Time,
+    pub(super) until: Time,
     pub(super) timers: Timers,
     /// Timers of the node at hand, or of the ends that the link at hand leads to, which are due in this window.
-    soon: BinaryHeap<Reverse<(Time, u32)>>,
+    pub(super) soon: BinaryHeap<Reverse<(Time, u32)>>,
     /// For each link, the timers due in this window that are fired among its packets.
     timers_of_link: Vec<Vec<(Time, u32)>>,
     /// Any link has some.
@@ -102,10 +102,10 @@ pub struct Windows {
     /// The heads of the lines that are merged into the link at hand.
     heads: Heads,
     /// The rank of the event at hand.
-    rank: Rank,
+    pub(super) rank: Rank,
     /// The node at hand goes through its events in order.
-    in_order: bool,
-    feeds: Vec<Feed>,
+    pub(super) in_order: bool,
+    pub(super) feeds: Vec<Feed>,
     exits: Vec<Exit>,
     pub(super) inboxes: Vec<Inbox>,
     nodes: Vec<Node>,
@@ -522,7 +522,7 @@ impl Engine<Windows> {
         if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
                 self.look_ahead_in_line(&line);
-                self.come_to_host(link, packet);
+                self.take_run(link, &mut line, packet);
             }
         } else {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
@@ -538,17 +538,6 @@ impl Engine<Windows> {
         let crossed = before - line.len();
         self.packet_hops += u64::from(crossed);
         self.links[link as usize].give_back(line, crossed);
-    }
-
-    /// A packet has come to a node that takes it at once.
-    #[inline(always)]
-    fn come_to_host(&mut self, link: LinkId, packet: Packet) {
-        if !self.order.soon.is_empty() {
-            self.fire_timers(packet.arrival(), Rank::arrival(link));
-            self.order.rank = Rank::arrival(link);
-        }
-        self.now = packet.arrival();
-        self.deliver(packet);
     }
 
     #[inline(never)]
@@ -610,7 +599,7 @@ impl Engine<Windows> {
     }
 
     /// Fires the timers of the node at hand that were armed in this window and are due before this event.
-    fn fire_timers(&mut self, before: Time, rank: Rank) {
+    pub(super) fn fire_timers(&mut self, before: Time, rank: Rank) {
         while let Some(Reverse((at, timer))) = self.order.soon.peek().copied()
             && (at, Rank::timer(timer)) < (before, rank)
         {

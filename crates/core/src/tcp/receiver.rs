@@ -250,6 +250,21 @@ impl Receiver {
         Some(self.next)
     }
 
+    /// Whether every segment that comes next in order is [ordinary](Self::take_ordinary).
+    #[inline(always)]
+    pub fn is_undisturbed(&self) -> bool {
+        self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo
+    }
+
+    /// So many ordinary segments, one after another.
+    #[inline(always)]
+    pub fn take_run(&mut self, count: u32) {
+        self.counters.arrivals += count;
+        self.next += count;
+        self.last_ack_sent = self.next;
+        self.echoes_retransmission = false;
+    }
+
     /// The segment that follows the newest block and all that is held, without marks: shorter than [`Self::on_segment`] and to the
     /// same effect. An ACK with the blocks that [`Self::tell_held`] gives is due at once; `false`, and nothing done, if there is more to it.
     #[inline(always)]

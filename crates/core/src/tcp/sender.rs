@@ -8,6 +8,7 @@ mod deadlines;
 mod pacing;
 mod recovery;
 mod sending;
+mod undisturbed;
 
 use super::congestion::controlled::Controlled;
 use super::congestion::{CongestionControl, FlowContext};
@@ -201,6 +202,8 @@ struct Options {
     paces: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
+    /// What comes to and from an undisturbed flow is ordinary, and nothing else needs to see it.
+    runs: bool,
     wire_bytes: u32,
     initial_window: u32,
 }
@@ -228,6 +231,9 @@ impl Sender {
         let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let paces = stack.pacing || congestion.pacing_rate().is_some();
+        let all_acks_count = rate.is_some() || detector.learns_from_ordinary_acks();
+        let only_the_timer = detector.has_only_the_timer();
+        let bursts = !paces && rate.is_none() && !stack.ecn;
         let options = Options {
             sack: stack.sack,
             f_rto: stack.f_rto,
@@ -242,10 +248,11 @@ impl Sender {
             rate_reduction: stack.rate_reduction,
             restart_after_idle: stack.restart_after_idle,
             ordinary_acks: stack.sack,
-            all_acks_count: rate.is_some() || detector.learns_from_ordinary_acks(),
-            only_the_timer: detector.has_only_the_timer(),
+            all_acks_count,
+            only_the_timer,
             paces,
-            bursts: !paces && rate.is_none() && !stack.ecn,
+            bursts,
+            runs: stack.sack && bursts && only_the_timer && !all_acks_count,
             wire_bytes,
             initial_window: stack.initial_window,
         };

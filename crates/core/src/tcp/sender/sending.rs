@@ -174,7 +174,7 @@ impl Sender {
     }
 
     /// The application, or the receiver's window, was the limit when the sender stopped sending.
-    fn stop_unfilled(&mut self) {
+    pub(super) fn stop_unfilled(&mut self) {
         if self.options.window_use == WindowUse::Now {
             self.limit = Limit::Other;
             return;
