@@ -11,65 +11,125 @@ use super::forwarding::Way;
 use super::inbox::{Inbox, Key, Rank};
 use super::line::{Line, Lines};
 use super::link::{Link, Offer};
-use super::packet::{ACK, Packet};
-use super::simulation::Engine;
+use super::packet::{ACK, Packet, PacketSizes};
+use super::simulation::{Engine, EventLoop, SENDER};
 use super::wheel::Wheel;
-use super::windows::{Feed, Windows};
+use super::windows::Windows;
 use crate::spec::LinkId;
+use crate::tcp::sender::Undisturbed;
 use crate::units::Time;
 
-/// The first link of what an end sends.
-struct Outlet<'engine> {
-    id: LinkId,
-    link: &'engine mut Link,
-    /// If what is offered waits for phase 3.
-    inbox: Option<&'engine mut Inbox>,
-    wheel: &'engine mut Wheel,
-    busy_links: &'engine mut Vec<LinkId>,
-    begin: Time,
-    rank: Rank,
+/// Where the packets that an end sends go first.
+trait Outlet {
+    fn send(&mut self, now: Time, packet: Packet, size: u32);
+    fn lines(&mut self) -> &mut Lines;
 }
 
-impl<'engine> Outlet<'engine> {
-    /// `None` for a link to which more happens than that it takes packets.
+/// A plain link that takes what is offered at once.
+struct Direct<'engine> {
+    id: LinkId,
+    link: &'engine mut Link,
+    wheel: &'engine mut Wheel,
+    lines: &'engine mut Lines,
+}
+
+impl Outlet for Direct<'_> {
     #[inline(always)]
-    fn new(id: LinkId, links: &'engine mut [Link], order: &'engine mut Windows) -> Option<Outlet<'engine>> {
-        let link = &mut links[id as usize];
-        let is_direct = match order.feeds[id as usize] {
-            Feed::Link => true,
-            Feed::Node => order.in_order,
-            Feed::Merged => false,
-        };
-        if is_direct && !link.is_unwatched() {
-            return None;
+    fn send(&mut self, now: Time, packet: Packet, size: u32) {
+        if let Offer::Due(at) = self.link.offer(now, packet, size, self.lines) {
+            self.wheel.insert(self.id, at);
         }
-        let inbox = if is_direct { None } else { Some(&mut order.inboxes[id as usize]) };
-        Some(Outlet {
-            id,
-            link,
-            inbox,
-            wheel: &mut order.wheel,
-            busy_links: &mut order.busy_links,
-            begin: order.begin,
-            rank: order.rank,
-        })
     }
 
     #[inline(always)]
-    fn send(&mut self, now: Time, mut packet: Packet, size: u32, lines: &mut Lines) {
-        match &mut self.inbox {
-            None => {
-                if let Offer::Due(at) = self.link.offer(now, packet, size, lines) {
-                    self.wheel.insert(self.id, at);
-                }
+    fn lines(&mut self) -> &mut Lines {
+        self.lines
+    }
+}
+
+/// A link that puts in order what is offered, in phase 3.
+struct Merged<'engine> {
+    id: LinkId,
+    inbox: &'engine mut Inbox,
+    busy_links: &'engine mut Vec<LinkId>,
+    begin: Time,
+    rank: Rank,
+    lines: &'engine mut Lines,
+}
+
+impl Outlet for Merged<'_> {
+    #[inline(always)]
+    fn send(&mut self, now: Time, mut packet: Packet, _size: u32) {
+        if self.inbox.is_empty() {
+            self.busy_links.push(self.id);
+        }
+        packet.arrives(now);
+        self.inbox.put(Key::new(self.begin, now, self.rank), packet);
+    }
+
+    #[inline(always)]
+    fn lines(&mut self) -> &mut Lines {
+        self.lines
+    }
+}
+
+/// The packets of a run, one after another.
+struct Run {
+    line: Line,
+    packet: Packet,
+    until: Time,
+}
+
+impl Run {
+    /// Goes on to the next packet, if there is one.
+    #[inline(always)]
+    fn goes_on(&mut self, lines: &mut Lines) -> bool {
+        match lines.pop_next(&mut self.line, &self.packet, self.until) {
+            Some(next) => {
+                self.packet = next;
+                true
             }
-            Some(inbox) => {
-                if inbox.is_empty() {
-                    self.busy_links.push(self.id);
-                }
-                packet.arrives(now);
-                inbox.put(Key::new(self.begin, now, self.rank), packet);
-            }
+            None => false,
+        }
+    }
+}
+
+/// A receiver answers every segment with such an ACK. Returns how many there were.
+#[inline(always)]
+fn answer_data(run: &mut Run, mut outlet: impl Outlet, flow: u32, first: u32, at: u32, size: u32) -> u32 {
+    let mut number = first;
+    loop {
+        let mut ack = Packet::new(flow, run.packet.segment() + 1, number, ACK);
+        ack.set_at(at);
+        number = number.wrapping_add(1);
+        outlet.send(run.packet.arrival(), ack, size);
+        if !run.goes_on(outlet.lines()) {
+            return number.wrapping_sub(first);
+        }
+    }
+}
+
+/// A sender takes one ACK after another, and sends what they let out.
+#[inline(always)]
+fn answer_acks(
+    run: &mut Run,
+    mut outlet: impl Outlet,
+    sender: &mut Undisturbed,
+    flow: u32,
+    at: u32,
+    sizes: &PacketSizes,
+) {
+    loop {
+        let now = run.packet.arrival();
+        for _ in 0..sender.take_ack(now) {
+            let (segment, number) = sender.send(now);
+            let mut data = Packet::new(flow, segment, number, 0);
+            data.set_at(at);
+            outlet.send(now, data, sizes.of(&data));
+        }
+        sender.stop();
+        if !run.goes_on(outlet.lines()) {
+            return;
         }
     }
 }
@@ -78,54 +138,51 @@ impl Engine<Windows> {
     /// Takes a packet that has come to its host by this line, and those behind it that continue its run.
     #[inline(always)]
     pub(super) fn take_run(&mut self, link: LinkId, line: &mut Line, packet: Packet) {
-        if !self.order.soon.is_empty() {
-            self.fire_timers(packet.arrival(), Rank::arrival(link));
-            self.order.rank = Rank::arrival(link);
-        } else if packet.is_plain_data() {
-            if self.take_data(line, packet) {
-                return;
-            }
-        } else if packet.is_plain_ack() && self.take_acks(line, packet) {
-            return;
+        self.pass_time(link, packet.arrival());
+        let is_taken = if packet.is_plain_data() {
+            self.take_data(line, packet.words())
+        } else {
+            packet.is_plain_ack() && self.take_acks(line, packet.words())
+        };
+        if !is_taken {
+            self.deliver(packet);
         }
-        self.now = packet.arrival();
-        self.deliver(packet);
     }
 
     /// A run of data comes to its receiver, which acknowledges every segment at once.
-    #[inline(always)]
-    fn take_data(&mut self, line: &mut Line, first: Packet) -> bool {
+    #[inline(never)]
+    fn take_data(&mut self, line: &mut Line, words: [u64; 3]) -> bool {
         let Engine { flows, links, lines, order, forwarding, sizes, .. } = self;
-        let (flow, until) = (first.flow(), order.until);
+        let packet = Packet::from_words(words);
+        let flow = packet.flow();
+        let mut run = Run { line: *line, packet, until: order.undisturbed_until() };
         let state = &mut flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return false };
         let Connection { receiver, acks_sent, .. } = &mut **connection;
         let Way::Route(position) = state.identity.reverse else { return false };
-        if !receiver.is_undisturbed() || receiver.delivered() != first.segment() {
+        if !receiver.is_undisturbed() || receiver.delivered() != packet.segment() {
             return false;
         }
-        let Some(mut outlet) = Outlet::new(forwarding.next_on_route(position), links, order) else { return false };
         let sizes = &sizes[flow as usize];
-        let size = u32::from(sizes.header());
-        let mut packet = first;
-        let mut number = *acks_sent;
-        loop {
-            let mut ack = Packet::new(flow, packet.segment() + 1, number, ACK);
-            ack.set_at(position + 1);
-            number = number.wrapping_add(1);
-            outlet.send(packet.arrival(), ack, size, lines);
-            match lines.pop_next(line, &packet, until) {
-                Some(next) => packet = next,
-                None => break,
-            }
-        }
-        let count = number.wrapping_sub(*acks_sent);
-        *acks_sent = number;
+        let (first, size) = (*acks_sent, u32::from(sizes.header()));
+        let id = forwarding.next_on_route(position);
+        let count = if !order.takes_at_once(id) {
+            let Windows { inboxes, busy_links, begin, rank, .. } = order;
+            let outlet = Merged { id, inbox: &mut inboxes[id as usize], busy_links, begin: *begin, rank: *rank, lines };
+            answer_data(&mut run, outlet, flow, first, position + 1, size)
+        } else if links[id as usize].is_unwatched() {
+            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel, lines };
+            answer_data(&mut run, outlet, flow, first, position + 1, size)
+        } else {
+            return false;
+        };
+        *line = run.line;
+        *acks_sent = first.wrapping_add(count);
         receiver.take_run(count);
         if receiver.delivered() > sizes.last_segment && state.end == Time::NEVER {
-            state.end = packet.arrival();
+            state.end = run.packet.arrival();
         }
-        self.now = packet.arrival();
+        self.now = run.packet.arrival();
         #[cfg(test)]
         {
             self.at_hosts.0 += u64::from(count);
@@ -135,46 +192,44 @@ impl Engine<Windows> {
     }
 
     /// A run of ACKs comes to its sender.
-    #[inline(always)]
-    fn take_acks(&mut self, line: &mut Line, first: Packet) -> bool {
+    #[inline(never)]
+    fn take_acks(&mut self, line: &mut Line, words: [u64; 3]) -> bool {
         let Engine { flows, links, lines, order, forwarding, sizes, .. } = self;
-        let (flow, until) = (first.flow(), order.until);
+        let packet = Packet::from_words(words);
+        let flow = packet.flow();
+        let mut run = Run { line: *line, packet, until: order.undisturbed_until() };
         let state = &mut flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return false };
         let Way::Route(position) = state.identity.forward else { return false };
-        let Some(mut sender) = connection.sender.undisturbed(first.segment(), until - first.arrival()) else {
+        let Some(mut sender) = connection.sender.undisturbed(packet.segment(), order.until - packet.arrival()) else {
             return false;
         };
-        let Some(mut outlet) = Outlet::new(forwarding.next_on_route(position), links, order) else { return false };
-        let sizes = &sizes[flow as usize];
-        let mut packet = first;
         #[cfg(test)]
-        let mut at_hosts = self.at_hosts;
-        loop {
-            let now = packet.arrival();
-            let burst = sender.take_ack(now);
-            for index in 0..burst.count {
-                let mut data = Packet::new(flow, burst.segment + index, burst.number + index, 0);
-                data.set_at(position + 1);
-                let size = sizes.of(&data);
-                outlet.send(now, data, size, lines);
-            }
-            #[cfg(test)]
-            {
-                at_hosts.0 += u64::from(burst.count);
-                at_hosts.1 += 1;
-            }
-            match lines.pop_next(line, &packet, until) {
-                Some(next) => packet = next,
-                None => break,
-            }
+        let before = sender.counts();
+        let sizes = &sizes[flow as usize];
+        let id = forwarding.next_on_route(position);
+        if !order.takes_at_once(id) {
+            let Windows { inboxes, busy_links, begin, rank, .. } = order;
+            let outlet = Merged { id, inbox: &mut inboxes[id as usize], busy_links, begin: *begin, rank: *rank, lines };
+            answer_acks(&mut run, outlet, &mut sender, flow, position + 1, sizes);
+        } else if links[id as usize].is_unwatched() {
+            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel, lines };
+            answer_acks(&mut run, outlet, &mut sender, flow, position + 1, sizes);
+        } else {
+            return false;
         }
+        *line = run.line;
         #[cfg(test)]
         {
-            self.at_hosts = at_hosts;
+            let (sent, taken) = sender.counts();
+            self.at_hosts.0 += u64::from(sent - before.0);
+            self.at_hosts.1 += u64::from(taken - before.1);
         }
-        self.now = packet.arrival();
-        self.settle(flow);
+        let rests = sender.rests_until(order.armed(flow, SENDER));
+        self.now = run.packet.arrival();
+        if !rests {
+            self.settle(flow);
+        }
         true
     }
 }

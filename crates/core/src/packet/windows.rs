@@ -32,7 +32,7 @@ const LONGEST_WINDOW: Duration = Duration(1 << 29);
 
 /// How a link is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Feed {
+enum Feed {
     /// From one other link, in order: what is offered is taken at once.
     Link,
     /// From its own node alone: what is offered is taken at once while the node goes through its events in order.
@@ -104,8 +104,8 @@ pub struct Windows {
     /// The rank of the event at hand.
     pub(super) rank: Rank,
     /// The node at hand goes through its events in order.
-    pub(super) in_order: bool,
-    pub(super) feeds: Vec<Feed>,
+    in_order: bool,
+    feeds: Vec<Feed>,
     exits: Vec<Exit>,
     pub(super) inboxes: Vec<Inbox>,
     nodes: Vec<Node>,
@@ -188,14 +188,12 @@ impl EventLoop for Windows {
 
     #[inline(always)]
     fn offer(engine: &mut Engine<Windows>, link: LinkId, mut packet: Packet) {
-        match engine.order.feeds[link as usize] {
-            Feed::Link => engine.take_offer(link, packet),
-            Feed::Node if engine.order.in_order => engine.take_offer(link, packet),
-            Feed::Node | Feed::Merged => {
-                packet.arrives(engine.now);
-                let key = engine.order.key(engine.now, engine.order.rank);
-                engine.order.inbox_of_link(link).put(key, packet);
-            }
+        if engine.order.takes_at_once(link) {
+            engine.take_offer(link, packet);
+        } else {
+            packet.arrives(engine.now);
+            let key = engine.order.key(engine.now, engine.order.rank);
+            engine.order.inbox_of_link(link).put(key, packet);
         }
     }
 
@@ -296,6 +294,22 @@ impl Windows {
             self.busy_links.push(link);
         }
         inbox
+    }
+
+    /// Whether a link takes at once what is offered to it now.
+    #[inline(always)]
+    pub(super) fn takes_at_once(&self, link: LinkId) -> bool {
+        match self.feeds[link as usize] {
+            Feed::Link => true,
+            Feed::Node => self.in_order,
+            Feed::Merged => false,
+        }
+    }
+
+    /// No timer that is due in this window comes before an arrival before this instant: at one instant arrivals come first.
+    #[inline(always)]
+    pub(super) fn undisturbed_until(&self) -> Time {
+        self.soon.peek().map_or(self.until, |Reverse((at, _))| self.until.min(Time(at.0 + 1)))
     }
 
     fn taking(&self, node: NodeId) -> Taking {
@@ -526,7 +540,9 @@ impl Engine<Windows> {
             }
         } else {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                self.hand_on(link, packet, node, taking);
+                if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                    self.take_run(link, &mut line, packet);
+                }
             }
         }
         self.give_back(link, line, before);
@@ -548,29 +564,49 @@ impl Engine<Windows> {
             if packet.has(LOST) {
                 self.discard(packet);
             } else {
-                self.hand_on(link, packet, node, taking);
+                if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                    self.pass_time(link, packet.arrival());
+                    self.deliver(packet);
+                }
             }
         }
     }
 
+    /// A packet goes on over its next link, or waits for phase 2. Returns it if its host takes it at once.
     #[inline(always)]
-    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) {
+    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) -> Option<Packet> {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
         if next != END {
             self.now = packet.arrival();
             packet.set_at(at + 1);
             Windows::offer(self, next, packet);
-        } else if taking != Taking::Later {
-            if !self.order.soon.is_empty() {
-                self.fire_timers(packet.arrival(), Rank::arrival(link));
-                self.order.rank = Rank::arrival(link);
-            }
-            self.now = packet.arrival();
-            self.forward(packet, node);
-        } else {
+        } else if taking == Taking::Later {
             self.order.put_for_node(node, Rank::arrival(link), packet);
+        } else if Forwarding::is_hop_by_hop(at) {
+            self.come_hop_by_hop(link, packet.words(), node);
+        } else {
+            return Some(packet);
         }
+        None
+    }
+
+    /// A packet has come to a node that takes it at once, and looks for its way on.
+    #[inline(never)]
+    fn come_hop_by_hop(&mut self, link: LinkId, words: [u64; 3], node: NodeId) {
+        let packet = Packet::from_words(words);
+        self.pass_time(link, packet.arrival());
+        self.forward(packet, node);
+    }
+
+    /// It is now: the timers that are due before what comes by this link have been fired.
+    #[inline(always)]
+    pub(super) fn pass_time(&mut self, link: LinkId, now: Time) {
+        if !self.order.soon.is_empty() {
+            self.fire_timers(now, Rank::arrival(link));
+            self.order.rank = Rank::arrival(link);
+        }
+        self.now = now;
     }
 
     /// Phase 2: nodes to which more than one thing happens go through them in order.

@@ -24,6 +24,7 @@ use crate::spec::{PacingUnit, RateReduction, SpuriousResponse, StackSpec, Window
 use crate::units::Time;
 use pacing::Train;
 use std::sync::Arc;
+pub use undisturbed::Undisturbed;
 
 /// A segment to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

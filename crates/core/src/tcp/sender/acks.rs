@@ -218,9 +218,12 @@ impl Sender {
     /// Whether the window, and not the application, was the limit (RFC 7661's concern; in slow start twice what was in
     /// flight is allowed, so that a paced sender can double).
     pub(super) fn is_window_limited(&self, prior_in_flight: u32) -> bool {
+        if self.limit != Limit::Other {
+            return true;
+        }
         let cwnd = self.congestion.cwnd();
         let most_outstanding = self.seldom.as_ref().map_or(0, |seldom| seldom.unfilled.most_outstanding);
         let used = prior_in_flight.max(most_outstanding);
-        self.limit != Limit::Other || (cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used))
+        cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used)
     }
 }

@@ -1,6 +1,6 @@
 //! A sender that nothing disturbs, and the ACKs that come to it one behind the other.
 
-use super::{Burst, Limit, Phase, Sender};
+use super::{Limit, Phase, Sender};
 use crate::tcp::events::AckEvent;
 use crate::units::{Duration, Time};
 
@@ -9,6 +9,7 @@ use crate::units::{Duration, Time};
 pub struct Undisturbed<'sender> {
     sender: &'sender mut Sender,
     event: AckEvent,
+    is_unfilled: bool,
 }
 
 impl Sender {
@@ -46,43 +47,65 @@ impl Sender {
             in_recovery: false,
             ecn_echo: false,
         };
-        Some(Undisturbed { sender: self, event })
+        Some(Undisturbed { sender: self, event, is_unfilled: false })
     }
 }
 
 impl Undisturbed<'_> {
-    /// The next ACK comes. Returns what may be sent then.
+    /// The next ACK comes. Returns how many segments may be sent then.
     #[inline(always)]
-    pub fn take_ack(&mut self, now: Time) -> Burst {
+    pub fn take_ack(&mut self, now: Time) -> u32 {
         let (sender, event) = (&mut *self.sender, &mut self.event);
-        let Some(sent) = sender.board.pass_undisturbed(now) else { return Burst { segment: 0, number: 0, count: 0 } };
+        let Some(sent) = sender.board.pass_undisturbed(now) else { return 0 };
         let rtt = now - sent;
         sender.rtt.sample(rtt);
-        let in_flight = sender.board.outstanding();
-        let (una, next) = (sender.board.una(), sender.board.next());
+        let outstanding = sender.board.outstanding();
+        let una = sender.board.una();
         event.round_start = una > sender.round_end;
         if event.round_start {
-            sender.round_end = next;
+            sender.round_end = sender.board.next();
         }
         event.now = now;
         event.rtt = Some(rtt);
-        event.in_flight = in_flight;
-        event.prior_in_flight = in_flight + 1;
-        event.growth = u32::from(sender.is_window_limited(in_flight + 1));
+        event.in_flight = outstanding;
+        event.prior_in_flight = outstanding + 1;
+        event.growth = u32::from(sender.is_window_limited(outstanding + 1));
         sender.congestion.on_ack(event, &sender.rtt);
-        let number = sender.board.next_transmission();
-        let by_window = sender.congestion.window().saturating_sub(in_flight);
-        let by_receiver = sender.receive_window.saturating_sub(in_flight);
-        let by_data = by_receiver.min(sender.available.saturating_sub(next));
-        let count = by_window.min(by_data);
-        if count > 0 {
-            sender.board.send_burst(now, count);
-        }
+        let by_window = sender.congestion.window().saturating_sub(outstanding);
+        let by_data = sender.receive_window.min(sender.available - una).saturating_sub(outstanding);
         if by_window <= by_data {
             sender.limit = Limit::Window;
+            by_window
         } else {
-            sender.stop_unfilled();
+            self.is_unfilled = true;
+            by_data
         }
-        Burst { segment: next, number, count }
+    }
+
+    /// Sends the next segment. Returns it, and the number of its transmission.
+    #[inline(always)]
+    pub fn send(&mut self, now: Time) -> (u32, u32) {
+        let segment = self.sender.board.next();
+        (segment, self.sender.board.send_new(now))
+    }
+
+    /// All that may be sent is.
+    #[inline(always)]
+    pub fn stop(&mut self) {
+        if self.is_unfilled {
+            self.sender.stop_unfilled();
+        }
+    }
+
+    /// Segments that it has sent, and ACKs that it has taken in order.
+    #[cfg(test)]
+    pub fn counts(&self) -> (u32, u32) {
+        (self.sender.board.next_transmission(), self.sender.board.una())
+    }
+
+    /// Whether there is more to come, and no deadline before this instant.
+    #[inline(always)]
+    pub fn rests_until(&self, instant: Time) -> bool {
+        !self.sender.is_done() && self.sender.board.timer_start() + self.sender.rtt.least_rto() >= instant
     }
 }
