@@ -187,13 +187,6 @@ impl Lines {
         (line.first_arrival < instant).then(|| self.pop(line))
     }
 
-    /// Takes the first packet out if it arrives before an instant and is the next of the run of the one before.
-    #[inline(always)]
-    pub fn pop_next(&mut self, line: &mut Line, before: &Packet, instant: Time) -> Option<Packet> {
-        let is_next = line.first_arrival < instant && self.slots[line.head as usize].follows(before);
-        is_next.then(|| self.pop(line))
-    }
-
     /// Gives back what an empty line keeps.
     #[inline(always)]
     pub fn release(&mut self, line: &mut Line) {

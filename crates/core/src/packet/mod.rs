@@ -10,6 +10,7 @@ pub mod codel;
 mod column;
 mod compare;
 mod controller;
+mod ends;
 mod flow;
 mod forwarding;
 mod headers;

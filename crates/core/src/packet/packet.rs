@@ -110,6 +110,12 @@ impl Packet {
         self.stamp as u8 == 0
     }
 
+    /// Whether it comes to the same end of the same flow.
+    #[inline(always)]
+    pub fn is_of_same_end(&self, other: &Packet) -> bool {
+        self.flow() == other.flow() && (self.stamp ^ other.stamp) & ACK == 0
+    }
+
     /// An ACK that says no more than how far it goes.
     #[inline(always)]
     pub fn is_plain_ack(&self) -> bool {

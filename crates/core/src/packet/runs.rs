@@ -1,49 +1,45 @@
-//! Runs: most packets come to their host with others of their flow right behind them, for what a window lets out together
-//! stays together. So an end that nothing disturbs takes a run of them in one call, to the same effect as one by one
-//! ([`super::hosts`]): what is the same for all of them (the flow, its connection, the way of what it answers) is looked up
-//! once, and what cannot change among them is asked once.
+//! Runs: what a window of a sender lets out together stays together, so most packets come to their host right behind another of
+//! their flow. An end takes such a run in one call, to the same effect as one by one ([`super::hosts`]): the flow, its
+//! connection, the first link of what it answers and the sizes of that are looked up once.
 //!
-//! A run ends before a packet that is not the next of its kind: the next segment, or the next cumulative acknowledgement,
-//! without anything beside it. No timer is due among its packets.
+//! While nothing disturbs an end, moreover, all that it must look at is looked at once: what cannot change until a packet comes
+//! that is not the next segment, or does not acknowledge just the next. A run ends before any timer that is due at its node,
+//! and is not taken at all by an end that may have one due before the window is over.
 
+use super::beside::Pool;
 use super::flow::{Activity, Connection};
 use super::forwarding::Way;
 use super::inbox::{Inbox, Key, Rank};
 use super::line::{Line, Lines};
 use super::link::{Link, Offer};
-use super::packet::{ACK, Packet, PacketSizes};
+use super::packet::{ACK, BESIDE, Packet, PacketSizes, SYN};
 use super::simulation::{Engine, EventLoop, SENDER};
 use super::wheel::Wheel;
 use super::windows::Windows;
 use crate::spec::LinkId;
-use crate::tcp::sender::Undisturbed;
 use crate::units::Time;
 
 /// Where the packets that an end sends go first.
 trait Outlet {
-    fn send(&mut self, now: Time, packet: Packet, size: u32);
-    fn lines(&mut self) -> &mut Lines;
+    /// Returns `false` if the packet is dropped.
+    fn send(&mut self, now: Time, packet: Packet, size: u32, lines: &mut Lines) -> bool;
 }
 
-/// A plain link that takes what is offered at once.
+/// A plain link that takes at once what is offered.
 struct Direct<'engine> {
     id: LinkId,
     link: &'engine mut Link,
     wheel: &'engine mut Wheel,
-    lines: &'engine mut Lines,
 }
 
 impl Outlet for Direct<'_> {
     #[inline(always)]
-    fn send(&mut self, now: Time, packet: Packet, size: u32) {
-        if let Offer::Due(at) = self.link.offer(now, packet, size, self.lines) {
+    fn send(&mut self, now: Time, packet: Packet, size: u32, lines: &mut Lines) -> bool {
+        let offer = self.link.offer(now, packet, size, lines);
+        if let Offer::Due(at) = offer {
             self.wheel.insert(self.id, at);
         }
-    }
-
-    #[inline(always)]
-    fn lines(&mut self) -> &mut Lines {
-        self.lines
+        offer != Offer::Dropped
     }
 }
 
@@ -54,82 +50,167 @@ struct Merged<'engine> {
     busy_links: &'engine mut Vec<LinkId>,
     begin: Time,
     rank: Rank,
-    lines: &'engine mut Lines,
 }
 
 impl Outlet for Merged<'_> {
     #[inline(always)]
-    fn send(&mut self, now: Time, mut packet: Packet, _size: u32) {
+    fn send(&mut self, now: Time, mut packet: Packet, _size: u32, _lines: &mut Lines) -> bool {
         if self.inbox.is_empty() {
             self.busy_links.push(self.id);
         }
         packet.arrives(now);
         self.inbox.put(Key::new(self.begin, now, self.rank), packet);
+        true
     }
+}
 
+/// What is the same for all packets that an end sends.
+struct Course<'engine> {
+    flow: u32,
+    /// Where they go after their first link.
+    at: u32,
+    sizes: &'engine PacketSizes,
+}
+
+impl Course<'_> {
     #[inline(always)]
-    fn lines(&mut self) -> &mut Lines {
-        self.lines
+    fn packet(&self, segment: u32, number: u32, flags: u64) -> Packet {
+        let mut packet = Packet::new(self.flow, segment, number, flags);
+        packet.set_at(self.at);
+        packet
     }
 }
 
 /// The packets of a run, one after another.
-struct Run {
+struct Run<'engine> {
     line: Line,
+    lines: &'engine mut Lines,
+    pool: &'engine mut Pool,
     packet: Packet,
     until: Time,
 }
 
-impl Run {
-    /// Goes on to the next packet, if there is one.
+impl Run<'_> {
+    /// Goes on to the next packet of its flow and direction, if that comes next, but for requests to connect and their answers.
     #[inline(always)]
-    fn goes_on(&mut self, lines: &mut Lines) -> bool {
-        match lines.pop_next(&mut self.line, &self.packet, self.until) {
-            Some(next) => {
-                self.packet = next;
-                true
+    fn goes_on(&mut self) -> bool {
+        self.goes_on_if(|next, packet| next.is_of_same_end(packet) && !next.has(SYN))
+    }
+
+    /// The same if it is the next segment, or acknowledges just the next, like the packet before.
+    #[inline(always)]
+    fn goes_on_in_order(&mut self) -> bool {
+        self.goes_on_if(Packet::follows)
+    }
+
+    #[inline(always)]
+    fn goes_on_if(&mut self, belongs: impl FnOnce(&Packet, &Packet) -> bool) -> bool {
+        let goes_on =
+            self.line.first_arrival() < self.until && belongs(self.lines.at(self.line.first_slot()), &self.packet);
+        if goes_on {
+            self.packet = self.lines.pop(&mut self.line);
+        }
+        goes_on
+    }
+
+    /// A receiver takes data, and acknowledges every segment at once.
+    #[inline(always)]
+    fn deliver_to_receiver(
+        &mut self,
+        connection: &mut Connection,
+        end: &mut Time,
+        course: &Course,
+        mut outlet: impl Outlet,
+    ) {
+        let size = u32::from(course.sizes.header());
+        loop {
+            if self.packet.is_plain_data() && connection.receiver.is_undisturbed(self.packet.segment()) {
+                let first = connection.acks_sent;
+                let mut number = first;
+                loop {
+                    let ack = course.packet(self.packet.segment() + 1, number, ACK);
+                    number = number.wrapping_add(1);
+                    outlet.send(self.packet.arrival(), ack, size, self.lines);
+                    if !self.goes_on_in_order() {
+                        break;
+                    }
+                }
+                connection.acks_sent = number;
+                connection.receiver.take_run(number.wrapping_sub(first));
+            } else {
+                self.answer_disturbed(connection, course, &mut outlet);
             }
-            None => false,
+            if connection.receiver.delivered() > course.sizes.last_segment && *end == Time::NEVER {
+                *end = self.packet.arrival();
+            }
+            if !self.goes_on() {
+                return;
+            }
         }
     }
-}
 
-/// A receiver answers every segment with such an ACK. Returns how many there were.
-#[inline(always)]
-fn answer_data(run: &mut Run, mut outlet: impl Outlet, flow: u32, first: u32, at: u32, size: u32) -> u32 {
-    let mut number = first;
-    loop {
-        let mut ack = Packet::new(flow, run.packet.segment() + 1, number, ACK);
-        ack.set_at(at);
-        number = number.wrapping_add(1);
-        outlet.send(run.packet.arrival(), ack, size);
-        if !run.goes_on(outlet.lines()) {
-            return number.wrapping_sub(first);
+    #[inline(always)]
+    fn answer_disturbed(&mut self, connection: &mut Connection, course: &Course, outlet: &mut impl Outlet) {
+        let now = self.packet.arrival();
+        let last = course.sizes.last_segment;
+        let Some(mut ack) = connection.answer(now, self.packet.words(), last, self.pool) else { return };
+        ack.set_at(course.at);
+        let size = u32::from(course.sizes.header());
+        if !outlet.send(now, ack, size, self.lines) && ack.has(BESIDE) {
+            self.pool.release(ack.number());
         }
     }
-}
 
-/// A sender takes one ACK after another, and sends what they let out.
-#[inline(always)]
-fn answer_acks(
-    run: &mut Run,
-    mut outlet: impl Outlet,
-    sender: &mut Undisturbed,
-    flow: u32,
-    at: u32,
-    sizes: &PacketSizes,
-) {
-    loop {
-        let now = run.packet.arrival();
-        for _ in 0..sender.take_ack(now) {
-            let (segment, number) = sender.send(now);
-            let mut data = Packet::new(flow, segment, number, 0);
-            data.set_at(at);
-            outlet.send(now, data, sizes.of(&data));
+    /// A sender takes ACKs, and sends what each lets out.
+    #[inline(always)]
+    fn deliver_to_sender(
+        &mut self,
+        connection: &mut Connection,
+        course: &Course,
+        window_end: Time,
+        mut outlet: impl Outlet,
+    ) {
+        loop {
+            if self.packet.is_plain_ack()
+                && let Some(mut sender) = connection.sender.undisturbed(self.packet.segment())
+            {
+                loop {
+                    let now = self.packet.arrival();
+                    for _ in 0..sender.take_ack(now) {
+                        let (segment, number) = sender.send(now);
+                        let data = course.packet(segment, number, 0);
+                        outlet.send(now, data, course.sizes.of(&data), self.lines);
+                    }
+                    sender.stop();
+                    if !self.goes_on_in_order() {
+                        break;
+                    }
+                }
+            } else {
+                connection.take_ack(self.packet.arrival(), self.packet.words(), self.pool);
+                self.send_disturbed(connection, course, &mut outlet);
+            }
+            // What does not advance may have brought the timer forward.
+            let sender = &connection.sender;
+            if sender.is_done() || !sender.rests_until(window_end) || !self.goes_on() {
+                return;
+            }
         }
-        sender.stop();
-        if !run.goes_on(outlet.lines()) {
+    }
+
+    #[inline(always)]
+    fn send_disturbed(&mut self, connection: &mut Connection, course: &Course, outlet: &mut impl Outlet) {
+        let now = self.packet.arrival();
+        if let Some(burst) = connection.sender.poll_burst(now) {
+            for index in 0..burst.count {
+                let data = course.packet(burst.segment + index, burst.number + index, 0);
+                outlet.send(now, data, course.sizes.of(&data), self.lines);
+            }
             return;
+        }
+        while let Some((mut data, _)) = connection.next_packet(course.flow, now) {
+            data.set_at(course.at);
+            outlet.send(now, data, course.sizes.of(&data), self.lines);
         }
     }
 }
@@ -139,97 +220,97 @@ impl Engine<Windows> {
     #[inline(always)]
     pub(super) fn take_run(&mut self, link: LinkId, line: &mut Line, packet: Packet) {
         self.pass_time(link, packet.arrival());
-        let is_taken = if packet.is_plain_data() {
-            self.take_data(line, packet.words())
+        let is_taken = if packet.has(SYN) {
+            false
+        } else if packet.has(ACK) {
+            self.take_acks(line, packet.words())
         } else {
-            packet.is_plain_ack() && self.take_acks(line, packet.words())
+            self.take_data(line, packet.words())
         };
         if !is_taken {
             self.deliver(packet);
         }
     }
 
-    /// A run of data comes to its receiver, which acknowledges every segment at once.
+    /// A run of data; `false`, and nothing done, if it is not to be taken as one.
     #[inline(never)]
     fn take_data(&mut self, line: &mut Line, words: [u64; 3]) -> bool {
-        let Engine { flows, links, lines, order, forwarding, sizes, .. } = self;
+        let Engine { flows, links, lines, order, forwarding, sizes, pool, .. } = self;
         let packet = Packet::from_words(words);
         let flow = packet.flow();
-        let mut run = Run { line: *line, packet, until: order.undisturbed_until() };
         let state = &mut flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return false };
-        let Connection { receiver, acks_sent, .. } = &mut **connection;
         let Way::Route(position) = state.identity.reverse else { return false };
-        if !receiver.is_undisturbed() || receiver.delivered() != packet.segment() {
-            return false;
-        }
-        let sizes = &sizes[flow as usize];
-        let (first, size) = (*acks_sent, u32::from(sizes.header()));
         let id = forwarding.next_on_route(position);
-        let count = if !order.takes_at_once(id) {
-            let Windows { inboxes, busy_links, begin, rank, .. } = order;
-            let outlet = Merged { id, inbox: &mut inboxes[id as usize], busy_links, begin: *begin, rank: *rank, lines };
-            answer_data(&mut run, outlet, flow, first, position + 1, size)
-        } else if links[id as usize].is_unwatched() {
-            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel, lines };
-            answer_data(&mut run, outlet, flow, first, position + 1, size)
-        } else {
+        let takes_at_once = order.takes_at_once(id);
+        if connection.receiver.may_wait() || takes_at_once && !links[id as usize].is_unwatched() {
             return false;
-        };
-        *line = run.line;
-        *acks_sent = first.wrapping_add(count);
-        receiver.take_run(count);
-        if receiver.delivered() > sizes.last_segment && state.end == Time::NEVER {
-            state.end = run.packet.arrival();
         }
+        #[cfg(test)]
+        let before = (connection.acks_sent, line.len() + 1);
+        let course = Course { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let mut run = Run { line: *line, lines, pool, packet, until: order.undisturbed_until() };
+        if takes_at_once {
+            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel };
+            run.deliver_to_receiver(connection, &mut state.end, &course, outlet);
+        } else {
+            run.deliver_to_receiver(connection, &mut state.end, &course, order.merged(id));
+        }
+        *line = run.line;
         self.now = run.packet.arrival();
         #[cfg(test)]
         {
-            self.at_hosts.0 += u64::from(count);
-            self.at_hosts.1 += u64::from(count);
+            self.at_hosts.0 += u64::from(connection.acks_sent.wrapping_sub(before.0));
+            self.at_hosts.1 += u64::from(before.1 - line.len());
         }
         true
     }
 
-    /// A run of ACKs comes to its sender.
+    /// A run of ACKs; `false`, and nothing done, if it is not to be taken as one.
     #[inline(never)]
     fn take_acks(&mut self, line: &mut Line, words: [u64; 3]) -> bool {
-        let Engine { flows, links, lines, order, forwarding, sizes, .. } = self;
+        let Engine { flows, links, lines, order, forwarding, sizes, pool, .. } = self;
         let packet = Packet::from_words(words);
         let flow = packet.flow();
-        let mut run = Run { line: *line, packet, until: order.undisturbed_until() };
         let state = &mut flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return false };
         let Way::Route(position) = state.identity.forward else { return false };
-        let Some(mut sender) = connection.sender.undisturbed(packet.segment(), order.until - packet.arrival()) else {
-            return false;
-        };
-        #[cfg(test)]
-        let before = sender.counts();
-        let sizes = &sizes[flow as usize];
         let id = forwarding.next_on_route(position);
-        if !order.takes_at_once(id) {
-            let Windows { inboxes, busy_links, begin, rank, .. } = order;
-            let outlet = Merged { id, inbox: &mut inboxes[id as usize], busy_links, begin: *begin, rank: *rank, lines };
-            answer_acks(&mut run, outlet, &mut sender, flow, position + 1, sizes);
-        } else if links[id as usize].is_unwatched() {
-            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel, lines };
-            answer_acks(&mut run, outlet, &mut sender, flow, position + 1, sizes);
-        } else {
+        let takes_at_once = order.takes_at_once(id);
+        if connection.sender.needs_other_timers() || takes_at_once && !links[id as usize].is_unwatched() {
             return false;
+        }
+        let window_end = order.until;
+        let rests = connection.sender.rtt().least_rto() >= window_end - packet.arrival();
+        let until = if rests { order.undisturbed_until() } else { Time::ZERO };
+        #[cfg(test)]
+        let before = (connection.sender.scoreboard().next_transmission(), line.len() + 1);
+        let course = Course { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let mut run = Run { line: *line, lines, pool, packet, until };
+        if takes_at_once {
+            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel };
+            run.deliver_to_sender(connection, &course, window_end, outlet);
+        } else {
+            run.deliver_to_sender(connection, &course, window_end, order.merged(id));
         }
         *line = run.line;
+        self.now = run.packet.arrival();
         #[cfg(test)]
         {
-            let (sent, taken) = sender.counts();
-            self.at_hosts.0 += u64::from(sent - before.0);
-            self.at_hosts.1 += u64::from(taken - before.1);
+            self.at_hosts.0 += u64::from(connection.sender.scoreboard().next_transmission() - before.0);
+            self.at_hosts.1 += u64::from(before.1 - line.len());
         }
-        let rests = sender.rests_until(order.armed(flow, SENDER));
-        self.now = run.packet.arrival();
-        if !rests {
+        if connection.sender.is_done() || !connection.sender.rests_until(order.armed(flow, SENDER)) {
             self.settle(flow);
         }
         true
+    }
+}
+
+impl Windows {
+    #[inline(always)]
+    fn merged(&mut self, id: LinkId) -> Merged<'_> {
+        let Windows { inboxes, busy_links, begin, rank, .. } = self;
+        Merged { id, inbox: &mut inboxes[id as usize], busy_links, begin: *begin, rank: *rank }
     }
 }

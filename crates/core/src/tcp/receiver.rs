@@ -239,21 +239,23 @@ impl Receiver {
     /// `None`, and nothing done, if there is more to it.
     #[inline(always)]
     pub fn take_ordinary(&mut self, segment: u32) -> Option<u32> {
-        let is_ordinary = segment == self.next && self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo;
-        if !is_ordinary {
-            return None;
-        }
-        self.counters.arrivals += 1;
-        self.next += 1;
-        self.last_ack_sent = self.next;
-        self.echoes_retransmission = false;
-        Some(self.next)
+        let is_ordinary = self.is_undisturbed(segment);
+        is_ordinary.then(|| {
+            self.take_run(1);
+            self.next
+        })
     }
 
-    /// Whether every segment that comes next in order is [ordinary](Self::take_ordinary).
+    /// Whether this segment, and those that come in order behind it, are [ordinary](Self::take_ordinary).
     #[inline(always)]
-    pub fn is_undisturbed(&self) -> bool {
-        self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo
+    pub fn is_undisturbed(&self, segment: u32) -> bool {
+        segment == self.next && self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo
+    }
+
+    /// Whether it may wait with an ACK.
+    #[inline(always)]
+    pub fn may_wait(&self) -> bool {
+        self.delaying.is_some()
     }
 
     /// So many ordinary segments, one after another.

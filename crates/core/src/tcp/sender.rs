@@ -203,7 +203,7 @@ struct Options {
     paces: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
-    /// What comes to and from an undisturbed flow is ordinary, and nothing else needs to see it.
+    /// Of an undisturbed flow, nothing else needs to see what comes and goes.
     runs: bool,
     wire_bytes: u32,
     initial_window: u32,
@@ -253,7 +253,7 @@ impl Sender {
             only_the_timer,
             paces,
             bursts,
-            runs: stack.sack && bursts && only_the_timer && !all_acks_count,
+            runs: stack.sack && bursts && !all_acks_count,
             wire_bytes,
             initial_window: stack.initial_window,
         };

@@ -2,7 +2,7 @@
 
 use super::{Limit, Phase, Sender};
 use crate::tcp::events::AckEvent;
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
 /// A sender whose next ACKs are ordinary as long as each passes one more segment: nothing is lost, sacked or was sent again,
 /// and none of what a burst must look at can change before another kind of ACK, or a timer.
@@ -13,12 +13,10 @@ pub struct Undisturbed<'sender> {
 }
 
 impl Sender {
-    /// `None` if the sender is disturbed, if this ACK does not pass the next segment, or if a deadline may come within this
-    /// time after it.
+    /// `None` if the sender is disturbed, or if this ACK does not pass just the next segment.
     #[inline(always)]
-    pub fn undisturbed(&mut self, cumulative: u32, within: Duration) -> Option<Undisturbed<'_>> {
-        let options = &*self.options;
-        let is_undisturbed = options.runs
+    pub fn undisturbed(&mut self, cumulative: u32) -> Option<Undisturbed<'_>> {
+        let is_undisturbed = self.options.runs
             && self.phase == Phase::Open
             && self.board.is_undisturbed()
             && self.board.una() >= self.undo_until
@@ -26,8 +24,7 @@ impl Sender {
             && self.board.outstanding() > 0
             && !self.probe
             && !self.retransmit_now
-            && self.withheld == 0
-            && self.rtt.least_rto() >= within;
+            && self.withheld == 0;
         if !is_undisturbed {
             return None;
         }
@@ -95,17 +92,5 @@ impl Undisturbed<'_> {
         if self.is_unfilled {
             self.sender.stop_unfilled();
         }
-    }
-
-    /// Segments that it has sent, and ACKs that it has taken in order.
-    #[cfg(test)]
-    pub fn counts(&self) -> (u32, u32) {
-        (self.sender.board.next_transmission(), self.sender.board.una())
-    }
-
-    /// Whether there is more to come, and no deadline before this instant.
-    #[inline(always)]
-    pub fn rests_until(&self, instant: Time) -> bool {
-        !self.sender.is_done() && self.sender.board.timer_start() + self.sender.rtt.least_rto() >= instant
     }
 }
