@@ -176,7 +176,8 @@ impl Run<'_> {
             {
                 loop {
                     let now = self.packet.arrival();
-                    for _ in 0..sender.take_ack(now) {
+                    sender.pass(now);
+                    for _ in 0..sender.to_send() {
                         let (segment, number) = sender.send(now);
                         let data = course.packet(segment, number, 0);
                         outlet.send(now, data, course.sizes.of(&data), self.lines);
@@ -277,7 +278,7 @@ impl Engine<Windows> {
         let Way::Route(position) = state.identity.forward else { return false };
         let id = forwarding.next_on_route(position);
         let takes_at_once = order.takes_at_once(id);
-        if connection.sender.needs_other_timers() || takes_at_once && !links[id as usize].is_unwatched() {
+        if !connection.sender.takes_runs() || takes_at_once && !links[id as usize].is_unwatched() {
             return false;
         }
         let window_end = order.until;

@@ -48,7 +48,7 @@ impl Scoreboard {
 
     /// An ACK passes the first segment of an [undisturbed](Self::is_undisturbed) flow. Returns when it was sent.
     #[inline(always)]
-    pub(in crate::tcp) fn pass_undisturbed(&mut self, now: Time) -> Option<Time> {
+    pub(in crate::tcp) fn pass_first(&mut self, now: Time) -> Option<Time> {
         let segment = self.segments.pop_front()?;
         self.in_flight -= 1;
         self.una += 1;

@@ -60,12 +60,6 @@ impl Sender {
         (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
     }
 
-    /// Whether it may be woken by more than the retransmission timer.
-    #[inline(always)]
-    pub fn needs_other_timers(&self) -> bool {
-        !self.options.only_the_timer || self.options.paces || self.is_opening()
-    }
-
     #[inline]
     fn detector_rests_until(&self, instant: Time) -> bool {
         if self.options.only_the_timer {

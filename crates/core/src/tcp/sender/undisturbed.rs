@@ -1,22 +1,30 @@
-//! A sender that nothing disturbs, and the ACKs that come to it one behind the other.
+//! A sender that nothing disturbs, and the ACKs that come to it.
 
-use super::{Limit, Phase, Sender};
+use super::{Limit, OrdinaryAcks, Phase, Sender};
 use crate::tcp::events::AckEvent;
 use crate::units::Time;
 
-/// A sender whose next ACKs are ordinary as long as each passes one more segment: nothing is lost, sacked or was sent again,
-/// and none of what a burst must look at can change before another kind of ACK, or a timer.
+/// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
+/// stays while every ACK passes just the next segment and no timer fires: each is shorter than [`Sender::on_ack`] and
+/// [`Sender::poll_burst`], and to the same effect.
 pub struct Undisturbed<'sender> {
     sender: &'sender mut Sender,
     event: AckEvent,
+    /// After the last ACK, not the window was the limit.
     is_unfilled: bool,
 }
 
 impl Sender {
+    /// Whether it may take several ACKs, with what they let out, in one call.
+    #[inline(always)]
+    pub fn takes_runs(&self) -> bool {
+        self.options.runs && !self.is_opening()
+    }
+
     /// `None` if the sender is disturbed, or if this ACK does not pass just the next segment.
     #[inline(always)]
     pub fn undisturbed(&mut self, cumulative: u32) -> Option<Undisturbed<'_>> {
-        let is_undisturbed = self.options.runs
+        let is_undisturbed = self.options.ordinary_acks == OrdinaryAcks::Unjudged
             && self.phase == Phase::Open
             && self.board.is_undisturbed()
             && self.board.una() >= self.undo_until
@@ -25,57 +33,35 @@ impl Sender {
             && !self.probe
             && !self.retransmit_now
             && self.withheld == 0;
-        if !is_undisturbed {
-            return None;
-        }
-        self.unanswered_timeout = false;
-        let event = AckEvent {
-            now: Time::ZERO,
-            delivered: 1,
-            growth: 0,
-            advanced: true,
-            duplicate: false,
-            newly_lost: 0,
-            prior_in_flight: 0,
-            in_flight: 0,
-            rtt: None,
-            rate: None,
-            round_start: false,
-            in_recovery: false,
-            ecn_echo: false,
-        };
-        Some(Undisturbed { sender: self, event, is_unfilled: false })
+        self.unanswered_timeout &= !is_undisturbed;
+        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY, is_unfilled: false })
     }
 }
 
 impl Undisturbed<'_> {
-    /// The next ACK comes. Returns how many segments may be sent then.
+    /// The next ACK comes.
     #[inline(always)]
-    pub fn take_ack(&mut self, now: Time) -> u32 {
+    pub fn pass(&mut self, now: Time) {
         let (sender, event) = (&mut *self.sender, &mut self.event);
-        let Some(sent) = sender.board.pass_undisturbed(now) else { return 0 };
-        let rtt = now - sent;
-        sender.rtt.sample(rtt);
+        let Some(sent) = sender.board.pass_first(now) else { return };
         let outstanding = sender.board.outstanding();
-        let una = sender.board.una();
-        event.round_start = una > sender.round_end;
-        if event.round_start {
-            sender.round_end = sender.board.next();
-        }
-        event.now = now;
-        event.rtt = Some(rtt);
-        event.in_flight = outstanding;
-        event.prior_in_flight = outstanding + 1;
-        event.growth = u32::from(sender.is_window_limited(outstanding + 1));
+        sender.note_ordinary(event, now, sent, outstanding);
+        event.growth = u32::from(sender.is_window_limited(event.prior_in_flight));
         sender.congestion.on_ack(event, &sender.rtt);
-        let by_window = sender.congestion.window().saturating_sub(outstanding);
-        let by_data = sender.receive_window.min(sender.available - una).saturating_sub(outstanding);
-        if by_window <= by_data {
+    }
+
+    /// How many segments are to be sent now.
+    #[inline(always)]
+    pub fn to_send(&mut self) -> u32 {
+        let sender = &mut *self.sender;
+        let by_window = sender.congestion.window().saturating_sub(sender.board.outstanding());
+        let by_data = sender.new_within_receive_window();
+        self.is_unfilled = by_window > by_data;
+        if self.is_unfilled {
+            by_data
+        } else {
             sender.limit = Limit::Window;
             by_window
-        } else {
-            self.is_unfilled = true;
-            by_data
         }
     }
 
@@ -86,7 +72,7 @@ impl Undisturbed<'_> {
         (segment, self.sender.board.send_new(now))
     }
 
-    /// All that may be sent is.
+    /// All that is to be sent now is sent.
     #[inline(always)]
     pub fn stop(&mut self) {
         if self.is_unfilled {
