@@ -170,12 +170,13 @@ impl Lines {
         head
     }
 
-    /// A line's head comes to a piece. Returns its slot, and asks for the piece after it.
+    /// A line's head comes to a piece. Returns its slot, and asks for the piece after it, and for what that one is followed by.
     fn enter_piece(&self, piece: u32) -> u32 {
         if self.slots.len() >= MANY {
             let next = self.following[piece as usize] as usize;
             if let Some(slots) = self.slots.as_chunks::<{ PIECE as usize }>().0.get(next) {
                 prefetch(slots);
+                prefetch(&self.following[next]);
             }
         }
         piece * PIECE
