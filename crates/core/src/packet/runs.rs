@@ -170,6 +170,7 @@ impl Run<'_> {
         window_end: Time,
         mut outlet: impl Outlet,
     ) {
+        let rests = connection.sender.rests_after_advance(window_end - self.packet.arrival());
         loop {
             if self.packet.is_plain_ack()
                 && let Some(mut sender) = connection.sender.undisturbed(self.packet.segment())
@@ -183,7 +184,7 @@ impl Run<'_> {
                         outlet.send(now, data, course.sizes.of(&data), self.lines);
                     }
                     sender.stop();
-                    if !self.goes_on_in_order() {
+                    if !rests || !self.goes_on_in_order() {
                         break;
                     }
                 }
@@ -191,9 +192,9 @@ impl Run<'_> {
                 connection.take_ack(self.packet.arrival(), self.packet.words(), self.pool);
                 self.send_disturbed(connection, course, &mut outlet);
             }
-            // What does not advance may have brought the timer forward.
+            // Any other ACK may have brought a deadline into the window.
             let sender = &connection.sender;
-            if sender.is_done() || !sender.rests_until(window_end) || !self.goes_on() {
+            if sender.is_done() || !sender.needs_no_timer_before(window_end) || !self.goes_on() {
                 return;
             }
         }
@@ -282,12 +283,10 @@ impl Engine<Windows> {
             return false;
         }
         let window_end = order.until;
-        let rests = connection.sender.rtt().least_rto() >= window_end - packet.arrival();
-        let until = if rests { order.undisturbed_until() } else { Time::ZERO };
         #[cfg(test)]
         let before = (connection.sender.scoreboard().next_transmission(), line.len() + 1);
         let course = Course { flow, at: position + 1, sizes: &sizes[flow as usize] };
-        let mut run = Run { line: *line, lines, pool, packet, until };
+        let mut run = Run { line: *line, lines, pool, packet, until: order.undisturbed_until() };
         if takes_at_once {
             let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel };
             run.deliver_to_sender(connection, &course, window_end, outlet);
