@@ -60,6 +60,18 @@ impl Sender {
         (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
     }
 
+    /// Whether there is no deadline before this instant.
+    #[inline(always)]
+    pub fn needs_no_timer_before(&self, instant: Time) -> bool {
+        self.rests_until(instant) || self.deadline().is_none_or(|deadline| deadline >= instant)
+    }
+
+    /// Whether no deadline can come so soon after an ACK that advances.
+    #[inline(always)]
+    pub fn rests_after_advance(&self, time: Duration) -> bool {
+        self.options.only_the_timer && self.rtt.least_rto() >= time
+    }
+
     #[inline]
     fn detector_rests_until(&self, instant: Time) -> bool {
         if self.options.only_the_timer {
