@@ -35,10 +35,16 @@ fn nearest(value: f64) -> u64 {
     rounded + u64::from(value - (sum - NO_FRACTION) >= 0.5)
 }
 
-/// `value as f64`, by signed numbers where that is possible.
+/// `value as f64`, by signed numbers where that is possible: they are converted at less cost.
 #[inline]
 fn real(value: u64) -> f64 {
-    i64::try_from(value).map_or_else(|_| value as f64, |value| value as f64)
+    i64::try_from(value).map_or_else(|_| real_of_large(value), |value| value as f64)
+}
+
+#[cold]
+#[inline(never)] // or both conversions would become one again
+fn real_of_large(value: u64) -> f64 {
+    value as f64
 }
 
 impl Time {
@@ -49,7 +55,7 @@ impl Time {
 
     /// Seconds since the start of the run.
     pub fn as_secs(self) -> f64 {
-        self.0 as f64 / 1e12
+        real(self.0) / 1e12
     }
 
     /// The time from `earlier` to `self`, zero if `earlier` is later.
