@@ -22,11 +22,20 @@ pub struct Duration(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub u64);
 
+/// A number of as much or more has no room for a fraction, so that adding this rounds, a half to even.
+const NO_FRACTION: f64 = (1u64 << 52) as f64;
+
+/// `value.round()` of a number from 0 to 2^52, without a call.
+#[inline]
+pub fn nearest_whole(value: f64) -> f64 {
+    let rounded = (value + NO_FRACTION) - NO_FRACTION;
+    if value - rounded >= 0.5 { rounded + 1.0 } else { rounded }
+}
+
 /// The nearest whole number, a half upwards; negative and NaN give zero. It is `value.round() as u64`, without a call where
-/// that is possible: a number of 2^52 or more has no room for a fraction, so that adding 2^52 rounds, a half to even.
+/// that is possible.
 #[inline]
 fn nearest(value: f64) -> u64 {
-    const NO_FRACTION: f64 = (1u64 << 52) as f64;
     if !(0.0..NO_FRACTION).contains(&value) {
         return value.round() as u64;
     }
@@ -221,6 +230,9 @@ mod tests {
             let beside = f64::from_bits((half.to_bits() as i64 + ulps) as u64);
             for value in [f64::from_bits(bits), small, beside, -beside] {
                 prop_assert_eq!(nearest(value), value.round() as u64, "{}", value);
+                if (0.0..NO_FRACTION).contains(&value) {
+                    prop_assert_eq!(nearest_whole(value), value.round(), "{}", value);
+                }
             }
         }
     }

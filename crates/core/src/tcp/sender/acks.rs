@@ -70,8 +70,14 @@ impl Sender {
     /// The ordinary ACK, where a detector or a rate sampler learns from every one.
     #[inline(never)]
     fn judge_ordinary_ack(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
+        let mut event = self.ordinary_event(now, sent);
+        if self.rate.is_none()
+            && self.detector.take_ordinary_ack(now, sent, event.round_start, &self.board, &self.rtt).is_some()
+        {
+            event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
+            return self.congestion.on_ack(&event, &self.rtt);
+        }
         let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
-        let event = self.ordinary_event(now, sent);
         self.judge(event, &delivered, false);
         if let Some(told) = told {
             *told = delivered;
