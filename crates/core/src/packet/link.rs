@@ -509,7 +509,7 @@ impl Link {
         lines.iter(&self.line).filter(|packet| packet.arrival() > departed_by).count() as u32
     }
 
-    /// Whether [`Self::offer`] and [`Self::lend_line`] are all that happens here.
+    /// Whether [`Self::offer`] and [`Self::line`] are all that happens here.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.plain
@@ -521,19 +521,21 @@ impl Link {
         self.unwatched
     }
 
-    /// Lends the line of a plain link, whose packets are to be taken out at the far end; nothing may happen to the link before
+    /// The line of a plain link, out of which packets are to be taken at the far end; nothing may happen to the link before
     /// [`Self::give_back`].
     #[inline(always)]
-    pub fn lend_line(&mut self) -> Line {
+    pub fn line(&self) -> Line {
         debug_assert!(self.plain);
-        std::mem::take(&mut self.line)
+        self.line
     }
 
-    /// The line comes back, shorter by so many packets, which have crossed.
+    /// The line comes back, shorter by the packets that have crossed. Returns how many these are.
     #[inline(always)]
-    pub fn give_back(&mut self, line: Line, crossed: u32) {
+    pub fn give_back(&mut self, line: Line) -> u32 {
+        let crossed = self.line.len() - line.len();
         self.line = line;
         self.counters.packets += u64::from(crossed);
+        crossed
     }
 
     /// On any link: the first packet comes out at the far end. Returns it, flagged if the wire has lost it.

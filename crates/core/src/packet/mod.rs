@@ -20,6 +20,7 @@ mod line;
 mod link;
 mod link_state;
 pub mod loss;
+mod merging;
 mod observe;
 #[expect(clippy::module_inception, reason = "a packet is what the packet engine moves")]
 mod packet;

@@ -15,10 +15,10 @@
 use super::flow::Flow;
 use super::forwarding::{END, Forwarding, Way};
 use super::heads::Heads;
-use super::inbox::{Event, Inbox, Item, Key, Rank, emptied};
+use super::inbox::{Event, Inbox, Key, Rank, emptied};
 use super::line::Line;
 use super::link::{Link, Offer};
-use super::packet::{BESIDE, FlowSizes, LOST, Packet};
+use super::packet::{FlowSizes, LOST, Packet};
 use super::scheduler::Timers;
 use super::simulation::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
 use super::wheel::Wheel;
@@ -84,12 +84,12 @@ enum Taking {
 
 /// The state of the loop.
 pub struct Windows {
-    wheel: Wheel,
+    pub(super) wheel: Wheel,
     /// Everything before is done.
     done: Time,
     /// The current window, from its begin to its end.
-    begin: Time,
-    until: Time,
+    pub(super) begin: Time,
+    pub(super) until: Time,
     pub(super) timers: Timers,
     /// Timers of the node at hand, or of the ends that the link at hand leads to, which are due in this window.
     soon: BinaryHeap<Reverse<(Time, u32)>>,
@@ -100,7 +100,7 @@ pub struct Windows {
     /// Room for an inbox to be put in order.
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
-    heads: Heads,
+    pub(super) heads: Heads,
     /// The rank of the event at hand.
     rank: Rank,
     /// The node at hand goes through its events in order.
@@ -285,7 +285,7 @@ impl Windows {
 
     /// The place in this window of an event.
     #[inline(always)]
-    fn key(&self, at: Time, rank: Rank) -> Key {
+    pub(super) fn key(&self, at: Time, rank: Rank) -> Key {
         Key::new(self.begin, at, rank)
     }
 
@@ -517,8 +517,7 @@ impl Engine<Windows> {
 
     fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         let until = self.order.until;
-        let mut line = self.links[link as usize].lend_line();
-        let before = line.len();
+        let mut line = self.links[link as usize].line();
         if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
                 self.look_ahead_in_line(&line);
@@ -529,15 +528,13 @@ impl Engine<Windows> {
                 self.hand_on(link, packet, node, taking);
             }
         }
-        self.give_back(link, line, before);
+        self.give_back(link, line);
     }
 
-    /// A plain link gets its line back, which was so long before.
-    fn give_back(&mut self, link: LinkId, mut line: Line, before: u32) {
+    /// A plain link gets its line back, out of which packets have been taken.
+    pub(super) fn give_back(&mut self, link: LinkId, mut line: Line) {
         self.lines.release(&mut line);
-        let crossed = before - line.len();
-        self.packet_hops += u64::from(crossed);
-        self.links[link as usize].give_back(line, crossed);
+        self.packet_hops += u64::from(self.links[link as usize].give_back(line));
     }
 
     /// A packet has come to a node that takes it at once.
@@ -652,82 +649,6 @@ impl Engine<Windows> {
             let inbox = &mut self.order.inboxes[link as usize];
             inbox.give_back(items);
             inbox.feeders = emptied(feeders);
-        }
-    }
-
-    /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
-    fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
-        self.await_feeders(feeders);
-        for item in items {
-            self.merge_lines::<CAPTURED>(link, item.key);
-            self.offer_to_plain::<CAPTURED>(link, item.packet);
-        }
-        self.merge_lines::<CAPTURED>(link, self.order.key(self.order.until, Rank::FIRST));
-        debug_assert_eq!(self.order.heads.first(), Key::NEVER);
-        self.insert_if_done(link);
-    }
-
-    /// What comes to a link from the lines of its feeders before this event.
-    #[inline(always)]
-    fn merge_lines<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
-        while self.order.heads.first() < before {
-            self.merge_first_line::<CAPTURED>(link, before);
-        }
-    }
-
-    /// The feeder whose packet comes first brings what comes before those of the others.
-    #[inline(always)]
-    fn merge_first_line<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
-        let rank = self.order.heads.first().rank();
-        let feeder = rank.link();
-        let bound = self.order.heads.first_beside(feeder).min(before).bound(self.order.begin, rank);
-        let mut line = self.links[feeder as usize].lend_line();
-        let length = line.len();
-        while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
-            packet.set_at(packet.at() + 1);
-            self.offer_to_plain::<CAPTURED>(link, packet);
-        }
-        self.give_back(feeder, line, length);
-        self.await_feeder(feeder);
-    }
-
-    fn await_feeders(&mut self, feeders: &[LinkId]) {
-        if !feeders.is_empty() {
-            self.order.heads.begin(feeders);
-            feeders.iter().for_each(|feeder| self.await_feeder(*feeder));
-        }
-    }
-
-    /// A feeder's next packet is merged in this window, or the feeder is due in a later one: what happens to the whole network may
-    /// have cut this one short before it.
-    #[inline(always)]
-    fn await_feeder(&mut self, feeder: LinkId) {
-        let next = self.links[feeder as usize].next_arrival();
-        if next < self.order.until {
-            self.order.heads.set(feeder, self.order.key(next, Rank::arrival(feeder)));
-        } else {
-            self.order.heads.set(feeder, Key::NEVER);
-            self.order.wheel.insert(feeder, next);
-        }
-    }
-
-    #[inline(always)]
-    fn offer_to_plain<const CAPTURED: bool>(&mut self, link: LinkId, packet: Packet) {
-        if CAPTURED {
-            self.capture(link, packet.arrival(), packet.words());
-        }
-        let size = self.sizes[packet.flow() as usize].of(&packet);
-        let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);
-        if offer == Offer::Dropped && packet.has(BESIDE) {
-            self.pool.release(packet.number());
-        }
-    }
-
-    /// A link whose packets of this window another has yet to take is inserted then.
-    fn insert_if_done(&mut self, link: LinkId) {
-        let next = self.links[link as usize].next_arrival();
-        if next >= self.order.until {
-            self.order.wheel.insert(link, next);
         }
     }
 

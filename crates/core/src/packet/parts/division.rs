@@ -12,6 +12,9 @@ const WORK_OF_END: u64 = 4;
 /// What it costs to hand a packet over, on either side, in half of what a link costs that it crosses.
 const HALF_WORK_OF_MAIL: u64 = 1;
 
+/// What each flow is taken to do, in packet-hops of data: the farther its packets go, the fewer they are.
+const HOPS_OF_FLOW: u64 = 60;
+
 /// So many first divisions are tried.
 const TRIES: usize = 32;
 
@@ -109,12 +112,13 @@ impl Network {
         let ends = |link: LinkId| (links[link as usize].src as usize, links[link as usize].dst as usize);
         (0..links.len()).for_each(|link| *between.entry(ends(link as LinkId)).or_default() += 1);
         for (_, directions) in routes(engine) {
+            let packets = HOPS_OF_FLOW / directions[0].len().max(1) as u64;
             for route in directions {
                 for &link in &route {
-                    work[ends(link).1] += 2;
-                    *between.entry(ends(link)).or_default() += 1;
+                    work[ends(link).1] += 2 * packets;
+                    *between.entry(ends(link)).or_default() += packets;
                 }
-                route.last().into_iter().for_each(|&link| work[ends(link).1] += 2 * WORK_OF_END);
+                route.last().into_iter().for_each(|&link| work[ends(link).1] += 2 * WORK_OF_END * packets);
             }
         }
         let mut passing = vec![Vec::new(); nodes.len()];

@@ -247,14 +247,12 @@ impl Engine<Windows> {
     fn give_packets(&mut self, link: LinkId, before: Time, mail: &mut Mail) {
         let already = mail.packets.len();
         if self.links[link as usize].is_plain() {
-            let mut line = self.links[link as usize].lend_line();
-            let length = line.len();
+            let mut line = self.links[link as usize].line();
             while let Some(packet) = self.lines.pop_before(&mut line, before) {
                 mail.put(self, packet);
             }
             self.lines.release(&mut line);
-            let crossed = length - line.len();
-            self.links[link as usize].give_back(line, crossed);
+            self.links[link as usize].give_back(line);
         } else {
             while self.links[link as usize].next_arrival() < before {
                 let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.lines);

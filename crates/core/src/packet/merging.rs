@@ -1,0 +1,92 @@
+//! What is offered to a link in a window, from several places, enters it in order.
+
+use super::inbox::{Item, Key, Rank};
+use super::link::Offer;
+use super::packet::{BESIDE, Packet};
+use super::simulation::Engine;
+use super::windows::Windows;
+use crate::spec::LinkId;
+use crate::units::Time;
+
+impl Engine<Windows> {
+    /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
+    pub(super) fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+        if feeders.is_empty() {
+            for item in items {
+                self.offer_to_plain::<CAPTURED>(link, item.packet);
+            }
+        } else {
+            self.merge::<CAPTURED>(link, items, feeders);
+        }
+        // A link whose packets of this window another has yet to take is inserted then.
+        let next = self.links[link as usize].next_arrival();
+        if next >= self.order.until {
+            self.order.wheel.insert(link, next);
+        }
+    }
+
+    fn merge<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+        let mut heads = std::mem::take(&mut self.order.heads);
+        heads.begin(feeders.iter().map(|feeder| {
+            let line = self.links[*feeder as usize].line();
+            (*feeder, line, self.order.key_of_next(*feeder, line.first_arrival()))
+        }));
+        self.order.heads = heads;
+        for item in items {
+            self.merge_lines::<CAPTURED>(link, item.key);
+            self.offer_to_plain::<CAPTURED>(link, item.packet);
+        }
+        self.merge_lines::<CAPTURED>(link, Key::NEVER);
+        for (place, feeder) in feeders.iter().enumerate() {
+            let line = self.order.heads.line(place);
+            self.give_back(*feeder, line);
+            self.order.wheel.insert(*feeder, line.first_arrival());
+        }
+    }
+
+    /// What comes to a link from the lines of its feeders before this event: the feeder whose packet comes first brings what comes
+    /// before those of the others.
+    #[inline(always)]
+    fn merge_lines<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
+        while self.order.heads.first() < before {
+            let rank = self.order.heads.first().rank();
+            let place = self.order.heads.place(rank.link());
+            let bound = self.order.bound(self.order.heads.first_beside(place).min(before), rank);
+            let mut line = self.order.heads.line(place);
+            while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
+                packet.set_at(packet.at() + 1);
+                self.offer_to_plain::<CAPTURED>(link, packet);
+            }
+            let key = self.order.key_of_next(rank.link(), line.first_arrival());
+            self.order.heads.set(place, line, key);
+        }
+    }
+
+    /// A packet is offered to a plain link when it arrives.
+    #[inline(always)]
+    fn offer_to_plain<const CAPTURED: bool>(&mut self, link: LinkId, packet: Packet) {
+        if CAPTURED {
+            self.capture(link, packet.arrival(), packet.words());
+        }
+        let size = self.sizes[packet.flow() as usize].of(&packet);
+        let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);
+        if offer == Offer::Dropped && packet.has(BESIDE) {
+            self.pool.release(packet.number());
+        }
+    }
+}
+
+impl Windows {
+    /// The key of the next packet of a line, which is merged in this window or not at all: what happens to the whole network may have
+    /// cut this one short before it.
+    #[inline(always)]
+    fn key_of_next(&self, link: LinkId, at: Time) -> Key {
+        if at < self.until { self.key(at, Rank::arrival(link)) } else { Key::NEVER }
+    }
+
+    /// The instant before which what has this rank comes before a key, no later than the window's end.
+    #[inline(always)]
+    fn bound(&self, key: Key, rank: Rank) -> Time {
+        if key == Key::NEVER { self.until } else { key.bound(self.begin, rank) }
+    }
+}
