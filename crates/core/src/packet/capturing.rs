@@ -38,6 +38,8 @@ pub(super) struct Captures {
     models: Vec<Option<Box<Alike>>>,
     /// Where the capture stands that [`Captures::turn_to`] has found.
     present: usize,
+    /// Packets that are to be captured there.
+    waiting: Vec<Packet>,
 }
 
 /// What most packets of a flow in one direction are like.
@@ -57,7 +59,12 @@ impl Captures {
             (link, Capture::new(&name))
         };
         let links: BTreeSet<LinkId> = spec.captures.iter().copied().collect();
-        Captures { by_link: links.into_iter().map(named).collect(), models: Vec::new(), present: 0 }
+        Captures {
+            by_link: links.into_iter().map(named).collect(),
+            models: Vec::new(),
+            present: 0,
+            waiting: Vec::new(),
+        }
     }
 
     /// What is captured next is captured on this link. Whether the run captures it.
@@ -65,6 +72,21 @@ impl Captures {
         let place = self.by_link.binary_search_by_key(&link, |(link, _)| *link);
         self.present = place.unwrap_or(self.present);
         place.is_ok()
+    }
+
+    /// Writes down packets that are like others of their flows, up to the first that is not. Returns how many.
+    fn record_alike(&mut self, packets: &[Packet]) -> usize {
+        let Captures { by_link, models, present, .. } = self;
+        let capture = &mut by_link[*present].1;
+        let is_recorded = |packet: &&Packet| match models.get(model_of(packet)) {
+            Some(Some(alike)) if is_like_others(packet) && packet.segment() < alike.last_segment => {
+                let number = packet.segment().wrapping_mul(alike.payload).wrapping_add(1);
+                capture.record_alike(&alike.model, packet.arrival(), number);
+                true
+            }
+            _ => false,
+        };
+        packets.iter().take_while(is_recorded).count()
     }
 }
 
@@ -77,24 +99,38 @@ impl<L: EventLoop> Engine<L> {
 
     /// Captures a packet that enters a link at this time, if the link is one of those captured.
     #[inline]
-    pub(super) fn capture(&mut self, link: LinkId, at: Time, packet: Packet) {
+    pub(super) fn capture(&mut self, link: LinkId, at: Time, mut packet: Packet) {
         if self.captures.turn_to(link) {
-            self.capture_here(at, packet);
+            packet.arrives(at);
+            self.capture_all(&[packet]);
         }
     }
 
-    /// Captures a packet on the link that the captures have [turned to](Captures::turn_to).
+    /// The same for a packet that enters, when it arrives, the link that the captures have [turned to](Captures::turn_to):
+    /// before [`Self::capture_waiting`] it may only wait, for it takes less to write down many.
     #[inline(always)]
-    pub(super) fn capture_here(&mut self, at: Time, packet: Packet) {
-        let Captures { by_link, models, present } = &mut self.captures;
-        if is_like_others(packet)
-            && let Some(Some(alike)) = models.get(model_of(packet))
-            && packet.segment() < alike.last_segment
-        {
-            let number = packet.segment().wrapping_mul(alike.payload).wrapping_add(1);
-            by_link[*present].1.record_alike(&alike.model, at, number);
-        } else {
-            self.capture_any(at, packet.words());
+    pub(super) fn capture_soon(&mut self, packet: Packet) {
+        self.captures.waiting.push(packet);
+        if packet.has(BESIDE) {
+            self.capture_waiting(); // before what stands beside it is gone
+        }
+    }
+
+    /// Captures all packets that wait.
+    #[inline(never)]
+    pub(super) fn capture_waiting(&mut self) {
+        let mut waiting = std::mem::take(&mut self.captures.waiting);
+        self.capture_all(&waiting);
+        waiting.clear();
+        self.captures.waiting = waiting;
+    }
+
+    fn capture_all(&mut self, mut packets: &[Packet]) {
+        loop {
+            let recorded = self.captures.record_alike(packets);
+            let Some((next, others)) = packets[recorded..].split_first() else { return };
+            self.capture_any(next.arrival(), next.words());
+            packets = others;
         }
     }
 
@@ -118,26 +154,26 @@ impl<L: EventLoop> Engine<L> {
         let captured = view.captured(at, &packet, sack.all());
         let captures = &mut self.captures;
         captures.by_link[captures.present].1.record(&captured);
-        if is_like_others(packet)
+        if is_like_others(&packet)
             && packet.segment() < view.sizes.last_segment
             && let Some(alike) = view.alike(captured, packet.has(ACK))
         {
             let models = &mut captures.models;
-            models.resize_with(models.len().max(model_of(packet) + 1), Default::default);
-            models[model_of(packet)] = Some(Box::new(alike));
+            models.resize_with(models.len().max(model_of(&packet) + 1), Default::default);
+            models[model_of(&packet)] = Some(Box::new(alike));
         }
     }
 }
 
 /// Whether a packet differs from others of its flow and direction in time and number only, if it is not of the last segment.
 #[inline(always)]
-fn is_like_others(packet: Packet) -> bool {
+fn is_like_others(packet: &Packet) -> bool {
     !packet.has(SYN | MARK | BESIDE | WINDOW_REDUCED)
 }
 
 /// Where its model stands.
 #[inline(always)]
-fn model_of(packet: Packet) -> usize {
+fn model_of(packet: &Packet) -> usize {
     2 * packet.flow() as usize + usize::from(packet.has(ACK))
 }
 

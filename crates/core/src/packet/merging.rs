@@ -21,6 +21,9 @@ impl Engine<Windows> {
         } else {
             self.merge::<CAPTURED>(link, items, feeders);
         }
+        if CAPTURED {
+            self.capture_waiting();
+        }
         // A link whose packets of this window another has yet to take is inserted then.
         let next = self.links[link as usize].next_arrival();
         if next >= self.order.until {
@@ -69,7 +72,7 @@ impl Engine<Windows> {
     #[inline(always)]
     fn offer_to_plain<const CAPTURED: bool>(&mut self, link: LinkId, packet: Packet) {
         if CAPTURED {
-            self.capture_here(packet.arrival(), packet);
+            self.capture_soon(packet);
         }
         let size = self.sizes[packet.flow() as usize].of(&packet);
         let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);
