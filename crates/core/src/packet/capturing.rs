@@ -78,15 +78,15 @@ impl Captures {
     fn record_alike(&mut self, packets: &[Packet]) -> usize {
         let Captures { by_link, models, present, .. } = self;
         let capture = &mut by_link[*present].1;
-        let is_recorded = |packet: &&Packet| match models.get(model_of(packet)) {
-            Some(Some(alike)) if is_like_others(packet) && packet.segment() < alike.last_segment => {
-                let number = packet.segment().wrapping_mul(alike.payload).wrapping_add(1);
-                capture.record_alike(&alike.model, packet.arrival(), number);
-                true
-            }
-            _ => false,
-        };
-        packets.iter().take_while(is_recorded).count()
+        for (recorded, packet) in packets.iter().enumerate() {
+            let alike = match models.get(model_of(packet)) {
+                Some(Some(alike)) if is_like_others(packet) && packet.segment() < alike.last_segment => alike,
+                _ => return recorded,
+            };
+            let number = packet.segment().wrapping_mul(alike.payload).wrapping_add(1);
+            capture.record_alike(&alike.model, packet.arrival(), number);
+        }
+        packets.len()
     }
 }
 
