@@ -22,11 +22,20 @@ pub struct Duration(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub u64);
 
+/// A number of as much or more has no room for a fraction, so that adding this rounds, a half to even.
+const NO_FRACTION: f64 = (1u64 << 52) as f64;
+
+/// `value.round()` of a number from 0 to 2^52, without a call.
+#[inline]
+pub fn nearest_whole(value: f64) -> f64 {
+    let rounded = (value + NO_FRACTION) - NO_FRACTION;
+    if value - rounded >= 0.5 { rounded + 1.0 } else { rounded }
+}
+
 /// The nearest whole number, a half upwards; negative and NaN give zero. It is `value.round() as u64`, without a call where
-/// that is possible: a number of 2^52 or more has no room for a fraction, so that adding 2^52 rounds, a half to even.
+/// that is possible.
 #[inline]
 fn nearest(value: f64) -> u64 {
-    const NO_FRACTION: f64 = (1u64 << 52) as f64;
     if !(0.0..NO_FRACTION).contains(&value) {
         return value.round() as u64;
     }
@@ -35,10 +44,16 @@ fn nearest(value: f64) -> u64 {
     rounded + u64::from(value - (sum - NO_FRACTION) >= 0.5)
 }
 
-/// `value as f64`, by signed numbers where that is possible.
+/// `value as f64`, by signed numbers where that is possible: they are converted at less cost.
 #[inline]
 fn real(value: u64) -> f64 {
-    i64::try_from(value).map_or_else(|_| value as f64, |value| value as f64)
+    i64::try_from(value).map_or_else(|_| real_of_large(value), |value| value as f64)
+}
+
+#[cold]
+#[inline(never)] // or both conversions would become one again
+fn real_of_large(value: u64) -> f64 {
+    value as f64
 }
 
 impl Time {
@@ -49,7 +64,7 @@ impl Time {
 
     /// Seconds since the start of the run.
     pub fn as_secs(self) -> f64 {
-        self.0 as f64 / 1e12
+        real(self.0) / 1e12
     }
 
     /// The time from `earlier` to `self`, zero if `earlier` is later.
@@ -215,6 +230,9 @@ mod tests {
             let beside = f64::from_bits((half.to_bits() as i64 + ulps) as u64);
             for value in [f64::from_bits(bits), small, beside, -beside] {
                 prop_assert_eq!(nearest(value), value.round() as u64, "{}", value);
+                if (0.0..NO_FRACTION).contains(&value) {
+                    prop_assert_eq!(nearest_whole(value), value.round(), "{}", value);
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Only headers are stored. The original length counts them and the payload; what an engine takes as the length of a
 //! packet on the wire may differ from it, because its headers are of one size whatever options they carry.
 
-use super::headers::{Headers, IPV4, LONGEST, TCP, folded};
+use super::headers::{Headers, IPV4, LONGEST, TCP, added};
 use crate::units::Time;
 use std::net::Ipv4Addr;
 
@@ -99,8 +99,8 @@ const AROUND: usize = BEFORE + 4;
 const LONGEST_BLOCK: usize = LONGEST + AROUND;
 /// The block of a segment without options.
 const SHORT_BLOCK: usize = IPV4 + TCP + AROUND;
-const ACKNOWLEDGEMENT: usize = BEFORE + IPV4 + 8;
-const SEQUENCE: usize = BEFORE + IPV4 + 4;
+/// Of the sequence and acknowledgement numbers.
+const NUMBERS: usize = BEFORE + IPV4 + 4;
 const CHECKSUM: usize = BEFORE + IPV4 + 16;
 
 /// The capture of one link.
@@ -138,13 +138,16 @@ impl Capture {
     }
 
     /// Adds a segment that differs from the model in its time and its number only.
+    #[inline]
     pub fn record_alike(&mut self, model: &Model, now: Time, number: u32) {
-        let mut block = model.block;
-        set_time(&mut block, now);
-        block[model.number_at..][..4].copy_from_slice(&number.to_be_bytes());
-        let checksum = !folded(model.sum + (number >> 16) + (number & 0xffff));
+        // In the file itself: a block changed elsewhere and copied at once would stall the processor.
+        self.file.extend_from_slice(&model.block);
+        let Some(block) = self.file.last_chunk_mut::<SHORT_BLOCK>() else { return };
+        set_time(block, now);
+        let numbers = model.numbers | u64::from(number) << model.shift;
+        block[NUMBERS..][..8].copy_from_slice(&numbers.to_be_bytes());
+        let checksum = !added(added(model.sum, (number >> 16) as u16), number as u16);
         block[CHECKSUM..][..2].copy_from_slice(&checksum.to_be_bytes());
-        self.file.extend_from_slice(&block);
     }
 
     /// The bytes of the file since the last call; all calls together give the file.
@@ -167,9 +170,11 @@ pub enum Numbered {
 #[derive(Debug)]
 pub struct Model {
     block: [u8; SHORT_BLOCK],
-    number_at: usize,
+    /// Sequence and acknowledgement number as one, and how far the number is to be shifted to be one of them.
+    numbers: u64,
+    shift: u32,
     /// Of what the checksum covers, without the number (RFC 1071 lets parts of a sum be added in any order).
-    sum: u32,
+    sum: u16,
 }
 
 impl Model {
@@ -180,11 +185,13 @@ impl Model {
         let mut block = [0; SHORT_BLOCK];
         block.copy_from_slice(&longest[..SHORT_BLOCK]);
         let checksum = u16::from_be_bytes([block[CHECKSUM], block[CHECKSUM + 1]]);
-        let number_at = match numbered {
-            Numbered::BySequence => SEQUENCE,
-            Numbered::ByAcknowledgement => ACKNOWLEDGEMENT,
+        let mut numbers = [0; 8];
+        numbers.copy_from_slice(&block[NUMBERS..][..8]);
+        let shift = match numbered {
+            Numbered::BySequence => u32::BITS,
+            Numbered::ByAcknowledgement => 0,
         };
-        Model { block, number_at, sum: u32::from(!checksum) }
+        Model { block, numbers: u64::from_be_bytes(numbers), shift, sum: !checksum }
     }
 }
 
@@ -208,8 +215,7 @@ fn block_of(packet: &CapturedPacket) -> ([u8; LONGEST_BLOCK], usize) {
 #[inline(always)]
 fn set_time(block: &mut [u8], now: Time) {
     let nanoseconds = now.0 / 1000;
-    block[12..16].copy_from_slice(&((nanoseconds >> 32) as u32).to_le_bytes());
-    block[16..20].copy_from_slice(&(nanoseconds as u32).to_le_bytes());
+    block[12..20].copy_from_slice(&nanoseconds.rotate_left(u32::BITS).to_le_bytes()); // the upper half comes first
 }
 
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {

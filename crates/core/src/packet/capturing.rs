@@ -18,7 +18,7 @@ use crate::spec::{LinkId, NodeId, RunSpec, StackSpec, TransportSpec};
 use crate::tcp::receiver::SackBlocks;
 use crate::tcp::scoreboard::Range;
 use crate::units::Time;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 const FIRST_SENDER_PORT: u16 = 49_152;
@@ -32,26 +32,61 @@ const UDP_HEADERS: u32 = 28;
 
 /// The captures of a run.
 pub(super) struct Captures {
-    by_link: BTreeMap<LinkId, Capture>,
+    /// By ascending link.
+    by_link: Vec<(LinkId, Capture)>,
     /// For each flow its ordinary data and its ordinary ACKs, as soon as one has been captured.
-    models: Vec<[Option<Box<Alike>>; 2]>,
+    models: Vec<Option<Box<Alike>>>,
+    /// Where the capture stands that [`Captures::turn_to`] has found.
+    present: usize,
+    /// Packets that are to be captured there.
+    waiting: Vec<Packet>,
 }
 
 /// What most packets of a flow in one direction are like.
 struct Alike {
     model: Model,
     payload: u32,
+    /// The flow's last segment is another.
+    last_segment: u32,
 }
 
 impl Captures {
     /// Empty captures of the links that the run names.
     pub(super) fn new(spec: &RunSpec) -> Captures {
-        let named = |link: &LinkId| {
-            let ends = &spec.links[*link as usize];
+        let named = |link: LinkId| {
+            let ends = &spec.links[link as usize];
             let name = format!("{}-{}", spec.nodes[ends.src as usize], spec.nodes[ends.dst as usize]);
-            (*link, Capture::new(&name))
+            (link, Capture::new(&name))
         };
-        Captures { by_link: spec.captures.iter().map(named).collect(), models: Vec::new() }
+        let links: BTreeSet<LinkId> = spec.captures.iter().copied().collect();
+        Captures {
+            by_link: links.into_iter().map(named).collect(),
+            models: Vec::new(),
+            present: 0,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// What is captured next is captured on this link. Whether the run captures it.
+    pub(super) fn turn_to(&mut self, link: LinkId) -> bool {
+        let place = self.by_link.binary_search_by_key(&link, |(link, _)| *link);
+        self.present = place.unwrap_or(self.present);
+        place.is_ok()
+    }
+
+    /// Writes down packets that are like others of their flows, up to the first that is not. Returns how many.
+    fn record_alike(&mut self, packets: &[Packet]) -> usize {
+        let Captures { by_link, models, present, .. } = self;
+        let capture = &mut by_link[*present].1;
+        for (recorded, packet) in packets.iter().enumerate() {
+            let alike = match models.get(model_of(packet)) {
+                Some(Some(alike)) if is_like_others(packet) && packet.segment() < alike.last_segment => alike,
+                _ => return recorded,
+            };
+            let number = packet.segment().wrapping_mul(alike.payload).wrapping_add(1);
+            capture.record_alike(&alike.model, packet.arrival(), number);
+        }
+        packets.len()
     }
 }
 
@@ -59,24 +94,50 @@ impl<L: EventLoop> Engine<L> {
     /// The packets captured on a link since the last call, as a piece of a pcapng file; all pieces together give the file.
     /// Empty if the run does not capture this link.
     pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
-        self.captures.by_link.get_mut(&link).map_or_else(Vec::new, Capture::take)
+        if self.captures.turn_to(link) { self.captures.by_link[self.captures.present].1.take() } else { Vec::new() }
     }
 
     /// Captures a packet that enters a link at this time, if the link is one of those captured.
+    #[inline]
+    pub(super) fn capture(&mut self, link: LinkId, at: Time, mut packet: Packet) {
+        if self.captures.turn_to(link) {
+            packet.arrives(at);
+            self.capture_all(&[packet]);
+        }
+    }
+
+    /// The same for a packet that enters, when it arrives, the link that the captures have [turned to](Captures::turn_to):
+    /// before [`Self::capture_waiting`] it may only wait, for it takes less to write down many.
+    #[inline(always)]
+    pub(super) fn capture_soon(&mut self, packet: Packet) {
+        self.captures.waiting.push(packet);
+        if packet.has(BESIDE) {
+            self.capture_waiting(); // before what stands beside it is gone
+        }
+    }
+
+    /// Captures all packets that wait.
     #[inline(never)]
-    pub(super) fn capture(&mut self, link: LinkId, at: Time, words: [u64; 3]) {
+    pub(super) fn capture_waiting(&mut self) {
+        let mut waiting = std::mem::take(&mut self.captures.waiting);
+        self.capture_all(&waiting);
+        waiting.clear();
+        self.captures.waiting = waiting;
+    }
+
+    fn capture_all(&mut self, mut packets: &[Packet]) {
+        loop {
+            let recorded = self.captures.record_alike(packets);
+            let Some((next, others)) = packets[recorded..].split_first() else { return };
+            self.capture_any(next.arrival(), next.words());
+            packets = others;
+        }
+    }
+
+    #[inline(never)]
+    fn capture_any(&mut self, at: Time, words: [u64; 3]) {
         let packet = Packet::from_words(words);
         let flow = packet.flow() as usize;
-        let Some(capture) = self.captures.by_link.get_mut(&link) else { return };
-        let is_ordinary =
-            !packet.has(SYN | MARK | BESIDE | WINDOW_REDUCED) && packet.segment() < self.sizes[flow].last_segment;
-        if is_ordinary
-            && let Some(models) = self.captures.models.get(flow)
-            && let Some(alike) = &models[usize::from(packet.has(ACK))]
-        {
-            let number = packet.segment().wrapping_mul(alike.payload).wrapping_add(1);
-            return capture.record_alike(&alike.model, at, number);
-        }
         let identity = &self.flows[flow].identity;
         let view = FlowView {
             ends: Ends::new(packet.flow(), identity, self.spec.traffic.len() as u32),
@@ -91,13 +152,29 @@ impl<L: EventLoop> Engine<L> {
             self.pool.read(packet.number(), &mut sack);
         }
         let captured = view.captured(at, &packet, sack.all());
-        capture.record(&captured);
-        if is_ordinary && let Some(alike) = view.alike(captured, packet.has(ACK)) {
-            let models = &mut self.captures.models;
-            models.resize_with(models.len().max(flow + 1), Default::default);
-            models[flow][usize::from(packet.has(ACK))] = Some(Box::new(alike));
+        let captures = &mut self.captures;
+        captures.by_link[captures.present].1.record(&captured);
+        if is_like_others(&packet)
+            && packet.segment() < view.sizes.last_segment
+            && let Some(alike) = view.alike(captured, packet.has(ACK))
+        {
+            let models = &mut captures.models;
+            models.resize_with(models.len().max(model_of(&packet) + 1), Default::default);
+            models[model_of(&packet)] = Some(Box::new(alike));
         }
     }
+}
+
+/// Whether a packet differs from others of its flow and direction in time and number only, if it is not of the last segment.
+#[inline(always)]
+fn is_like_others(packet: &Packet) -> bool {
+    !packet.has(SYN | MARK | BESIDE | WINDOW_REDUCED)
+}
+
+/// Where its model stands.
+#[inline(always)]
+fn model_of(packet: &Packet) -> usize {
+    2 * packet.flow() as usize + usize::from(packet.has(ACK))
 }
 
 /// The addresses and ports of a flow.
@@ -167,7 +244,7 @@ impl FlowView<'_> {
             Numbered::ByAcknowledgement => segment.acknowledgement = Some(0),
         }
         let payload = u32::from(self.sizes.full() - self.sizes.header());
-        Some(Alike { model: Model::new(&captured, numbered), payload })
+        Some(Alike { model: Model::new(&captured, numbered), payload, last_segment: self.sizes.last_segment })
     }
 
     /// Only data is ECN-capable, neither SYN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).

@@ -148,7 +148,14 @@ fn sum_of(bytes: &[u8]) -> u32 {
 }
 
 /// A sum in ones' complement (RFC 1071): what carries out of 16 bits comes in again.
-pub(super) fn folded(sum: u32) -> u16 {
+#[inline]
+pub(super) fn added(one: u16, other: u16) -> u16 {
+    let (sum, carries) = one.overflowing_add(other);
+    sum + u16::from(carries)
+}
+
+/// The same of more.
+fn folded(sum: u32) -> u16 {
     let once = (sum >> 16) + (sum & 0xffff);
     ((once >> 16) + once) as u16
 }

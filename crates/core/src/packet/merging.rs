@@ -11,12 +11,18 @@ use crate::units::Time;
 impl Engine<Windows> {
     /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
     pub(super) fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+        if CAPTURED {
+            self.captures.turn_to(link);
+        }
         if feeders.is_empty() {
             for item in items {
                 self.offer_to_plain::<CAPTURED>(link, item.packet);
             }
         } else {
             self.merge::<CAPTURED>(link, items, feeders);
+        }
+        if CAPTURED {
+            self.capture_waiting();
         }
         // A link whose packets of this window another has yet to take is inserted then.
         let next = self.links[link as usize].next_arrival();
@@ -66,7 +72,7 @@ impl Engine<Windows> {
     #[inline(always)]
     fn offer_to_plain<const CAPTURED: bool>(&mut self, link: LinkId, packet: Packet) {
         if CAPTURED {
-            self.capture(link, packet.arrival(), packet.words());
+            self.capture_soon(packet);
         }
         let size = self.sizes[packet.flow() as usize].of(&packet);
         let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);

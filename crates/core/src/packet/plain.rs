@@ -47,7 +47,7 @@ impl EventLoop for Plain {
 
     #[inline]
     fn offer(engine: &mut Engine<Plain>, link: LinkId, packet: Packet) {
-        engine.capture(link, engine.now, packet.words());
+        engine.capture(link, engine.now, packet);
         match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes, &mut engine.lines) {
             Offer::Taken => {}
             Offer::Due(at) => engine.order.arrivals.set(link, at),

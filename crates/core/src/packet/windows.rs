@@ -705,7 +705,7 @@ impl Engine<Windows> {
     #[inline(never)]
     fn take_any_offer(&mut self, link: LinkId, words: [u64; 3]) {
         let packet = Packet::from_words(words);
-        self.capture(link, self.now, words);
+        self.capture(link, self.now, packet);
         let state = &mut self.links[link as usize];
         let offer = if state.is_plain() {
             let size = self.sizes[packet.flow() as usize].of(&packet);

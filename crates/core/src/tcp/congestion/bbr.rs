@@ -8,7 +8,7 @@
 
 use super::bbr_model::{
     Aggregation, CWND_GAIN, FullPipe, HeldDown, MIN_PIPE_CWND, MIN_RTT_WINDOW, MaxFilter, PROBE_RTT_DURATION, Rounds,
-    approach, bandwidth_sample, bdp, initial_bandwidth, pacing_rate, send_quantum, whole_segments,
+    approach, at_least, at_most, bandwidth_sample, bdp, initial_bandwidth, pacing_rate, send_quantum, whole_segments,
 };
 use super::{CongestionControl, FlowContext};
 use crate::rng::Sequence;
@@ -111,6 +111,8 @@ pub struct Bbr {
     pipe: FullPipe,
     full_pipe: bool,
     min_rtt: Option<Duration>,
+    /// [`bdp`] of the bandwidth and the minimum RTT, if there is one.
+    product: f64,
     min_rtt_at: Option<Time>,
     phase_since: Time,
     probe_rtt_end: Option<ProbeRttEnd>,
@@ -145,6 +147,7 @@ impl Bbr {
             pipe: FullPipe::default(),
             full_pipe: false,
             min_rtt: None,
+            product: 0.0,
             min_rtt_at: None,
             phase_since: Time::ZERO,
             probe_rtt_end: None,
@@ -172,18 +175,17 @@ impl Bbr {
     }
 
     /// Segments in flight at `gain` times the bandwidth-delay product, and `more`.
+    #[inline(always)]
     fn in_flight_for(&self, gain: f64, more: f64) -> f64 {
-        let product = match self.min_rtt {
-            Some(min_rtt) => gain * bdp(self.bandwidth.get(), min_rtt),
-            None => self.initial_window,
-        };
+        let product = if self.min_rtt.is_some() { gain * self.product } else { self.initial_window };
         with_quanta(product + more, self.quantum, self.mode == Mode::ProbeBw(0))
     }
 
+    #[inline(always)]
     fn target_cwnd(&self) -> f64 {
         let credited = self.parameters.aggregation && self.full_pipe;
         let limit = bdp(self.bandwidth.get(), AGGREGATION_LIMIT);
-        let more = if credited { self.aggregation.excess().min(limit) } else { 0.0 };
+        let more = if credited { at_most(self.aggregation.excess(), limit) } else { 0.0 };
         self.in_flight_for(self.cwnd_gain(), more)
     }
 
@@ -191,8 +193,17 @@ impl Bbr {
         if let Some(sample) = sample
             && (!app_limited || sample >= self.bandwidth.get())
         {
+            let before = self.bandwidth.get();
             self.bandwidth.update(self.round, sample, BANDWIDTH_ROUNDS);
+            if self.bandwidth.get() != before {
+                self.find_product();
+            }
         }
+    }
+
+    #[inline(never)]
+    fn find_product(&mut self) {
+        self.product = self.min_rtt.map_or(0.0, |min_rtt| bdp(self.bandwidth.get(), min_rtt));
     }
 
     fn enter_probe_bw(&mut self) {
@@ -242,6 +253,7 @@ impl Bbr {
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = Some(ack.now);
+            self.find_product();
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.save_cwnd();
@@ -257,6 +269,7 @@ impl Bbr {
     }
 
     /// Draft section 4.3.5: four segments in flight for 200 ms and a round.
+    #[inline(never)]
     fn probe_rtt(&mut self, ack: &AckEvent, round_start: bool) {
         self.held_down.mark(self.total_delivered, ack.in_flight);
         match &mut self.probe_rtt_end {
@@ -311,7 +324,7 @@ impl Bbr {
     /// The window in and out of recovery (Linux: bbr_set_cwnd, bbr_set_cwnd_to_recover_or_restore).
     fn set_cwnd(&mut self, ack: &AckEvent) {
         if ack.delivered > 0 {
-            self.cwnd = (self.cwnd - f64::from(ack.newly_lost)).max(1.0);
+            self.cwnd = at_least(self.cwnd - f64::from(ack.newly_lost), 1.0);
             let conserved = f64::from(ack.in_flight + ack.delivered);
             if self.recovery == Recovery::Entering {
                 self.recovery = Recovery::Conserving;
@@ -319,7 +332,7 @@ impl Bbr {
                 self.cwnd = conserved;
             }
             self.cwnd = if self.recovery == Recovery::Conserving {
-                self.cwnd.max(conserved)
+                at_least(self.cwnd, conserved)
             } else {
                 let unmeasured = (self.total_delivered as f64) < self.initial_window;
                 approach(self.cwnd, self.target_cwnd(), ack.delivered, self.full_pipe, unmeasured)
@@ -362,6 +375,7 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    #[inline(always)] // with all that it calls: it is done for every ACK
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
         self.now = ack.now;
         let (mut round_start, mut app_limited) = (false, true);

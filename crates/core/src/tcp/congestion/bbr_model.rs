@@ -77,7 +77,19 @@ pub fn whole_segments(volume: f64) -> f64 {
         return volume.ceil();
     }
     let nearest = (volume + NO_FRACTION) - NO_FRACTION;
-    if nearest < volume { nearest + 1.0 } else { nearest }
+    nearest + f64::from(u8::from(nearest < volume)) // as often as not: without a branch
+}
+
+/// `value.min(limit)` of numbers, which are never NaN: one instruction.
+#[inline(always)]
+pub fn at_most(value: f64, limit: f64) -> f64 {
+    if value < limit { value } else { limit }
+}
+
+/// `value.max(limit)` of numbers, which are never NaN: one instruction.
+#[inline(always)]
+pub fn at_least(value: f64, limit: f64) -> f64 {
+    if value > limit { value } else { limit }
 }
 
 /// The window on the way to its target: it falls there at once, and rises by what was delivered. Until the pipe is full
@@ -85,7 +97,7 @@ pub fn whole_segments(volume: f64) -> f64 {
 pub fn approach(cwnd: f64, target: f64, delivered: u32, full_pipe: bool, unmeasured: bool) -> f64 {
     let grown = cwnd + f64::from(delivered);
     if full_pipe {
-        grown.min(target).max(MIN_PIPE_CWND)
+        at_least(at_most(grown, target), MIN_PIPE_CWND)
     } else if cwnd < target || unmeasured {
         grown.max(MIN_PIPE_CWND)
     } else {
@@ -93,38 +105,43 @@ pub fn approach(cwnd: f64, target: f64, delivered: u32, full_pipe: bool, unmeasu
     }
 }
 
-/// The greatest value of the last so many instants of a virtual time.
+/// The greatest value of the last so many instants of a virtual time. No value is negative.
 #[derive(Debug, Clone, Default)]
 pub struct MaxFilter {
     /// Times rising, values falling: what may still become the maximum.
     candidates: VecDeque<(u64, f64)>,
+    /// The first and the last of them.
+    first: (u64, f64),
+    last: (u64, f64),
 }
 
 impl MaxFilter {
     /// Takes a value at `time`, which must not go back; forgets those that are `window` or more older.
-    #[inline]
+    #[inline(always)]
     pub fn update(&mut self, time: u64, value: f64, window: u64) {
         // Beside one as great of the same instant, it cannot become the maximum: both are forgotten together.
-        let is_hidden = self.candidates.back().is_some_and(|(other, greatest)| *other == time && *greatest >= value);
-        if !is_hidden {
-            self.add(time, value);
-        }
-        while self.candidates.front().is_some_and(|(other, _)| other + window <= time) {
-            self.candidates.pop_front();
+        let is_hidden = self.last.0 == time && self.last.1 >= value;
+        if !is_hidden || self.first.0 + window <= time {
+            self.add(time, value, window);
         }
     }
 
     #[inline(never)]
-    fn add(&mut self, time: u64, value: f64) {
+    fn add(&mut self, time: u64, value: f64, window: u64) {
         while self.candidates.back().is_some_and(|(_, other)| *other <= value) {
             self.candidates.pop_back();
         }
         self.candidates.push_back((time, value));
+        while self.candidates.front().is_some_and(|(other, _)| other + window <= time) {
+            self.candidates.pop_front();
+        }
+        (self.first, self.last) = (self.candidates[0], (time, value));
     }
 
     /// The maximum; zero before the first value.
+    #[inline(always)]
     pub fn get(&self) -> f64 {
-        self.candidates.front().map_or(0.0, |(_, value)| *value)
+        self.first.1
     }
 }
 
@@ -188,6 +205,7 @@ pub struct Aggregation {
 
 impl Aggregation {
     /// Takes an ACK in a round; before the pipe is full only one round counts.
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Time, delivered: u32, bandwidth: f64, cwnd: f64, round: u64, full_pipe: bool) {
         let mut expected = bandwidth * now.since(self.start).as_secs();
         if self.delivered <= expected {
@@ -196,7 +214,7 @@ impl Aggregation {
         }
         self.delivered += f64::from(delivered);
         let window = if full_pipe { AGGREGATION_ROUNDS } else { 1 };
-        self.excess.update(round, (self.delivered - expected).min(cwnd), window);
+        self.excess.update(round, at_most(self.delivered - expected, cwnd), window);
     }
 
     /// Measures afresh from now on.

@@ -39,7 +39,14 @@ pub fn time_to_maximum(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
 
 /// Where the window is to be after the next round trip: at least `cwnd`, at most 1.5 times it (RFC 9438 section 4.2).
 pub fn target(w_cubic: f64, cwnd: f64) -> f64 {
-    w_cubic.clamp(cwnd, 1.5 * cwnd)
+    let most = 1.5 * cwnd;
+    if w_cubic > most {
+        most
+    } else if w_cubic > cwnd {
+        w_cubic
+    } else {
+        cwnd
+    }
 }
 
 /// Segments per round trip that make an AIMD with this `beta` as fast as Reno (RFC 9438 section 4.3).
@@ -86,6 +93,8 @@ struct Window {
 #[derive(Debug, Clone)]
 pub struct Cubic {
     parameters: Parameters,
+    /// [`alpha_cubic`] of the parameters.
+    alpha: f64,
     slow_start: SlowStart,
     window: Window,
     before_reduction: Window,
@@ -101,6 +110,7 @@ impl Cubic {
             Window { cwnd, cwnd_prior: 0.0, ssthresh: f64::INFINITY, w_max: 0.0, epoch: None, after_timeout: false };
         Cubic {
             parameters,
+            alpha: alpha_cubic(parameters.beta),
             slow_start: SlowStart::new(flow.slow_start),
             window,
             before_reduction: window,
@@ -110,33 +120,35 @@ impl Cubic {
 
     /// Begins a stage at the present window. Without a saturation point above it the curve starts at its plateau, as
     /// after a timeout (section 4.8).
-    fn begin_epoch(&mut self, now: Time) -> Epoch {
+    #[cold]
+    fn begin_epoch(&mut self, now: Time) {
         let window = &mut self.window;
         if window.after_timeout || window.w_max < window.cwnd {
             window.w_max = window.cwnd;
             window.after_timeout = false;
         }
-        Epoch { start: now, k: time_to_maximum(self.parameters.c, window.w_max, window.cwnd), w_est: window.cwnd }
+        let k = time_to_maximum(self.parameters.c, window.w_max, window.cwnd);
+        window.epoch = Some(Epoch { start: now, k, w_est: window.cwnd });
     }
 
+    #[inline(always)]
     fn congestion_avoidance(&mut self, now: Time, segments_acked: f64, rtt: Duration) {
-        let Parameters { c, beta, reno_friendly, .. } = self.parameters;
-        let mut epoch = match self.window.epoch {
-            Some(epoch) => epoch,
-            None => self.begin_epoch(now),
-        };
+        let Parameters { c, reno_friendly, .. } = self.parameters;
+        if self.window.epoch.is_none() {
+            self.begin_epoch(now);
+        }
         let Window { cwnd, cwnd_prior, w_max, .. } = self.window;
+        let Some(epoch) = &mut self.window.epoch else { return };
 
-        let alpha = if epoch.w_est >= cwnd_prior { 1.0 } else { alpha_cubic(beta) };
+        let alpha = if epoch.w_est >= cwnd_prior { 1.0 } else { self.alpha };
         epoch.w_est = reno_estimate(epoch.w_est, alpha, segments_acked, cwnd);
-        self.window.epoch = Some(epoch);
-
         let t = now.since(epoch.start).as_secs();
         self.window.cwnd = if reno_friendly && w_cubic(c, t, epoch.k, w_max) < epoch.w_est {
-            cwnd.max(epoch.w_est)
+            if epoch.w_est > cwnd { epoch.w_est } else { cwnd }
         } else {
             let target = target(w_cubic(c, t + rtt.as_secs(), epoch.k, w_max), cwnd);
-            (cwnd + (target - cwnd) * segments_acked / cwnd).min(target)
+            let grown = cwnd + (target - cwnd) * segments_acked / cwnd;
+            if grown < target { grown } else { target }
         };
     }
 
@@ -149,6 +161,7 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
+    #[inline(always)] // with all that it calls: it is done for every ACK
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
         if ack.delivered == 0 {
             return;

@@ -23,7 +23,7 @@ use super::{DetectorContext, LossDetector, Signal, Verdict};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Scoreboard, Transmission};
-use crate::units::{Duration, Time};
+use crate::units::{Duration, Time, nearest_whole};
 use std::collections::VecDeque;
 
 crate::parameters! {
@@ -73,9 +73,10 @@ pub fn fast_rto(estimated: Duration, max_rto: Duration) -> Duration {
     estimated.min(max_rto)
 }
 
-/// An exponential filter: what `smoothed` becomes by a sample, when the old value has weight `factor`.
-pub fn smooth(smoothed: Duration, sample: Duration, factor: f64) -> Duration {
-    smoothed.scale(factor) + sample.scale(1.0 - factor)
+/// An exponential filter: what `smoothed` becomes by a sample, when the old value has weight `factor`. All in whole picoseconds.
+#[inline]
+pub fn smooth(smoothed: f64, sample: f64, factor: f64) -> f64 {
+    nearest_whole(smoothed * factor) + nearest_whole(sample * (1.0 - factor))
 }
 
 /// The signal for losses (thesis section 4.2): the window shrinks once per window of data, so only for segments first sent
@@ -88,28 +89,39 @@ pub fn signal_of(lost: impl IntoIterator<Item = u32>, reduced_at: u32) -> Signal
 struct Estimate {
     least: Duration,
     longest: Duration,
-    srtt: Duration,
-    rttvar: Duration,
+    /// Whole picoseconds, as rttvar is: they are multiplied for every sample, and asked for seldom.
+    srtt: f64,
+    rttvar: f64,
 }
 
 impl Estimate {
     /// As RFC 6298 section 2.2.
     fn first(rtt: Duration, least: Duration) -> Estimate {
-        Estimate { least, longest: rtt, srtt: rtt, rttvar: rtt / 2 }
+        Estimate { least, longest: rtt, srtt: rtt.0 as f64, rttvar: (rtt / 2).0 as f64 }
     }
 
+    #[inline]
     fn sample(&mut self, rtt: Duration, parameters: &Parameters) {
-        let deviation = Duration(self.srtt.0.abs_diff(rtt.0));
-        self.rttvar = smooth(self.rttvar, deviation, parameters.rttvar_factor);
-        self.srtt = smooth(self.srtt, rtt, parameters.srtt_factor);
         self.longest = self.longest.max(rtt);
+        let rtt = rtt.0 as i64 as f64;
+        self.rttvar = smooth(self.rttvar, (self.srtt - rtt).abs(), parameters.rttvar_factor);
+        self.srtt = smooth(self.srtt, rtt, parameters.srtt_factor);
+    }
+
+    fn srtt(&self) -> Duration {
+        Duration(self.srtt as u64)
+    }
+
+    fn rttvar(&self) -> Duration {
+        Duration(self.rttvar as u64)
     }
 
     /// Equations 4.2 and 4.3.
     fn timeout(&self, parameters: &Parameters) -> Duration {
         let Parameters { gamma, k, k_diversity, max_rto, .. } = *parameters;
-        let k = k + k_diversity * diversity(self.longest, self.srtt, self.rttvar);
-        fast_rto(estimated_rto(self.least, self.srtt, self.rttvar, gamma, k), max_rto)
+        let (srtt, rttvar) = (self.srtt(), self.rttvar());
+        let k = k + k_diversity * diversity(self.longest, srtt, rttvar);
+        fast_rto(estimated_rto(self.least, srtt, rttvar, gamma, k), max_rto)
     }
 }
 
@@ -274,6 +286,26 @@ impl LossDetector for FastRto {
         self.expire(ack.now, board, rtt)
     }
 
+    fn take_ordinary_ack(
+        &mut self,
+        now: Time,
+        sent: Time,
+        round_start: bool,
+        board: &Scoreboard,
+        _rtt: &RttEstimate,
+    ) -> Option<Time> {
+        let ends_round = self.round_began || round_start;
+        let rests = board.first_in_order()? + self.least_timeout;
+        match &mut self.estimate {
+            Some(estimate) if !ends_round && self.expired.is_empty() && rests > now => {
+                estimate.sample(now - sent, &self.parameters);
+                self.silence = None;
+                Some(rests)
+            }
+            _ => None,
+        }
+    }
+
     #[inline]
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
         let oldest = board.oldest_in_flight()?;
@@ -356,8 +388,8 @@ mod tests {
 
     #[test]
     fn a_filter_of_factor_seven_eighths_is_rfc6298s() {
-        assert_eq!(smooth(millis(100), millis(180), 0.875), millis(110));
-        assert_eq!(smooth(millis(50), millis(80), 0.75), Duration::from_micros(57_500));
+        assert_eq!(smooth(100e9, 180e9, 0.875), 110e9);
+        assert_eq!(smooth(50e9, 80e9, 0.75), 57.5e9);
     }
 
     #[test]
@@ -371,7 +403,8 @@ mod tests {
     #[test]
     fn diversity_keeps_room_for_the_long_path_while_only_the_short_one_answers() {
         let timeout = |estimate: &Estimate, k_diversity: f64| {
-            let Estimate { least, longest, srtt, rttvar } = *estimate;
+            let Estimate { least, longest, .. } = *estimate;
+            let (srtt, rttvar) = (estimate.srtt(), estimate.rttvar());
             let k = WORKED.k + k_diversity * diversity(longest, srtt, rttvar);
             estimated_rto(least, srtt, rttvar, WORKED.gamma, k).as_secs()
         };
@@ -383,7 +416,7 @@ mod tests {
         (1..8).for_each(|_| estimate.sample(millis(60), &WORKED));
         assert!(timeout(&estimate, 0.0) < 0.180, "{}", timeout(&estimate, 0.0));
         let added = timeout(&estimate, 1.5) - timeout(&estimate, 0.0);
-        assert!((added - 1.5 * (0.180 - estimate.srtt.as_secs())).abs() < 1e-6, "{added}");
+        assert!((added - 1.5 * (0.180 - estimate.srtt().as_secs())).abs() < 1e-6, "{added}");
         assert!(timeout(&estimate, 1.5) > 0.300, "{}", timeout(&estimate, 1.5));
     }
 

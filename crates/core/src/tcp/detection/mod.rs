@@ -66,6 +66,20 @@ pub trait LossDetector: Send + Sync {
     /// An ACK arrived, delivered this, and is on the scoreboard; the RTT estimate has its sample.
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
+    /// [`Self::on_ack`] of the ACK of an undisturbed flow (see [`Self::learns_from_ordinary_acks`]), which has just passed the last
+    /// segment before `board.una()`, sent then: for detectors that can tell at little cost that it makes nothing lost. Then it returns
+    /// an instant before which no deadline comes, whatever is sent; else nothing, and has done nothing.
+    fn take_ordinary_ack(
+        &mut self,
+        _now: Time,
+        _sent: Time,
+        _round_start: bool,
+        _board: &Scoreboard,
+        _rtt: &RttEstimate,
+    ) -> Option<Time> {
+        None
+    }
+
     /// When to be woken, if no ACK comes first. Asked after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
 

@@ -47,6 +47,35 @@ proptest! {
         }
     }
 
+    /// A flow with losses and reordering: the short way of ordinary ACKs decides as the general way, at the same instants.
+    #[test]
+    fn ordinary_acks_at_once_change_nothing(
+        steps in prop::collection::vec((0u8..10, 0u32..8, 0u32..4, 0u64..60), 1..200),
+    ) {
+        for spec in every_detector() {
+            let mut drivers = [Driver::of(&spec, true), Driver::of(&spec, true)];
+            drivers[1].takes_at_once = true;
+            for &(action, position, length, pause) in &steps {
+                for driver in &mut drivers {
+                    driver.pass_until(driver.now + Duration::from_millis(pause));
+                    let (una, next) = (driver.board.una(), driver.board.next());
+                    match action {
+                        0 | 1 => (0..position).for_each(|_| driver.send_new()),
+                        2..7 if una < next => (0..length).for_each(|_| {
+                            driver.acknowledge((driver.board.una() + 1).min(next), &[]);
+                            driver.send_new();
+                        }),
+                        7 => driver.acknowledge(una, &[(una + 1 + position, una + 1 + position + length)]),
+                        8 => driver.acknowledge((una + length).min(next), &[]),
+                        _ => while driver.retransmit() {},
+                    }
+                }
+                prop_assert_eq!(drivers[0].deadline(), drivers[1].deadline(), "{:?}", spec);
+            }
+            prop_assert_eq!(&drivers[0].decisions, &drivers[1].decisions, "{:?}", spec);
+        }
+    }
+
     /// Whatever is lost and reordered, each detector finds every loss: the transfer ends.
     #[test]
     fn every_loss_is_found(seed: u64, sack: bool, loss in 0u64..300, spread in 1u64..150, window in 1u32..40) {

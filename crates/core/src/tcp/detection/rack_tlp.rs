@@ -41,6 +41,12 @@ pub fn probe_timeout(srtt: Duration, flight: u32, max_ack_delay: Duration) -> Du
     srtt * 2 + if flight == 1 { max_ack_delay } else { Duration::ZERO }
 }
 
+/// No probe, and no expiry of the retransmission timer, comes before this instant, once there is an RTT sample.
+fn earliest_deadline(board: &Scoreboard, rtt: &RttEstimate) -> Time {
+    let srtt = rtt.smoothed().unwrap_or(Duration::ZERO);
+    board.timer_start() + probe_timeout(srtt, 0, Duration::ZERO).min(rtt.least_rto())
+}
+
 /// The least RTT of the last window; of up to half a window more, so that two values suffice.
 #[derive(Debug, Clone)]
 struct MinimumRtt {
@@ -103,7 +109,7 @@ impl Probe {
 pub struct RackTlp {
     parameters: Parameters,
     /// RACK.segment by RACK.xmit_ts and number: of all delivered, the transmission sent last.
-    newest: Option<(Time, u32)>,
+    newest: (Time, u32),
     /// RACK.rtt.
     rtt: Duration,
     /// RACK.min_RTT.
@@ -130,7 +136,7 @@ impl RackTlp {
     pub fn new(parameters: Parameters, _flow: DetectorContext) -> RackTlp {
         RackTlp {
             parameters,
-            newest: None,
+            newest: (Time::ZERO, 0),
             rtt: Duration::ZERO,
             min_rtt: MinimumRtt::new(parameters.min_rtt_window),
             reordering_seen: false,
@@ -158,7 +164,8 @@ impl RackTlp {
             }
             newest => newest,
         };
-        if let Some((sent, segment)) = newest {
+        if let Some(newest) = newest {
+            let (sent, segment) = newest;
             let by_sequence = self.parameters.rtt_by_sequence && delivered.highest_original() > Some(segment);
             self.rtt = delivered.newest_rtt().filter(|_| by_sequence).unwrap_or(now - sent);
             self.newest = self.newest.max(newest);
@@ -177,7 +184,7 @@ impl RackTlp {
     /// Step 5 of section 6.2: marks what is lost, and sets the timer for what may be. Whether any was lost.
     fn detect(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> bool {
         self.reordering_timer = None;
-        let Some(newest) = self.newest else { return false };
+        let newest = self.newest;
         if board.oldest_in_flight().is_none_or(|oldest| (oldest.sent, oldest.segment) >= newest) {
             return false;
         }
@@ -272,6 +279,30 @@ impl LossDetector for RackTlp {
             return Verdict::of(Signal::Loss);
         }
         Verdict::of(if repaired { Signal::Loss } else { Signal::None })
+    }
+
+    /// All that is in flight was sent in order: if what the ACK passed was sent last of all that is delivered, nothing was overtaken.
+    fn take_ordinary_ack(
+        &mut self,
+        now: Time,
+        sent: Time,
+        _round_start: bool,
+        board: &Scoreboard,
+        rtt: &RttEstimate,
+    ) -> Option<Time> {
+        let newest = (sent, board.una() - 1);
+        if self.recovering || self.probe.is_some() || newest < self.newest {
+            return None;
+        }
+        self.newest = newest;
+        self.rtt = now - sent;
+        self.min_rtt.sample(now, self.rtt);
+        self.reordering_timer = None;
+        Some(earliest_deadline(board, rtt))
+    }
+
+    fn rests_until(&self, instant: Time, board: &Scoreboard, rtt: &RttEstimate) -> bool {
+        self.reordering_timer.is_none() && rtt.samples() > 0 && earliest_deadline(board, rtt) >= instant
     }
 
     #[inline]
@@ -458,9 +489,9 @@ mod tests {
         let retransmitted = |sent| Delivered::retransmission(5, sent);
         detector.min_rtt.sample(ms(0), millis(100));
         detector.update(ms(350), &retransmitted(ms(300)));
-        assert_eq!((detector.newest, detector.rtt), (None, Duration::ZERO));
+        assert_eq!((detector.newest, detector.rtt), ((Time::ZERO, 0), Duration::ZERO));
         detector.update(ms(400), &retransmitted(ms(300)));
-        assert_eq!((detector.newest, detector.rtt), (Some((ms(300), 5)), millis(100)));
+        assert_eq!((detector.newest, detector.rtt), ((ms(300), 5), millis(100)));
     }
 
     /// The third transmission of segment 3 arrives. RACK marks the lost retransmission too, without a timeout; duplicate ACKs

@@ -4,7 +4,7 @@
 use super::{DetectionSpec, DetectorContext, LossDetector, Signal, Verdict};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
-use crate::tcp::scoreboard::{Range, Scoreboard};
+use crate::tcp::scoreboard::{Delivered, Range, Scoreboard};
 use crate::units::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +44,10 @@ pub struct Driver {
     recovery_point: Option<u32>,
     round_end: u32,
     withheld: u32,
+    /// Whether ordinary ACKs take the detector's short way.
+    pub takes_at_once: bool,
+    /// No deadline is before this instant, by the last ACK that took the short way.
+    rests: Time,
 }
 
 impl Driver {
@@ -60,6 +64,8 @@ impl Driver {
             recovery_point: None,
             round_end: 0,
             withheld: 0,
+            takes_at_once: false,
+            rests: Time::ZERO,
         }
     }
 
@@ -82,7 +88,13 @@ impl Driver {
     }
 
     pub fn deadline(&self) -> Option<Time> {
-        self.detector.deadline(&self.board, &self.rtt)
+        let deadline = self.detector.deadline(&self.board, &self.rtt);
+        assert!(deadline.is_none_or(|deadline| deadline >= self.rests), "{deadline:?} before {}", self.rests);
+        for instant in [1, 20, 200].map(|wait| self.now + Duration::from_millis(wait)) {
+            let rests = self.detector.rests_until(instant, &self.board, &self.rtt);
+            assert!(!rests || deadline.is_none_or(|deadline| deadline >= instant), "{deadline:?} before {instant}");
+        }
+        deadline
     }
 
     /// Takes an ACK; without SACK the blocks count only as a duplicate ACK.
@@ -92,6 +104,15 @@ impl Driver {
 
     /// Takes an ACK, which may report that the receiver got a segment twice.
     fn take_ack(&mut self, cumulative: u32, blocks: &[Range], duplicate_of: Option<u32>) {
+        if self.takes_at_once
+            && self.sack
+            && blocks.is_empty()
+            && duplicate_of.is_none()
+            && self.recovery_point.is_none()
+            && let Some(sent) = self.board.pass_one_original(cumulative, self.now)
+        {
+            return self.take_ordinary_ack(sent);
+        }
         let prior_in_flight = self.board.in_flight();
         let mut delivered = self.board.acknowledge(cumulative, if self.sack { blocks } else { &[] }, self.now);
         let passed = delivered.cumulative;
@@ -109,15 +130,37 @@ impl Driver {
             self.rtt.sample(rtt);
         }
         self.recovery_point = self.recovery_point.filter(|point| self.board.una() < *point);
+        let round_start = self.begins_round();
+        self.judge_ack(&delivered, prior_in_flight, duplicate, round_start);
+    }
+
+    fn take_ordinary_ack(&mut self, sent: Time) {
+        self.rtt.sample(self.now - sent);
+        let round_start = self.begins_round();
+        let rests = self.detector.take_ordinary_ack(self.now, sent, round_start, &self.board, &self.rtt);
+        if let Some(rests) = rests {
+            assert_eq!(self.withheld, 0, "a detector that takes ordinary ACKs withholds nothing");
+            self.rests = rests;
+        } else {
+            let delivered = Delivered::one_original(self.board.una() - 1, sent, self.now);
+            self.judge_ack(&delivered, self.board.in_flight() + 1, false, round_start);
+        }
+    }
+
+    fn begins_round(&mut self) -> bool {
         let round_start = self.board.una() > self.round_end;
         if round_start {
             self.round_end = self.board.next();
         }
+        round_start
+    }
+
+    fn judge_ack(&mut self, delivered: &Delivered, prior_in_flight: u32, duplicate: bool, round_start: bool) {
         let event = AckEvent {
             now: self.now,
             delivered: delivered.count,
             growth: 0,
-            advanced: passed > 0,
+            advanced: delivered.cumulative > 0,
             duplicate,
             newly_lost: 0,
             prior_in_flight,
@@ -128,7 +171,7 @@ impl Driver {
             in_recovery: self.recovery_point.is_some(),
             ecn_echo: false,
         };
-        self.judge(|driver| driver.detector.on_ack(&event, &delivered, &mut driver.board, &driver.rtt));
+        self.judge(|driver| driver.detector.on_ack(&event, delivered, &mut driver.board, &driver.rtt));
     }
 
     /// Lets the time pass, and serves every deadline on the way.
@@ -163,6 +206,7 @@ impl Driver {
     }
 
     fn judge(&mut self, decide: impl FnOnce(&mut Driver) -> Verdict) -> Verdict {
+        self.rests = Time::ZERO;
         let (lost_before, sacked_before) = (self.lost(), self.board.sacked());
         let verdict = decide(self);
         self.board.check_marks();

@@ -1,7 +1,7 @@
 //! The order of sending, which differs from the order of segments where some were sent again.
 
 use super::Scoreboard;
-use super::segment::{IN_FLIGHT, RETRANSMITTED, STATE, Segment};
+use super::segment::{IN_FLIGHT, Segment};
 use crate::tcp::room::push_with_little_room;
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -99,22 +99,29 @@ impl Scoreboard {
         })
     }
 
+    /// When the first outstanding segment was sent, if it is in flight and nothing outstanding was sent again: so nothing that is in
+    /// flight was sent before.
+    #[inline(always)]
+    pub fn first_in_order(&self) -> Option<Time> {
+        self.segments
+            .front()
+            .filter(|first| self.repair.is_none() && first.state() == IN_FLIGHT)
+            .map(|first| first.sent())
+    }
+
     /// The oldest transmission in flight: the first of [`Self::in_sending_order`].
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<Transmission> {
-        let order = self.sending_order();
-        let first = order.original_hint.max(self.una);
-        match self.segments.get((first - self.una) as usize) {
-            Some(record) if order.retransmissions.is_empty() && record.0 & (STATE | RETRANSMITTED) == IN_FLIGHT => {
-                Some(Transmission { segment: first, sent: record.sent() })
-            }
-            _ => self.find_oldest_in_flight(first),
+        match self.first_in_order() {
+            Some(sent) => Some(Transmission { segment: self.una, sent }),
+            None => self.find_oldest_in_flight(),
         }
     }
 
     #[inline(never)]
-    fn find_oldest_in_flight(&self, first: u32) -> Option<Transmission> {
+    fn find_oldest_in_flight(&self) -> Option<Transmission> {
         let order = self.sending_order();
+        let first = order.original_hint.max(self.una);
         let transmission = |segment| Transmission { segment, sent: self.sent(segment) };
         let mut originals = first..self.next();
         let original = originals.find(|segment| self.is_original(*segment)).map(transmission);

@@ -41,11 +41,17 @@ impl Sender {
 
     #[inline(never)]
     fn judge_ordinary(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
-        let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
         let mut event = AckEvent::ORDINARY;
         self.note_ordinary(&mut event, now, sent, self.board.in_flight());
         event.prior_in_flight += self.withheld;
         self.unanswered_timeout = false;
+        if self.rate.is_none()
+            && self.detector.take_ordinary_ack(now, sent, event.round_start, &self.board, &self.rtt).is_some()
+        {
+            event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
+            return self.congestion.on_ack(&event, &self.rtt);
+        }
+        let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
         self.judge(event, &delivered, false);
         if let Some(told) = told {
             *told = delivered;
