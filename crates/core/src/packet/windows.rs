@@ -561,11 +561,9 @@ impl Engine<Windows> {
             self.packet_hops += 1;
             if packet.has(LOST) {
                 self.discard(packet);
-            } else {
-                if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                    self.pass_time(link, packet.arrival());
-                    self.deliver(packet);
-                }
+            } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                self.pass_time(link, packet.arrival());
+                self.deliver(packet);
             }
         }
     }
