@@ -8,7 +8,7 @@ use crate::prefetch::prefetch;
 use crate::units::Time;
 
 /// The packets of a piece.
-const PIECE: u32 = 32;
+const PIECE: u32 = 64;
 /// Fewer slots, 1.5 MB, stay in the nearer caches.
 const MANY: usize = if cfg!(test) { 64 } else { 1 << 16 };
 /// No piece.
