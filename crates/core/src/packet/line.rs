@@ -93,17 +93,6 @@ impl Lines {
         if next.is_multiple_of(PIECE) { self.following[(slot / PIECE) as usize].wrapping_mul(PIECE) } else { next }
     }
 
-    /// The packet so many places behind the first of a line, fewer than a piece has; `None` if there is none.
-    #[inline(always)]
-    pub fn ahead(&self, line: &Line, places: u32) -> Option<&Packet> {
-        if places >= line.len {
-            return None;
-        }
-        let (slot, piece) = (line.head + places, line.head / PIECE);
-        let slot = if slot / PIECE == piece { slot } else { self.following[piece as usize] * PIECE + slot % PIECE };
-        Some(self.at(slot))
-    }
-
     /// Puts a packet behind all others.
     #[inline(always)]
     pub fn push(&mut self, line: &mut Line, packet: Packet) {

@@ -533,8 +533,9 @@ impl Engine<Windows> {
         let until = self.order.until;
         let mut line = self.links[link as usize].line();
         if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
+            let mut scout = self.scout_of(&line);
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                self.look_ahead_in_line(&line);
+                self.look_ahead_in_line(&line, &mut scout);
                 self.take_run(link, &mut line, packet);
             }
         } else {
