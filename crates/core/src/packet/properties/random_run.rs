@@ -282,17 +282,28 @@ pub fn hasten(value: &mut Value, by: u64) {
     }
 }
 
-/// A run so fast that several packets of a flow come to its ends in a window, with timeouts and delayed ACKs that may end in that
-/// very window.
+/// A run so fast that several packets of a flow come to its ends in a window, of stacks and over links that let them come in
+/// runs, with timeouts that may end in that very window.
 pub fn dense_spec() -> impl Strategy<Value = Value> {
-    let timeout = prop::sample::select(vec![MS / 100, MS / 4, 2 * MS]);
-    (prop_oneof![run_spec(), mesh_spec()], timeout).prop_map(|(mut spec, timeout)| {
+    let timeout = prop::sample::select(vec![MS / 1000, MS / 20, MS / 4, 2 * MS]);
+    let limits =
+        prop::collection::vec(prop_oneof![Just(json!(null)), (3u32..60).prop_map(|packets| json!(packets))], 1..5);
+    (prop_oneof![run_spec(), mesh_spec()], timeout, limits).prop_map(|(mut spec, timeout, limits)| {
         hasten(&mut spec, 16);
         for stack in spec["stacks"].as_array_mut().into_iter().flatten() {
+            (stack["sack"], stack["pacing"], stack["ecn"]) = (json!(true), json!(false), json!(false));
+            stack["ack"] = json!({"name": "immediate"});
             stack["min_rto"] = json!(timeout);
             stack["rto_granularity"] = json!(timeout);
-            stack["initial_rto"] = json!(20 * timeout);
+            stack["initial_rto"] = json!(20 * timeout.max(MS / 4));
         }
+        for (link, limit) in spec["links"].as_array_mut().into_iter().flatten().zip(limits.iter().cycle()) {
+            if !limit.is_null() {
+                link["queue"] = json!({"discipline": "drop-tail", "limit": {"packets": limit}});
+                link["loss"] = json!({"model": "none"});
+            }
+        }
+        (spec["routings"][0]["per"], spec["routings"][0]["link_state"]) = (json!({"unit": "flow"}), json!(null));
         spec
     })
 }
