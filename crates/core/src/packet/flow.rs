@@ -73,16 +73,6 @@ pub struct Connection {
     pub writer: Option<Box<Writer>>,
 }
 
-impl Connection {
-    /// The number of the next packet that the receiver sends.
-    #[inline(always)]
-    pub fn number_ack(&mut self) -> u32 {
-        let number = self.acks_sent;
-        self.acks_sent = number.wrapping_add(1);
-        number
-    }
-}
-
 /// A flow of datagrams.
 pub struct Datagrams {
     /// What its application writes.

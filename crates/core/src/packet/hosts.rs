@@ -2,13 +2,13 @@
 
 use super::flow::{Activity, Connection, Datagrams, Writer};
 use super::forwarding::{END, Forwarding, Way};
-use super::packet::{ACK, BESIDE, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
+use super::packet::{ACK, BESIDE, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED};
 use super::simulation::{APPLICATION, Engine, EventLoop, RECEIVER, SENDER};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{ApplicationSpec, LinkId, NodeId, TransportSpec};
 use crate::tcp::ack::ReceiverContext;
-use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
-use crate::tcp::sender::{Sender, Transmission};
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
 use crate::traffic::application::Application;
 use crate::units::{Duration, Time};
 
@@ -149,44 +149,18 @@ impl<L: EventLoop> Engine<L> {
             let number = connection.number_ack();
             return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way);
         }
-        if !packet.has(MARK | WINDOW_REDUCED) && connection.receiver.take_next_held(packet.segment()) {
-            let number = connection.number_ack();
-            let receiver = &connection.receiver;
-            let place = self.pool.put_written(number, |blocks| receiver.tell_held(blocks));
-            let flags = ACK | BESIDE | flag_if(RETRANSMISSION, receiver.echoes_retransmission());
-            let packet = Packet::new(flow, receiver.delivered(), place, flags);
-            return self.send(packet, number, way);
-        }
-        let data = DataSegment {
-            segment: packet.segment(),
-            retransmission: packet.has(RETRANSMISSION),
-            marked: packet.has(MARK),
-            window_reduced: packet.has(WINDOW_REDUCED),
-            last: packet.segment() == last_segment,
-        };
-        let ack = connection.receiver.on_segment(self.now, &data);
+        let answer = connection.answer(self.now, words, last_segment, &mut self.pool);
+        let number = connection.acks_sent.wrapping_sub(1);
         if connection.receiver.delivered() > last_segment && state.end == Time::NEVER {
             state.end = self.now;
         }
         let deadline = connection.receiver.deadline(); // an exact echo may owe another ACK
-        if let Some(ack) = ack {
-            let number = connection.number_ack();
-            self.send_ack(flow, &ack, number, way);
+        if let Some(ack) = answer {
+            self.send(ack, number, way);
         }
         if let Some(deadline) = deadline {
             L::arm(self, flow, RECEIVER, deadline);
         }
-    }
-
-    #[inline(always)]
-    fn send_ack(&mut self, flow: u32, ack: &Ack, number: u32, way: Way) {
-        let mut flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
-        let mut place = number;
-        if !ack.sack.all().is_empty() {
-            flags |= BESIDE;
-            place = self.pool.put(&ack.sack, number);
-        }
-        self.send(Packet::new(flow, ack.cumulative, place, flags), number, way);
     }
 
     #[inline(always)]
@@ -197,22 +171,10 @@ impl<L: EventLoop> Engine<L> {
         };
         if packet.has(SYN) {
             connection.sender.on_established(self.now);
-        } else if packet.has(BESIDE) {
-            return self.deliver_ack_with_blocks(packet.words());
         } else {
-            connection.sender.on_ack(self.now, &ack_of(packet));
+            connection.take_ack(self.now, packet.words(), &mut self.pool);
         }
         self.pump(flow);
-    }
-
-    #[inline(never)]
-    fn deliver_ack_with_blocks(&mut self, words: [u64; 3]) {
-        let packet = Packet::from_words(words);
-        let Activity::Tcp(connection) = &mut self.flows[packet.flow() as usize].activity else { return };
-        let mut ack = ack_of(packet);
-        self.pool.take(packet.number(), &mut ack.sack);
-        connection.sender.on_ack(self.now, &ack);
-        self.pump(packet.flow());
     }
 
     /// Sends all that the sender may send now, and sets its timer.
@@ -229,6 +191,12 @@ impl<L: EventLoop> Engine<L> {
         } else {
             self.pump_one_by_one(flow, way);
         }
+        self.settle(flow);
+    }
+
+    /// The sender has sent all that it may: its timer is set, or the flow is done.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, flow: u32) {
         let state = &mut self.flows[flow as usize];
         let Activity::Tcp(connection) = &mut state.activity else { return };
         let last_segment = self.sizes[flow as usize].last_segment;
@@ -246,18 +214,7 @@ impl<L: EventLoop> Engine<L> {
     fn pump_one_by_one(&mut self, flow: u32, way: Way) {
         loop {
             let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
-            let Some(transmission) = connection.sender.poll_transmit(self.now) else { break };
-            let (packet, number) = match transmission {
-                Transmission::Data { segment, number, retransmission, window_reduced } => {
-                    let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
-                    (Packet::new(flow, segment, number, flags), number)
-                }
-                Transmission::Syn => {
-                    // Each try has a number of its own, or all would be sprayed over one path.
-                    let number = connection.sender.counters().timeouts as u32;
-                    (Packet::new(flow, 0, number, SYN), number)
-                }
-            };
+            let Some((packet, number)) = connection.next_packet(flow, self.now) else { break };
             self.send(packet, number, way);
             let Activity::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
             if connection.sender.is_held_back(self.now) {
@@ -295,9 +252,10 @@ impl<L: EventLoop> Engine<L> {
         match connection.receiver.deadline() {
             Some(deadline) if deadline <= self.now => {
                 let ack = connection.receiver.on_deadline();
-                let number = connection.number_ack();
+                let packet = connection.packet_of(flow, &ack, &mut self.pool);
+                let number = connection.acks_sent.wrapping_sub(1);
                 let way = state.identity.reverse;
-                self.send_ack(flow, &ack, number, way);
+                self.send(packet, number, way);
             }
             Some(deadline) => L::arm(self, flow, RECEIVER, deadline),
             None => {}
@@ -399,16 +357,5 @@ impl<L: EventLoop> Engine<L> {
                 Activity::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };
-    }
-}
-
-/// The ACK that a packet is, without the blocks that stand beside it.
-#[inline(always)]
-fn ack_of(packet: Packet) -> Ack {
-    Ack {
-        cumulative: packet.segment(),
-        sack: SackBlocks::default(),
-        echoes_retransmission: packet.has(RETRANSMISSION),
-        ecn_echo: packet.has(MARK),
     }
 }

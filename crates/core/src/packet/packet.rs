@@ -104,6 +104,30 @@ impl Packet {
         self.stamp & flags != 0
     }
 
+    /// Data sent once, without marks.
+    #[inline(always)]
+    pub fn is_plain_data(&self) -> bool {
+        self.stamp as u8 == 0
+    }
+
+    /// Whether it comes to the same end of the same flow.
+    #[inline(always)]
+    pub fn is_of_same_end(&self, other: &Packet) -> bool {
+        self.flow() == other.flow() && (self.stamp ^ other.stamp) & ACK == 0
+    }
+
+    /// An ACK that says no more than how far it goes.
+    #[inline(always)]
+    pub fn is_plain_ack(&self) -> bool {
+        self.stamp as u8 == ACK as u8
+    }
+
+    /// Whether it is of the same flow and kind as the packet before, and the next: the next segment, or acknowledging one more.
+    #[inline(always)]
+    pub fn follows(&self, before: &Packet) -> bool {
+        self.content == before.content.wrapping_add(1) && self.stamp as u8 == before.stamp as u8
+    }
+
     /// Sets flags.
     #[inline(always)]
     pub fn flag(&mut self, flags: u64) {

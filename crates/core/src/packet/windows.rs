@@ -92,7 +92,7 @@ pub struct Windows {
     pub(super) until: Time,
     pub(super) timers: Timers,
     /// Timers of the node at hand, or of the ends that the link at hand leads to, which are due in this window.
-    soon: BinaryHeap<Reverse<(Time, u32)>>,
+    pub(super) soon: BinaryHeap<Reverse<(Time, u32)>>,
     /// For each link, the timers due in this window that are fired among its packets.
     timers_of_link: Vec<Vec<(Time, u32)>>,
     /// Any link has some.
@@ -102,7 +102,7 @@ pub struct Windows {
     /// The heads of the lines that are merged into the link at hand.
     pub(super) heads: Heads,
     /// The rank of the event at hand.
-    rank: Rank,
+    pub(super) rank: Rank,
     /// The node at hand goes through its events in order.
     in_order: bool,
     feeds: Vec<Feed>,
@@ -188,14 +188,12 @@ impl EventLoop for Windows {
 
     #[inline(always)]
     fn offer(engine: &mut Engine<Windows>, link: LinkId, mut packet: Packet) {
-        match engine.order.feeds[link as usize] {
-            Feed::Link => engine.take_offer(link, packet),
-            Feed::Node if engine.order.in_order => engine.take_offer(link, packet),
-            Feed::Node | Feed::Merged => {
-                packet.arrives(engine.now);
-                let key = engine.order.key(engine.now, engine.order.rank);
-                engine.order.inbox_of_link(link).put(key, packet);
-            }
+        if engine.order.takes_at_once(link) {
+            engine.take_offer(link, packet);
+        } else {
+            packet.arrives(engine.now);
+            let key = engine.order.key(engine.now, engine.order.rank);
+            engine.order.inbox_of_link(link).put(key, packet);
         }
     }
 
@@ -296,6 +294,22 @@ impl Windows {
             self.busy_links.push(link);
         }
         inbox
+    }
+
+    /// Whether a link takes at once what is offered to it now.
+    #[inline(always)]
+    pub(super) fn takes_at_once(&self, link: LinkId) -> bool {
+        match self.feeds[link as usize] {
+            Feed::Link => true,
+            Feed::Node => self.in_order,
+            Feed::Merged => false,
+        }
+    }
+
+    /// No timer that is due in this window comes before an arrival before this instant: at one instant arrivals come first.
+    #[inline(always)]
+    pub(super) fn undisturbed_until(&self) -> Time {
+        self.soon.peek().map_or(self.until, |Reverse((at, _))| self.until.min(Time(at.0 + 1)))
     }
 
     fn taking(&self, node: NodeId) -> Taking {
@@ -521,11 +535,13 @@ impl Engine<Windows> {
         if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
                 self.look_ahead_in_line(&line);
-                self.come_to_host(link, packet);
+                self.take_run(link, &mut line, packet);
             }
         } else {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                self.hand_on(link, packet, node, taking);
+                if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                    self.take_run(link, &mut line, packet);
+                }
             }
         }
         self.give_back(link, line);
@@ -537,17 +553,6 @@ impl Engine<Windows> {
         self.packet_hops += u64::from(self.links[link as usize].give_back(line));
     }
 
-    /// A packet has come to a node that takes it at once.
-    #[inline(always)]
-    fn come_to_host(&mut self, link: LinkId, packet: Packet) {
-        if !self.order.soon.is_empty() {
-            self.fire_timers(packet.arrival(), Rank::arrival(link));
-            self.order.rank = Rank::arrival(link);
-        }
-        self.now = packet.arrival();
-        self.deliver(packet);
-    }
-
     #[inline(never)]
     fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         while self.links[link as usize].next_arrival() < self.order.until {
@@ -556,29 +561,49 @@ impl Engine<Windows> {
             if packet.has(LOST) {
                 self.discard(packet);
             } else {
-                self.hand_on(link, packet, node, taking);
+                if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                    self.pass_time(link, packet.arrival());
+                    self.deliver(packet);
+                }
             }
         }
     }
 
+    /// A packet goes on over its next link, or waits for phase 2. Returns it if its host takes it at once.
     #[inline(always)]
-    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) {
+    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) -> Option<Packet> {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
         if next != END {
             self.now = packet.arrival();
             packet.set_at(at + 1);
             Windows::offer(self, next, packet);
-        } else if taking != Taking::Later {
-            if !self.order.soon.is_empty() {
-                self.fire_timers(packet.arrival(), Rank::arrival(link));
-                self.order.rank = Rank::arrival(link);
-            }
-            self.now = packet.arrival();
-            self.forward(packet, node);
-        } else {
+        } else if taking == Taking::Later {
             self.order.put_for_node(node, Rank::arrival(link), packet);
+        } else if Forwarding::is_hop_by_hop(at) {
+            self.come_hop_by_hop(link, packet.words(), node);
+        } else {
+            return Some(packet);
         }
+        None
+    }
+
+    /// A packet has come to a node that takes it at once, and looks for its way on.
+    #[inline(never)]
+    fn come_hop_by_hop(&mut self, link: LinkId, words: [u64; 3], node: NodeId) {
+        let packet = Packet::from_words(words);
+        self.pass_time(link, packet.arrival());
+        self.forward(packet, node);
+    }
+
+    /// It is now: the timers that are due before what comes by this link have been fired.
+    #[inline(always)]
+    pub(super) fn pass_time(&mut self, link: LinkId, now: Time) {
+        if !self.order.soon.is_empty() {
+            self.fire_timers(now, Rank::arrival(link));
+            self.order.rank = Rank::arrival(link);
+        }
+        self.now = now;
     }
 
     /// Phase 2: nodes to which more than one thing happens go through them in order.
@@ -607,7 +632,7 @@ impl Engine<Windows> {
     }
 
     /// Fires the timers of the node at hand that were armed in this window and are due before this event.
-    fn fire_timers(&mut self, before: Time, rank: Rank) {
+    pub(super) fn fire_timers(&mut self, before: Time, rank: Rank) {
         while let Some(Reverse((at, timer))) = self.order.soon.peek().copied()
             && (at, Rank::timer(timer)) < (before, rank)
         {

@@ -34,6 +34,25 @@ pub struct AckEvent {
     pub ecn_echo: bool,
 }
 
+impl AckEvent {
+    /// Of an ACK that passes one segment, sent once, of an undisturbed flow: times, counts and what follows from them are to be filled in.
+    pub const ORDINARY: AckEvent = AckEvent {
+        now: Time::ZERO,
+        delivered: 1,
+        growth: 0,
+        advanced: true,
+        duplicate: false,
+        newly_lost: 0,
+        prior_in_flight: 0,
+        in_flight: 0,
+        rtt: None,
+        rate: None,
+        round_start: false,
+        in_recovery: false,
+        ecn_echo: false,
+    };
+}
+
 /// Delivery rate over the last segment's flight (draft-ietf-ccwg-bbr, section 4.1; also draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateSample {

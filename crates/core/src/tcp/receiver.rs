@@ -239,15 +239,32 @@ impl Receiver {
     /// `None`, and nothing done, if there is more to it.
     #[inline(always)]
     pub fn take_ordinary(&mut self, segment: u32) -> Option<u32> {
-        let is_ordinary = segment == self.next && self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo;
-        if !is_ordinary {
-            return None;
-        }
-        self.counters.arrivals += 1;
-        self.next += 1;
+        let is_ordinary = self.is_undisturbed(segment);
+        is_ordinary.then(|| {
+            self.take_run(1);
+            self.next
+        })
+    }
+
+    /// Whether this segment, and those that come in order behind it, are [ordinary](Self::take_ordinary).
+    #[inline(always)]
+    pub fn is_undisturbed(&self, segment: u32) -> bool {
+        segment == self.next && self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo
+    }
+
+    /// Whether it may wait with an ACK.
+    #[inline(always)]
+    pub fn may_wait(&self) -> bool {
+        self.delaying.is_some()
+    }
+
+    /// So many ordinary segments, one after another.
+    #[inline(always)]
+    pub fn take_run(&mut self, count: u32) {
+        self.counters.arrivals += count;
+        self.next += count;
         self.last_ack_sent = self.next;
         self.echoes_retransmission = false;
-        Some(self.next)
     }
 
     /// The segment that follows the newest block and all that is held, without marks: shorter than [`Self::on_segment`] and to the

@@ -8,6 +8,7 @@ mod deadlines;
 mod pacing;
 mod recovery;
 mod sending;
+mod undisturbed;
 
 use super::congestion::controlled::Controlled;
 use super::congestion::{CongestionControl, FlowContext};
@@ -23,6 +24,7 @@ use crate::spec::{PacingUnit, RateReduction, SpuriousResponse, StackSpec, Window
 use crate::units::Time;
 use pacing::Train;
 use std::sync::Arc;
+pub use undisturbed::Undisturbed;
 
 /// A segment to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,6 +178,17 @@ pub struct Sender {
     undone: u32,
 }
 
+/// How a sender takes the ACKs of a flow in which nothing is to repair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OrdinaryAcks {
+    /// Without SACK nothing tells them from others.
+    LikeAny,
+    /// The detector or a rate sampler learns from them.
+    Judged,
+    /// Only the congestion control does.
+    Unjudged,
+}
+
 /// The switches of a [`StackSpec`] that the sender reads while it runs.
 #[derive(Debug, Clone, PartialEq)]
 struct Options {
@@ -191,16 +204,15 @@ struct Options {
     window_use: WindowUse,
     rate_reduction: RateReduction,
     restart_after_idle: bool,
-    /// SACK tells what the ACKs of an undisturbed flow are.
-    ordinary_acks: bool,
-    /// The detector or a rate sampler needs to see them, too.
-    all_acks_count: bool,
+    ordinary_acks: OrdinaryAcks,
     /// The detector has no deadline but that of the retransmission timer.
     only_the_timer: bool,
     /// The stack or the congestion control paces.
     paces: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
+    /// Several ACKs may be taken with what they let out: no other timer comes between, and no segment needs to be seen.
+    runs: bool,
     wire_bytes: u32,
     initial_window: u32,
 }
@@ -228,6 +240,13 @@ impl Sender {
         let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let paces = stack.pacing || congestion.pacing_rate().is_some();
+        let ordinary_acks = match rate.is_some() || detector.learns_from_ordinary_acks() {
+            _ if !stack.sack => OrdinaryAcks::LikeAny,
+            true => OrdinaryAcks::Judged,
+            false => OrdinaryAcks::Unjudged,
+        };
+        let only_the_timer = detector.has_only_the_timer();
+        let bursts = !paces && rate.is_none() && !stack.ecn;
         let options = Options {
             sack: stack.sack,
             f_rto: stack.f_rto,
@@ -241,11 +260,11 @@ impl Sender {
             window_use: stack.window_use,
             rate_reduction: stack.rate_reduction,
             restart_after_idle: stack.restart_after_idle,
-            ordinary_acks: stack.sack,
-            all_acks_count: rate.is_some() || detector.learns_from_ordinary_acks(),
-            only_the_timer: detector.has_only_the_timer(),
+            ordinary_acks,
+            only_the_timer,
             paces,
-            bursts: !paces && rate.is_none() && !stack.ecn,
+            bursts,
+            runs: bursts && only_the_timer,
             wire_bytes,
             initial_window: stack.initial_window,
         };

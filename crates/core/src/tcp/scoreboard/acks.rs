@@ -40,6 +40,22 @@ impl Scoreboard {
         Some(segment.sent())
     }
 
+    /// Whether all that is outstanding was sent once and is in flight.
+    #[inline(always)]
+    pub(in crate::tcp) fn is_undisturbed(&self) -> bool {
+        self.lost == 0 && self.repair.is_none() && self.duplicates == 0
+    }
+
+    /// An ACK passes the first segment of an [undisturbed](Self::is_undisturbed) flow. Returns when it was sent.
+    #[inline(always)]
+    pub(in crate::tcp) fn pass_first(&mut self, now: Time) -> Option<Time> {
+        let segment = self.segments.pop_front()?;
+        self.in_flight -= 1;
+        self.una += 1;
+        self.timer_start = now; // RFC 6298 (5.3)
+        Some(segment.sent())
+    }
+
     /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
     /// Returns what it delivered.
     #[inline]

@@ -1,6 +1,6 @@
 //! Acknowledgements: what one brings about, from the scoreboard to the congestion control.
 
-use super::{Limit, Phase, Sender};
+use super::{Limit, OrdinaryAcks, Phase, Sender};
 use crate::spec::{RateReduction, WindowGrowth};
 use crate::tcp::detection::Verdict;
 use crate::tcp::events::AckEvent;
@@ -18,70 +18,53 @@ impl Sender {
     /// The same, which tells what it delivered; of the ordinary one that nobody needs to look into, nothing.
     #[inline(always)]
     pub fn on_ack_telling(&mut self, now: Time, ack: &Ack, told: Option<&mut Delivered>) {
-        let Some(sent) = self.pass_ordinary_ack(now, ack) else { return self.take_any_ack(now, ack, told) };
-        if self.options.all_acks_count {
-            return self.judge_ordinary_ack(now, sent, told);
+        let is_plain = ack.sack.is_empty() && !ack.ecn_echo;
+        if is_plain && let Some(mut undisturbed) = self.undisturbed(ack.cumulative) {
+            undisturbed.pass(now);
+        } else if is_plain && let Some(sent) = self.pass_ordinary(now, ack.cumulative) {
+            self.judge_ordinary(now, sent, told);
+        } else {
+            self.take_any_ack(now, ack, told);
         }
-        let mut event = self.ordinary_event(now, sent);
-        event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
-        self.congestion.on_ack(&event, &self.rtt);
     }
 
-    /// The ACK of an undisturbed flow, shorter than [`Self::take_any_ack`] and to the same effect: it passes one segment, sent
-    /// once. Returns when that was sent; `None`, and nothing done, if the ACK is another.
+    /// The ACK of a flow in which nothing is to repair, where a detector or a rate sampler learns from every one: shorter than
+    /// [`Self::take_any_ack`] and to the same effect. It passes one segment, sent once. Returns when that was sent; `None`, and
+    /// nothing done, if the ACK is another.
     #[inline(always)]
-    fn pass_ordinary_ack(&mut self, now: Time, ack: &Ack) -> Option<Time> {
-        let is_ordinary = self.options.ordinary_acks
+    fn pass_ordinary(&mut self, now: Time, cumulative: u32) -> Option<Time> {
+        let is_ordinary = self.options.ordinary_acks == OrdinaryAcks::Judged
             && self.phase == Phase::Open
-            && self.board.una() >= self.undo_until
-            && ack.sack.is_empty()
-            && !ack.ecn_echo;
-        if is_ordinary { self.board.pass_one_original(ack.cumulative, now) } else { None }
+            && self.board.una() >= self.undo_until;
+        if is_ordinary { self.board.pass_one_original(cumulative, now) } else { None }
     }
 
-    /// What the ordinary ACK is, once it is on the scoreboard: of a segment sent then.
-    #[inline(always)]
-    fn ordinary_event(&mut self, now: Time, sent: Time) -> AckEvent {
-        let rtt = now - sent;
-        self.rtt.sample(rtt);
-        self.unanswered_timeout = false;
-        let round_start = self.board.una() > self.round_end;
-        if round_start {
-            self.round_end = self.board.next();
-        }
-        let in_flight = self.board.in_flight();
-        AckEvent {
-            now,
-            delivered: 1,
-            growth: 0,
-            advanced: true,
-            duplicate: false,
-            newly_lost: 0,
-            prior_in_flight: in_flight + 1 + self.withheld,
-            in_flight,
-            rtt: Some(rtt),
-            rate: None,
-            round_start,
-            in_recovery: false,
-            ecn_echo: false,
-        }
-    }
-
-    /// The ordinary ACK, where a detector or a rate sampler learns from every one.
     #[inline(never)]
-    fn judge_ordinary_ack(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
-        let mut event = self.ordinary_event(now, sent);
-        if self.rate.is_none()
-            && self.detector.take_ordinary_ack(now, sent, event.round_start, &self.board, &self.rtt).is_some()
-        {
-            event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
-            return self.congestion.on_ack(&event, &self.rtt);
-        }
+    fn judge_ordinary(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
         let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
+        let mut event = AckEvent::ORDINARY;
+        self.note_ordinary(&mut event, now, sent, self.board.in_flight());
+        event.prior_in_flight += self.withheld;
+        self.unanswered_timeout = false;
         self.judge(event, &delivered, false);
         if let Some(told) = told {
             *told = delivered;
         }
+    }
+
+    /// What an ACK was that passed one segment, sent then, once it is on the scoreboard.
+    #[inline(always)]
+    pub(super) fn note_ordinary(&mut self, event: &mut AckEvent, now: Time, sent: Time, in_flight: u32) {
+        let rtt = now - sent;
+        self.rtt.sample(rtt);
+        event.round_start = self.board.una() > self.round_end;
+        if event.round_start {
+            self.round_end = self.board.next();
+        }
+        event.now = now;
+        event.rtt = Some(rtt);
+        event.in_flight = in_flight;
+        event.prior_in_flight = in_flight + 1;
     }
 
     #[inline(never)]
@@ -223,10 +206,13 @@ impl Sender {
 
     /// Whether the window, and not the application, was the limit (RFC 7661's concern; in slow start twice what was in
     /// flight is allowed, so that a paced sender can double).
-    fn is_window_limited(&self, prior_in_flight: u32) -> bool {
+    pub(super) fn is_window_limited(&self, prior_in_flight: u32) -> bool {
+        if self.limit != Limit::Other {
+            return true;
+        }
         let cwnd = self.congestion.cwnd();
         let most_outstanding = self.seldom.as_ref().map_or(0, |seldom| seldom.unfilled.most_outstanding);
         let used = prior_in_flight.max(most_outstanding);
-        self.limit != Limit::Other || (cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used))
+        cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used)
     }
 }

@@ -16,8 +16,7 @@ impl Sender {
 
     #[inline]
     fn has_new(&self) -> bool {
-        let next = self.board.next();
-        next < self.available && next - self.board.una() < self.receive_window
+        self.new_within_receive_window() > 0
     }
 
     /// Segments that count against the window: those in flight and those that the detector withholds; without limited
@@ -50,8 +49,7 @@ impl Sender {
         let segment = self.board.next();
         let number = self.board.next_transmission();
         let by_window = self.window().saturating_sub(self.counted_in_flight());
-        let by_receiver = self.receive_window.saturating_sub(self.board.outstanding());
-        let by_data = by_receiver.min(self.available.saturating_sub(segment));
+        let by_data = self.new_within_receive_window();
         let count = by_window.min(by_data);
         if count > 0 {
             self.board.send_burst(now, count);
@@ -62,6 +60,12 @@ impl Sender {
             self.stop_unfilled();
         }
         Some(Burst { segment, number, count })
+    }
+
+    /// New segments that the application has written and the receiver allows.
+    #[inline(always)]
+    pub(super) fn new_within_receive_window(&self) -> u32 {
+        self.receive_window.min(self.available - self.board.una()).saturating_sub(self.board.outstanding())
     }
 
     /// Whether there is nothing but to wait until pacing lets the next segment go: then [`Self::poll_transmit`] gives none.
@@ -174,7 +178,7 @@ impl Sender {
     }
 
     /// The application, or the receiver's window, was the limit when the sender stopped sending.
-    fn stop_unfilled(&mut self) {
+    pub(super) fn stop_unfilled(&mut self) {
         if self.options.window_use == WindowUse::Now {
             self.limit = Limit::Other;
             return;

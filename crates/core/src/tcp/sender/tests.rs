@@ -545,7 +545,7 @@ proptest! {
         let mut short = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let options = std::sync::Arc::make_mut(&mut long.options);
-        (options.ordinary_acks, options.only_the_timer) = (false, false);
+        (options.ordinary_acks, options.only_the_timer) = (OrdinaryAcks::LikeAny, false);
         let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })).with_echo(stack.ecn_echo);
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
@@ -570,9 +570,23 @@ proptest! {
                 acks.extend(receiver.on_segment(now, &data));
             }
             if position < 11 && let Some(ack) = acks.pop_front() {
-                short.on_ack(now, &ack);
                 long.on_ack(now, &ack);
+                let is_plain = ack.sack.is_empty() && !ack.ecn_echo && short.takes_runs();
+                if is_plain && let Some(mut undisturbed) = short.undisturbed(ack.cumulative) {
+                    undisturbed.pass(now);
+                    for _ in 0..undisturbed.to_send() {
+                        let (segment, number) = undisturbed.send(now);
+                        let sent = Transmission::Data { segment, number, retransmission: false, window_reduced: false };
+                        prop_assert_eq!(Some(sent), long.poll_transmit(now));
+                        network.push_back(sent);
+                    }
+                    undisturbed.stop();
+                    prop_assert_eq!(None, long.poll_transmit(now));
+                } else {
+                    short.on_ack(now, &ack);
+                }
             }
+            prop_assert_eq!(short.limit, long.limit);
             if short.deadline().is_some_and(|deadline| deadline <= now) {
                 short.on_deadline(now);
                 long.on_deadline(now);

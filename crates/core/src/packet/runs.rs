@@ -1,0 +1,317 @@
+//! Runs: what a window of a sender lets out together stays together, so most packets come to their host right behind another of
+//! their flow. An end takes such a run in one call, to the same effect as one by one ([`super::hosts`]): the flow, its
+//! connection, the first link of what it answers and the sizes of that are looked up once.
+//!
+//! While nothing disturbs an end, moreover, all that it must look at is looked at once: what cannot change until a packet comes
+//! that is not the next segment, or does not acknowledge just the next. A run ends before any timer that is due at its node,
+//! and is not taken at all by an end that may have one due before the window is over.
+
+use super::beside::Pool;
+use super::flow::{Activity, Connection};
+use super::forwarding::Way;
+use super::inbox::{Inbox, Key, Rank};
+use super::line::{Line, Lines};
+use super::link::{Link, Offer};
+use super::packet::{ACK, BESIDE, Packet, PacketSizes, SYN};
+use super::simulation::{Engine, EventLoop, SENDER};
+use super::wheel::Wheel;
+use super::windows::Windows;
+use crate::spec::LinkId;
+use crate::units::Time;
+
+/// Where the packets that an end sends go first.
+trait Outlet {
+    /// Returns `false` if the packet is dropped.
+    fn send(&mut self, now: Time, packet: Packet, size: u32, lines: &mut Lines) -> bool;
+}
+
+/// A plain link that takes at once what is offered.
+struct Direct<'engine> {
+    id: LinkId,
+    link: &'engine mut Link,
+    wheel: &'engine mut Wheel,
+}
+
+impl Outlet for Direct<'_> {
+    #[inline(always)]
+    fn send(&mut self, now: Time, packet: Packet, size: u32, lines: &mut Lines) -> bool {
+        let offer = self.link.offer(now, packet, size, lines);
+        if let Offer::Due(at) = offer {
+            self.wheel.insert(self.id, at);
+        }
+        offer != Offer::Dropped
+    }
+}
+
+/// A link that puts in order what is offered, in phase 3.
+struct Merged<'engine> {
+    id: LinkId,
+    inbox: &'engine mut Inbox,
+    busy_links: &'engine mut Vec<LinkId>,
+    begin: Time,
+    rank: Rank,
+}
+
+impl Outlet for Merged<'_> {
+    #[inline(always)]
+    fn send(&mut self, now: Time, mut packet: Packet, _size: u32, _lines: &mut Lines) -> bool {
+        if self.inbox.is_empty() {
+            self.busy_links.push(self.id);
+        }
+        packet.arrives(now);
+        self.inbox.put(Key::new(self.begin, now, self.rank), packet);
+        true
+    }
+}
+
+/// What is the same for all packets that an end sends.
+struct Course<'engine> {
+    flow: u32,
+    /// Where they go after their first link.
+    at: u32,
+    sizes: &'engine PacketSizes,
+}
+
+impl Course<'_> {
+    #[inline(always)]
+    fn packet(&self, segment: u32, number: u32, flags: u64) -> Packet {
+        let mut packet = Packet::new(self.flow, segment, number, flags);
+        packet.set_at(self.at);
+        packet
+    }
+}
+
+/// The packets of a run, one after another.
+struct Run<'engine> {
+    line: Line,
+    lines: &'engine mut Lines,
+    pool: &'engine mut Pool,
+    packet: Packet,
+    until: Time,
+}
+
+impl Run<'_> {
+    /// Goes on to the next packet of its flow and direction, if that comes next, but for requests to connect and their answers.
+    #[inline(always)]
+    fn goes_on(&mut self) -> bool {
+        self.goes_on_if(|next, packet| next.is_of_same_end(packet) && !next.has(SYN))
+    }
+
+    /// The same if it is the next segment, or acknowledges just the next, like the packet before.
+    #[inline(always)]
+    fn goes_on_in_order(&mut self) -> bool {
+        self.goes_on_if(Packet::follows)
+    }
+
+    #[inline(always)]
+    fn goes_on_if(&mut self, belongs: impl FnOnce(&Packet, &Packet) -> bool) -> bool {
+        let goes_on =
+            self.line.first_arrival() < self.until && belongs(self.lines.at(self.line.first_slot()), &self.packet);
+        if goes_on {
+            self.packet = self.lines.pop(&mut self.line);
+        }
+        goes_on
+    }
+
+    /// A receiver takes data, and acknowledges every segment at once.
+    #[inline(always)]
+    fn deliver_to_receiver(
+        &mut self,
+        connection: &mut Connection,
+        end: &mut Time,
+        course: &Course,
+        mut outlet: impl Outlet,
+    ) {
+        let size = u32::from(course.sizes.header());
+        loop {
+            if self.packet.is_plain_data() && connection.receiver.is_undisturbed(self.packet.segment()) {
+                let first = connection.acks_sent;
+                let mut number = first;
+                loop {
+                    let ack = course.packet(self.packet.segment() + 1, number, ACK);
+                    number = number.wrapping_add(1);
+                    outlet.send(self.packet.arrival(), ack, size, self.lines);
+                    if !self.goes_on_in_order() {
+                        break;
+                    }
+                }
+                connection.acks_sent = number;
+                connection.receiver.take_run(number.wrapping_sub(first));
+            } else {
+                self.answer_disturbed(connection, course, &mut outlet);
+            }
+            if connection.receiver.delivered() > course.sizes.last_segment && *end == Time::NEVER {
+                *end = self.packet.arrival();
+            }
+            if !self.goes_on() {
+                return;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn answer_disturbed(&mut self, connection: &mut Connection, course: &Course, outlet: &mut impl Outlet) {
+        let now = self.packet.arrival();
+        let last = course.sizes.last_segment;
+        let Some(mut ack) = connection.answer(now, self.packet.words(), last, self.pool) else { return };
+        ack.set_at(course.at);
+        let size = u32::from(course.sizes.header());
+        if !outlet.send(now, ack, size, self.lines) && ack.has(BESIDE) {
+            self.pool.release(ack.number());
+        }
+    }
+
+    /// A sender takes ACKs, and sends what each lets out.
+    #[inline(always)]
+    fn deliver_to_sender(
+        &mut self,
+        connection: &mut Connection,
+        course: &Course,
+        window_end: Time,
+        mut outlet: impl Outlet,
+    ) {
+        loop {
+            if self.packet.is_plain_ack()
+                && let Some(mut sender) = connection.sender.undisturbed(self.packet.segment())
+            {
+                loop {
+                    let now = self.packet.arrival();
+                    sender.pass(now);
+                    for _ in 0..sender.to_send() {
+                        let (segment, number) = sender.send(now);
+                        let data = course.packet(segment, number, 0);
+                        outlet.send(now, data, course.sizes.of(&data), self.lines);
+                    }
+                    sender.stop();
+                    if !self.goes_on_in_order() {
+                        break;
+                    }
+                }
+            } else {
+                connection.take_ack(self.packet.arrival(), self.packet.words(), self.pool);
+                self.send_disturbed(connection, course, &mut outlet);
+            }
+            // What does not advance may have brought the timer forward.
+            let sender = &connection.sender;
+            if sender.is_done() || !sender.rests_until(window_end) || !self.goes_on() {
+                return;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn send_disturbed(&mut self, connection: &mut Connection, course: &Course, outlet: &mut impl Outlet) {
+        let now = self.packet.arrival();
+        if let Some(burst) = connection.sender.poll_burst(now) {
+            for index in 0..burst.count {
+                let data = course.packet(burst.segment + index, burst.number + index, 0);
+                outlet.send(now, data, course.sizes.of(&data), self.lines);
+            }
+            return;
+        }
+        while let Some((mut data, _)) = connection.next_packet(course.flow, now) {
+            data.set_at(course.at);
+            outlet.send(now, data, course.sizes.of(&data), self.lines);
+        }
+    }
+}
+
+impl Engine<Windows> {
+    /// Takes a packet that has come to its host by this line, and those behind it that continue its run.
+    #[inline(always)]
+    pub(super) fn take_run(&mut self, link: LinkId, line: &mut Line, packet: Packet) {
+        self.pass_time(link, packet.arrival());
+        let is_taken = if packet.has(SYN) {
+            false
+        } else if packet.has(ACK) {
+            self.take_acks(line, packet.words())
+        } else {
+            self.take_data(line, packet.words())
+        };
+        if !is_taken {
+            self.deliver(packet);
+        }
+    }
+
+    /// A run of data; `false`, and nothing done, if it is not to be taken as one.
+    #[inline(never)]
+    fn take_data(&mut self, line: &mut Line, words: [u64; 3]) -> bool {
+        let Engine { flows, links, lines, order, forwarding, sizes, pool, .. } = self;
+        let packet = Packet::from_words(words);
+        let flow = packet.flow();
+        let state = &mut flows[flow as usize];
+        let Activity::Tcp(connection) = &mut state.activity else { return false };
+        let Way::Route(position) = state.identity.reverse else { return false };
+        let id = forwarding.next_on_route(position);
+        let takes_at_once = order.takes_at_once(id);
+        if connection.receiver.may_wait() || takes_at_once && !links[id as usize].is_unwatched() {
+            return false;
+        }
+        #[cfg(test)]
+        let before = (connection.acks_sent, line.len() + 1);
+        let course = Course { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let mut run = Run { line: *line, lines, pool, packet, until: order.undisturbed_until() };
+        if takes_at_once {
+            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel };
+            run.deliver_to_receiver(connection, &mut state.end, &course, outlet);
+        } else {
+            run.deliver_to_receiver(connection, &mut state.end, &course, order.merged(id));
+        }
+        *line = run.line;
+        self.now = run.packet.arrival();
+        #[cfg(test)]
+        {
+            self.at_hosts.0 += u64::from(connection.acks_sent.wrapping_sub(before.0));
+            self.at_hosts.1 += u64::from(before.1 - line.len());
+        }
+        true
+    }
+
+    /// A run of ACKs; `false`, and nothing done, if it is not to be taken as one.
+    #[inline(never)]
+    fn take_acks(&mut self, line: &mut Line, words: [u64; 3]) -> bool {
+        let Engine { flows, links, lines, order, forwarding, sizes, pool, .. } = self;
+        let packet = Packet::from_words(words);
+        let flow = packet.flow();
+        let state = &mut flows[flow as usize];
+        let Activity::Tcp(connection) = &mut state.activity else { return false };
+        let Way::Route(position) = state.identity.forward else { return false };
+        let id = forwarding.next_on_route(position);
+        let takes_at_once = order.takes_at_once(id);
+        if !connection.sender.takes_runs() || takes_at_once && !links[id as usize].is_unwatched() {
+            return false;
+        }
+        let window_end = order.until;
+        let rests = connection.sender.rtt().least_rto() >= window_end - packet.arrival();
+        let until = if rests { order.undisturbed_until() } else { Time::ZERO };
+        #[cfg(test)]
+        let before = (connection.sender.scoreboard().next_transmission(), line.len() + 1);
+        let course = Course { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let mut run = Run { line: *line, lines, pool, packet, until };
+        if takes_at_once {
+            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel };
+            run.deliver_to_sender(connection, &course, window_end, outlet);
+        } else {
+            run.deliver_to_sender(connection, &course, window_end, order.merged(id));
+        }
+        *line = run.line;
+        self.now = run.packet.arrival();
+        #[cfg(test)]
+        {
+            self.at_hosts.0 += u64::from(connection.sender.scoreboard().next_transmission() - before.0);
+            self.at_hosts.1 += u64::from(before.1 - line.len());
+        }
+        if connection.sender.is_done() || !connection.sender.rests_until(order.armed(flow, SENDER)) {
+            self.settle(flow);
+        }
+        true
+    }
+}
+
+impl Windows {
+    #[inline(always)]
+    fn merged(&mut self, id: LinkId) -> Merged<'_> {
+        let Windows { inboxes, busy_links, begin, rank, .. } = self;
+        Merged { id, inbox: &mut inboxes[id as usize], busy_links, begin: *begin, rank: *rank }
+    }
+}

@@ -1,0 +1,82 @@
+//! A sender that nothing disturbs, and the ACKs that come to it.
+
+use super::{Limit, OrdinaryAcks, Phase, Sender};
+use crate::tcp::events::AckEvent;
+use crate::units::Time;
+
+/// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
+/// stays while every ACK passes just the next segment and no timer fires: each is shorter than [`Sender::on_ack`] and
+/// [`Sender::poll_burst`], and to the same effect.
+pub struct Undisturbed<'sender> {
+    sender: &'sender mut Sender,
+    event: AckEvent,
+    /// After the last ACK, not the window was the limit.
+    is_unfilled: bool,
+}
+
+impl Sender {
+    /// Whether it may take several ACKs, with what they let out, in one call.
+    #[inline(always)]
+    pub fn takes_runs(&self) -> bool {
+        self.options.runs && !self.is_opening()
+    }
+
+    /// `None` if the sender is disturbed, or if this ACK does not pass just the next segment.
+    #[inline(always)]
+    pub fn undisturbed(&mut self, cumulative: u32) -> Option<Undisturbed<'_>> {
+        let is_undisturbed = self.options.ordinary_acks == OrdinaryAcks::Unjudged
+            && self.phase == Phase::Open
+            && self.board.is_undisturbed()
+            && self.board.una() >= self.undo_until
+            && cumulative == self.board.una() + 1
+            && self.board.outstanding() > 0
+            && !self.probe
+            && !self.retransmit_now
+            && self.withheld == 0;
+        self.unanswered_timeout &= !is_undisturbed;
+        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY, is_unfilled: false })
+    }
+}
+
+impl Undisturbed<'_> {
+    /// The next ACK comes.
+    #[inline(always)]
+    pub fn pass(&mut self, now: Time) {
+        let (sender, event) = (&mut *self.sender, &mut self.event);
+        let Some(sent) = sender.board.pass_first(now) else { return };
+        let outstanding = sender.board.outstanding();
+        sender.note_ordinary(event, now, sent, outstanding);
+        event.growth = u32::from(sender.is_window_limited(event.prior_in_flight));
+        sender.congestion.on_ack(event, &sender.rtt);
+    }
+
+    /// How many segments are to be sent now.
+    #[inline(always)]
+    pub fn to_send(&mut self) -> u32 {
+        let sender = &mut *self.sender;
+        let by_window = sender.congestion.window().saturating_sub(sender.board.outstanding());
+        let by_data = sender.new_within_receive_window();
+        self.is_unfilled = by_window > by_data;
+        if self.is_unfilled {
+            by_data
+        } else {
+            sender.limit = Limit::Window;
+            by_window
+        }
+    }
+
+    /// Sends the next segment. Returns it, and the number of its transmission.
+    #[inline(always)]
+    pub fn send(&mut self, now: Time) -> (u32, u32) {
+        let segment = self.sender.board.next();
+        (segment, self.sender.board.send_new(now))
+    }
+
+    /// All that is to be sent now is sent.
+    #[inline(always)]
+    pub fn stop(&mut self) {
+        if self.is_unfilled {
+            self.sender.stop_unfilled();
+        }
+    }
+}
