@@ -171,12 +171,16 @@ impl Run<'_> {
         mut outlet: impl Outlet,
     ) {
         loop {
+            let mut is_undisturbed = false;
             if self.packet.is_plain_ack()
                 && let Some(mut sender) = connection.sender.undisturbed(self.packet.segment())
             {
                 loop {
                     let now = self.packet.arrival();
-                    sender.pass(now);
+                    is_undisturbed = sender.pass(now, window_end);
+                    if !is_undisturbed {
+                        break;
+                    }
                     for _ in 0..sender.to_send() {
                         let (segment, number) = sender.send(now);
                         let data = course.packet(segment, number, 0);
@@ -189,6 +193,8 @@ impl Run<'_> {
                 }
             } else {
                 connection.take_ack(self.packet.arrival(), self.packet.words(), self.pool);
+            }
+            if !is_undisturbed {
                 self.send_disturbed(connection, course, &mut outlet);
             }
             // What does not advance may have brought the timer forward.
@@ -282,6 +288,7 @@ impl Engine<Windows> {
             return false;
         }
         let window_end = order.until;
+        // If an ACK that advances restarts the timer for retransmissions beyond the window. Of others, [`Undisturbed::pass`] tells.
         let rests = connection.sender.rtt().least_rto() >= window_end - packet.arrival();
         let until = if rests { order.undisturbed_until() } else { Time::ZERO };
         #[cfg(test)]

@@ -573,15 +573,16 @@ proptest! {
                 long.on_ack(now, &ack);
                 let is_plain = ack.sack.is_empty() && !ack.ecn_echo && short.takes_runs();
                 if is_plain && let Some(mut undisturbed) = short.undisturbed(ack.cumulative) {
-                    undisturbed.pass(now);
-                    for _ in 0..undisturbed.to_send() {
-                        let (segment, number) = undisturbed.send(now);
-                        let sent = Transmission::Data { segment, number, retransmission: false, window_reduced: false };
-                        prop_assert_eq!(Some(sent), long.poll_transmit(now));
-                        network.push_back(sent);
+                    if undisturbed.pass(now, now) {
+                        for _ in 0..undisturbed.to_send() {
+                            let (segment, number) = undisturbed.send(now);
+                            let sent = Transmission::Data { segment, number, retransmission: false, window_reduced: false };
+                            prop_assert_eq!(Some(sent), long.poll_transmit(now));
+                            network.push_back(sent);
+                        }
+                        undisturbed.stop();
+                        prop_assert_eq!(None, long.poll_transmit(now));
                     }
-                    undisturbed.stop();
-                    prop_assert_eq!(None, long.poll_transmit(now));
                 } else {
                     short.on_ack(now, &ack);
                 }

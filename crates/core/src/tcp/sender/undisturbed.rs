@@ -2,6 +2,7 @@
 
 use super::{Limit, OrdinaryAcks, Phase, Sender};
 use crate::tcp::events::AckEvent;
+use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
 
 /// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
@@ -10,6 +11,7 @@ use crate::units::Time;
 pub struct Undisturbed<'sender> {
     sender: &'sender mut Sender,
     event: AckEvent,
+    detector_learns: bool,
     /// After the last ACK, not the window was the limit.
     is_unfilled: bool,
 }
@@ -24,7 +26,8 @@ impl Sender {
     /// `None` if the sender is disturbed, or if this ACK does not pass just the next segment.
     #[inline(always)]
     pub fn undisturbed(&mut self, cumulative: u32) -> Option<Undisturbed<'_>> {
-        let is_undisturbed = self.options.ordinary_acks == OrdinaryAcks::Unjudged
+        let ordinary_acks = self.options.ordinary_acks;
+        let is_undisturbed = matches!(ordinary_acks, OrdinaryAcks::Unjudged | OrdinaryAcks::Learnt)
             && self.phase == Phase::Open
             && self.board.is_undisturbed()
             && self.board.una() >= self.undo_until
@@ -34,20 +37,48 @@ impl Sender {
             && !self.retransmit_now
             && self.withheld == 0;
         self.unanswered_timeout &= !is_undisturbed;
-        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY, is_unfilled: false })
+        is_undisturbed.then_some(Undisturbed {
+            sender: self,
+            event: AckEvent::ORDINARY,
+            detector_learns: ordinary_acks == OrdinaryAcks::Learnt,
+            is_unfilled: false,
+        })
+    }
+
+    /// The detector learns from an ordinary ACK. Whether the sender is undisturbed by what it says.
+    #[inline(never)]
+    fn learn(&mut self, event: &mut AckEvent, sent: Time, until: Time) -> bool {
+        let AckEvent { now, round_start, .. } = *event;
+        let rests = self.detector.take_ordinary_ack(now, sent, round_start, &self.board, &self.rtt);
+        if rests.is_some() {
+            self.grow(event);
+        } else {
+            self.judge(*event, &Delivered::one_original(self.board.una() - 1, sent, now), false);
+        }
+        rests.is_some_and(|rests| rests >= until)
+    }
+
+    #[inline(always)]
+    fn grow(&mut self, event: &mut AckEvent) {
+        event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
+        self.congestion.on_ack(event, &self.rtt);
     }
 }
 
 impl Undisturbed<'_> {
-    /// The next ACK comes.
+    /// The next ACK comes. Whether the sender is undisturbed still, and no timer but that for retransmissions can be due before
+    /// this instant; else it must be asked for all that it has to say.
     #[inline(always)]
-    pub fn pass(&mut self, now: Time) {
+    pub fn pass(&mut self, now: Time, until: Time) -> bool {
         let (sender, event) = (&mut *self.sender, &mut self.event);
-        let Some(sent) = sender.board.pass_first(now) else { return };
+        let Some(sent) = sender.board.pass_first(now) else { return false };
         let outstanding = sender.board.outstanding();
         sender.note_ordinary(event, now, sent, outstanding);
-        event.growth = u32::from(sender.is_window_limited(event.prior_in_flight));
-        sender.congestion.on_ack(event, &sender.rtt);
+        if self.detector_learns {
+            return sender.learn(event, sent, until);
+        }
+        sender.grow(event);
+        true
     }
 
     /// How many segments are to be sent now.
