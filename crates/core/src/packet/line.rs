@@ -149,15 +149,28 @@ impl Lines {
     /// Takes the first packet out; there must be one.
     #[inline(always)]
     pub fn pop(&mut self, line: &mut Line) -> Packet {
-        debug_assert!(!line.is_empty());
         let packet = self.slots[line.head as usize];
+        self.pass_first(line);
+        self.find_first_arrival(line);
+        packet
+    }
+
+    /// Takes the first packet out, there must be one, but does not look for the next: until
+    /// [`Self::find_first_arrival`] the line does not know when that arrives.
+    #[inline(always)]
+    pub fn pass_first(&mut self, line: &mut Line) {
+        debug_assert!(!line.is_empty());
         line.head += 1;
         line.len -= 1;
         if line.head.is_multiple_of(PIECE) {
             line.head = self.leave_piece(line.head, line.is_empty());
         }
+    }
+
+    /// See [`Self::pass_first`].
+    #[inline(always)]
+    pub fn find_first_arrival(&self, line: &mut Line) {
         line.first_arrival = if line.is_empty() { Time::NEVER } else { self.slots[line.head as usize].arrival() };
-        packet
     }
 
     /// A line's head has left its piece. Returns the slot where the head is now; the line's address would keep it in memory.

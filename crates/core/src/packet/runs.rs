@@ -91,26 +91,40 @@ struct Run<'engine> {
 }
 
 impl Run<'_> {
-    /// Goes on to the next packet of its flow and direction, if that comes next, but for requests to connect and their answers.
+    /// The next packet of the same flow and direction, if that comes next; requests to connect and their answers do not belong to a
+    /// run. Routes visit no node twice, so it has come to its end, too.
     #[inline(always)]
-    fn goes_on(&mut self) -> bool {
-        self.goes_on_if(|next, packet| next.is_of_same_end(packet) && !next.has(SYN))
+    fn next(&self) -> Option<Packet> {
+        self.next_if(|next| next.is_of_same_end(&self.packet) && !next.has(SYN))
     }
 
     /// The same if it is the next segment, or acknowledges just the next, like the packet before.
     #[inline(always)]
-    fn goes_on_in_order(&mut self) -> bool {
-        self.goes_on_if(Packet::follows)
+    fn next_in_order(&self) -> Option<Packet> {
+        self.next_if(|next| next.follows(&self.packet))
     }
 
     #[inline(always)]
-    fn goes_on_if(&mut self, belongs: impl FnOnce(&Packet, &Packet) -> bool) -> bool {
-        let goes_on =
-            self.line.first_arrival() < self.until && belongs(self.lines.at(self.line.first_slot()), &self.packet);
-        if goes_on {
-            self.packet = self.lines.pop(&mut self.line);
+    fn next_if(&self, belongs: impl FnOnce(&Packet) -> bool) -> Option<Packet> {
+        if self.line.is_empty() {
+            return None;
         }
-        goes_on
+        let next = *self.lines.at(self.line.first_slot());
+        (next.arrival() < self.until && belongs(&next)).then_some(next)
+    }
+
+    /// Goes on to the next packet.
+    #[inline(always)]
+    fn go_on(&mut self, next: Packet) {
+        self.packet = next;
+        self.lines.pass_first(&mut self.line);
+    }
+
+    /// The line without the packets of the run.
+    #[inline(always)]
+    fn rest(mut self) -> Line {
+        self.lines.find_first_arrival(&mut self.line);
+        self.line
     }
 
     /// A receiver takes data, and acknowledges every segment at once.
@@ -131,9 +145,8 @@ impl Run<'_> {
                     let ack = course.packet(self.packet.segment() + 1, number, ACK);
                     number = number.wrapping_add(1);
                     outlet.send(self.packet.arrival(), ack, size, self.lines);
-                    if !self.goes_on_in_order() {
-                        break;
-                    }
+                    let Some(next) = self.next_in_order() else { break };
+                    self.go_on(next);
                 }
                 connection.acks_sent = number;
                 connection.receiver.take_run(number.wrapping_sub(first));
@@ -143,9 +156,8 @@ impl Run<'_> {
             if connection.receiver.delivered() > course.sizes.last_segment && *end == Time::NEVER {
                 *end = self.packet.arrival();
             }
-            if !self.goes_on() {
-                return;
-            }
+            let Some(next) = self.next() else { return };
+            self.go_on(next);
         }
     }
 
@@ -170,6 +182,7 @@ impl Run<'_> {
         window_end: Time,
         mut outlet: impl Outlet,
     ) {
+        let rests = connection.sender.rests_after_advance(window_end - self.packet.arrival());
         loop {
             let mut is_undisturbed = false;
             if self.packet.is_plain_ack()
@@ -187,9 +200,8 @@ impl Run<'_> {
                         outlet.send(now, data, course.sizes.of(&data), self.lines);
                     }
                     sender.stop();
-                    if !self.goes_on_in_order() {
-                        break;
-                    }
+                    let Some(next) = self.next_in_order().filter(|_| rests) else { break };
+                    self.go_on(next);
                 }
             } else {
                 connection.take_ack(self.packet.arrival(), self.packet.words(), self.pool);
@@ -197,11 +209,12 @@ impl Run<'_> {
             if !is_undisturbed {
                 self.send_disturbed(connection, course, &mut outlet);
             }
-            // What does not advance may have brought the timer forward.
-            let sender = &connection.sender;
-            if sender.is_done() || !sender.rests_until(window_end) || !self.goes_on() {
+            let Some(next) = self.next() else { return };
+            // An ACK that does not advance may have brought a deadline into the window.
+            if connection.sender.is_done() || !connection.sender.needs_no_timer_before(window_end) {
                 return;
             }
+            self.go_on(next);
         }
     }
 
@@ -263,8 +276,9 @@ impl Engine<Windows> {
         } else {
             run.deliver_to_receiver(connection, &mut state.end, &course, order.merged(id));
         }
-        *line = run.line;
-        self.now = run.packet.arrival();
+        let now = run.packet.arrival();
+        *line = run.rest();
+        self.now = now;
         #[cfg(test)]
         {
             self.at_hosts.0 += u64::from(connection.acks_sent.wrapping_sub(before.0));
@@ -288,21 +302,19 @@ impl Engine<Windows> {
             return false;
         }
         let window_end = order.until;
-        // If an ACK that advances restarts the timer for retransmissions beyond the window. Of others, [`Undisturbed::pass`] tells.
-        let rests = connection.sender.rtt().least_rto() >= window_end - packet.arrival();
-        let until = if rests { order.undisturbed_until() } else { Time::ZERO };
         #[cfg(test)]
         let before = (connection.sender.scoreboard().next_transmission(), line.len() + 1);
         let course = Course { flow, at: position + 1, sizes: &sizes[flow as usize] };
-        let mut run = Run { line: *line, lines, pool, packet, until };
+        let mut run = Run { line: *line, lines, pool, packet, until: order.undisturbed_until() };
         if takes_at_once {
             let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel };
             run.deliver_to_sender(connection, &course, window_end, outlet);
         } else {
             run.deliver_to_sender(connection, &course, window_end, order.merged(id));
         }
-        *line = run.line;
-        self.now = run.packet.arrival();
+        let now = run.packet.arrival();
+        *line = run.rest();
+        self.now = now;
         #[cfg(test)]
         {
             self.at_hosts.0 += u64::from(connection.sender.scoreboard().next_transmission() - before.0);

@@ -213,8 +213,6 @@ struct Options {
     paces: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
-    /// Several ACKs may be taken with what they let out: no other timer comes between, and no segment needs to be seen.
-    runs: bool,
     wire_bytes: u32,
     initial_window: u32,
 }
@@ -267,7 +265,6 @@ impl Sender {
             only_the_timer,
             paces,
             bursts,
-            runs: bursts,
             wire_bytes,
             initial_window: stack.initial_window,
         };

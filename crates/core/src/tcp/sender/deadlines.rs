@@ -1,6 +1,6 @@
 //! When to be woken, and what then.
 
-use super::{Phase, Sender};
+use super::{OrdinaryAcks, Phase, Sender};
 use crate::tcp::detection::timer;
 use crate::units::{Duration, Time};
 
@@ -58,6 +58,19 @@ impl Sender {
     #[inline]
     pub fn rests_until(&self, instant: Time) -> bool {
         (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
+    }
+
+    /// Whether there is no deadline before this instant.
+    #[inline(always)]
+    pub fn needs_no_timer_before(&self, instant: Time) -> bool {
+        self.rests_until(instant) || self.deadline().is_none_or(|deadline| deadline >= instant)
+    }
+
+    /// Whether no deadline can come so soon after an ACK that advances, or [`super::Undisturbed::pass`] tells of it.
+    #[inline(always)]
+    pub fn rests_after_advance(&self, time: Duration) -> bool {
+        let is_told = self.options.ordinary_acks == OrdinaryAcks::Learnt;
+        is_told || self.options.only_the_timer && self.rtt.least_rto() >= time
     }
 
     #[inline]

@@ -17,10 +17,10 @@ pub struct Undisturbed<'sender> {
 }
 
 impl Sender {
-    /// Whether it may take several ACKs, with what they let out, in one call.
+    /// Whether it takes ACKs, and lets out segments, without more ado: once connected, and neither paced nor looked at segment by segment.
     #[inline(always)]
     pub fn takes_runs(&self) -> bool {
-        self.options.runs && !self.is_opening()
+        self.options.bursts && !self.is_opening()
     }
 
     /// `None` if the sender is disturbed, or if this ACK does not pass just the next segment.
