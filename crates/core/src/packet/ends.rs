@@ -3,7 +3,7 @@
 use super::beside::Pool;
 use super::flow::Connection;
 use super::packet::{ACK, BESIDE, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
-use crate::tcp::receiver::{Ack, DataSegment, SackBlocks};
+use crate::tcp::receiver::{Ack, DataSegment, Due, SackBlocks};
 use crate::tcp::sender::Transmission;
 use crate::units::Time;
 
@@ -23,10 +23,7 @@ impl Connection {
         let packet = Packet::from_words(words);
         let (flow, segment) = (packet.flow(), packet.segment());
         if !packet.has(MARK | WINDOW_REDUCED) && self.receiver.take_next_held(segment) {
-            let number = self.number_ack();
-            let place = pool.put_written(number, |blocks| self.receiver.tell_held(blocks));
-            let flags = ACK | BESIDE | flag_if(RETRANSMISSION, self.receiver.echoes_retransmission());
-            return Some(Packet::new(flow, self.receiver.delivered(), place, flags));
+            return Some(self.held_packet(flow, pool));
         }
         let data = DataSegment {
             segment,
@@ -35,8 +32,24 @@ impl Connection {
             window_reduced: packet.has(WINDOW_REDUCED),
             last: segment == last_segment,
         };
-        let ack = self.receiver.on_segment(now, &data)?;
-        Some(self.packet_of(flow, &ack, pool))
+        match self.receiver.take(now, &data) {
+            Due::Now if self.receiver.acknowledge_held() => Some(self.held_packet(flow, pool)),
+            Due::Now => {
+                let ack = self.receiver.acknowledge();
+                Some(self.packet_of(flow, &ack, pool))
+            }
+            Due::Later => None,
+            Due::Earlier(ack) => Some(self.packet_of(flow, &ack, pool)),
+        }
+    }
+
+    /// An ACK that says what the receiver holds and no more, as a packet. Its blocks are written where they stay.
+    #[inline(always)]
+    fn held_packet(&mut self, flow: u32, pool: &mut Pool) -> Packet {
+        let number = self.number_ack();
+        let place = pool.put_written(number, |blocks| self.receiver.tell_held(blocks));
+        let flags = ACK | BESIDE | flag_if(RETRANSMISSION, self.receiver.echoes_retransmission());
+        Packet::new(flow, self.receiver.delivered(), place, flags)
     }
 
     /// An ACK as a packet.

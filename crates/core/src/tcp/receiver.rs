@@ -84,6 +84,17 @@ pub struct Ack {
     pub ecn_echo: bool,
 }
 
+/// What a data segment calls for.
+#[derive(Debug)]
+pub enum Due {
+    /// An ACK at once: [`Receiver::acknowledge`].
+    Now,
+    /// None yet: see [`Receiver::deadline`].
+    Later,
+    /// This one, of the segments before (RFC 8257 section 3.2), at once.
+    Earlier(Box<Ack>),
+}
+
 /// A data segment as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataSegment {
@@ -291,16 +302,25 @@ impl Receiver {
     }
 
     /// Takes a data segment; returns the ACK if one is due at once.
-    #[inline(never)]
     pub fn on_segment(&mut self, now: Time, data: &DataSegment) -> Option<Ack> {
+        match self.take(now, data) {
+            Due::Now => Some(self.acknowledge()),
+            Due::Later => None,
+            Due::Earlier(ack) => Some(*ack),
+        }
+    }
+
+    /// Takes a data segment; returns what it calls for.
+    #[inline(never)]
+    pub fn take(&mut self, now: Time, data: &DataSegment) -> Due {
         if (data.marked != self.ecn_echo || data.window_reduced) && self.ends_an_echo(data) {
-            return Some(self.on_turn(now, data));
+            return Due::Earlier(Box::new(self.on_turn(now, data)));
         }
         match self.arrive(now, data) {
-            When::Now => Some(self.acknowledge()),
+            When::Now => Due::Now,
             When::By(deadline) => {
                 self.wait_until(deadline);
-                None
+                Due::Later
             }
         }
     }
@@ -373,8 +393,20 @@ impl Receiver {
         self.acknowledge()
     }
 
+    /// The ACK that is due, if it says no more than the cumulative acknowledgement and the blocks, of which there are some, that
+    /// [`Self::tell_held`] gives: to the same effect as [`Self::acknowledge`]; `false`, and nothing done, if there is more or less to it.
     #[inline(always)]
-    fn acknowledge(&mut self) -> Ack {
+    pub fn acknowledge_held(&mut self) -> bool {
+        let is_plain = self.delaying.is_none() && self.sack && !self.ecn_echo && self.duplicate == NO_DUPLICATE;
+        let says_no_more =
+            is_plain && self.beyond.as_ref().is_some_and(|beyond| beyond.recent != [FREE; MAX_SACK_BLOCKS]);
+        self.last_ack_sent = if says_no_more { self.next } else { self.last_ack_sent };
+        says_no_more
+    }
+
+    /// The ACK that is due.
+    #[inline(always)]
+    pub fn acknowledge(&mut self) -> Ack {
         if let Some(delaying) = &mut self.delaying {
             delaying.policy.on_ack_sent();
             delaying.deadline = Time::NEVER;

@@ -23,28 +23,32 @@ use std::collections::VecDeque;
 pub type Range = (u32, u32);
 
 /// The record of one flow.
+///
+/// What an ordinary ACK counts, `una`, `in_flight` and `next_transmission`, does not stand side by side: two would be read as one word just after
+/// one of them had been written, which stalls the processor.
+#[repr(C)]
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
-    una: u32,
     segments: VecDeque<Segment>,
-    in_flight: u32,
-    sacked: u32,
-    lost: u32,
-    /// Segments that duplicate ACKs reported as delivered; only without SACK.
-    duplicates: u32,
-    /// One past the highest sacked segment.
-    sacked_end: u32,
-    /// No segment below is lost.
-    lost_hint: u32,
-    marked_lost: u32,
-    /// Only while something is sacked or was sent again.
-    repair: Option<Box<LastBlocks>>,
-    /// One past the highest segment that was sent again.
-    again_end: u32,
-    order: Option<Box<SendingOrder>>,
-    next_transmission: u32,
     timer_start: Time,
     latest_sent: Time,
+    una: u32,
+    /// No segment below is lost.
+    lost_hint: u32,
+    in_flight: u32,
+    /// Segments that duplicate ACKs reported as delivered; only without SACK.
+    duplicates: u32,
+    next_transmission: u32,
+    lost: u32,
+    sacked: u32,
+    /// One past the highest sacked segment.
+    sacked_end: u32,
+    marked_lost: u32,
+    /// One past the highest segment that was sent again.
+    again_end: u32,
+    /// Only while something is sacked or was sent again.
+    repair: Option<Box<LastBlocks>>,
+    order: Option<Box<SendingOrder>>,
 }
 
 impl Scoreboard {
