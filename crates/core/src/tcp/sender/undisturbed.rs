@@ -46,6 +46,7 @@ impl Sender {
     }
 
     /// The detector learns from an ordinary ACK. Whether the sender is undisturbed by what it says.
+    #[cold] // so that the loop is laid out for the other detectors
     #[inline(never)]
     fn learn(&mut self, event: &mut AckEvent, sent: Time, until: Time) -> bool {
         let AckEvent { now, round_start, .. } = *event;
