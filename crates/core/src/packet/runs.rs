@@ -175,7 +175,17 @@ impl Run<'_> {
 
     /// A sender takes ACKs, and sends what each lets out.
     #[inline(always)]
-    fn deliver_to_sender(
+    fn deliver_to_sender(&mut self, connection: &mut Connection, course: &Course, until: Time, outlet: impl Outlet) {
+        if connection.sender.detector_learns() {
+            self.deliver_acks::<true>(connection, course, until, outlet);
+        } else {
+            self.deliver_acks::<false>(connection, course, until, outlet);
+        }
+    }
+
+    /// The same for a sender whose detector learns from every ACK, or for one whose does not.
+    #[inline(always)]
+    fn deliver_acks<const LEARNS: bool>(
         &mut self,
         connection: &mut Connection,
         course: &Course,
@@ -186,7 +196,7 @@ impl Run<'_> {
         loop {
             let mut is_undisturbed = false;
             if self.packet.is_plain_ack()
-                && let Some(mut sender) = connection.sender.undisturbed(self.packet.segment())
+                && let Some(mut sender) = connection.sender.undisturbed::<LEARNS>(self.packet.segment())
             {
                 loop {
                     let now = self.packet.arrival();

@@ -19,7 +19,9 @@ impl Sender {
     #[inline(always)]
     pub fn on_ack_telling(&mut self, now: Time, ack: &Ack, told: Option<&mut Delivered>) {
         let is_plain = ack.sack.is_empty() && !ack.ecn_echo;
-        if is_plain && let Some(mut undisturbed) = self.undisturbed(ack.cumulative) {
+        if is_plain && let Some(mut undisturbed) = self.undisturbed::<false>(ack.cumulative) {
+            undisturbed.pass(now, now);
+        } else if is_plain && let Some(mut undisturbed) = self.undisturbed::<true>(ack.cumulative) {
             undisturbed.pass(now, now);
         } else if is_plain && let Some(sent) = self.pass_ordinary(now, ack.cumulative) {
             self.judge_ordinary(now, sent, told);

@@ -1,6 +1,6 @@
 //! When to be woken, and what then.
 
-use super::{OrdinaryAcks, Phase, Sender};
+use super::{Phase, Sender};
 use crate::tcp::detection::timer;
 use crate::units::{Duration, Time};
 
@@ -69,8 +69,7 @@ impl Sender {
     /// Whether no deadline can come so soon after an ACK that advances, or [`super::Undisturbed::pass`] tells of it.
     #[inline(always)]
     pub fn rests_after_advance(&self, time: Duration) -> bool {
-        let is_told = self.options.ordinary_acks == OrdinaryAcks::Learnt;
-        is_told || self.options.only_the_timer && self.rtt.least_rto() >= time
+        self.detector_learns() || self.options.only_the_timer && self.rtt.least_rto() >= time
     }
 
     #[inline]

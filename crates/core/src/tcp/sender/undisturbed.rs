@@ -8,10 +8,9 @@ use crate::units::Time;
 /// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
 /// stays while every ACK passes just the next segment and no timer fires: each is shorter than [`Sender::on_ack`] and
 /// [`Sender::poll_burst`], and to the same effect.
-pub struct Undisturbed<'sender> {
+pub struct Undisturbed<'sender, const LEARNS: bool> {
     sender: &'sender mut Sender,
     event: AckEvent,
-    detector_learns: bool,
     /// After the last ACK, not the window was the limit.
     is_unfilled: bool,
 }
@@ -23,11 +22,17 @@ impl Sender {
         self.options.bursts && !self.is_opening()
     }
 
-    /// `None` if the sender is disturbed, or if this ACK does not pass just the next segment.
+    /// Whether its detector learns from the ACKs of an undisturbed flow, and nobody else does.
     #[inline(always)]
-    pub fn undisturbed(&mut self, cumulative: u32) -> Option<Undisturbed<'_>> {
-        let ordinary_acks = self.options.ordinary_acks;
-        let is_undisturbed = matches!(ordinary_acks, OrdinaryAcks::Unjudged | OrdinaryAcks::Learnt)
+    pub fn detector_learns(&self) -> bool {
+        self.options.ordinary_acks == OrdinaryAcks::Learnt
+    }
+
+    /// `None` if the sender is disturbed, if this ACK does not pass just the next segment, or if its detector does otherwise.
+    #[inline(always)]
+    pub fn undisturbed<const LEARNS: bool>(&mut self, cumulative: u32) -> Option<Undisturbed<'_, LEARNS>> {
+        let ordinary_acks = if LEARNS { OrdinaryAcks::Learnt } else { OrdinaryAcks::Unjudged };
+        let is_undisturbed = self.options.ordinary_acks == ordinary_acks
             && self.phase == Phase::Open
             && self.board.is_undisturbed()
             && self.board.una() >= self.undo_until
@@ -37,16 +42,10 @@ impl Sender {
             && !self.retransmit_now
             && self.withheld == 0;
         self.unanswered_timeout &= !is_undisturbed;
-        is_undisturbed.then_some(Undisturbed {
-            sender: self,
-            event: AckEvent::ORDINARY,
-            detector_learns: ordinary_acks == OrdinaryAcks::Learnt,
-            is_unfilled: false,
-        })
+        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY, is_unfilled: false })
     }
 
     /// The detector learns from an ordinary ACK. Whether the sender is undisturbed by what it says.
-    #[cold] // so that the loop is laid out for the other detectors
     #[inline(never)]
     fn learn(&mut self, event: &mut AckEvent, sent: Time, until: Time) -> bool {
         let AckEvent { now, round_start, .. } = *event;
@@ -66,7 +65,7 @@ impl Sender {
     }
 }
 
-impl Undisturbed<'_> {
+impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
     /// The next ACK comes. Whether the sender is undisturbed still, and no timer but that for retransmissions can be due before
     /// this instant; else it must be asked for all that it has to say.
     #[inline(always)]
@@ -75,7 +74,7 @@ impl Undisturbed<'_> {
         let Some(sent) = sender.board.pass_first(now) else { return false };
         let outstanding = sender.board.outstanding();
         sender.note_ordinary(event, now, sent, outstanding);
-        if self.detector_learns {
+        if LEARNS {
             return sender.learn(event, sent, until);
         }
         sender.grow(event);
