@@ -6,43 +6,108 @@
 use super::flow::Activity;
 use super::forwarding::{END, Forwarding};
 use super::inbox::Item;
-use super::line::Line;
+use super::line::{Line, Lines};
 use super::packet::{ACK, BESIDE, Packet};
 use super::simulation::{Engine, SENDER};
 use super::windows::Windows;
 use crate::prefetch::prefetch;
 use crate::spec::LinkId;
 
-/// The state of fewer flows, or links, stays in the nearer caches anyhow.
-const MANY: usize = if cfg!(test) { 2 } else { 2048 };
+/// The state of fewer flows stays in the outer cache, from where it comes in time anyhow.
+const MANY_FLOWS: usize = if cfg!(test) { 2 } else { 1 << 14 };
 
-/// So many packets ahead, the flow is asked for, then its connection, and what that keeps elsewhere.
+/// The state of fewer links stays in the nearer caches.
+const MANY_LINKS: usize = if cfg!(test) { 2 } else { 2048 };
+
+/// So many items ahead, the flow is asked for, then its connection, and what that keeps elsewhere.
 const FLOW: usize = 12;
 const CONNECTION: usize = 8;
 const REST: usize = 4;
 
-impl Engine<Windows> {
-    /// Of the packets that come to a host by this line, what the later ones need.
+/// Where fewer flows share a link, its line is too short for a scout.
+const FLOWS_A_LINK: usize = if cfg!(test) { 0 } else { 64 };
+
+/// A scout goes so many packets ahead.
+const AHEAD: u32 = 48;
+
+/// It asks for a flow's connection when it has come to so many other flows, and for the rest after as many again.
+const STEP: usize = 2;
+
+/// Goes along a line ahead of what is taken out of it, from the packets of one flow to those of the next.
+pub(super) struct Scout {
+    slot: u32,
+    left: u32,
+    flow: u32,
+    /// Flows that it has come to.
+    count: usize,
+    /// The first packets of the flows that it has come to last, in turn.
+    found: [Packet; 2 * STEP],
+}
+
+impl Scout {
+    /// At the first packet of a line.
+    fn new(line: &Line) -> Scout {
+        let nothing = Packet::new(0, 0, 0, 0);
+        Scout { slot: line.first_slot(), left: line.len(), flow: u32::MAX, count: 0, found: [nothing; 2 * STEP] }
+    }
+
+    /// The packet that was found so many flows ago, once there have been so many.
     #[inline(always)]
-    pub(super) fn look_ahead_in_line(&self, line: &Line) {
-        if self.flows.len() < MANY {
-            return;
+    fn found(&self, ago: usize) -> &Packet {
+        &self.found[self.count.wrapping_sub(ago) % (2 * STEP)]
+    }
+
+    /// The first packet of the next flow.
+    #[inline(always)]
+    fn next_flow(&mut self, lines: &Lines) -> Option<Packet> {
+        while self.left > 1 {
+            let packet = *lines.at(self.slot);
+            self.left -= 1;
+            self.slot = lines.behind(self.slot);
+            if packet.flow() != self.flow {
+                self.flow = packet.flow();
+                return Some(packet);
+            }
         }
-        if let Some(packet) = self.lines.ahead(line, FLOW as u32) {
-            self.ask_for_flow(packet);
+        None
+    }
+}
+
+impl Engine<Windows> {
+    /// A scout for the packets that come to a host by this line, if it is worth one.
+    #[inline(always)]
+    pub(super) fn scout_of(&self, line: &Line) -> Option<Scout> {
+        let share_links = self.flows.len() >= FLOWS_A_LINK * self.links.len();
+        (share_links && self.flows.len() >= MANY_FLOWS).then(|| Scout::new(line))
+    }
+
+    /// Of the packets that come to a host by a line, what the later ones need.
+    #[inline(always)]
+    pub(super) fn look_ahead_in_line(&self, line: &Line, scout: &mut Option<Scout>) {
+        if let Some(scout) = scout {
+            self.scout(line, scout);
         }
-        if let Some(packet) = self.lines.ahead(line, CONNECTION as u32) {
-            self.ask_for_connection(packet);
+    }
+
+    #[inline(never)]
+    fn scout(&self, line: &Line, scout: &mut Scout) {
+        if scout.left > line.len() {
+            *scout = Scout::new(line); // a long run has passed it
         }
-        if let Some(packet) = self.lines.ahead(line, REST as u32) {
-            self.ask_for_rest(packet);
+        while scout.left + AHEAD > line.len() {
+            let Some(packet) = scout.next_flow(&self.lines) else { return };
+            self.ask_for_flow(&packet);
+            self.ask_for_connection(scout.found(STEP));
+            self.ask_for_rest(scout.found(2 * STEP));
+            scout.found[scout.count % (2 * STEP)] = packet;
+            scout.count += 1;
         }
     }
 
     /// Of what has come to a node, from here on, what the later packets need.
     #[inline(always)]
     pub(super) fn look_ahead_in_inbox(&self, rest: &[Item]) {
-        if self.flows.len() < MANY {
+        if self.flows.len() < MANY_FLOWS {
             return;
         }
         if let Some(item) = rest.get(FLOW) {
@@ -59,7 +124,7 @@ impl Engine<Windows> {
     /// Of the links that hand over in this window, from here on, what the later ones need.
     #[inline(always)]
     pub(super) fn look_ahead_in_due(&self, index: usize) {
-        if self.links.len() < MANY {
+        if self.links.len() < MANY_LINKS {
             return;
         }
         if let Some(link) = self.order.due.get(index + 16) {
@@ -99,7 +164,7 @@ impl Engine<Windows> {
     /// Of the links that go through their offers, what those after the next need.
     #[inline(always)]
     pub(super) fn look_ahead_in_busy(&self) {
-        if self.links.len() < MANY {
+        if self.links.len() < MANY_LINKS {
             return;
         }
         let busy: &[LinkId] = &self.order.busy_links;

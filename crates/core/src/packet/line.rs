@@ -8,7 +8,7 @@ use crate::prefetch::prefetch;
 use crate::units::Time;
 
 /// The packets of a piece.
-const PIECE: u32 = 32;
+const PIECE: u32 = 64;
 /// Fewer slots, 1.5 MB, stay in the nearer caches.
 const MANY: usize = if cfg!(test) { 64 } else { 1 << 16 };
 /// No piece.
@@ -91,17 +91,6 @@ impl Lines {
     pub fn behind(&self, slot: u32) -> u32 {
         let next = slot + 1;
         if next.is_multiple_of(PIECE) { self.following[(slot / PIECE) as usize].wrapping_mul(PIECE) } else { next }
-    }
-
-    /// The packet so many places behind the first of a line, fewer than a piece has; `None` if there is none.
-    #[inline(always)]
-    pub fn ahead(&self, line: &Line, places: u32) -> Option<&Packet> {
-        if places >= line.len {
-            return None;
-        }
-        let (slot, piece) = (line.head + places, line.head / PIECE);
-        let slot = if slot / PIECE == piece { slot } else { self.following[piece as usize] * PIECE + slot % PIECE };
-        Some(self.at(slot))
     }
 
     /// Puts a packet behind all others.

@@ -2,9 +2,9 @@
 //! their flow. An end takes such a run in one call, to the same effect as one by one ([`super::hosts`]): the flow, its
 //! connection, the first link of what it answers and the sizes of that are looked up once.
 //!
-//! While nothing disturbs an end, moreover, all that it must look at is looked at once: what cannot change until a packet comes
-//! that is not the next segment, or does not acknowledge just the next. A run ends before any timer that is due at its node,
-//! and is not taken at all by an end that may have one due before the window is over.
+//! While nothing disturbs the end, moreover, all that it must look at is looked at once: what cannot change until a packet comes
+//! that is not the next segment, or does not acknowledge just the next. What does disturb it is taken in the general way. A run
+//! ends before any timer that is due at its node, and where the end itself may want one before the window is over.
 
 use super::beside::Pool;
 use super::flow::{Activity, Connection};

@@ -533,8 +533,9 @@ impl Engine<Windows> {
         let until = self.order.until;
         let mut line = self.links[link as usize].line();
         if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
+            let mut scout = self.scout_of(&line);
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                self.look_ahead_in_line(&line);
+                self.look_ahead_in_line(&line, &mut scout);
                 self.take_run(link, &mut line, packet);
             }
         } else {
@@ -560,11 +561,9 @@ impl Engine<Windows> {
             self.packet_hops += 1;
             if packet.has(LOST) {
                 self.discard(packet);
-            } else {
-                if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                    self.pass_time(link, packet.arrival());
-                    self.deliver(packet);
-                }
+            } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                self.pass_time(link, packet.arrival());
+                self.deliver(packet);
             }
         }
     }

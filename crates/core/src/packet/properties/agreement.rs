@@ -2,7 +2,7 @@
 //! for bit, over random networks in which hosts are routers too, with delays that are nought or alike.
 
 use super::super::compare::{disagreement, disagreement_in_parts};
-use super::random_run::{mesh_spec, run_spec};
+use super::random_run::{dense_spec, mesh_spec, run_spec};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -25,6 +25,11 @@ proptest! {
 
     #[test]
     fn over_parallel_relays(spec in run_spec()) {
+        check_agreement(spec)?;
+    }
+
+    #[test]
+    fn where_packets_come_in_runs(spec in dense_spec()) {
         check_agreement(spec)?;
     }
 

@@ -247,6 +247,56 @@ pub fn mesh_spec() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Divides every time of a run by so much and multiplies every rate.
+pub fn hasten(value: &mut Value, by: u64) {
+    let times = [
+        "duration",
+        "warm_up",
+        "sample",
+        "delay",
+        "start",
+        "stagger",
+        "stop",
+        "at",
+        "gap",
+        "reconverge",
+        "target",
+        "interval",
+        "min_rto",
+        "max_rto",
+        "initial_rto",
+        "rto_granularity",
+    ];
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut() {
+                match field.as_u64() {
+                    Some(number) if times.contains(&name.as_str()) => *field = json!(number / by),
+                    Some(number) if name == "rate" => *field = json!(number * by),
+                    _ => hasten(field, by),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| hasten(item, by)),
+        _ => {}
+    }
+}
+
+/// A run so fast that several packets of a flow come to its ends in a window, with timeouts and delayed ACKs that may end in that
+/// very window.
+pub fn dense_spec() -> impl Strategy<Value = Value> {
+    let timeout = prop::sample::select(vec![MS / 100, MS / 4, 2 * MS]);
+    (prop_oneof![run_spec(), mesh_spec()], timeout).prop_map(|(mut spec, timeout)| {
+        hasten(&mut spec, 16);
+        for stack in spec["stacks"].as_array_mut().into_iter().flatten() {
+            stack["min_rto"] = json!(timeout);
+            stack["rto_granularity"] = json!(timeout);
+            stack["initial_rto"] = json!(20 * timeout);
+        }
+        spec
+    })
+}
+
 /// A run of this spec.
 pub fn build<L: EventLoop>(spec: &Value) -> Engine<L> {
     let spec: RunSpec = serde_json::from_value(spec.clone()).expect("the generator makes runs");
