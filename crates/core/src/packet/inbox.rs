@@ -6,7 +6,7 @@
 use super::packet::Packet;
 use crate::prefetch::prefetch_at;
 use crate::spec::LinkId;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// Runs of so many items are worth merging; shorter ones are sorted together.
 const LONG_RUN: usize = 8;
@@ -68,7 +68,7 @@ pub enum Event {
     Timer(u32),
 }
 
-/// The place of an event in its window: the time since the window's begin above, the rank below. A window of up to 2^29 ps fits.
+/// The place of an event in its window: the time since the window's begin above, the rank below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(u64);
 
@@ -76,10 +76,13 @@ impl Key {
     /// Comes after all events.
     pub const NEVER: Key = Key(u64::MAX);
 
+    /// Times in a longer window, of more than a millisecond, have no room in it.
+    pub const LONGEST_WINDOW: Duration = Duration(1 << (u64::BITS - RANK_BITS));
+
     /// Of an event at this time, in the window that begins then.
     #[inline(always)]
     pub fn new(begin: Time, at: Time, rank: Rank) -> Key {
-        debug_assert!(at >= begin && (at - begin).0 < 1 << (64 - RANK_BITS), "{at} is not in the window from {begin}");
+        debug_assert!(at >= begin && at - begin < Key::LONGEST_WINDOW, "{at} is not in the window from {begin}");
         Key((at - begin).0 << RANK_BITS | rank.0)
     }
 

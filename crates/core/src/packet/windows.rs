@@ -27,9 +27,6 @@ use crate::units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Longer windows than half a millisecond gain nothing, and their packets fill the caches.
-const LONGEST_WINDOW: Duration = Duration(1 << 29);
-
 /// How a link is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feed {
@@ -120,15 +117,16 @@ pub struct Windows {
     serves: Vec<bool>,
 }
 
-/// A window in which nothing comes from one node to another: no longer than any packet's transmission and delay. The least delay alone
-/// is better unless it is much shorter, because links whose packets leave them before others are offered take the general path.
+/// A window in which nothing comes from one node to another: no longer than any packet's transmission and delay. The longer, the better, for
+/// what is visited seldom is visited at little cost. But the least delay alone is better than with the transmission, unless it is much shorter,
+/// because links whose packets leave them before others are offered take the general path.
 fn window_length(spec: &RunSpec, sizes: &FlowSizes) -> Duration {
     let smallest = u64::from(sizes.least());
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
-    let shortest = spec.links.iter().map(crossing).min().unwrap_or(LONGEST_WINDOW);
-    let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(LONGEST_WINDOW);
+    let shortest = spec.links.iter().map(crossing).min().unwrap_or(Key::LONGEST_WINDOW);
+    let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(Key::LONGEST_WINDOW);
     let length = if delay * 2 >= shortest { delay } else { shortest };
-    length.clamp(Duration(1), LONGEST_WINDOW)
+    length.clamp(Duration(1), Key::LONGEST_WINDOW)
 }
 
 impl EventLoop for Windows {
