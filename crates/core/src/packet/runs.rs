@@ -175,7 +175,17 @@ impl Run<'_> {
 
     /// A sender takes ACKs, and sends what each lets out.
     #[inline(always)]
-    fn deliver_to_sender(
+    fn deliver_to_sender(&mut self, connection: &mut Connection, course: &Course, until: Time, outlet: impl Outlet) {
+        if connection.sender.detector_learns() {
+            self.deliver_acks::<true>(connection, course, until, outlet);
+        } else {
+            self.deliver_acks::<false>(connection, course, until, outlet);
+        }
+    }
+
+    /// The same for a sender whose detector learns from every ACK, or for one whose does not.
+    #[inline(always)]
+    fn deliver_acks<const LEARNS: bool>(
         &mut self,
         connection: &mut Connection,
         course: &Course,
@@ -184,12 +194,16 @@ impl Run<'_> {
     ) {
         let rests = connection.sender.rests_after_advance(window_end - self.packet.arrival());
         loop {
+            let mut is_undisturbed = false;
             if self.packet.is_plain_ack()
-                && let Some(mut sender) = connection.sender.undisturbed(self.packet.segment())
+                && let Some(mut sender) = connection.sender.undisturbed::<LEARNS>(self.packet.segment())
             {
                 loop {
                     let now = self.packet.arrival();
-                    sender.pass(now);
+                    is_undisturbed = sender.pass(now, window_end);
+                    if !is_undisturbed {
+                        break;
+                    }
                     for _ in 0..sender.to_send() {
                         let (segment, number) = sender.send(now);
                         let data = course.packet(segment, number, 0);
@@ -201,6 +215,8 @@ impl Run<'_> {
                 }
             } else {
                 connection.take_ack(self.packet.arrival(), self.packet.words(), self.pool);
+            }
+            if !is_undisturbed {
                 self.send_disturbed(connection, course, &mut outlet);
             }
             let Some(next) = self.next() else { return };

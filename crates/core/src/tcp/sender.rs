@@ -183,8 +183,10 @@ pub struct Sender {
 enum OrdinaryAcks {
     /// Without SACK nothing tells them from others.
     LikeAny,
-    /// The detector or a rate sampler learns from them.
-    Judged,
+    /// A rate sampler learns from them.
+    Sampled,
+    /// The detector learns from them.
+    Learnt,
     /// Only the congestion control does.
     Unjudged,
 }
@@ -238,9 +240,10 @@ impl Sender {
         let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let paces = stack.pacing || congestion.pacing_rate().is_some();
-        let ordinary_acks = match rate.is_some() || detector.learns_from_ordinary_acks() {
+        let ordinary_acks = match detector.learns_from_ordinary_acks() {
             _ if !stack.sack => OrdinaryAcks::LikeAny,
-            true => OrdinaryAcks::Judged,
+            _ if rate.is_some() => OrdinaryAcks::Sampled,
+            true => OrdinaryAcks::Learnt,
             false => OrdinaryAcks::Unjudged,
         };
         let only_the_timer = detector.has_only_the_timer();

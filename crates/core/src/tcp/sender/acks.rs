@@ -19,8 +19,10 @@ impl Sender {
     #[inline(always)]
     pub fn on_ack_telling(&mut self, now: Time, ack: &Ack, told: Option<&mut Delivered>) {
         let is_plain = ack.sack.is_empty() && !ack.ecn_echo;
-        if is_plain && let Some(mut undisturbed) = self.undisturbed(ack.cumulative) {
-            undisturbed.pass(now);
+        if is_plain && let Some(mut undisturbed) = self.undisturbed::<false>(ack.cumulative) {
+            undisturbed.pass(now, now);
+        } else if is_plain && let Some(mut undisturbed) = self.undisturbed::<true>(ack.cumulative) {
+            undisturbed.pass(now, now);
         } else if is_plain && let Some(sent) = self.pass_ordinary(now, ack.cumulative) {
             self.judge_ordinary(now, sent, told);
         } else {
@@ -28,12 +30,12 @@ impl Sender {
         }
     }
 
-    /// The ACK of a flow in which nothing is to repair, where a detector or a rate sampler learns from every one: shorter than
+    /// The ACK of a flow in which nothing is to repair, where a rate sampler learns from every one: shorter than
     /// [`Self::take_any_ack`] and to the same effect. It passes one segment, sent once. Returns when that was sent; `None`, and
     /// nothing done, if the ACK is another.
     #[inline(always)]
     fn pass_ordinary(&mut self, now: Time, cumulative: u32) -> Option<Time> {
-        let is_ordinary = self.options.ordinary_acks == OrdinaryAcks::Judged
+        let is_ordinary = self.options.ordinary_acks == OrdinaryAcks::Sampled
             && self.phase == Phase::Open
             && self.board.una() >= self.undo_until;
         if is_ordinary { self.board.pass_one_original(cumulative, now) } else { None }
@@ -41,17 +43,11 @@ impl Sender {
 
     #[inline(never)]
     fn judge_ordinary(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
+        let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
         let mut event = AckEvent::ORDINARY;
         self.note_ordinary(&mut event, now, sent, self.board.in_flight());
         event.prior_in_flight += self.withheld;
         self.unanswered_timeout = false;
-        if self.rate.is_none()
-            && self.detector.take_ordinary_ack(now, sent, event.round_start, &self.board, &self.rtt).is_some()
-        {
-            event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
-            return self.congestion.on_ack(&event, &self.rtt);
-        }
-        let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
         self.judge(event, &delivered, false);
         if let Some(told) = told {
             *told = delivered;
@@ -131,7 +127,7 @@ impl Sender {
 
     /// What an ACK that is on the scoreboard means: to the rate sampler, the detector, the congestion control and PRR.
     #[inline(always)]
-    fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
+    pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
         let AckEvent { now, prior_in_flight, .. } = event;
         if let Some(sampler) = &mut self.rate {
             event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());

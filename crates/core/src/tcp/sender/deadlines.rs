@@ -66,10 +66,10 @@ impl Sender {
         self.rests_until(instant) || self.deadline().is_none_or(|deadline| deadline >= instant)
     }
 
-    /// Whether no deadline can come so soon after an ACK that advances.
+    /// Whether no deadline can come so soon after an ACK that advances, or [`super::Undisturbed::pass`] tells of it.
     #[inline(always)]
     pub fn rests_after_advance(&self, time: Duration) -> bool {
-        self.options.only_the_timer && self.rtt.least_rto() >= time
+        self.detector_learns() || self.options.only_the_timer && self.rtt.least_rto() >= time
     }
 
     #[inline]

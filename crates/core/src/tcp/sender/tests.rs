@@ -528,6 +528,24 @@ fn the_last_ack_may_be_lost_and_the_flow_still_ends() {
     assert_eq!(pair.sender.deadline(), None);
 }
 
+/// An ACK comes to an undisturbed sender: what that sends, or nothing if it is to be asked in general; nothing for a disturbed one.
+fn pass_undisturbed<const LEARNS: bool>(
+    sender: Option<Undisturbed<'_, LEARNS>>,
+    now: Time,
+) -> Option<Option<Vec<Transmission>>> {
+    let mut sender = sender?;
+    let is_undisturbed = sender.pass(now, now);
+    Some(is_undisturbed.then(|| {
+        let mut sent = Vec::new();
+        for _ in 0..sender.to_send() {
+            let (segment, number) = sender.send(now);
+            sent.push(Transmission::Data { segment, number, retransmission: false, window_reduced: false });
+        }
+        sender.stop();
+        sent
+    }))
+}
+
 proptest! {
     /// The short ways of the undisturbed flow do what the long ways do: two senders, one of which has only the long ones, hear
     /// the same of a network that loses, reorders, duplicates, marks and delays.
@@ -572,18 +590,24 @@ proptest! {
             if position < 11 && let Some(ack) = acks.pop_front() {
                 long.on_ack(now, &ack);
                 let is_plain = ack.sack.is_empty() && !ack.ecn_echo && short.takes_runs();
-                if is_plain && let Some(mut undisturbed) = short.undisturbed(ack.cumulative) {
-                    undisturbed.pass(now);
-                    for _ in 0..undisturbed.to_send() {
-                        let (segment, number) = undisturbed.send(now);
-                        let sent = Transmission::Data { segment, number, retransmission: false, window_reduced: false };
-                        prop_assert_eq!(Some(sent), long.poll_transmit(now));
-                        network.push_back(sent);
-                    }
-                    undisturbed.stop();
-                    prop_assert_eq!(None, long.poll_transmit(now));
+                let cumulative = ack.cumulative;
+                let passed = if !is_plain {
+                    None
+                } else if short.detector_learns() {
+                    pass_undisturbed(short.undisturbed::<true>(cumulative), now)
                 } else {
-                    short.on_ack(now, &ack);
+                    pass_undisturbed(short.undisturbed::<false>(cumulative), now)
+                };
+                match passed {
+                    Some(Some(sent)) => {
+                        for sent in sent {
+                            prop_assert_eq!(Some(sent), long.poll_transmit(now));
+                            network.push_back(sent);
+                        }
+                        prop_assert_eq!(None, long.poll_transmit(now));
+                    }
+                    Some(None) => {}
+                    None => short.on_ack(now, &ack),
                 }
             }
             prop_assert_eq!(short.limit, long.limit);

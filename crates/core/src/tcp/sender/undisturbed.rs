@@ -2,12 +2,13 @@
 
 use super::{Limit, OrdinaryAcks, Phase, Sender};
 use crate::tcp::events::AckEvent;
+use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
 
 /// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
 /// stays while every ACK passes just the next segment and no timer fires: each is shorter than [`Sender::on_ack`] and
 /// [`Sender::poll_burst`], and to the same effect.
-pub struct Undisturbed<'sender> {
+pub struct Undisturbed<'sender, const LEARNS: bool> {
     sender: &'sender mut Sender,
     event: AckEvent,
     /// After the last ACK, not the window was the limit.
@@ -21,10 +22,17 @@ impl Sender {
         self.options.bursts && !self.is_opening()
     }
 
-    /// `None` if the sender is disturbed, or if this ACK does not pass just the next segment.
+    /// Whether its detector learns from the ACKs of an undisturbed flow, and nobody else does.
     #[inline(always)]
-    pub fn undisturbed(&mut self, cumulative: u32) -> Option<Undisturbed<'_>> {
-        let is_undisturbed = self.options.ordinary_acks == OrdinaryAcks::Unjudged
+    pub fn detector_learns(&self) -> bool {
+        self.options.ordinary_acks == OrdinaryAcks::Learnt
+    }
+
+    /// `None` if the sender is disturbed, if this ACK does not pass just the next segment, or if its detector does otherwise.
+    #[inline(always)]
+    pub fn undisturbed<const LEARNS: bool>(&mut self, cumulative: u32) -> Option<Undisturbed<'_, LEARNS>> {
+        let ordinary_acks = if LEARNS { OrdinaryAcks::Learnt } else { OrdinaryAcks::Unjudged };
+        let is_undisturbed = self.options.ordinary_acks == ordinary_acks
             && self.phase == Phase::Open
             && self.board.is_undisturbed()
             && self.board.una() >= self.undo_until
@@ -36,18 +44,41 @@ impl Sender {
         self.unanswered_timeout &= !is_undisturbed;
         is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY, is_unfilled: false })
     }
+
+    /// The detector learns from an ordinary ACK. Whether the sender is undisturbed by what it says.
+    #[inline(never)]
+    fn learn(&mut self, event: &mut AckEvent, sent: Time, until: Time) -> bool {
+        let AckEvent { now, round_start, .. } = *event;
+        let rests = self.detector.take_ordinary_ack(now, sent, round_start, &self.board, &self.rtt);
+        if rests.is_some() {
+            self.grow(event);
+        } else {
+            self.judge(*event, &Delivered::one_original(self.board.una() - 1, sent, now), false);
+        }
+        rests.is_some_and(|rests| rests >= until)
+    }
+
+    #[inline(always)]
+    fn grow(&mut self, event: &mut AckEvent) {
+        event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
+        self.congestion.on_ack(event, &self.rtt);
+    }
 }
 
-impl Undisturbed<'_> {
-    /// The next ACK comes.
+impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
+    /// The next ACK comes. Whether the sender is undisturbed still, and no timer but that for retransmissions can be due before
+    /// this instant; else it must be asked for all that it has to say.
     #[inline(always)]
-    pub fn pass(&mut self, now: Time) {
+    pub fn pass(&mut self, now: Time, until: Time) -> bool {
         let (sender, event) = (&mut *self.sender, &mut self.event);
-        let Some(sent) = sender.board.pass_first(now) else { return };
+        let Some(sent) = sender.board.pass_first(now) else { return false };
         let outstanding = sender.board.outstanding();
         sender.note_ordinary(event, now, sent, outstanding);
-        event.growth = u32::from(sender.is_window_limited(event.prior_in_flight));
-        sender.congestion.on_ack(event, &sender.rtt);
+        if LEARNS {
+            return sender.learn(event, sent, until);
+        }
+        sender.grow(event);
+        true
     }
 
     /// How many segments are to be sent now.
