@@ -1,4 +1,4 @@
-//! Which of several lines brings the next packet to the link that takes all of theirs: a winner tree.
+//! Which of several lines brings the next packet to the link that takes all of theirs: a tree of losers.
 //!
 //! Where many flows meet, packets of the lines alternate without rule, and a heap would guess wrong at each of them. Here each
 //! match is decided without a branch, and there are as many matches after every packet.
@@ -8,10 +8,14 @@ use super::line::Line;
 use crate::spec::LinkId;
 
 /// Lines, and the keys of their next packets; one without a packet has [`Key::NEVER`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Heads {
-    /// Node 1 is the root, the lesser of nodes 2n and 2n + 1 stands at node n; the lines' own keys are the second half.
-    keys: Vec<Key>,
+    /// The least key.
+    first: Key,
+    /// At node n meet the least keys of nodes 2n and 2n + 1; the greater stays here, the lesser goes on. The lines' own keys come from below.
+    losers: Vec<Key>,
+    /// The least key of each node, while the tree is built.
+    winners: Vec<Key>,
     lines: Vec<Line>,
     /// For each link whose line is among them, its place.
     places: Vec<u32>,
@@ -20,29 +24,33 @@ pub struct Heads {
 impl Heads {
     /// No lines yet, of a network with so many links.
     pub fn new(links: usize) -> Heads {
-        Heads { keys: vec![Key::NEVER; 2], lines: Vec::new(), places: vec![0; links] }
+        Heads { first: Key::NEVER, losers: Vec::new(), winners: Vec::new(), lines: Vec::new(), places: vec![0; links] }
     }
 
     /// From now on these lines of links, with the keys of their next packets.
     pub fn begin(&mut self, lines: impl ExactSizeIterator<Item = (LinkId, Line, Key)>) {
         let leaves = lines.len().next_power_of_two();
-        self.keys.clear();
-        self.keys.resize(2 * leaves, Key::NEVER);
         self.lines.clear();
+        self.losers.resize(leaves, Key::NEVER);
+        self.winners.clear();
+        self.winners.resize(2 * leaves, Key::NEVER);
         for (place, (link, line, key)) in lines.enumerate() {
             self.places[link as usize] = place as u32;
-            self.keys[leaves + place] = key;
             self.lines.push(line);
+            self.winners[leaves + place] = key;
         }
         for node in (1..leaves).rev() {
-            self.keys[node] = self.keys[2 * node].min(self.keys[2 * node + 1]);
+            let (one, other) = (self.winners[2 * node], self.winners[2 * node + 1]);
+            self.losers[node] = one.max(other);
+            self.winners[node] = one.min(other);
         }
+        self.first = self.winners[1];
     }
 
     /// The least key.
     #[inline(always)]
     pub fn first(&self) -> Key {
-        self.keys[1]
+        self.first
     }
 
     /// The place of a link's line.
@@ -57,29 +65,30 @@ impl Heads {
         self.lines[place]
     }
 
-    /// The least key of the lines at other places.
+    /// The least key but that of the line at this place, which is the first.
     #[inline(always)]
-    pub fn first_beside(&self, place: usize) -> Key {
-        let mut node = self.keys.len() / 2 + place;
+    pub fn second(&self, place: usize) -> Key {
+        let mut node = (self.losers.len() + place) / 2;
         let mut least = Key::NEVER;
-        while node > 1 {
-            least = least.min(self.keys[node ^ 1]);
+        while node > 0 {
+            least = least.min(self.losers[node]);
             node /= 2;
         }
         least
     }
 
-    /// The line at a place is so now, its next packet has this key.
+    /// The line at this place, which was the first, is so now, and its next packet has this key.
     #[inline(always)]
     pub fn set(&mut self, place: usize, line: Line, mut key: Key) {
         self.lines[place] = line;
-        let mut node = self.keys.len() / 2 + place;
-        self.keys[node] = key;
-        while node > 1 {
-            key = key.min(self.keys[node ^ 1]);
+        let mut node = (self.losers.len() + place) / 2;
+        while node > 0 {
+            let other = self.losers[node];
+            self.losers[node] = key.max(other);
+            key = key.min(other);
             node /= 2;
-            self.keys[node] = key;
         }
+        self.first = key;
     }
 }
 
@@ -91,25 +100,25 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The first is the least of all keys, and beside a line of all others, whatever was set.
+        /// The first is the least of all keys, and the second of those of all other lines, whatever comes next in the first's line.
         #[test]
-        fn the_first_is_the_least(lines in 1u32..20, steps in prop::collection::vec((0u32..20, prop::option::of(0u64..50)), 1..60)) {
-            let links: Vec<LinkId> = (0..lines).map(|line| 3 * line).collect();
+        fn the_first_is_the_least(times in prop::collection::vec(0u64..50, 1..20), later in prop::collection::vec(prop::option::of(0u64..50), 0..60)) {
+            let link = |place: usize| 3 * place as LinkId;
+            let key = |place, at| Key::new(Time::ZERO, Time(at), Rank::arrival(link(place)));
+            let mut keys: Vec<Key> = times.iter().enumerate().map(|(place, at)| key(place, *at)).collect();
             let mut heads = Heads::new(60);
-            let mut keys: Vec<Key> = links.iter().map(|link| Key::new(Time::ZERO, Time(25), Rank::arrival(*link))).collect();
-            heads.begin(links.iter().zip(&keys).map(|(link, key)| (*link, Line::default(), *key)));
-            for (line, at) in steps {
-                let line = (line % lines) as usize;
-                let key = |at| Key::new(Time::ZERO, Time(at), Rank::arrival(links[line]));
-                keys[line] = at.map_or(Key::NEVER, key);
-                heads.set(heads.place(links[line]), Line::default(), keys[line]);
+            heads.begin(keys.iter().enumerate().map(|(place, key)| (link(place), Line::default(), *key)));
+            for at in later {
                 prop_assert_eq!(Some(heads.first()), keys.iter().min().copied());
-                for (line, link) in links.iter().enumerate() {
-                    let others = keys.iter().enumerate().filter(|(other, _)| *other != line);
-                    let least = others.map(|(_, key)| *key).min().unwrap_or(Key::NEVER);
-                    prop_assert_eq!(heads.place(*link), line);
-                    prop_assert_eq!(heads.first_beside(line), least);
+                if heads.first() == Key::NEVER {
+                    break;
                 }
+                let place = heads.place(heads.first().rank().link());
+                prop_assert_eq!(keys[place], heads.first());
+                let others = keys.iter().filter(|key| **key != heads.first());
+                prop_assert_eq!(heads.second(place), others.min().copied().unwrap_or(Key::NEVER));
+                keys[place] = at.map_or(Key::NEVER, |at| key(place, at));
+                heads.set(place, Line::default(), keys[place]);
             }
         }
     }

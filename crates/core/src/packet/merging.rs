@@ -32,12 +32,11 @@ impl Engine<Windows> {
     }
 
     fn merge<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
-        let mut heads = std::mem::take(&mut self.order.heads);
-        heads.begin(feeders.iter().map(|feeder| {
+        let (begin, until) = (self.order.begin, self.order.until);
+        self.order.heads.begin(feeders.iter().map(|feeder| {
             let line = self.links[*feeder as usize].line();
-            (*feeder, line, self.order.key_of_next(*feeder, line.first_arrival()))
+            (*feeder, line, key_of_next(begin, until, *feeder, line.first_arrival()))
         }));
-        self.order.heads = heads;
         for item in items {
             self.merge_lines::<CAPTURED>(link, item.key);
             self.offer_to_plain::<CAPTURED>(link, item.packet);
@@ -57,13 +56,13 @@ impl Engine<Windows> {
         while self.order.heads.first() < before {
             let rank = self.order.heads.first().rank();
             let place = self.order.heads.place(rank.link());
-            let bound = self.order.bound(self.order.heads.first_beside(place).min(before), rank);
+            let bound = self.order.bound(self.order.heads.second(place).min(before), rank);
             let mut line = self.order.heads.line(place);
             while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
                 packet.set_at(packet.at() + 1);
                 self.offer_to_plain::<CAPTURED>(link, packet);
             }
-            let key = self.order.key_of_next(rank.link(), line.first_arrival());
+            let key = key_of_next(self.order.begin, self.order.until, rank.link(), line.first_arrival());
             self.order.heads.set(place, line, key);
         }
     }
@@ -83,16 +82,16 @@ impl Engine<Windows> {
 }
 
 impl Windows {
-    /// The key of the next packet of a line, which is merged in this window or not at all: what happens to the whole network may have
-    /// cut this one short before it.
-    #[inline(always)]
-    fn key_of_next(&self, link: LinkId, at: Time) -> Key {
-        if at < self.until { self.key(at, Rank::arrival(link)) } else { Key::NEVER }
-    }
-
     /// The instant before which what has this rank comes before a key, no later than the window's end.
     #[inline(always)]
     fn bound(&self, key: Key, rank: Rank) -> Time {
         if key == Key::NEVER { self.until } else { key.bound(self.begin, rank) }
     }
+}
+
+/// The key of the next packet of a line, which is merged in this window or not at all: what happens to the whole network may have
+/// cut this one short before it.
+#[inline(always)]
+fn key_of_next(begin: Time, until: Time, link: LinkId, at: Time) -> Key {
+    if at < until { Key::new(begin, at, Rank::arrival(link)) } else { Key::NEVER }
 }
