@@ -3,7 +3,7 @@
 
 use super::super::ack::{AckSpec, ReceiverContext};
 use super::super::detection::DetectionSpec;
-use super::super::receiver::{DataSegment, Receiver};
+use super::super::receiver::{DataSegment, Receiver, SackBlocks};
 use super::*;
 use crate::rng::Purpose;
 use crate::tcp::receiver::Ack;
@@ -621,4 +621,59 @@ proptest! {
             prop_assert_eq!(short.congestion.cwnd(), long.congestion.cwnd());
         }
     }
+}
+
+/// All that a sender may send now.
+fn send_all(sender: &mut Sender, now: Time) {
+    while sender.poll_transmit(now).is_some() {}
+}
+
+proptest! {
+    /// What one ACK of a run did says nothing of the next, which the application may have left the window unfilled for.
+    #[test]
+    fn in_a_run_every_ack_stands_for_itself(
+        steps in prop::collection::vec((1u32..40, 0u32..60, 1u64..40), 1..60), is_fast_rto: bool,
+    ) {
+        let stack = stack(json!({"detection": {"name": if is_fast_rto { "fast-rto" } else { "rack-tlp" }}}));
+        let mut in_runs = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
+        let mut one_by_one = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
+        std::sync::Arc::make_mut(&mut one_by_one.options).ordinary_acks = OrdinaryAcks::LikeAny;
+        let (mut now, mut cumulative) = (Time::ZERO, 0);
+        for (acknowledged, written, pause) in steps {
+            for sender in [&mut in_runs, &mut one_by_one] {
+                sender.write(now, written);
+                send_all(sender, now);
+            }
+            now += Duration::from_millis(pause);
+            let until = one_by_one.board.next().min(cumulative + acknowledged);
+            while cumulative < until {
+                let first = cumulative;
+                if let Some(mut run) = in_runs.undisturbed::<true>(cumulative + 1) {
+                    while cumulative < until {
+                        cumulative += 1;
+                        if !run.pass(now, now) {
+                            break;
+                        }
+                        for _ in 0..run.to_send() {
+                            run.send(now);
+                        }
+                        run.stop();
+                    }
+                } else {
+                    cumulative += 1;
+                    in_runs.on_ack(now, &plain_ack(cumulative));
+                }
+                send_all(&mut in_runs, now);
+                for cumulative in first + 1..=cumulative {
+                    one_by_one.on_ack(now, &plain_ack(cumulative));
+                    send_all(&mut one_by_one, now);
+                }
+                prop_assert_eq!(in_runs.congestion.cwnd(), one_by_one.congestion.cwnd());
+            }
+        }
+    }
+}
+
+fn plain_ack(cumulative: u32) -> Ack {
+    Ack { cumulative, sack: SackBlocks::default(), echoes_retransmission: false, ecn_echo: false }
 }
