@@ -32,6 +32,18 @@ pub fn nearest_whole(value: f64) -> f64 {
     if value - rounded >= 0.5 { rounded + 1.0 } else { rounded }
 }
 
+/// `value.min(limit)` of numbers, which are never NaN: one instruction.
+#[inline(always)]
+pub fn at_most(value: f64, limit: f64) -> f64 {
+    if value < limit { value } else { limit }
+}
+
+/// `value.max(limit)` of numbers, which are never NaN: one instruction.
+#[inline(always)]
+pub fn at_least(value: f64, limit: f64) -> f64 {
+    if value > limit { value } else { limit }
+}
+
 /// The nearest whole number, a half upwards; negative and NaN give zero. It is `value.round() as u64`, without a call where
 /// that is possible.
 #[inline]

@@ -246,8 +246,6 @@ impl Sender {
             true => OrdinaryAcks::Learnt,
             false => OrdinaryAcks::Unjudged,
         };
-        let only_the_timer = detector.has_only_the_timer();
-        let bursts = !paces && rate.is_none() && !stack.ecn;
         let options = Options {
             sack: stack.sack,
             f_rto: stack.f_rto,
@@ -262,9 +260,9 @@ impl Sender {
             rate_reduction: stack.rate_reduction,
             restart_after_idle: stack.restart_after_idle,
             ordinary_acks,
-            only_the_timer,
+            only_the_timer: detector.has_only_the_timer(),
             paces,
-            bursts,
+            bursts: !paces && rate.is_none() && !stack.ecn,
             wire_bytes,
             initial_window: stack.initial_window,
         };

@@ -8,13 +8,13 @@
 
 use super::bbr_model::{
     Aggregation, CWND_GAIN, FullPipe, HeldDown, MIN_PIPE_CWND, MIN_RTT_WINDOW, MaxFilter, PROBE_RTT_DURATION, Rounds,
-    approach, at_least, at_most, bandwidth_sample, bdp, initial_bandwidth, pacing_rate, send_quantum, whole_segments,
+    approach, bandwidth_sample, bdp, initial_bandwidth, pacing_rate, send_quantum, whole_segments,
 };
 use super::{CongestionControl, FlowContext};
 use crate::rng::Sequence;
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
 use crate::tcp::rtt::RttEstimate;
-use crate::units::{Duration, Rate, Time};
+use crate::units::{Duration, Rate, Time, at_least, at_most};
 
 crate::parameters! {
     /// BBR's choices.

@@ -5,7 +5,7 @@
 //! segments.
 
 use crate::tcp::events::RateSample;
-use crate::units::{Duration, Rate, Time};
+use crate::units::{Duration, Rate, Time, at_least, at_most};
 use std::collections::VecDeque;
 
 /// The fewest segments to have in flight, for an ACK on every other segment (v1: BBRMinPipeCwnd; v3: MinPipeCwnd).
@@ -78,18 +78,6 @@ pub fn whole_segments(volume: f64) -> f64 {
     }
     let nearest = (volume + NO_FRACTION) - NO_FRACTION;
     nearest + f64::from(u8::from(nearest < volume)) // as often as not: without a branch
-}
-
-/// `value.min(limit)` of numbers, which are never NaN: one instruction.
-#[inline(always)]
-pub fn at_most(value: f64, limit: f64) -> f64 {
-    if value < limit { value } else { limit }
-}
-
-/// `value.max(limit)` of numbers, which are never NaN: one instruction.
-#[inline(always)]
-pub fn at_least(value: f64, limit: f64) -> f64 {
-    if value > limit { value } else { limit }
 }
 
 /// The window on the way to its target: it falls there at once, and rises by what was delivered. Until the pipe is full

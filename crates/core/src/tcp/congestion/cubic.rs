@@ -9,7 +9,7 @@ use super::slow_start::SlowStart;
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
-use crate::units::{Duration, Time};
+use crate::units::{Duration, Time, at_least, at_most};
 
 crate::parameters! {
     /// CUBIC's constants.
@@ -39,14 +39,7 @@ pub fn time_to_maximum(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
 
 /// Where the window is to be after the next round trip: at least `cwnd`, at most 1.5 times it (RFC 9438 section 4.2).
 pub fn target(w_cubic: f64, cwnd: f64) -> f64 {
-    let most = 1.5 * cwnd;
-    if w_cubic > most {
-        most
-    } else if w_cubic > cwnd {
-        w_cubic
-    } else {
-        cwnd
-    }
+    at_most(at_least(w_cubic, cwnd), 1.5 * cwnd)
 }
 
 /// Segments per round trip that make an AIMD with this `beta` as fast as Reno (RFC 9438 section 4.3).
@@ -144,11 +137,10 @@ impl Cubic {
         epoch.w_est = reno_estimate(epoch.w_est, alpha, segments_acked, cwnd);
         let t = now.since(epoch.start).as_secs();
         self.window.cwnd = if reno_friendly && w_cubic(c, t, epoch.k, w_max) < epoch.w_est {
-            if epoch.w_est > cwnd { epoch.w_est } else { cwnd }
+            at_least(epoch.w_est, cwnd)
         } else {
             let target = target(w_cubic(c, t + rtt.as_secs(), epoch.k, w_max), cwnd);
-            let grown = cwnd + (target - cwnd) * segments_acked / cwnd;
-            if grown < target { grown } else { target }
+            at_most(cwnd + (target - cwnd) * segments_acked / cwnd, target)
         };
     }
 

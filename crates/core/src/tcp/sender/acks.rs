@@ -129,6 +129,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
         let AckEvent { now, prior_in_flight, .. } = event;
+        event.growth = 0; // it is found below, whatever an ACK before in a run did
         if let Some(sampler) = &mut self.rate {
             event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
         }

@@ -53,8 +53,7 @@ impl Sender {
         if rests.is_some() {
             self.grow(event);
         } else {
-            let grown_by_none = AckEvent { growth: 0, ..*event }; // whatever the ACK before in the run did
-            self.judge(grown_by_none, &Delivered::one_original(self.board.una() - 1, sent, now), false);
+            self.judge(*event, &Delivered::one_original(self.board.una() - 1, sent, now), false);
         }
         rests.is_some_and(|rests| rests >= until)
     }
