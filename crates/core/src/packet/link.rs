@@ -92,11 +92,13 @@ pub struct Link {
     limit_packets: u32,
     /// Where packets leave.
     pub dst: NodeId,
-    /// It is up, its queue is drop-tail by packets, its wire loses nothing and nobody measures it: what most links are.
+    /// It is up, its queue is drop-tail by packets and nobody measures it: what most links are.
     plain: bool,
-    /// It is plain, and not captured either.
+    /// It is plain, neither captured nor losing packets.
     unwatched: bool,
     captured: bool,
+    /// Its wire loses packets, or has lost such that may yet cross it.
+    loses: bool,
     up: bool,
     /// How long a byte takes, if that is a whole number, or zero: sizes change often where data and ACKs meet.
     byte_time: Duration,
@@ -106,7 +108,6 @@ pub struct Link {
     counters: LinkCounters,
     /// The slot of the packet that is the limit's from the end of the line, if there are so many.
     limit_slot: u32,
-    lossless: bool,
     /// Packets may be taken out at the far end before an earlier packet is offered.
     runs_ahead: bool,
     limit: QueueLimit,
@@ -170,7 +171,7 @@ impl Link {
             backlog: needs_backlog.then(Box::default),
             meter: None,
             discipline,
-            lossless: spec.loss == LossSpec::None,
+            loses: spec.loss != LossSpec::None,
             counters: LinkCounters::default(),
         };
         link.find_its_kind();
@@ -189,7 +190,7 @@ impl Link {
         self.limit = QueueLimit::Packets(u32::MAX);
         self.limit_packets = u32::MAX;
         (self.backlog, self.meter) = (None, None);
-        (self.lossless, self.captured, self.runs_ahead) = (true, false, false);
+        (self.loses, self.captured, self.runs_ahead) = (false, false, false);
         self.find_its_kind();
     }
 
@@ -215,11 +216,10 @@ impl Link {
         }
     }
 
-    /// From now on the wire loses packets by another process. A link that has lost packets never is plain again: it may hold
-    /// some that will not arrive.
+    /// From now on the wire loses packets by another process.
     pub fn change_loss(&mut self, spec: &LossSpec, loss: LossProcess) {
         self.loss = loss;
-        self.lossless &= *spec == LossSpec::None;
+        self.loses |= *spec != LossSpec::None;
         self.find_its_kind();
     }
 
@@ -232,10 +232,9 @@ impl Link {
     fn find_its_kind(&mut self) {
         self.plain = self.up
             && !self.runs_ahead
-            && self.lossless
             && self.meter.is_none()
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
-        self.unwatched = self.plain && !self.captured;
+        self.unwatched = self.plain && !self.captured && !self.loses;
     }
 
     #[inline]
@@ -292,6 +291,15 @@ impl Link {
     }
 
     /// A packet of this size arrives at the queue of a plain link.
+    #[inline(always)]
+    pub fn offer_to_plain(&mut self, now: Time, mut packet: Packet, size: u32, lines: &mut Lines) -> Offer {
+        if self.loses && self.loss.is_lost() {
+            packet.flag(LOST);
+        }
+        self.offer(now, packet, size, lines)
+    }
+
+    /// The same if nobody [watches](Self::is_unwatched) what the link does.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: Packet, size: u32, lines: &mut Lines) -> Offer {
         self.counters.offered += 1;
@@ -509,16 +517,28 @@ impl Link {
         lines.iter(&self.line).filter(|packet| packet.arrival() > departed_by).count() as u32
     }
 
-    /// Whether [`Self::offer`] and [`Self::line`] are all that happens here.
+    /// Whether [`Self::offer_to_plain`] and [`Self::line`] are all that happens here.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// Whether it is plain and not captured, so that [`Self::offer`] is all that happens to a packet that comes.
+    /// Whether it is plain, neither captured nor losing packets, so that [`Self::offer`] is all that happens to a packet that comes.
     #[inline(always)]
     pub fn is_unwatched(&self) -> bool {
         self.unwatched
+    }
+
+    /// Whether its packets are captured.
+    #[inline(always)]
+    pub fn is_captured(&self) -> bool {
+        self.captured
+    }
+
+    /// Whether packets may be in its line that the wire has lost.
+    #[inline(always)]
+    pub fn may_lose(&self) -> bool {
+        self.loses
     }
 
     /// The line of a plain link, out of which packets are to be taken at the far end; nothing may happen to the link before
@@ -538,6 +558,12 @@ impl Link {
         crossed
     }
 
+    /// Of the packets that have crossed, the wire has lost one.
+    #[inline(always)]
+    pub fn count_loss(&mut self) {
+        self.counters.losses += 1;
+    }
+
     /// On any link: the first packet comes out at the far end. Returns it, flagged if the wire has lost it.
     pub fn on_arrival(&mut self, sizes: &FlowSizes, lines: &mut Lines) -> Packet {
         let packet = lines.pop(&mut self.line);
@@ -546,7 +572,9 @@ impl Link {
         self.counters.packets += 1;
         self.taken_last = (packet.arrival(), size);
         self.leave_backlog(size);
-        self.counters.losses += u64::from(packet.has(LOST));
+        if packet.has(LOST) {
+            self.count_loss();
+        }
         if let Some(meter) = &mut self.meter
             && let Some(came) = meter.came.pop_front()
             && !packet.has(LOST)

@@ -51,7 +51,7 @@ impl LossProcess {
     }
 
     /// Whether the next packet to arrive is lost. To be called exactly once per packet.
-    #[inline]
+    #[inline(never)]
     pub fn is_lost(&mut self) -> bool {
         match &mut self.0 {
             Model::None => false,

@@ -2,26 +2,29 @@
 
 use super::inbox::{Item, Key, Rank};
 use super::link::Offer;
-use super::packet::{BESIDE, Packet};
+use super::packet::{BESIDE, LOST, Packet};
 use super::simulation::Engine;
 use super::windows::Windows;
 use crate::spec::LinkId;
 use crate::units::Time;
 
 impl Engine<Windows> {
-    /// What is offered to a plain link, captured or not: items, and what stands in the lines of its feeders.
-    pub(super) fn take_offers<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
-        if CAPTURED {
-            self.captures.turn_to(link);
-        }
+    /// What is offered to a plain link, [watched](super::link::Link::is_unwatched) or not: items, and what stands in the lines of its feeders.
+    pub(super) fn take_offers<const WATCHED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+        let is_captured = WATCHED && self.captures.turn_to(link);
         if feeders.is_empty() {
             for item in items {
-                self.offer_to_plain::<CAPTURED>(link, item.packet);
+                self.offer_to_plain::<WATCHED>(link, item.packet);
             }
         } else {
-            self.merge::<CAPTURED>(link, items, feeders);
+            let some_are_lost = feeders.iter().any(|feeder| self.links[*feeder as usize].may_lose());
+            if some_are_lost {
+                self.merge::<WATCHED, true>(link, items, feeders);
+            } else {
+                self.merge::<WATCHED, false>(link, items, feeders);
+            }
         }
-        if CAPTURED {
+        if is_captured {
             self.capture_waiting();
         }
         // A link whose packets of this window another has yet to take is inserted then.
@@ -31,17 +34,22 @@ impl Engine<Windows> {
         }
     }
 
-    fn merge<const CAPTURED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+    fn merge<const WATCHED: bool, const SOME_ARE_LOST: bool>(
+        &mut self,
+        link: LinkId,
+        items: &[Item],
+        feeders: &[LinkId],
+    ) {
         let (begin, until) = (self.order.begin, self.order.until);
         self.order.heads.begin(feeders.iter().map(|feeder| {
             let line = self.links[*feeder as usize].line();
             (*feeder, line, key_of_next(begin, until, *feeder, line.first_arrival()))
         }));
         for item in items {
-            self.merge_lines::<CAPTURED>(link, item.key);
-            self.offer_to_plain::<CAPTURED>(link, item.packet);
+            self.merge_lines::<WATCHED, SOME_ARE_LOST>(link, item.key);
+            self.offer_to_plain::<WATCHED>(link, item.packet);
         }
-        self.merge_lines::<CAPTURED>(link, Key::NEVER);
+        self.merge_lines::<WATCHED, SOME_ARE_LOST>(link, Key::NEVER);
         for (place, feeder) in feeders.iter().enumerate() {
             let line = self.order.heads.line(place);
             self.give_back(*feeder, line);
@@ -52,15 +60,19 @@ impl Engine<Windows> {
     /// What comes to a link from the lines of its feeders before this event: the feeder whose packet comes first brings what comes
     /// before those of the others.
     #[inline(always)]
-    fn merge_lines<const CAPTURED: bool>(&mut self, link: LinkId, before: Key) {
+    fn merge_lines<const WATCHED: bool, const SOME_ARE_LOST: bool>(&mut self, link: LinkId, before: Key) {
         while self.order.heads.first() < before {
             let rank = self.order.heads.first().rank();
             let place = self.order.heads.place(rank.link());
             let bound = self.order.bound(self.order.heads.second(place).min(before), rank);
             let mut line = self.order.heads.line(place);
             while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
+                if SOME_ARE_LOST && packet.has(LOST) {
+                    self.lose(rank.link(), packet);
+                    continue;
+                }
                 packet.set_at(packet.at() + 1);
-                self.offer_to_plain::<CAPTURED>(link, packet);
+                self.offer_to_plain::<WATCHED>(link, packet);
             }
             let key = key_of_next(self.order.begin, self.order.until, rank.link(), line.first_arrival());
             self.order.heads.set(place, line, key);
@@ -69,12 +81,17 @@ impl Engine<Windows> {
 
     /// A packet is offered to a plain link when it arrives.
     #[inline(always)]
-    fn offer_to_plain<const CAPTURED: bool>(&mut self, link: LinkId, packet: Packet) {
-        if CAPTURED {
+    fn offer_to_plain<const WATCHED: bool>(&mut self, link: LinkId, packet: Packet) {
+        if WATCHED && self.links[link as usize].is_captured() {
             self.capture_soon(packet);
         }
         let size = self.sizes[packet.flow() as usize].of(&packet);
-        let offer = self.links[link as usize].offer(packet.arrival(), packet, size, &mut self.lines);
+        let state = &mut self.links[link as usize];
+        let offer = if WATCHED {
+            state.offer_to_plain(packet.arrival(), packet, size, &mut self.lines)
+        } else {
+            state.offer(packet.arrival(), packet, size, &mut self.lines)
+        };
         if offer == Offer::Dropped && packet.has(BESIDE) {
             self.pool.release(packet.number());
         }

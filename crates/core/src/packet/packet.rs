@@ -110,10 +110,10 @@ impl Packet {
         self.stamp as u8 == 0
     }
 
-    /// Whether it comes to the same end of the same flow.
+    /// Whether it comes to the same end of the same flow, as far as the other does, for the wire may lose one of them.
     #[inline(always)]
     pub fn is_of_same_end(&self, other: &Packet) -> bool {
-        self.flow() == other.flow() && (self.stamp ^ other.stamp) & ACK == 0
+        self.flow() == other.flow() && (self.stamp ^ other.stamp) & (ACK | LOST) == 0
     }
 
     /// An ACK that says no more than how far it goes.

@@ -115,6 +115,9 @@ pub struct Windows {
     pub(super) done_flows: Vec<(Time, u32)>,
     /// Links that decide at their service (CoDel).
     serves: Vec<bool>,
+    /// Links that take what is offered to them in phase 3, wherever it comes from: those that decide at their service, and plain ones that are
+    /// watched, because ends take runs if what these let out waits.
+    late: Vec<bool>,
 }
 
 /// A window in which nothing comes from one node to another: no longer than any packet's transmission and delay. The longer, the better, for
@@ -127,6 +130,10 @@ fn window_length(spec: &RunSpec, sizes: &FlowSizes) -> Duration {
     let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(Key::LONGEST_WINDOW);
     let length = if delay * 2 >= shortest { delay } else { shortest };
     length.clamp(Duration(1), Key::LONGEST_WINDOW)
+}
+
+fn takes_late(link: &Link) -> bool {
+    link.decides_at_service() || link.is_plain() && !link.is_unwatched()
 }
 
 impl EventLoop for Windows {
@@ -170,6 +177,7 @@ impl EventLoop for Windows {
             outgoing: Vec::new(),
             done_flows: Vec::new(),
             serves: links.iter().map(Link::decides_at_service).collect(),
+            late: links.iter().map(takes_late).collect(),
         }
     }
 
@@ -226,8 +234,8 @@ impl EventLoop for Windows {
         let by_hop = forwarding.goes_hop_by_hop();
         self.exits.fill(if by_hop { Exit::Various } else { Exit::Nowhere });
         let mut feeders: Vec<Option<Feeder>> = vec![by_hop.then_some(Feeder::Node); self.feeds.len()];
-        for (feed, serves) in self.feeds.iter_mut().zip(&self.serves) {
-            *feed = if *serves { Feed::Merged } else { Feed::Node };
+        for (feed, late) in self.feeds.iter_mut().zip(&self.late) {
+            *feed = if *late { Feed::Merged } else { Feed::Node };
         }
         let mut feeder = Feeder::Node;
         for &link in forwarding.hops() {
@@ -527,6 +535,7 @@ impl Engine<Windows> {
         self.order.wheel.insert(link, self.links[link as usize].next_event());
     }
 
+    #[inline(always)]
     fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         let until = self.order.until;
         let mut line = self.links[link as usize].line();
@@ -534,8 +543,14 @@ impl Engine<Windows> {
             let mut scout = self.scout_of(&line);
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
                 self.look_ahead_in_line(&line, &mut scout);
-                self.take_run(link, &mut line, packet);
+                if packet.has(LOST) {
+                    self.lose(link, packet);
+                } else {
+                    self.take_run(link, &mut line, packet);
+                }
             }
+        } else if self.links[link as usize].may_lose() {
+            line = self.hand_over_of_losing(link, line, node, taking);
         } else {
             while let Some(packet) = self.lines.pop_before(&mut line, until) {
                 if let Some(packet) = self.hand_on(link, packet, node, taking) {
@@ -544,6 +559,26 @@ impl Engine<Windows> {
             }
         }
         self.give_back(link, line);
+    }
+
+    /// The packets of a plain link go on, but for those that its wire has lost. Returns what stays in line.
+    #[inline(never)]
+    fn hand_over_of_losing(&mut self, link: LinkId, mut line: Line, node: NodeId, taking: Taking) -> Line {
+        while let Some(packet) = self.lines.pop_before(&mut line, self.order.until) {
+            if packet.has(LOST) {
+                self.lose(link, packet);
+            } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                self.take_run(link, &mut line, packet);
+            }
+        }
+        line
+    }
+
+    /// A packet has crossed a plain link and arrives nowhere.
+    #[cold]
+    pub(super) fn lose(&mut self, link: LinkId, packet: Packet) {
+        self.links[link as usize].count_loss();
+        self.discard(packet);
     }
 
     /// A plain link gets its line back, out of which packets have been taken.
@@ -708,7 +743,7 @@ impl Engine<Windows> {
         let state = &mut self.links[link as usize];
         let offer = if state.is_plain() {
             let size = self.sizes[packet.flow() as usize].of(&packet);
-            state.offer(self.now, packet, size, &mut self.lines)
+            state.offer_to_plain(self.now, packet, size, &mut self.lines)
         } else {
             state.offer_to_any(self.now, packet, &self.sizes, &mut self.lines)
         };

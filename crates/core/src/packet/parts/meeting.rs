@@ -249,7 +249,12 @@ impl Engine<Windows> {
         if self.links[link as usize].is_plain() {
             let mut line = self.links[link as usize].line();
             while let Some(packet) = self.lines.pop_before(&mut line, before) {
-                mail.put(self, packet);
+                if packet.has(LOST) {
+                    self.packet_hops += 1;
+                    self.lose(link, packet);
+                } else {
+                    mail.put(self, packet);
+                }
             }
             self.lines.release(&mut line);
             self.links[link as usize].give_back(line);
