@@ -32,6 +32,8 @@ pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
 pub trait Threshold: Send + Sync {
     /// Whether it learns anything from the ACKs of an undisturbed flow.
     const LEARNS_FROM_ORDINARY_ACKS: bool;
+    /// Whether an ACK tells it nothing at all.
+    const IS_FIXED: bool = false;
     /// Whether it may hold a decision back for a time ([`Self::waits_until`]).
     const WAITS: bool = false;
 
@@ -67,6 +69,7 @@ pub struct Fixed(pub u32);
 
 impl Threshold for Fixed {
     const LEARNS_FROM_ORDINARY_ACKS: bool = false;
+    const IS_FIXED: bool = true;
 
     #[inline]
     fn get(&self, _board: &Scoreboard) -> u32 {
@@ -167,8 +170,9 @@ impl<T: Threshold> DuplicateAcks<T> {
 
     /// After a timeout the threshold judges nothing that was sent before it. If the recovery is over and not all of that is
     /// acknowledged, the timeout was taken back, and what had not been judged before it is to be judged again.
-    fn follow_timeout(&mut self, ack: &AckEvent, board: &Scoreboard) {
-        if !ack.in_recovery && self.before_timeout != NO_TIMEOUT {
+    #[inline(always)]
+    fn follow_timeout(&mut self, in_recovery: bool, board: &Scoreboard) {
+        if !in_recovery && self.before_timeout != NO_TIMEOUT {
             let before = std::mem::replace(&mut self.before_timeout, NO_TIMEOUT);
             if board.una() < self.edge {
                 (self.edge, self.recover) = (before.edge, before.recover);
@@ -177,21 +181,41 @@ impl<T: Threshold> DuplicateAcks<T> {
     }
 }
 
+/// RFC 6675 section 6: the timer runs from the fast retransmission, not from the last ACK that advanced; else it expires just before
+/// every repair where the RTO is hardly more than the RTT.
+#[inline(always)]
+fn restart_timer(signal: Signal, now: Time, in_recovery: bool, board: &mut Scoreboard) {
+    if signal != Signal::None && !in_recovery {
+        board.restart_timer(now);
+    }
+}
+
 impl<T: Threshold> LossDetector for DuplicateAcks<T> {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
-        self.follow_timeout(ack, board);
         self.policy.on_ack(ack, delivered, board, rtt);
-        let signal = if self.has_sack() { self.judge(board) } else { self.without_sack(ack, board) };
-        if signal == Signal::None {
-            return Verdict { withheld: self.policy.withheld(), ..Verdict::default() };
-        }
-        if !ack.in_recovery {
-            // RFC 6675 section 6: the timer runs from the fast retransmission, not from the last ACK that advanced; else
-            // it expires just before every repair where the RTO is hardly more than the RTT.
-            board.restart_timer(ack.now);
-        }
-        Verdict::of(signal)
+        let signal = if self.has_sack() {
+            self.judge_board(ack.now, ack.in_recovery, board)
+        } else {
+            self.follow_timeout(ack.in_recovery, board);
+            let signal = self.without_sack(ack, board);
+            restart_timer(signal, ack.now, ack.in_recovery, board);
+            signal
+        };
+        let withheld = if signal == Signal::None { self.policy.withheld() } else { 0 };
+        Verdict { withheld, ..Verdict::of(signal) }
+    }
+
+    #[inline]
+    fn judge_board(&mut self, now: Time, in_recovery: bool, board: &mut Scoreboard) -> Signal {
+        self.follow_timeout(in_recovery, board);
+        let signal = self.judge(board);
+        restart_timer(signal, now, in_recovery, board);
+        signal
+    }
+
+    fn judges_by_board(&self) -> bool {
+        T::IS_FIXED && self.has_sack()
     }
 
     #[inline]

@@ -80,6 +80,17 @@ pub trait LossDetector: Send + Sync {
         None
     }
 
+    /// [`Self::on_ack`] of an ACK that delivers one segment beyond the cumulative acknowledgement at the most, which stays, if the detector
+    /// [judges by the scoreboard](Self::judges_by_board).
+    fn judge_board(&mut self, _now: Time, _in_recovery: bool, _board: &mut Scoreboard) -> Signal {
+        Signal::None
+    }
+
+    /// Whether nothing but the scoreboard counts for its verdict on an ACK, and that withholds nothing.
+    fn judges_by_board(&self) -> bool {
+        false
+    }
+
     /// When to be woken, if no ACK comes first. Asked after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
 

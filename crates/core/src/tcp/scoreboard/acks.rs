@@ -94,7 +94,7 @@ impl Scoreboard {
     /// Whether one more segment follows the newest block and nothing else has changed since the last ACK: so it is with most ACKs
     /// while there is a hole.
     #[inline(always)]
-    fn newest_has_grown(&self, blocks: &[Range]) -> bool {
+    pub(in crate::tcp) fn newest_has_grown(&self, blocks: &[Range]) -> bool {
         let (Some(last), Some((newest, others))) = (&self.repair, blocks.split_first()) else { return false };
         let (known, others_known) = (last[0], &last[1..]);
         newest.0 == known.0
@@ -104,8 +104,9 @@ impl Scoreboard {
             && others.iter().zip(others_known).all(|(block, known)| block == known)
     }
 
+    /// That segment is sacked. Returns what is delivered by that.
     #[inline(always)]
-    fn sack_next_of_newest(&mut self, now: Time) -> Delivered {
+    pub(in crate::tcp) fn sack_next_of_newest(&mut self, now: Time) -> Delivered {
         let Some(last) = &mut self.repair else { return Delivered::default() };
         let segment = last[0].1;
         last[0].1 = segment + 1;

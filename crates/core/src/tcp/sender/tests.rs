@@ -553,17 +553,18 @@ proptest! {
     fn the_ordinary_ack_is_like_any(
         steps in prop::collection::vec((0u8..16, 0usize..12, 0u64..30), 1..400),
         sack: bool, ecn: bool, f_rto: bool, pacing: bool, delayed: bool,
+        congestion in prop::sample::select(vec!["newreno", "cubic", "westwood", "vegas", "bbr", "kikolo"]),
         detection in prop::sample::select(DetectionSpec::describe()).prop_map(|info| info.name),
     ) {
         let changes = json!({
             "sack": sack, "ecn": ecn, "f_rto": f_rto, "pacing": pacing, "spurious": if f_rto { "eifel" } else { "none" },
-            "ack": {"name": if delayed { "delayed" } else { "immediate" }}, "detection": {"name": detection}
+            "congestion": {"name": congestion}, "ack": {"name": if delayed { "delayed" } else { "immediate" }}, "detection": {"name": detection}
         });
         let stack = stack(changes);
         let mut short = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let options = std::sync::Arc::make_mut(&mut long.options);
-        (options.ordinary_acks, options.only_the_timer) = (OrdinaryAcks::LikeAny, false);
+        (options.ordinary_acks, options.only_the_timer, options.judges_by_board) = (OrdinaryAcks::LikeAny, false, false);
         let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })).with_echo(stack.ecn_echo);
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
@@ -607,6 +608,9 @@ proptest! {
                         prop_assert_eq!(None, long.poll_transmit(now));
                     }
                     Some(None) => {}
+                    None if !ack.ecn_echo
+                        && ack.sack.duplicate().is_none()
+                        && short.take_longer_block(now, cumulative, ack.sack.held()) => {}
                     None => short.on_ack(now, &ack),
                 }
             }
