@@ -46,6 +46,15 @@ impl Memory {
         routing.select == Selector::RoundRobin || matches!(routing.per, Granularity::Flowlet { .. })
     }
 
+    /// The index of the member, of so many, whose turn it is.
+    #[inline(always)]
+    fn take_turn(&mut self, members: usize) -> u32 {
+        let chosen = self.turn;
+        let is_last = chosen as usize + 1 >= members;
+        self.turn = if is_last { 0 } else { chosen + 1 };
+        chosen
+    }
+
     fn unit(&self, key: &Key) -> Option<Unit> {
         self.units.get(&(key.flow, key.reverse)).copied()
     }
@@ -66,7 +75,7 @@ pub struct Alternatives<'a> {
 
 impl Alternatives<'_> {
     /// The member chosen for a packet now, if there is any; `draws` are those of these alternatives.
-    #[inline]
+    #[inline(always)]
     pub fn choose(
         &self,
         routing: &RoutingSpec,
@@ -78,6 +87,9 @@ impl Alternatives<'_> {
         match self.members {
             [] => None,
             [only] => Some(*only),
+            members if routing.per == Granularity::Packet && routing.select == Selector::RoundRobin => {
+                Some(members[memory.take_turn(members.len()) as usize])
+            }
             members => {
                 let index = self.choose_index(routing, memory, draws(), now, key);
                 Some(members[index as usize])
@@ -85,6 +97,7 @@ impl Alternatives<'_> {
         }
     }
 
+    #[inline(never)]
     fn choose_index(&self, routing: &RoutingSpec, memory: &mut Memory, draws: Stream, now: Time, key: &Key) -> u32 {
         let Granularity::Flowlet { gap } = routing.per else {
             let number = if routing.per == Granularity::Packet { key.number } else { 0 };
@@ -114,9 +127,7 @@ impl Alternatives<'_> {
     fn draw(&self, routing: &RoutingSpec, memory: &mut Memory, draws: Stream, key: &Key, unit: u32) -> u32 {
         let count = self.members.len() as u32;
         if routing.select == Selector::RoundRobin {
-            let chosen = memory.turn;
-            memory.turn = (memory.turn + 1) % count;
-            return chosen;
+            return memory.take_turn(self.members.len());
         }
         let bits = match routing.select {
             Selector::Hash => {

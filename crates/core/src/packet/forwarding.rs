@@ -413,7 +413,7 @@ impl Forwarding {
     }
 
     /// The word that a packet carries when it leaves its host; `None` if there is no route any more.
-    #[inline]
+    #[inline(always)]
     pub fn start(&mut self, way: Way, now: Time, key: &Key) -> Option<u32> {
         match way {
             Way::Route(position) => Some(position),
@@ -495,7 +495,7 @@ impl PathSet {
         self.memory = Memory::default();
     }
 
-    #[inline]
+    #[inline(always)]
     fn choose(&mut self, routings: &[RoutingSpec], now: Time, key: &Key) -> Option<u32> {
         let alternatives = Alternatives { members: &self.starts, cumulative: &self.cumulative };
         alternatives.choose(&routings[self.routing], &mut self.memory, || self.draws, now, key)
