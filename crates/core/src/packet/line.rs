@@ -8,11 +8,14 @@ use crate::prefetch::prefetch;
 use crate::units::Time;
 
 /// The packets of a piece.
-const PIECE: u32 = 64;
+const PIECE: u32 = if cfg!(test) { 8 } else { 64 };
 /// Fewer slots, 1.5 MB, stay in the nearer caches.
 const MANY: usize = if cfg!(test) { 64 } else { 1 << 16 };
 /// No piece.
 const NONE: u32 = u32::MAX;
+
+/// Fewer packets in a row are not worth a call.
+const LONG_ROW: u32 = if cfg!(test) { 2 } else { 8 };
 
 /// A first-in-first-out line of packets that stand in [`Lines`].
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +83,9 @@ impl Default for Lines {
 }
 
 impl Lines {
+    /// A [row](Self::row) has no more packets.
+    pub const LONGEST_ROW: u32 = PIECE - 1;
+
     /// The packet in a slot of a line.
     #[inline(always)]
     pub fn at(&self, slot: u32) -> &Packet {
@@ -182,6 +188,78 @@ impl Lines {
             }
         }
         piece * PIECE
+    }
+
+    /// How many slots follow one in its piece.
+    #[inline(always)]
+    pub fn left_in_piece(slot: u32) -> u32 {
+        PIECE - 1 - slot % PIECE
+    }
+
+    /// The first packet of a line if it seems that a long row begins with it that arrives before an instant.
+    #[inline(always)]
+    pub fn first_of_row(&self, line: &Line, before: Time) -> Option<&Packet> {
+        if line.len <= LONG_ROW || Lines::left_in_piece(line.head) < LONG_ROW {
+            return None;
+        }
+        let (first, other) = (self.at(line.head), self.at(line.head + LONG_ROW - 1));
+        (other.arrival() < before && other.is_in_row(first, LONG_ROW - 1)).then_some(first)
+    }
+
+    /// The packets of a line that stand in its first piece, without its last, and the free slots in the last piece of another line, of which
+    /// some must be filled. `None` if there are no such packets, or the other line is empty.
+    #[inline(always)]
+    pub fn row(&mut self, from: &Line, to: &mut Line) -> Option<(&[Packet], &mut [Packet])> {
+        if to.is_empty() || Lines::left_in_piece(from.head) == 0 || from.len < 2 {
+            return None;
+        }
+        if to.tail.is_multiple_of(PIECE) {
+            self.extend(to);
+        }
+        let pieces = self.slots.as_chunks_mut::<{ PIECE as usize }>().0;
+        let [source, target] =
+            pieces.get_disjoint_mut([(from.head / PIECE) as usize, (to.tail / PIECE) as usize]).ok()?;
+        let (head, tail) = ((from.head % PIECE) as usize, (to.tail % PIECE) as usize);
+        let end = (head + from.len as usize).min(PIECE as usize) - 1;
+        Some((&source[head..end], &mut target[tail..]))
+    }
+
+    /// So many packets of a [row](Self::row) have gone from one line to another.
+    #[inline(always)]
+    pub fn move_row(&self, from: &mut Line, to: &mut Line, count: u32) {
+        from.head += count;
+        from.len -= count;
+        from.first_arrival = self.at(from.head).arrival();
+        to.tail += count;
+        to.len += count;
+    }
+
+    /// Takes the first packet out if it arrives before an instant. Where it was the last of its piece, and others are in line, the line
+    /// pauses: no packet seems to be left, until it [goes on](Self::goes_on_before).
+    #[inline(always)]
+    pub fn pop_in_piece(&mut self, line: &mut Line, instant: Time) -> Option<Packet> {
+        (line.first_arrival < instant).then(|| {
+            let packet = self.slots[line.head as usize];
+            line.head += 1;
+            line.len -= 1;
+            if line.head.is_multiple_of(PIECE) {
+                line.head = self.leave_piece(line.head, line.is_empty());
+                line.first_arrival = Time::NEVER;
+            } else {
+                self.find_first_arrival(line);
+            }
+            packet
+        })
+    }
+
+    /// Whether a line paused, and has a packet that arrives before an instant.
+    #[inline(always)]
+    pub fn goes_on_before(&self, line: &mut Line, instant: Time) -> bool {
+        let has_paused = line.first_arrival == Time::NEVER && !line.is_empty();
+        if has_paused {
+            self.find_first_arrival(line);
+        }
+        has_paused && line.first_arrival < instant
     }
 
     /// Takes the first packet out if it arrives before an instant.

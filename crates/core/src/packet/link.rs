@@ -4,6 +4,8 @@
 //! packets waiting and the packets on the wire stand in one line, in the order of their arrival at the far end. Only CoDel,
 //! which decides when it takes a packet out, keeps those that wait apart and has an event of its own.
 
+mod row;
+
 use super::codel::{self, Codel};
 use super::line::{Line, Lines};
 use super::link_state::Reading;

@@ -45,11 +45,12 @@ impl Engine<Windows> {
             let line = self.links[*feeder as usize].line();
             (*feeder, line, key_of_next(begin, until, *feeder, line.first_arrival()))
         }));
+        let mut expects_rows = true;
         for item in items {
-            self.merge_lines::<WATCHED, SOME_ARE_LOST>(link, item.key);
+            self.merge_lines::<WATCHED, SOME_ARE_LOST>(link, item.key, &mut expects_rows);
             self.offer_to_plain::<WATCHED>(link, item.packet);
         }
-        self.merge_lines::<WATCHED, SOME_ARE_LOST>(link, Key::NEVER);
+        self.merge_lines::<WATCHED, SOME_ARE_LOST>(link, Key::NEVER, &mut expects_rows);
         for (place, feeder) in feeders.iter().enumerate() {
             let line = self.order.heads.line(place);
             self.give_back(*feeder, line);
@@ -60,19 +61,37 @@ impl Engine<Windows> {
     /// What comes to a link from the lines of its feeders before this event: the feeder whose packet comes first brings what comes
     /// before those of the others.
     #[inline(always)]
-    fn merge_lines<const WATCHED: bool, const SOME_ARE_LOST: bool>(&mut self, link: LinkId, before: Key) {
+    fn merge_lines<const WATCHED: bool, const SOME_ARE_LOST: bool>(
+        &mut self,
+        link: LinkId,
+        before: Key,
+        expects_rows: &mut bool,
+    ) {
         while self.order.heads.first() < before {
             let rank = self.order.heads.first().rank();
             let place = self.order.heads.place(rank.link());
             let bound = self.order.bound(self.order.heads.second(place).min(before), rank);
             let mut line = self.order.heads.line(place);
-            while let Some(mut packet) = self.lines.pop_before(&mut line, bound) {
-                if SOME_ARE_LOST && packet.has(LOST) {
-                    self.lose(rank.link(), packet);
-                    continue;
+            // A look for rows at every match would cost more than it gives where many flows meet.
+            let mut looks = *expects_rows;
+            loop {
+                if looks {
+                    let length = line.len();
+                    line = self.merge_rows::<WATCHED>(link, line, bound);
+                    *expects_rows = line.len() < length;
                 }
-                packet.set_at(packet.at() + 1);
-                self.offer_to_plain::<WATCHED>(link, packet);
+                while let Some(mut packet) = self.lines.pop_in_piece(&mut line, bound) {
+                    if SOME_ARE_LOST && packet.has(LOST) {
+                        self.lose(rank.link(), packet);
+                        continue;
+                    }
+                    packet.set_at(packet.at() + 1);
+                    self.offer_to_plain::<WATCHED>(link, packet);
+                }
+                if !self.lines.goes_on_before(&mut line, bound) {
+                    break;
+                }
+                looks = true;
             }
             let key = key_of_next(self.order.begin, self.order.until, rank.link(), line.first_arrival());
             self.order.heads.set(place, line, key);

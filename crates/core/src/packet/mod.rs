@@ -32,6 +32,7 @@ mod properties;
 pub mod red;
 mod results;
 mod route_log;
+mod rows;
 mod runs;
 mod scheduler;
 mod simulation;

@@ -128,6 +128,22 @@ impl Packet {
         self.content == before.content.wrapping_add(1) && self.stamp as u8 == before.stamp as u8
     }
 
+    /// Whether it is of the same flow, kind and way as a packet, and the `count`-th behind it in a row that lacks none.
+    #[inline(always)]
+    pub fn is_in_row(&self, first: &Packet, count: u32) -> bool {
+        self.content == first.content.wrapping_add(u64::from(count))
+            && self.stamp as u8 == first.stamp as u8
+            && self.at() == first.at()
+    }
+
+    /// The packet on the next link of its compiled route, at whose end it arrives then.
+    #[inline(always)]
+    pub fn gone_on(mut self, arrival: Time) -> Packet {
+        self.set_at(self.at() + 1);
+        self.arrives(arrival);
+        self
+    }
+
     /// Sets flags.
     #[inline(always)]
     pub fn flag(&mut self, flags: u64) {
@@ -227,6 +243,11 @@ impl PacketSizes {
     /// A packet without data, bytes.
     pub fn header(&self) -> u16 {
         self.by_kind[2]
+    }
+
+    /// So many packets, from one on, that are [in a row](Packet::is_in_row) are surely of its size.
+    pub fn alike_from(&self, first: &Packet) -> u32 {
+        if first.has(ACK | SYN) { u32::MAX } else { self.last_segment.saturating_sub(first.segment()) }
     }
 
     /// The size of a packet, bytes.

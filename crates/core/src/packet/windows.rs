@@ -552,9 +552,17 @@ impl Engine<Windows> {
         } else if self.links[link as usize].may_lose() {
             line = self.hand_over_of_losing(link, line, node, taking);
         } else {
-            while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                    self.take_run(link, &mut line, packet);
+            loop {
+                if self.lines.first_of_row(&line, until).is_some() {
+                    line = self.hand_on_rows(line);
+                }
+                while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
+                    if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                        self.take_run(link, &mut line, packet);
+                    }
+                }
+                if !self.lines.goes_on_before(&mut line, until) {
+                    break;
                 }
             }
         }
@@ -564,14 +572,20 @@ impl Engine<Windows> {
     /// The packets of a plain link go on, but for those that its wire has lost. Returns what stays in line.
     #[inline(never)]
     fn hand_over_of_losing(&mut self, link: LinkId, mut line: Line, node: NodeId, taking: Taking) -> Line {
-        while let Some(packet) = self.lines.pop_before(&mut line, self.order.until) {
-            if packet.has(LOST) {
-                self.lose(link, packet);
-            } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                self.take_run(link, &mut line, packet);
+        let until = self.order.until;
+        loop {
+            line = self.hand_on_rows(line);
+            while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
+                if packet.has(LOST) {
+                    self.lose(link, packet);
+                } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                    self.take_run(link, &mut line, packet);
+                }
+            }
+            if !self.lines.goes_on_before(&mut line, until) {
+                return line;
             }
         }
-        line
     }
 
     /// A packet has crossed a plain link and arrives nowhere.
