@@ -737,7 +737,7 @@ impl Engine<Windows> {
     }
 
     #[inline(always)]
-    fn take_offer(&mut self, link: LinkId, packet: Packet) {
+    pub(super) fn take_offer(&mut self, link: LinkId, packet: Packet) {
         let state = &mut self.links[link as usize];
         if !state.is_unwatched() {
             return self.take_any_offer(link, packet.words());

@@ -3,7 +3,7 @@
 
 use super::Link;
 use crate::packet::line::{Line, Lines};
-use crate::packet::packet::{LOST, PacketSizes};
+use crate::packet::packet::PacketSizes;
 use crate::units::{Duration, Time};
 
 impl Link {
@@ -14,7 +14,7 @@ impl Link {
         let room = self.room_for_row(line.first_arrival(), lines);
         let first = *lines.at(line.first_slot());
         let most = self.until_next_loss(room.min(sizes.alike_from(&first)));
-        if most == 0 || first.has(LOST) {
+        if most == 0 {
             return false;
         }
         let size = sizes.of(&first);
@@ -28,11 +28,10 @@ impl Link {
             if now >= before || !packet.is_in_row(&first, count) {
                 break;
             }
-            let start = busy_until.max(now);
-            let wait = start - now;
+            let wait = busy_until - now; // zero if it is idle
             waits = waits + wait;
             longest_wait = longest_wait.max(wait);
-            busy_until = start + transmission;
+            busy_until = now + wait + transmission;
             *place = packet.gone_on(busy_until + delay);
             count += 1;
         }
