@@ -1,0 +1,65 @@
+//! The SACK blocks of an ACK (RFC 2018, RFC 2883).
+
+use crate::tcp::scoreboard::Range;
+
+/// SACK blocks that fit beside a timestamp option (RFC 2018 section 3).
+pub const MAX_SACK_BLOCKS: usize = 3;
+
+/// The SACK blocks of one ACK, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    pub(super) blocks: [Range; MAX_SACK_BLOCKS + 1],
+    /// Two whole words: narrow ones would stall the copy of an ACK that was just built.
+    pub(super) length: u32,
+    pub(super) duplicates: u32,
+}
+
+impl SackBlocks {
+    /// A duplicate, if one is reported, and blocks held; those that do not fit are left out.
+    pub fn new(duplicate: Option<Range>, held: &[Range]) -> SackBlocks {
+        let mut blocks = SackBlocks { duplicates: u32::from(duplicate.is_some()), ..SackBlocks::default() };
+        let all = duplicate.iter().chain(held).take(blocks.blocks.len());
+        all.for_each(|block| blocks.push(*block));
+        blocks
+    }
+
+    /// All blocks as on the wire, and (0, 0) where there is none.
+    #[inline]
+    pub fn places(&self) -> &[Range; MAX_SACK_BLOCKS + 1] {
+        &self.blocks
+    }
+
+    /// Of no blocks makes the first `length` of these, of which the first may be a duplicate; those behind are (0, 0).
+    #[inline]
+    pub fn fill(&mut self, blocks: [Range; MAX_SACK_BLOCKS], length: u32, has_duplicate: bool) {
+        let [places @ .., _] = &mut self.blocks;
+        *places = blocks;
+        (self.length, self.duplicates) = (length, u32::from(has_duplicate));
+    }
+
+    /// The blocks of data held beyond the cumulative acknowledgement.
+    pub fn held(&self) -> &[Range] {
+        &self.blocks[self.duplicates as usize..self.length as usize]
+    }
+
+    /// The duplicate that the ACK reports (DSACK, RFC 2883).
+    pub fn duplicate(&self) -> Option<Range> {
+        (self.duplicates > 0).then_some(self.blocks[0])
+    }
+
+    /// All blocks as on the wire, a duplicate first.
+    pub fn all(&self) -> &[Range] {
+        &self.blocks[..self.length as usize]
+    }
+
+    /// Whether there is none, neither held nor duplicate.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    pub(super) fn push(&mut self, block: Range) {
+        self.blocks[self.length as usize] = block;
+        self.length += 1;
+    }
+}

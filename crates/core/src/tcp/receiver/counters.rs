@@ -1,0 +1,72 @@
+//! What a receiver counts, reordering above all (RFC 4737).
+
+use super::DataSegment;
+use super::beyond::Held;
+
+/// [`ReceiverCounters`] as the receiver keeps them; a flow has no more segments than 32 bits number.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counters {
+    pub(super) arrivals: u32,
+    pub(super) duplicates: u32,
+    seldom: Option<Box<Seldom>>,
+}
+
+/// What few flows have to count.
+#[derive(Debug, Clone, Default)]
+struct Seldom {
+    reordered: u32,
+    reordering_extent_max: u32,
+    reordering_extent_sum: u64,
+    marked: u32,
+}
+
+/// What a receiver counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReceiverCounters {
+    /// Data segments that arrived.
+    pub arrivals: u64,
+    /// Of these, those it had already: each one a spurious retransmission, or a copy made by the network.
+    pub duplicates: u64,
+    /// Segments sent once that arrived after one with a higher number (RFC 4737 section 3).
+    pub reordered: u64,
+    /// The greatest reordering extent, in arrivals (RFC 4737 section 4.2.2).
+    pub reordering_extent_max: u32,
+    /// The sum of all reordering extents.
+    pub reordering_extent_sum: u64,
+    /// Segments that arrived with a congestion mark.
+    pub marked: u64,
+}
+
+impl Counters {
+    /// As results show them.
+    pub(super) fn told(&self) -> ReceiverCounters {
+        let seldom = self.seldom.as_deref().cloned().unwrap_or_default();
+        ReceiverCounters {
+            arrivals: u64::from(self.arrivals),
+            duplicates: u64::from(self.duplicates),
+            reordered: u64::from(seldom.reordered),
+            reordering_extent_max: seldom.reordering_extent_max,
+            reordering_extent_sum: seldom.reordering_extent_sum,
+            marked: u64::from(seldom.marked),
+        }
+    }
+
+    /// A segment came with a mark.
+    pub(super) fn count_mark(&mut self) {
+        self.seldom.get_or_insert_default().marked += 1;
+    }
+
+    /// A segment came; `above` is the first block held above it.
+    #[inline]
+    pub(super) fn count_reordering(&mut self, data: &DataSegment, above: Option<&Held>) {
+        if let Some(above) = above
+            && !data.retransmission
+        {
+            let extent = self.arrivals - above.first_arrival;
+            let seldom = self.seldom.get_or_insert_default();
+            seldom.reordered += 1;
+            seldom.reordering_extent_sum += u64::from(extent);
+            seldom.reordering_extent_max = seldom.reordering_extent_max.max(extent);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The receiver against the RFCs, and against a set of segments.
+
+use super::super::ack::{AckSpec, ReceiverContext, delayed, immediate};
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn receiver() -> Receiver {
+    Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext { window: 100 }))
+}
+
+fn take(receiver: &mut Receiver, segment: u32) -> Ack {
+    let data = DataSegment { segment, retransmission: false, marked: false, window_reduced: false, last: false };
+    receiver.on_segment(Time(1), &data).expect("the immediate policy answers every segment")
+}
+
+#[test]
+fn rfc2018_section_4_the_newest_block_comes_first() {
+    let mut receiver = receiver();
+    for segment in [0, 2, 4, 6] {
+        take(&mut receiver, segment);
+    }
+    let ack = take(&mut receiver, 8);
+    assert_eq!((ack.cumulative, ack.sack.held()), (1, &[(8, 9), (6, 7), (4, 5)][..]));
+    assert_eq!(take(&mut receiver, 3).sack.held(), [(2, 5), (8, 9), (6, 7)]);
+    assert_eq!(take(&mut receiver, 1).cumulative, 5);
+}
+
+#[test]
+fn rfc2883_section_4_a_duplicate_is_reported_first() {
+    let mut receiver = receiver();
+    take(&mut receiver, 0);
+    take(&mut receiver, 2);
+    let ack = take(&mut receiver, 0);
+    assert_eq!((ack.sack.duplicate(), ack.sack.held()), (Some((0, 1)), &[(2, 3)][..]));
+    assert_eq!(take(&mut receiver, 3).sack.duplicate(), None);
+}
+
+#[test]
+fn rfc4737_section_4_2_2_extent_counts_arrivals_since_the_first_later_segment() {
+    let mut receiver = receiver();
+    for segment in [0, 2, 3, 4, 1] {
+        take(&mut receiver, segment);
+    }
+    let counters = receiver.counters();
+    assert_eq!((counters.reordered, counters.reordering_extent_max), (1, 3));
+}
+
+fn take_marked(receiver: &mut Receiver, now: u64, segment: u32, marked: bool, window_reduced: bool) -> Option<Ack> {
+    let data = DataSegment { segment, retransmission: false, marked, window_reduced, last: false };
+    receiver.on_segment(Time(now), &data)
+}
+
+#[test]
+fn rfc3168_section_6_1_3_the_echo_lasts_until_it_is_answered() {
+    let mut receiver = receiver();
+    let echoes = [(false, false), (true, false), (false, false), (false, true), (false, false)]
+        .into_iter()
+        .zip(0..)
+        .map(|((marked, answered), segment)| {
+            take_marked(&mut receiver, 1, segment, marked, answered).expect("at once").ecn_echo
+        })
+        .collect::<Vec<_>>();
+    assert_eq!(echoes, [false, true, true, false, false]);
+}
+
+#[test]
+fn rfc8257_section_3_2_with_an_ack_per_segment_the_echo_is_the_mark() {
+    let mut receiver = receiver().with_echo(EcnEcho::Exact);
+    for (segment, marked) in [false, true, true, false, true, false, false].into_iter().enumerate() {
+        let ack = take_marked(&mut receiver, 1, segment as u32, marked, false).expect("at once");
+        assert_eq!((ack.cumulative, ack.ecn_echo), (segment as u32 + 1, marked));
+    }
+}
+
+#[test]
+fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowledged_first() {
+    let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100 });
+    let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact);
+    let told = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
+    // Two without marks are one ACK; the third waits, and the fourth, marked, sends it on its way with its own echo.
+    assert_eq!(told(take_marked(&mut receiver, 1, 0, false, false)), None);
+    assert_eq!(told(take_marked(&mut receiver, 2, 1, false, false)), Some((2, false)));
+    assert_eq!(told(take_marked(&mut receiver, 3, 2, false, false)), None);
+    assert_eq!(told(take_marked(&mut receiver, 4, 3, true, false)), Some((3, false)));
+    assert!(receiver.deadline().is_some(), "the marked one waits");
+    assert_eq!(told(take_marked(&mut receiver, 5, 4, true, false)), Some((5, true)));
+    // Nothing waits: the change needs no ACK of its own.
+    assert_eq!(told(take_marked(&mut receiver, 6, 5, false, false)), None);
+    // One beyond a hole wants its ACK at once: both go out.
+    assert_eq!(told(take_marked(&mut receiver, 7, 7, true, false)), Some((6, false)));
+    assert_eq!(receiver.deadline(), Some(Time(7)));
+    assert_eq!(told(Some(receiver.on_deadline())), Some((6, true)));
+}
+
+proptest! {
+    /// In any order, with any duplicates: everything is delivered once, in order, and ACKs tell the truth.
+    #[test]
+    fn acks_tell_exactly_what_has_arrived(order in prop::collection::vec(0u32..60, 1..300)) {
+        let mut receiver = receiver();
+        let mut arrived = BTreeSet::new();
+        for segment in order {
+            let new = arrived.insert(segment);
+            let ack = take(&mut receiver, segment);
+            let expected = (0u32..).find(|index| !arrived.contains(index)).unwrap();
+            prop_assert_eq!(ack.cumulative, expected);
+            prop_assert_eq!(ack.sack.duplicate().is_some(), !new);
+            for &(start, end) in ack.sack.held() {
+                prop_assert!(start > ack.cumulative && start < end);
+                prop_assert!((start..end).all(|index| arrived.contains(&index)));
+                prop_assert!(!arrived.contains(&(start - 1)) && !arrived.contains(&end), "blocks are maximal");
+            }
+            if new && segment > expected {
+                prop_assert!(ack.sack.held()[0].0 <= segment && segment < ack.sack.held()[0].1);
+            }
+        }
+    }
+
+    /// The short ways of an undisturbed flow and beyond a hole do what the long way does: two receivers, one of which has only
+    /// the long one.
+    #[test]
+    fn an_ordinary_segment_is_like_any(
+        steps in prop::collection::vec((0u8..6, 0u32..80, 0u8..20), 1..200),
+        sack: bool, exact: bool, delayed: bool,
+    ) {
+        let policy = if delayed {
+            AckSpec::Delayed(delayed::Parameters::default())
+        } else {
+            AckSpec::Immediate(immediate::Parameters::default())
+        };
+        let echo = if exact { EcnEcho::Exact } else { EcnEcho::Classic };
+        let build = || Receiver::new(sack, policy.build(ReceiverContext { window: 100 })).with_echo(echo);
+        let (mut short, mut long) = (build(), build());
+        let mut last = 0;
+        for (step, (place, elsewhere, flags)) in steps.into_iter().enumerate() {
+            let segment = match place {
+                0 => elsewhere,
+                1 | 2 => long.delivered(),
+                _ => last + 1,
+            };
+            last = segment;
+            let (retransmission, marked, window_reduced) = (flags == 19, flags >= 18, flags == 17);
+            let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
+            let ordinary = if flags < 17 { short.take_ordinary(segment) } else { None };
+            let ordinary = ordinary.map(|cumulative| {
+                let sack = SackBlocks::default();
+                Ack { cumulative, sack, echoes_retransmission: false, ecn_echo: false }
+            });
+            let held = || (ordinary.is_none() && !marked && !window_reduced && short.take_next_held(segment)).then(|| {
+                let (mut blocks, mut sack) = ([(0, 0); MAX_SACK_BLOCKS], SackBlocks::default());
+                let length = short.tell_held(&mut blocks);
+                sack.fill(blocks, length, false);
+                let echoes_retransmission = short.echoes_retransmission();
+                Ack { cumulative: short.delivered(), sack, echoes_retransmission, ecn_echo: false }
+            });
+            let by_a_short_way = ordinary.or_else(held);
+            let ack = long.on_segment(Time(step as u64), &data);
+            match by_a_short_way {
+                Some(expected) => prop_assert_eq!(ack, Some(expected)),
+                None => prop_assert_eq!(ack, short.on_segment(Time(step as u64), &data)),
+            }
+            prop_assert_eq!(short.deadline(), long.deadline());
+            prop_assert_eq!(short.counters(), long.counters());
+        }
+    }
+}
