@@ -12,13 +12,13 @@
 //! 3. Links that are fed from several places go through what was offered to them, in order. What a link brings that leads
 //!    nowhere else stands in its line until then.
 
+use super::feeds::{Feed, Feeds};
 use super::flow::Flow;
-use super::forwarding::{END, Forwarding, Way};
+use super::forwarding::{Forwarding, Way};
 use super::heads::Heads;
 use super::inbox::{Event, Inbox, Key, Rank, emptied};
-use super::line::Line;
 use super::link::{Link, Offer};
-use super::packet::{FlowSizes, LOST, Packet};
+use super::packet::{FlowSizes, Packet};
 use super::scheduler::Timers;
 use super::simulation::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
 use super::wheel::Wheel;
@@ -26,30 +26,6 @@ use crate::spec::{LinkId, NodeId, RunSpec};
 use crate::units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// How a link is fed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Feed {
-    /// From one other link, in order: what is offered is taken at once.
-    Link,
-    /// From its own node alone: what is offered is taken at once while the node goes through its events in order.
-    Node,
-    /// From several places: what is offered waits for phase 3.
-    Merged,
-}
-
-/// Where a link leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Exit {
-    /// No route has been seen to use it.
-    Nowhere,
-    /// All packets have reached their host.
-    Host,
-    /// All packets go on over this link.
-    Link(LinkId),
-    /// Every packet must be looked at.
-    Various,
-}
 
 /// A node in the current window.
 #[derive(Default)]
@@ -70,7 +46,7 @@ struct Node {
 
 /// How a node takes what a link brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Taking {
+pub(super) enum Taking {
     /// At once: nothing else happens there, but for timers, which are fired among its packets.
     Alone,
     /// At once, though other links bring packets, too.
@@ -93,7 +69,7 @@ pub struct Windows {
     /// For each link, the timers due in this window that are fired among its packets.
     timers_of_link: Vec<Vec<(Time, u32)>>,
     /// Any link has some.
-    links_have_timers: bool,
+    pub(super) links_have_timers: bool,
     /// Room for an inbox to be put in order.
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
@@ -101,9 +77,8 @@ pub struct Windows {
     /// The rank of the event at hand.
     pub(super) rank: Rank,
     /// The node at hand goes through its events in order.
-    in_order: bool,
-    feeds: Vec<Feed>,
-    exits: Vec<Exit>,
+    pub(super) in_order: bool,
+    pub(super) feeds: Feeds,
     pub(super) inboxes: Vec<Inbox>,
     nodes: Vec<Node>,
     pub(super) due: Vec<LinkId>,
@@ -115,9 +90,6 @@ pub struct Windows {
     pub(super) done_flows: Vec<(Time, u32)>,
     /// Links that decide at their service (CoDel).
     serves: Vec<bool>,
-    /// Links that take what is offered to them in phase 3, wherever it comes from: those that decide at their service, and plain ones that are
-    /// watched, because ends take runs if what these let out waits.
-    late: Vec<bool>,
 }
 
 /// A window in which nothing comes from one node to another: no longer than any packet's transmission and delay. The longer, the better, for
@@ -130,10 +102,6 @@ fn window_length(spec: &RunSpec, sizes: &FlowSizes) -> Duration {
     let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(Key::LONGEST_WINDOW);
     let length = if delay * 2 >= shortest { delay } else { shortest };
     length.clamp(Duration(1), Key::LONGEST_WINDOW)
-}
-
-fn takes_late(link: &Link) -> bool {
-    link.decides_at_service() || link.is_plain() && !link.is_unwatched()
 }
 
 impl EventLoop for Windows {
@@ -167,8 +135,7 @@ impl EventLoop for Windows {
             heads: Heads::new(links.len()),
             rank: Rank::FIRST,
             in_order: true,
-            feeds: vec![Feed::Merged; links.len()],
-            exits: vec![Exit::Various; links.len()],
+            feeds: Feeds::new(links),
             inboxes: std::iter::repeat_with(Inbox::default).take(links.len()).collect(),
             nodes,
             due: Vec::new(),
@@ -177,7 +144,6 @@ impl EventLoop for Windows {
             outgoing: Vec::new(),
             done_flows: Vec::new(),
             serves: links.iter().map(Link::decides_at_service).collect(),
-            late: links.iter().map(takes_late).collect(),
         }
     }
 
@@ -228,42 +194,9 @@ impl EventLoop for Windows {
         }
     }
 
-    /// A link is fed from one place if one link alone leads to it, or nothing but its own node: what goes hop by hop and
-    /// what hosts send comes from the node.
     fn on_rerouted(&mut self, forwarding: &Forwarding) {
-        let by_hop = forwarding.goes_hop_by_hop();
-        self.exits.fill(if by_hop { Exit::Various } else { Exit::Nowhere });
-        let mut feeders: Vec<Option<Feeder>> = vec![by_hop.then_some(Feeder::Node); self.feeds.len()];
-        for (feed, late) in self.feeds.iter_mut().zip(&self.late) {
-            *feed = if *late { Feed::Merged } else { Feed::Node };
-        }
-        let mut feeder = Feeder::Node;
-        for &link in forwarding.hops() {
-            if let Feeder::Link(before) = feeder {
-                let exit = if link == END { Exit::Host } else { Exit::Link(link) };
-                let known = &mut self.exits[before as usize];
-                *known = if *known == Exit::Nowhere || *known == exit { exit } else { Exit::Various };
-            }
-            if link == END {
-                feeder = Feeder::Node; // the next route begins at a host
-                continue;
-            }
-            let feed = &mut self.feeds[link as usize];
-            if *feeders[link as usize].get_or_insert(feeder) != feeder {
-                *feed = Feed::Merged;
-            } else if *feed == Feed::Node && feeder != Feeder::Node {
-                *feed = Feed::Link;
-            }
-            feeder = Feeder::Link(link);
-        }
+        self.feeds.derive(forwarding);
     }
-}
-
-/// What offers packets to a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Feeder {
-    Node,
-    Link(LinkId),
 }
 
 impl Windows {
@@ -294,7 +227,7 @@ impl Windows {
     }
 
     #[inline]
-    fn inbox_of_link(&mut self, link: LinkId) -> &mut Inbox {
+    pub(super) fn inbox_of_link(&mut self, link: LinkId) -> &mut Inbox {
         let inbox = &mut self.inboxes[link as usize];
         if inbox.is_empty() {
             self.busy_links.push(link);
@@ -305,7 +238,7 @@ impl Windows {
     /// Whether a link takes at once what is offered to it now.
     #[inline(always)]
     pub(super) fn takes_at_once(&self, link: LinkId) -> bool {
-        match self.feeds[link as usize] {
+        match self.feeds.feed(link) {
             Feed::Link => true,
             Feed::Node => self.in_order,
             Feed::Merged => false,
@@ -318,7 +251,15 @@ impl Windows {
         self.soon.peek().map_or(self.until, |Reverse((at, _))| self.until.min(Time(at.0 + 1)))
     }
 
-    fn taking(&self, node: NodeId) -> Taking {
+    /// The links in which packets arrived have handed them over.
+    #[inline(always)]
+    pub(super) fn forget_inputs(&mut self, links: &[Link]) {
+        for link in &self.due {
+            self.nodes[links[*link as usize].dst as usize].inputs = 0;
+        }
+    }
+
+    pub(super) fn taking(&self, node: NodeId) -> Taking {
         let state = &self.nodes[node as usize];
         match (state.inputs, state.has_local) {
             (1, false) => Taking::Alone,
@@ -328,7 +269,7 @@ impl Windows {
     }
 
     #[inline(always)]
-    fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
+    pub(super) fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
         let key = self.key(packet.arrival(), rank);
         let inbox = &mut self.nodes[node as usize].inbox;
         if inbox.is_empty() {
@@ -471,7 +412,7 @@ impl Engine<Windows> {
     }
 
     /// The timers that a link takes with it are fired among its packets, or come to the node with these.
-    fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, taking: Taking) {
+    pub(super) fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         let mut timers = std::mem::take(&mut self.order.timers_of_link[link as usize]);
         for (at, timer) in timers.drain(..) {
             if taking == Taking::Later {
@@ -481,165 +422,6 @@ impl Engine<Windows> {
             }
         }
         self.order.timers_of_link[link as usize] = timers;
-    }
-
-    /// Phase 1: packets that arrive go on, or come to the node.
-    fn hand_over(&mut self) {
-        self.events += self.order.due.len() as u64;
-        for index in 0..self.order.due.len() {
-            self.look_ahead_in_due(index);
-            let link = self.order.due[index];
-            let node = self.links[link as usize].dst;
-            let taking = self.order.taking(node);
-            self.order.in_order = taking == Taking::Alone;
-            self.order.rank = Rank::arrival(link);
-            if self.order.links_have_timers {
-                self.take_timers_of_link(link, node, taking);
-            }
-            match self.merges_into(link) {
-                Some(next) => self.order.inbox_of_link(next).feeders.push(link),
-                None => self.hand_over_one(link, node, taking),
-            }
-            if taking != Taking::Later {
-                self.fire_timers(self.order.until, Rank::FIRST);
-            }
-        }
-        self.order.in_order = true;
-        self.order.links_have_timers = false;
-        for link in &self.order.due {
-            self.order.nodes[self.links[*link as usize].dst as usize].inputs = 0;
-        }
-    }
-
-    /// The link that takes all of a plain link's packets out of its line, in phase 3.
-    #[inline(always)]
-    fn merges_into(&self, link: LinkId) -> Option<LinkId> {
-        match self.order.exits[link as usize] {
-            Exit::Link(next)
-                if self.order.feeds[next as usize] == Feed::Merged
-                    && self.links[next as usize].is_plain()
-                    && self.links[link as usize].is_plain() =>
-            {
-                Some(next)
-            }
-            _ => None,
-        }
-    }
-
-    fn hand_over_one(&mut self, link: LinkId, node: NodeId, taking: Taking) {
-        if self.links[link as usize].is_plain() {
-            self.hand_over_of_plain(link, node, taking);
-        } else {
-            self.hand_over_of_any(link, node, taking);
-        }
-        self.order.wheel.insert(link, self.links[link as usize].next_event());
-    }
-
-    #[inline(always)]
-    fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, taking: Taking) {
-        let until = self.order.until;
-        let mut line = self.links[link as usize].line();
-        if self.order.exits[link as usize] == Exit::Host && taking != Taking::Later {
-            let mut scout = self.scout_of(&line);
-            while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                self.look_ahead_in_line(&line, &mut scout);
-                if packet.has(LOST) {
-                    self.lose(link, packet);
-                } else {
-                    self.take_run(link, &mut line, packet);
-                }
-            }
-        } else if self.links[link as usize].may_lose() {
-            line = self.hand_over_of_losing(link, line, node, taking);
-        } else {
-            loop {
-                if self.lines.first_of_row(&line, until).is_some() {
-                    line = self.hand_on_rows(line);
-                }
-                while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
-                    if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                        self.take_run(link, &mut line, packet);
-                    }
-                }
-                if !self.lines.goes_on_before(&mut line, until) {
-                    break;
-                }
-            }
-        }
-        self.give_back(link, line);
-    }
-
-    /// The packets of a plain link go on, but for those that its wire has lost. Returns what stays in line.
-    #[inline(never)]
-    fn hand_over_of_losing(&mut self, link: LinkId, mut line: Line, node: NodeId, taking: Taking) -> Line {
-        let until = self.order.until;
-        loop {
-            line = self.hand_on_rows(line);
-            while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
-                if packet.has(LOST) {
-                    self.lose(link, packet);
-                } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                    self.take_run(link, &mut line, packet);
-                }
-            }
-            if !self.lines.goes_on_before(&mut line, until) {
-                return line;
-            }
-        }
-    }
-
-    /// A packet has crossed a plain link and arrives nowhere.
-    #[cold]
-    pub(super) fn lose(&mut self, link: LinkId, packet: Packet) {
-        self.links[link as usize].count_loss();
-        self.discard(packet);
-    }
-
-    /// A plain link gets its line back, out of which packets have been taken.
-    pub(super) fn give_back(&mut self, link: LinkId, mut line: Line) {
-        self.lines.release(&mut line);
-        self.packet_hops += u64::from(self.links[link as usize].give_back(line));
-    }
-
-    #[inline(never)]
-    fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, taking: Taking) {
-        while self.links[link as usize].next_arrival() < self.order.until {
-            let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.lines);
-            self.packet_hops += 1;
-            if packet.has(LOST) {
-                self.discard(packet);
-            } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                self.pass_time(link, packet.arrival());
-                self.deliver(packet);
-            }
-        }
-    }
-
-    /// A packet goes on over its next link, or waits for phase 2. Returns it if its host takes it at once.
-    #[inline(always)]
-    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) -> Option<Packet> {
-        let at = packet.at();
-        let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
-        if next != END {
-            self.now = packet.arrival();
-            packet.set_at(at + 1);
-            Windows::offer(self, next, packet);
-        } else if taking == Taking::Later {
-            self.order.put_for_node(node, Rank::arrival(link), packet);
-        } else if Forwarding::is_hop_by_hop(at) {
-            self.come_hop_by_hop(link, packet.words(), node);
-        } else {
-            return Some(packet);
-        }
-        None
-    }
-
-    /// A packet has come to a node that takes it at once, and looks for its way on.
-    #[inline(never)]
-    fn come_hop_by_hop(&mut self, link: LinkId, words: [u64; 3], node: NodeId) {
-        let packet = Packet::from_words(words);
-        self.pass_time(link, packet.arrival());
-        self.forward(packet, node);
     }
 
     /// It is now: the timers that are due before what comes by this link have been fired.
