@@ -107,12 +107,14 @@ const CHECKSUM: usize = BEFORE + IPV4 + 16;
 #[derive(Debug)]
 pub struct Capture {
     file: Vec<u8>,
+    /// What was taken last, bytes.
+    last_taken: usize,
 }
 
 impl Capture {
     /// An empty capture. Its interface bears the name of the link.
     pub fn new(link_name: &str) -> Capture {
-        let mut capture = Capture { file: Vec::new() };
+        let mut capture = Capture { file: Vec::new(), last_taken: 0 };
         let version = [1, 0, 0, 0];
         let unknown_length = [0xff; 8];
         capture.block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &version, &unknown_length].concat());
@@ -152,8 +154,16 @@ impl Capture {
 
     /// The bytes of the file since the last call; all calls together give the file.
     pub fn take(&mut self) -> Vec<u8> {
-        let room = Vec::with_capacity(self.file.len());
-        std::mem::replace(&mut self.file, room)
+        self.last_taken = self.file.len();
+        std::mem::take(&mut self.file)
+    }
+
+    /// Finds room for about as much as was taken last, if there is none: by then who took it has mostly given its memory back, and
+    /// fresh memory costs as much as what is written to it.
+    pub fn find_room(&mut self) {
+        if self.file.capacity() == 0 {
+            self.file.reserve(self.last_taken / 4 * 5);
+        }
     }
 }
 

@@ -78,6 +78,7 @@ impl Captures {
     fn record_alike(&mut self, packets: &[Packet]) -> usize {
         let Captures { by_link, models, present, .. } = self;
         let capture = &mut by_link[*present].1;
+        capture.find_room();
         for (recorded, packet) in packets.iter().enumerate() {
             let alike = match models.get(model_of(packet)) {
                 Some(Some(alike)) if is_like_others(packet) && packet.segment() < alike.last_segment => alike,
@@ -123,6 +124,21 @@ impl<L: EventLoop> Engine<L> {
         self.capture_all(&waiting);
         waiting.clear();
         self.captures.waiting = waiting;
+    }
+
+    /// Captures a row: so many packets in slots behind one another. Those that wait came before it.
+    pub(super) fn capture_row(&mut self, slot: u32, count: u32) {
+        self.capture_waiting();
+        let mut captured = 0;
+        while captured < count {
+            let rest = self.lines.slots(slot + captured, count - captured);
+            captured += self.captures.record_alike(rest) as u32;
+            if captured < count {
+                let packet = *self.lines.at(slot + captured);
+                self.capture_any(packet.arrival(), packet.words());
+                captured += 1;
+            }
+        }
     }
 
     fn capture_all(&mut self, mut packets: &[Packet]) {

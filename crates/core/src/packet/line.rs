@@ -92,6 +92,11 @@ impl Lines {
         &self.slots[slot as usize]
     }
 
+    /// So many slots of one piece.
+    pub fn slots(&self, first: u32, count: u32) -> &[Packet] {
+        &self.slots[first as usize..(first + count) as usize]
+    }
+
     /// The slot behind one of a line; of no meaning behind the last.
     #[inline(always)]
     pub fn behind(&self, slot: u32) -> u32 {

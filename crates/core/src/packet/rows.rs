@@ -45,8 +45,7 @@ impl Engine<Windows> {
                 break;
             }
             if WATCHED && state.is_captured() {
-                // The slots of a row that has gone on are as they were.
-                (slot..slot + length - line.len()).for_each(|slot| self.capture_soon(*self.lines.at(slot)));
+                self.capture_row(slot, length - line.len()); // the slots that it has left are as they were
             }
         }
         line
