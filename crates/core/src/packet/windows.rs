@@ -74,6 +74,8 @@ pub struct Windows {
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
     pub(super) heads: Heads,
+    /// For each link, in how many windows more no rows are looked for in what comes to it.
+    pub(super) without_rows: Vec<u8>,
     /// The rank of the event at hand.
     pub(super) rank: Rank,
     /// The node at hand goes through its events in order.
@@ -133,6 +135,7 @@ impl EventLoop for Windows {
             links_have_timers: false,
             merging: Inbox::default(),
             heads: Heads::new(links.len()),
+            without_rows: vec![0; links.len()],
             rank: Rank::FIRST,
             in_order: true,
             feeds: Feeds::new(links),
