@@ -62,7 +62,7 @@ impl Scout {
     fn next_flow(&mut self, lines: &Lines) -> Option<Packet> {
         while self.left > 1 {
             let packet = *lines.at(self.slot);
-            self.left -= 1;
+            self.left = self.left.saturating_sub(lines.count_in(self.slot));
             self.slot = lines.behind(self.slot);
             if packet.flow() != self.flow {
                 self.flow = packet.flow();

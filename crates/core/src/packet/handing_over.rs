@@ -78,8 +78,8 @@ impl Engine<Windows> {
             line = self.hand_over_of_losing(link, line, node, taking);
         } else {
             loop {
-                if self.lines.first_of_row(&line, until).is_some() {
-                    line = self.hand_on_rows(line);
+                if self.lines.begins_with_row(&line, until) {
+                    line = self.hand_on_rows(link, line, node, taking);
                 }
                 while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
                     if let Some(packet) = self.hand_on(link, packet, node, taking) {
@@ -99,7 +99,7 @@ impl Engine<Windows> {
     fn hand_over_of_losing(&mut self, link: LinkId, mut line: Line, node: NodeId, taking: Taking) -> Line {
         let until = self.order.until;
         loop {
-            line = self.hand_on_rows(line);
+            line = self.hand_on_rows(link, line, node, taking);
             while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
                 if packet.has(LOST) {
                     self.lose(link, packet);
@@ -142,7 +142,7 @@ impl Engine<Windows> {
 
     /// A packet goes on over its next link, or waits for phase 2. Returns it if its host takes it at once.
     #[inline(always)]
-    fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) -> Option<Packet> {
+    pub(super) fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) -> Option<Packet> {
         let at = packet.at();
         let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
         if next != END {

@@ -5,9 +5,10 @@
 //! which decides when it takes a packet out, keeps those that wait apart and has an event of its own.
 
 mod row;
+mod train;
 
 use super::codel::{self, Codel};
-use super::line::{Line, Lines};
+use super::line::{Line, Lines, Place};
 use super::link_state::Reading;
 use super::loss::LossProcess;
 use super::packet::{FlowSizes, LOST, MARK, Packet};
@@ -108,8 +109,8 @@ pub struct Link {
     before_alike: u64,
     /// What it has counted; the bytes are those of all packets ever put in line.
     counters: LinkCounters,
-    /// The slot of the packet that is the limit's from the end of the line, if there are so many.
-    limit_slot: u32,
+    /// The place of the packet that is the limit's from the end of the line, if there are so many.
+    limit_place: Place,
     /// Packets may be taken out at the far end before an earlier packet is offered.
     runs_ahead: bool,
     limit: QueueLimit,
@@ -154,7 +155,7 @@ impl Link {
             last_size: 0,
             last_transmission: Duration::ZERO,
             limit,
-            limit_slot: 0,
+            limit_place: Place::default(),
             limit_packets: match limit {
                 QueueLimit::Packets(packets) => packets,
                 QueueLimit::Bytes(_) => u32::MAX,
@@ -364,7 +365,8 @@ impl Link {
         lines.push(&mut self.line, packet);
         if self.line.len() >= self.limit_packets {
             let is_first = self.line.len() == self.limit_packets;
-            self.limit_slot = if is_first { self.line.first_slot() } else { lines.behind(self.limit_slot) };
+            self.limit_place =
+                if is_first { lines.first_place(&self.line) } else { lines.behind_place(self.limit_place) };
         }
         arrival
     }
@@ -387,7 +389,7 @@ impl Link {
     /// has departed.
     #[inline(always)]
     fn has_room(&self, now: Time, lines: &Lines) -> bool {
-        self.line.len() < self.limit_packets || lines.at(self.limit_slot).arrival() <= now + self.delay
+        self.line.len() < self.limit_packets || lines.arrival_at(self.limit_place) <= now + self.delay
     }
 
     /// The size of the packet that was last taken out at the far end, if it has not departed at `now`. There is one at most: a
@@ -489,7 +491,7 @@ impl Link {
         if u64::from(self.line.len()) <= self.alike() {
             return u64::from(self.line.len()) * u64::from(self.last_size);
         }
-        lines.iter(&self.line).map(|packet| u64::from(sizes[packet.flow() as usize].of(packet))).sum()
+        lines.iter(&self.line).map(|packet| u64::from(sizes[packet.flow() as usize].of(&packet))).sum()
     }
 
     /// What it has counted.

@@ -76,11 +76,11 @@ impl Engine<Windows> {
             if IN_ROWS {
                 let bound = self.order.bound(self.order.heads.second(place).min(before), rank);
                 // A look for rows at every match would cost more than it gives where many flows meet.
-                let mut looks = search.continues;
+                let mut looks = search.continues || self.lines.begins_with_train(&line, bound);
                 loop {
                     if looks {
                         let length = line.len();
-                        line = self.merge_rows::<WITH_CARE>(link, line, bound);
+                        line = self.merge_rows::<WITH_CARE>(link, rank.link(), line, bound);
                         search.continues = line.len() < length;
                         search.in_rows += length - line.len();
                     }
@@ -103,7 +103,7 @@ impl Engine<Windows> {
     }
 
     #[inline(always)]
-    fn merge_one<const WITH_CARE: bool>(&mut self, link: LinkId, feeder: LinkId, mut packet: Packet) {
+    pub(super) fn merge_one<const WITH_CARE: bool>(&mut self, link: LinkId, feeder: LinkId, mut packet: Packet) {
         if WITH_CARE && packet.has(LOST) {
             self.lose(feeder, packet);
         } else {

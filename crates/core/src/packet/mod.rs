@@ -39,6 +39,7 @@ mod runs;
 mod scheduler;
 mod simulation;
 pub mod table;
+mod train;
 mod wheel;
 mod windows;
 

@@ -1,6 +1,6 @@
 //! A packet in flight: 24 bytes.
 
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// An acknowledgement (or SYN-ACK), not data.
 pub const ACK: u64 = 1;
@@ -16,6 +16,8 @@ pub const LOST: u64 = 1 << 4;
 pub const RETRANSMISSION: u64 = 1 << 5;
 /// The sender has answered a congestion mark (CWR).
 pub const WINDOW_REDUCED: u64 = 1 << 6;
+/// In a slot of a line: it is the first of a [train](super::train), and `number` is the place of what else is known of that.
+pub const TRAIN: u64 = 1 << 7;
 
 const FLAG_BITS: u32 = 8;
 
@@ -143,6 +145,21 @@ impl Packet {
         self.course += 1;
         self.arrives(arrival);
         self
+    }
+
+    /// The packet so many places behind it in a train with this gap.
+    #[inline(always)]
+    pub fn behind(self, count: u32, gap: Duration) -> Packet {
+        Packet {
+            stamp: self.stamp + (u64::from(count) * gap.0 << FLAG_BITS),
+            content: self.content.wrapping_add(u64::from(count)),
+            course: self.course.wrapping_add(u64::from(count) << 32),
+        }
+    }
+
+    /// Takes flags away.
+    pub fn unflag(&mut self, flags: u64) {
+        self.stamp &= !flags;
     }
 
     /// Sets flags.

@@ -5,26 +5,36 @@ use super::forwarding::{END, Forwarding};
 use super::line::Line;
 use super::packet::LOST;
 use super::simulation::Engine;
-use super::windows::Windows;
-use crate::spec::LinkId;
+use super::windows::{Taking, Windows};
+use crate::spec::{LinkId, NodeId};
 use crate::units::Time;
 
 impl Engine<Windows> {
-    /// The long rows at the front of a line go on, each over its next link, if that takes them at once. Returns what is left in line.
+    /// The long rows at the front of a link's line go on, each over its next link, if that takes them at once; trains that do not, packet by
+    /// packet. Returns what is left in line.
     #[inline(never)]
-    pub(super) fn hand_on_rows(&mut self, mut line: Line) -> Line {
+    pub(super) fn hand_on_rows(&mut self, link: LinkId, mut line: Line, node: NodeId, taking: Taking) -> Line {
         let until = self.order.until;
-        while let Some(first) = self.lines.first_of_row(&line, until).filter(|first| !first.has(LOST)) {
+        while self.lines.begins_with_row(&line, until) {
+            let first = self.lines.first(&line);
             let at = first.at();
             let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
-            if next == END || !self.order.takes_at_once(next) {
-                break;
+            let goes_on = next != END
+                && !first.has(LOST)
+                && self.order.takes_at_once(next)
+                && self.links[next as usize].is_unwatched();
+            if !goes_on {
+                if !self.lines.begins_with_train(&line, until) {
+                    break;
+                }
+                let packet = self.lines.pop(&mut line);
+                if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                    self.take_run(link, &mut line, packet);
+                }
+                continue;
             }
             let (state, sizes) = (&mut self.links[next as usize], &self.sizes[first.flow() as usize]);
-            if !state.is_unwatched() {
-                break;
-            }
-            if !state.take_row(&mut line, sizes, until, &mut self.lines) {
+            if !state.take_row_or_train(&mut line, sizes, until, &mut self.lines) {
                 // The first packet goes before the others, into an empty line for instance.
                 let mut packet = self.lines.pop(&mut line);
                 self.now = packet.arrival();
@@ -35,17 +45,32 @@ impl Engine<Windows> {
         line
     }
 
-    /// The long rows at the front of a line that arrive before an instant go on over a link. Returns what is left in line.
+    /// The long rows at the front of a feeder's line that arrive before an instant go on over a link. Returns what is left in line.
     #[inline(never)]
-    pub(super) fn merge_rows<const WATCHED: bool>(&mut self, link: LinkId, mut line: Line, before: Time) -> Line {
-        while let Some(first) = self.lines.first_of_row(&line, before).filter(|first| !first.has(LOST)) {
+    pub(super) fn merge_rows<const WATCHED: bool>(
+        &mut self,
+        link: LinkId,
+        feeder: LinkId,
+        mut line: Line,
+        before: Time,
+    ) -> Line {
+        while self.lines.begins_with_row(&line, before) {
+            let first = self.lines.first(&line);
             let (state, sizes) = (&mut self.links[link as usize], &self.sizes[first.flow() as usize]);
-            let (slot, length) = (line.first_slot(), line.len());
-            if !state.take_row(&mut line, sizes, before, &mut self.lines) {
+            let (slot, length, train) = (line.first_slot(), line.len(), self.lines.first_train(&line));
+            let any = !first.has(LOST) && state.take_row_or_train(&mut line, sizes, before, &mut self.lines);
+            if !any && train.is_none() {
                 break;
             }
-            if WATCHED && state.is_captured() {
-                self.capture_row(slot, length - line.len()); // the slots that it has left are as they were
+            let taken = length - line.len();
+            if !any {
+                let packet = self.lines.pop(&mut line);
+                self.merge_one::<WATCHED>(link, feeder, packet);
+            } else if WATCHED && state.is_captured() {
+                match train {
+                    Some(train) => train.packets().take(taken as usize).for_each(|packet| self.capture_soon(packet)),
+                    None => self.capture_row(slot, taken), // the slots that it has left are as they were
+                }
             }
         }
         line

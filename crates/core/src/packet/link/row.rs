@@ -4,15 +4,28 @@
 use super::Link;
 use crate::packet::line::{Line, Lines};
 use crate::packet::packet::PacketSizes;
+use crate::packet::train::Train;
 use crate::units::{Duration, Time};
 
 impl Link {
+    /// The row at the front of a line enters a plain link as by [`Self::take_row`], the train by [`Self::take_train`]. Whether any packet has
+    /// entered.
+    pub fn take_row_or_train(&mut self, line: &mut Line, sizes: &PacketSizes, before: Time, lines: &mut Lines) -> bool {
+        let Some(train) = lines.first_train(line) else { return self.take_row(line, sizes, before, lines) };
+        let (first, count) = (train.first.gone_on(train.first.arrival()), train.count_before(before));
+        let taken = self.take_train(&Train { first, count, ..train }, sizes, lines);
+        if taken > 0 {
+            *line = lines.pass_of_train(*line, taken);
+        }
+        taken > 0
+    }
+
     /// The row at the front of a line enters a plain link, to the same effect as by [`Link::offer_to_plain`] of one packet after another; as far
     /// as it arrives before an instant, and is of one size. Packets that would lead into another piece of either line, that find the
     /// queue nearly full, or that the wire loses, are left. Whether any packet has entered.
     pub fn take_row(&mut self, line: &mut Line, sizes: &PacketSizes, before: Time, lines: &mut Lines) -> bool {
         let room = self.room_for_row(line.first_arrival(), lines);
-        let first = *lines.at(line.first_slot());
+        let first = lines.first(line);
         let most = self.until_next_loss(room.min(sizes.alike_from(&first)));
         if most == 0 {
             return false;
@@ -41,30 +54,28 @@ impl Link {
         self.counters.wait_sum += u128::from(waits.0);
         self.counters.wait_max = self.counters.wait_max.max(longest_wait);
         if self.line.len() >= self.limit_packets {
-            self.limit_slot += count;
+            self.limit_place = lines.far_behind_place(self.limit_place, count);
         }
         if self.loses {
             self.loss.pass(count);
         }
-        lines.move_row(line, &mut self.line, count);
+        lines.move_row(line, &mut self.line, count, transmission);
         true
     }
 
     /// How many packets get through, `most` at the most, before the next that the wire loses; none are asked for that stand in no row.
-    fn until_next_loss(&self, most: u32) -> u32 {
+    pub(super) fn until_next_loss(&self, most: u32) -> u32 {
         if self.loses { self.loss.until_next_loss(most.min(Lines::LONGEST_ROW)) } else { most }
     }
 
     /// So many packets that come from an instant on surely find room. If the queue is full but for those that have departed, that is
-    /// known of a piece's packets at a time.
-    fn room_for_row(&self, now: Time, lines: &Lines) -> u32 {
+    /// known of some at a time.
+    pub(super) fn room_for_row(&self, now: Time, lines: &Lines) -> u32 {
         let length = self.line.len();
         if length < self.limit_packets {
             return self.limit_packets - length - 1;
         }
-        let behind = Lines::left_in_piece(self.limit_slot).min(self.limit_packets - 1);
-        let has_departed = lines.at(self.limit_slot + behind).arrival() <= now + self.delay;
-        if has_departed { behind } else { 0 }
+        lines.count_until(self.limit_place, now + self.delay, self.limit_packets - 1)
     }
 }
 
@@ -124,15 +135,15 @@ mod tests {
                 let (mut link, mut line, mut lines) = link_and_line(limit, &loss, &coming);
                 let mut last = Offer::Taken;
                 loop {
-                    if in_rows && lines.first_of_row(&line, before).is_some() {
-                        link.take_row(&mut line, &sizes[0], before, &mut lines);
+                    if in_rows && lines.begins_with_row(&line, before) {
+                        link.take_row_or_train(&mut line, &sizes[0], before, &mut lines);
                     }
                     let Some(mut packet) = lines.pop_before(&mut line, before) else { break };
                     packet.set_at(packet.at() + 1);
                     last = link.offer_to_plain(packet.arrival(), packet, sizes[0].of(&packet), &mut lines);
                 }
-                let stands: Vec<Packet> = lines.iter(&link.line).copied().collect();
-                let left: Vec<Packet> = lines.iter(&line).copied().collect();
+                let stands: Vec<Packet> = lines.iter(&link.line).collect();
+                let left: Vec<Packet> = lines.iter(&line).collect();
                 let queued = link.queue_packets(before, &lines);
                 let counters = link.counters(&sizes, &lines);
                 (stands, left, queued, counters, link.busy_until, last == Offer::Dropped, line.first_arrival())
