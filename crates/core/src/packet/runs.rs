@@ -20,6 +20,7 @@ use super::train::Train;
 use super::wheel::Wheel;
 use super::windows::Windows;
 use crate::spec::LinkId;
+use crate::tcp::sender::Burst;
 use crate::units::Time;
 use trains::{Behind, Then};
 
@@ -121,6 +122,12 @@ impl Course<'_> {
         let mut packet = Packet::new(self.flow, segment, number, flags);
         packet.set_at(self.at);
         packet
+    }
+
+    /// The packets of new segments.
+    #[inline(always)]
+    fn burst(&self, burst: Burst) -> impl Iterator<Item = Packet> {
+        (0..burst.count).map(move |index| self.packet(burst.segment + index, burst.number + index, 0))
     }
 }
 
@@ -265,12 +272,10 @@ impl Run<'_> {
                     if !is_undisturbed {
                         break;
                     }
-                    for _ in 0..sender.to_send() {
-                        let (segment, number) = sender.send(now);
-                        let data = course.packet(segment, number, 0);
+                    let sent = sender.send_all(now);
+                    for data in course.burst(sent) {
                         outlet.send(now, data, course.sizes.of(&data), self.lines);
                     }
-                    sender.stop();
                     let Some(next) = self.next_in_order().filter(|_| rests) else { break };
                     self.go_on(next);
                 }
@@ -313,8 +318,7 @@ impl Run<'_> {
     fn send_disturbed(&mut self, connection: &mut Connection, course: &Course, outlet: &mut impl Outlet) {
         let now = self.packet.arrival();
         if let Some(burst) = connection.sender.poll_burst(now) {
-            for index in 0..burst.count {
-                let data = course.packet(burst.segment + index, burst.number + index, 0);
+            for data in course.burst(burst) {
                 outlet.send(now, data, course.sizes.of(&data), self.lines);
             }
             return;

@@ -83,40 +83,41 @@ pub(super) fn deliver_acks<const LEARNS: bool>(
     let Some(mut sender) = connection.sender.undisturbed::<LEARNS>(train.first.segment()) else {
         return Behind::new(lines, line, &train, 1, Then::TakesLast);
     };
-    let mut now = train.first.arrival();
     // As long as each ACK lets out one segment, these make a train.
     let mut departing: Option<Train> = None;
     let mut taken = 0;
     let mut then = Then::GoesOn;
     while taken < train.count {
-        taken += 1;
-        if !sender.pass(now, window_end) {
-            then = Then::Sends;
-            break;
+        let now = train.packet(taken).arrival();
+        let mut sent = sender.pass_like(now, train.gap, train.count - taken);
+        let are_alike = sent.count > 0;
+        if are_alike {
+            taken += sent.count;
+        } else {
+            taken += 1;
+            if !sender.pass(now, window_end) {
+                then = Then::Sends;
+                break;
+            }
+            sent = sender.send_all(now);
         }
-        let count = sender.to_send();
-        if count == 1 {
-            let (segment, number) = sender.send(now);
+        if are_alike || sent.count == 1 {
             match &mut departing {
-                Some(departing) => departing.count += 1,
+                Some(departing) => departing.count += sent.count,
                 None => {
-                    let mut first = course.packet(segment, number, 0);
+                    let mut first = course.packet(sent.segment, sent.number, 0);
                     first.arrives(now);
-                    departing = Some(Train { first, count: 1, ..train });
+                    departing = Some(Train { first, gap: train.gap, count: sent.count });
                 }
             }
         } else {
             if let Some(departing) = departing.take() {
                 outlet.send_train(departing, course.sizes, lines);
             }
-            for _ in 0..count {
-                let (segment, number) = sender.send(now);
-                let data = course.packet(segment, number, 0);
+            for data in course.burst(sent) {
                 outlet.send(now, data, course.sizes.of(&data), lines);
             }
         }
-        sender.stop();
-        now += train.gap;
     }
     if let Some(departing) = departing {
         outlet.send_train(departing, course.sizes, lines);

@@ -1,9 +1,9 @@
 //! A sender that nothing disturbs, and the ACKs that come to it.
 
-use super::{Limit, OrdinaryAcks, Phase, Sender};
+use super::{Burst, Limit, OrdinaryAcks, Phase, Sender};
 use crate::tcp::events::AckEvent;
 use crate::tcp::scoreboard::Delivered;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
 /// stays while every ACK passes just the next segment and no timer fires: each is shorter than [`Sender::on_ack`] and
@@ -11,8 +11,6 @@ use crate::units::Time;
 pub struct Undisturbed<'sender, const LEARNS: bool> {
     sender: &'sender mut Sender,
     event: AckEvent,
-    /// After the last ACK, not the window was the limit.
-    is_unfilled: bool,
 }
 
 impl Sender {
@@ -42,7 +40,7 @@ impl Sender {
             && !self.retransmit_now
             && self.withheld == 0;
         self.unanswered_timeout &= !is_undisturbed;
-        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY, is_unfilled: false })
+        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY })
     }
 
     /// The detector learns from an ordinary ACK. Whether the sender is undisturbed by what it says.
@@ -56,6 +54,24 @@ impl Sender {
             self.judge(*event, &Delivered::one_original(self.board.una() - 1, sent, now), false);
         }
         rests.is_some_and(|rests| rests >= until)
+    }
+
+    /// See [`Undisturbed::pass_like`]; the window was the limit.
+    fn pass_like(&mut self, first: Time, gap: Duration, count: u32) -> u32 {
+        let (una, outstanding) = (self.board.una(), self.board.outstanding());
+        // Each ACK lets out a segment as long as the window is full, and receiver and application have one.
+        let is_full = outstanding > 1 && outstanding == self.congestion.window() && outstanding <= self.receive_window;
+        let written = (self.available - una).saturating_sub(outstanding);
+        let in_round = self.round_end.saturating_sub(una);
+        if !is_full {
+            return 0;
+        }
+        let taken = self.congestion.on_like_acks(count.min(outstanding - 1).min(written).min(in_round));
+        if taken > 0 {
+            let rtt = &mut self.rtt;
+            self.board.pass_and_send(first, gap, taken, |now, sent| rtt.sample(now - sent));
+        }
+        taken
     }
 
     #[inline(always)]
@@ -81,33 +97,21 @@ impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
         true
     }
 
-    /// How many segments are to be sent now.
+    /// ACKs come a gap apart: as many of them, `count` at the most, as each let out just one segment, and are to the congestion control like each
+    /// other. To the same effect as [`Self::pass`] and [`Self::send_all`] of one after another. Returns the segments, maybe none.
     #[inline(always)]
-    pub fn to_send(&mut self) -> u32 {
+    pub fn pass_like(&mut self, first: Time, gap: Duration, count: u32) -> Burst {
         let sender = &mut *self.sender;
-        let by_window = sender.congestion.window().saturating_sub(sender.board.outstanding());
-        let by_data = sender.new_within_receive_window();
-        self.is_unfilled = by_window > by_data;
-        if self.is_unfilled {
-            by_data
-        } else {
-            sender.limit = Limit::Window;
-            by_window
-        }
+        let (segment, number) = (sender.board.next(), sender.board.next_transmission());
+        let takes_like = !LEARNS && sender.options.like_acks && sender.limit == Limit::Window;
+        let count = if takes_like { sender.pass_like(first, gap, count) } else { 0 };
+        Burst { segment, number, count }
     }
 
-    /// Sends the next segment. Returns it, and the number of its transmission.
+    /// Sends all that is to be sent now.
     #[inline(always)]
-    pub fn send(&mut self, now: Time) -> (u32, u32) {
-        let segment = self.sender.board.next();
-        (segment, self.sender.board.send_new(now))
-    }
-
-    /// All that is to be sent now is sent.
-    #[inline(always)]
-    pub fn stop(&mut self) {
-        if self.is_unfilled {
-            self.sender.stop_unfilled();
-        }
+    pub fn send_all(&mut self, now: Time) -> Burst {
+        let by_window = self.sender.congestion.window().saturating_sub(self.sender.board.outstanding());
+        self.sender.send_burst(now, by_window)
     }
 }
