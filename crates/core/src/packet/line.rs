@@ -106,13 +106,7 @@ pub struct Lines {
 
 impl Default for Lines {
     fn default() -> Lines {
-        Lines {
-            slots: Vec::new(),
-            following: Vec::new(),
-            free: NONE,
-            trains: Vec::new(),
-            free_trains: Vec::new(),
-        }
+        Lines { slots: Vec::new(), following: Vec::new(), free: NONE, trains: Vec::new(), free_trains: Vec::new() }
     }
 }
 
@@ -193,7 +187,7 @@ impl Lines {
         let packet = self.slots[line.head as usize];
         if packet.has(TRAIN) {
             let first = self.train_in(line.head).first;
-            *line = self.pass_of_train(*line, 1);
+            self.pass_of_train(line, 1);
             return first;
         }
         self.pass_packet(line);
@@ -366,7 +360,8 @@ impl Lines {
 
     /// From the first to the last.
     pub fn iter(&self, line: &Line) -> impl Iterator<Item = Packet> {
-        let places = std::iter::successors(Some(self.first_place(line)), |place| Some(self.behind_place(*place)));
+        let first = (!line.is_empty()).then(|| self.first_place(line));
+        let places = std::iter::successors(first, |place| Some(self.behind_place(*place)));
         places.take(line.len as usize).map(|place| self.at_place(place))
     }
 
@@ -483,40 +478,46 @@ impl Lines {
         if line.is_empty() { None } else { self.train_at(line.head) }
     }
 
-    /// So many packets of the [train](Self::first_train) at the front of a line have left it.
-    #[inline(never)]
-    pub fn pass_of_train(&mut self, mut line: Line, count: u32) -> Line {
+    /// So many packets of the [train](Self::first_train) at the front of a line leave it.
+    #[inline(always)]
+    pub fn pass_of_train(&mut self, line: &mut Line, count: u32) {
         line.len -= count;
-        let first = &mut self.slots[line.head as usize];
+        (line.head, line.first_arrival) = self.leave_train(line.head, line.len, count);
+    }
+
+    /// Packets of a train leave a line, in which so many are left. Returns the slot of the first of these, and when it arrives; the line's address
+    /// would keep it in memory.
+    #[inline(never)]
+    fn leave_train(&mut self, head: u32, left: u32, count: u32) -> (u32, Time) {
+        let first = &mut self.slots[head as usize];
         let place = first.number();
         let train = &mut self.trains[place as usize];
-        if count == train.count {
-            self.free_trains.push(place);
-            self.pass_slot(&mut line);
-        } else {
+        if count < train.count {
             *first = first.behind(count, train.gap);
             first.set_number(place);
             train.count -= count;
             train.number = train.number.wrapping_add(count);
             train.gone += count;
+            return (head, first.arrival());
         }
-        self.find_first_arrival(&mut line);
-        line
+        self.free_trains.push(place);
+        let mut head = head + 1;
+        if head.is_multiple_of(PIECE) {
+            head = self.leave_piece(head, left == 0);
+        }
+        (head, if left == 0 { Time::NEVER } else { self.at(head).arrival() })
     }
 
     /// Puts a train behind all other packets.
-    #[inline(never)]
-    pub fn push_train(&mut self, mut line: Line, train: &Train) -> Line {
-        if !line.is_empty() && self.lengthen_last(line.last_slot(), train) {
-            line.len += train.count;
-            return line;
+    pub fn push_train(&mut self, line: &mut Line, train: &Train) {
+        if line.is_empty() || !self.lengthen_last(line.last_slot(), train) {
+            self.push(line, train.first);
+            line.len -= 1;
+            if train.count > 1 {
+                self.couple(line.last_slot(), train);
+            }
         }
-        self.push(&mut line, train.first);
-        if train.count > 1 {
-            self.couple(line.last_slot(), train);
-            line.len += train.count - 1;
-        }
-        line
+        line.len += train.count;
     }
 
     /// Whether what stands in a slot goes on with a train, to which it has been coupled.

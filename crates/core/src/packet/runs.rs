@@ -22,7 +22,7 @@ use super::windows::Windows;
 use crate::spec::LinkId;
 use crate::tcp::sender::Burst;
 use crate::units::Time;
-use trains::{Behind, Then};
+use trains::{Taken, Then};
 
 /// Where the packets that an end sends go first.
 trait Outlet {
@@ -170,11 +170,11 @@ impl Run<'_> {
         self.lines.pass_packet(&mut self.line);
     }
 
-    /// Goes on behind a train.
+    /// Goes on behind what has been taken of a train.
     #[inline(always)]
-    fn go_on_behind(&mut self, Behind { line, last, .. }: &Behind) {
-        self.packet = Packet::from_words(*last);
-        self.line = *line;
+    fn go_on_behind(&mut self, taken: &Taken) {
+        self.packet = Packet::from_words(taken.last);
+        self.lines.pass_of_train(&mut self.line, taken.count);
     }
 
     /// The line without the packets of the run.
@@ -219,10 +219,9 @@ impl Run<'_> {
                     self.go_on(next);
                     break;
                 }
-                let behind =
-                    trains::deliver_data(self.lines, self.line, self.until, connection, *course, outlet.lend());
-                self.go_on_behind(&behind);
-                if behind.then == Then::TakesLast {
+                let taken = trains::deliver_data(self.lines, self.line, self.until, connection, *course, outlet.lend());
+                self.go_on_behind(&taken);
+                if taken.then == Then::TakesLast {
                     break;
                 }
             }
@@ -296,7 +295,7 @@ impl Run<'_> {
                     break;
                 }
                 let before = if rests { self.until } else { Time(next.arrival().0 + 1) };
-                let behind = trains::deliver_acks::<LEARNS>(
+                let taken = trains::deliver_acks::<LEARNS>(
                     self.lines,
                     self.line,
                     before,
@@ -305,11 +304,11 @@ impl Run<'_> {
                     window_end,
                     outlet.lend(),
                 );
-                self.go_on_behind(&behind);
-                if behind.then == Then::TakesLast {
+                self.go_on_behind(&taken);
+                if taken.then == Then::TakesLast {
                     break;
                 }
-                is_undisturbed = behind.then == Then::GoesOn;
+                is_undisturbed = taken.then == Then::GoesOn;
             }
         }
     }

@@ -15,7 +15,7 @@ impl Link {
         let (first, count) = (train.first.gone_on(train.first.arrival()), train.count_before(before));
         let taken = self.take_train(&Train { first, count, ..train }, sizes, lines);
         if taken > 0 {
-            *line = lines.pass_of_train(*line, taken);
+            lines.pass_of_train(line, taken);
         }
         taken > 0
     }
@@ -135,8 +135,11 @@ mod tests {
                 let (mut link, mut line, mut lines) = link_and_line(limit, &loss, &coming);
                 let mut last = Offer::Taken;
                 loop {
-                    if in_rows && lines.begins_with_row(&line, before) {
-                        link.take_row_or_train(&mut line, &sizes[0], before, &mut lines);
+                    if in_rows
+                        && lines.begins_with_row(&line, before)
+                        && link.take_row_or_train(&mut line, &sizes[0], before, &mut lines)
+                    {
+                        last = Offer::Taken;
                     }
                     let Some(mut packet) = lines.pop_before(&mut line, before) else { break };
                     packet.set_at(packet.at() + 1);

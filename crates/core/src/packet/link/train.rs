@@ -45,7 +45,7 @@ impl Link {
         if self.line.len() >= self.limit_packets {
             self.limit_place = lines.far_behind_place(self.limit_place, count);
         }
-        self.line = lines.push_train(self.line, &departing);
+        lines.push_train(&mut self.line, &departing);
         if self.loses {
             self.loss.pass(count);
         }

@@ -10,11 +10,11 @@ use crate::packet::packet::ACK;
 use crate::packet::train::Train;
 use crate::units::Time;
 
-/// What a run goes on with behind a train.
-pub(super) struct Behind {
-    /// What is left in line.
-    pub line: Line,
-    /// The last packet that was taken.
+/// What has been taken of a train.
+pub(super) struct Taken {
+    /// So many packets.
+    pub count: u32,
+    /// The last of them.
     pub last: [u64; 3],
     /// What the end does next.
     pub then: Then,
@@ -31,11 +31,9 @@ pub(super) enum Then {
     TakesLast,
 }
 
-impl Behind {
-    /// So many packets of the train at the front of a line have been taken.
-    fn new(lines: &mut Lines, line: Line, train: &Train, count: u32, then: Then) -> Behind {
-        let line = lines.pass_of_train(line, count);
-        Behind { line, last: train.packet(count - 1).words(), then }
+impl Taken {
+    fn new(train: &Train, count: u32, then: Then) -> Taken {
+        Taken { count, last: train.packet(count - 1).words(), then }
     }
 }
 
@@ -54,17 +52,17 @@ pub(super) fn deliver_data(
     connection: &mut Connection,
     course: Course,
     mut outlet: impl Outlet,
-) -> Behind {
+) -> Taken {
     let train = first_train(lines, &line, before);
     if !connection.receiver.is_undisturbed(train.first.segment()) {
-        return Behind::new(lines, line, &train, 1, Then::TakesLast);
+        return Taken::new(&train, 1, Then::TakesLast);
     }
     let mut first = course.packet(train.first.segment() + 1, connection.acks_sent, ACK);
     first.arrives(train.first.arrival());
     outlet.send_train(Train { first, ..train }, course.sizes, lines);
     connection.acks_sent = connection.acks_sent.wrapping_add(train.count);
     connection.receiver.take_run(train.count);
-    Behind::new(lines, line, &train, train.count, Then::GoesOn)
+    Taken::new(&train, train.count, Then::GoesOn)
 }
 
 /// A train of ACKs, in front of a line, comes to a sender whose detector learns from every ACK, or to one whose does not. No timer but that for
@@ -78,10 +76,10 @@ pub(super) fn deliver_acks<const LEARNS: bool>(
     course: Course,
     window_end: Time,
     mut outlet: impl Outlet,
-) -> Behind {
+) -> Taken {
     let train = first_train(lines, &line, before);
     let Some(mut sender) = connection.sender.undisturbed::<LEARNS>(train.first.segment()) else {
-        return Behind::new(lines, line, &train, 1, Then::TakesLast);
+        return Taken::new(&train, 1, Then::TakesLast);
     };
     // As long as each ACK lets out one segment, these make a train.
     let mut departing: Option<Train> = None;
@@ -122,5 +120,5 @@ pub(super) fn deliver_acks<const LEARNS: bool>(
     if let Some(departing) = departing {
         outlet.send_train(departing, course.sizes, lines);
     }
-    Behind::new(lines, line, &train, taken, then)
+    Taken::new(&train, taken, then)
 }

@@ -56,19 +56,15 @@ impl Scoreboard {
         Some(segment.sent())
     }
 
+    /// When the first segments, so many, were sent.
+    pub(in crate::tcp) fn first_sent(&self, count: u32) -> impl Iterator<Item = Time> {
+        self.segments.range(..count as usize).map(|segment| segment.sent())
+    }
+
     /// So many ACKs, fewer than are outstanding, each pass the first segment of an [undisturbed](Self::is_undisturbed) flow, and each lets out one: the
-    /// first at an instant, each other a gap later. Tells when each comes and when its segment was sent.
-    pub(in crate::tcp) fn pass_and_send(
-        &mut self,
-        first: Time,
-        gap: Duration,
-        count: u32,
-        mut passed: impl FnMut(Time, Time),
-    ) {
+    /// first at an instant, each other a gap later.
+    pub(in crate::tcp) fn pass_and_send(&mut self, first: Time, gap: Duration, count: u32) {
         let comes = |index: u32| first + gap * u64::from(index);
-        for (index, segment) in (0..count).zip(self.segments.range(..count as usize)) {
-            passed(comes(index), segment.sent());
-        }
         self.segments.drain(..count as usize);
         self.segments.extend((0..count).map(|index| Segment::new(comes(index), IN_FLIGHT)));
         self.una += count;

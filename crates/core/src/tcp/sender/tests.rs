@@ -536,13 +536,11 @@ fn pass_undisturbed<const LEARNS: bool>(
     let mut sender = sender?;
     let is_undisturbed = sender.pass(now, now);
     Some(is_undisturbed.then(|| {
-        let mut sent = Vec::new();
-        for _ in 0..sender.to_send() {
-            let (segment, number) = sender.send(now);
-            sent.push(Transmission::Data { segment, number, retransmission: false, window_reduced: false });
-        }
-        sender.stop();
-        sent
+        let Burst { segment, number, count } = sender.send_all(now);
+        let sent = |index| (segment + index, number + index);
+        let data =
+            |(segment, number)| Transmission::Data { segment, number, retransmission: false, window_reduced: false };
+        (0..count).map(sent).map(data).collect()
     }))
 }
 
@@ -658,10 +656,7 @@ proptest! {
                         if !run.pass(now, now) {
                             break;
                         }
-                        for _ in 0..run.to_send() {
-                            run.send(now);
-                        }
-                        run.stop();
+                        run.send_all(now);
                     }
                 } else {
                     cumulative += 1;
@@ -676,6 +671,84 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    /// ACKs that are like each other may be taken together, whatever limits the sender: window, receiver or application.
+    #[test]
+    fn like_acks_are_as_good_together_as_one_by_one(
+        trains in prop::collection::vec((1u32..60, 1u64..900, 0u32..90), 1..60), receive_window in 2u32..60,
+        slow_start in 0usize..30,
+    ) {
+        let stack = stack(json!({}));
+        let [mut together, mut one_by_one] =
+            [(); 2].map(|()| Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0)));
+        let (mut now, mut cumulative) = (Time::ZERO, 0);
+        for (index, (count, gap, written)) in trains.into_iter().enumerate() {
+            for sender in [&mut together, &mut one_by_one] {
+                sender.set_receive_window(receive_window);
+                sender.write(now, written);
+                if index == slow_start {
+                    end_slow_start(sender, now);
+                }
+                send_all(sender, now);
+            }
+            let gap = Duration::from_micros(gap);
+            now += Duration::from_millis(20);
+            let count = count.min(together.board.outstanding());
+            let mut taken = 0;
+            while taken < count {
+                let at = now + gap * u64::from(taken);
+                let mut run = together.undisturbed::<false>(cumulative + 1 + taken).expect("nothing disturbs it");
+                let sent = run.pass_like(at, gap, count - taken);
+                if sent.count == 0 {
+                    prop_assert!(run.pass(at, at));
+                    run.send_all(at);
+                    taken += 1;
+                } else {
+                    taken += sent.count;
+                }
+            }
+            for index in 0..count {
+                let at = now + gap * u64::from(index);
+                one_by_one.on_ack(at, &plain_ack(cumulative + 1 + index));
+                send_all(&mut one_by_one, at);
+            }
+            (now, cumulative) = (now + gap * u64::from(count), cumulative + count);
+            prop_assert_eq!(format!("{:?} {:?}", together.board, together.rtt), format!("{:?} {:?}", one_by_one.board, one_by_one.rtt));
+            prop_assert_eq!((together.limit, together.round_end), (one_by_one.limit, one_by_one.round_end));
+            prop_assert_eq!(together.congestion.cwnd(), one_by_one.congestion.cwnd());
+            prop_assert_eq!(together.congestion.window(), one_by_one.congestion.window());
+        }
+    }
+}
+
+#[test]
+fn with_a_full_window_all_acks_are_alike_until_it_grows() {
+    let mut sender = Sender::new(&stack(json!({})), 1, Stream::new(1, Purpose::Congestion, 0));
+    sender.write(ms(0), 1_000);
+    send_all(&mut sender, ms(0));
+    end_slow_start(&mut sender, ms(0));
+    let gap = Duration::from_micros(10);
+    let outstanding = sender.board.outstanding();
+    assert_eq!((outstanding, sender.congestion.window()), (10, 5));
+    for cumulative in 1..=6 {
+        sender.on_ack(ms(20), &plain_ack(cumulative));
+        send_all(&mut sender, ms(20));
+    }
+    // Five ACKs make a segment, but for what the window has grown by then.
+    let next = sender.board.next();
+    let burst = sender.undisturbed::<false>(7).expect("nothing disturbs it").pass_like(ms(21), gap, 100);
+    assert_eq!((burst.segment, burst.number), (next, next));
+    assert!((2..=5).contains(&burst.count), "{}", burst.count);
+    assert_eq!(sender.board.outstanding(), sender.congestion.window());
+}
+
+/// A congestion that nothing is to be repaired after.
+fn end_slow_start(sender: &mut Sender, now: Time) {
+    let prior_in_flight = sender.board.in_flight();
+    let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
+    sender.congestion.on_congestion(&event, &sender.rtt);
 }
 
 fn plain_ack(cumulative: u32) -> Ack {

@@ -68,8 +68,13 @@ impl Sender {
         }
         let taken = self.congestion.on_like_acks(count.min(outstanding - 1).min(written).min(in_round));
         if taken > 0 {
-            let rtt = &mut self.rtt;
-            self.board.pass_and_send(first, gap, taken, |now, sent| rtt.sample(now - sent));
+            let mut now = first;
+            self.rtt.sample_all(self.board.first_sent(taken).map(|sent| {
+                let rtt = now - sent;
+                now += gap;
+                rtt
+            }));
+            self.board.pass_and_send(first, gap, taken);
         }
         taken
     }
