@@ -51,29 +51,18 @@ impl RttEstimate {
         &mut self.bounds
     }
 
-    /// Takes a sample.
-    #[inline]
+    /// Takes a sample (RFC 6298 section 2: alpha = 1/8, beta = 1/4).
     pub fn sample(&mut self, rtt: Duration) {
-        self.sample_all([rtt]);
-    }
-
-    /// Takes samples, one after another (RFC 6298 section 2: alpha = 1/8, beta = 1/4).
-    #[inline]
-    pub fn sample_all(&mut self, rtts: impl IntoIterator<Item = Duration>) {
-        let (mut smoothed, mut variation, mut minimum) = (self.smoothed.0, self.variation.0, self.minimum);
-        let mut samples = self.samples;
-        rtts.into_iter().for_each(|rtt| {
-            if samples == 0 {
-                (smoothed, variation) = (rtt.0, rtt.0 / 2);
-            } else {
-                variation = variation - variation / 4 + smoothed.abs_diff(rtt.0) / 4;
-                smoothed = smoothed - smoothed / 8 + rtt.0 / 8;
-            }
-            minimum = minimum.min(rtt);
-            samples = samples.saturating_add(1);
-        });
-        (self.smoothed, self.variation, self.minimum) = (Duration(smoothed), Duration(variation), minimum);
-        self.samples = samples;
+        if self.samples == 0 {
+            self.smoothed = rtt;
+            self.variation = rtt / 2;
+        } else {
+            let error = self.smoothed.0.abs_diff(rtt.0);
+            self.variation = Duration(self.variation.0 - self.variation.0 / 4 + error / 4);
+            self.smoothed = Duration(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8);
+        }
+        self.minimum = self.minimum.min(rtt);
+        self.samples = self.samples.saturating_add(1);
         self.backoff = 0; // section 5.7 and Karn's algorithm: only a new sample ends the backoff
     }
 

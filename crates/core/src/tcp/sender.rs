@@ -211,8 +211,6 @@ struct Options {
     only_the_timer: bool,
     /// As [`LossDetector::judges_by_board`].
     judges_by_board: bool,
-    /// As [`CongestionControl::takes_like_acks`].
-    like_acks: bool,
     /// The stack or the congestion control paces.
     paces: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
@@ -266,7 +264,6 @@ impl Sender {
             ordinary_acks,
             only_the_timer: detector.has_only_the_timer(),
             judges_by_board: detector.judges_by_board(),
-            like_acks: congestion.takes_like_acks(),
             paces,
             bursts: !paces && rate.is_none() && !stack.ecn,
             wire_bytes,

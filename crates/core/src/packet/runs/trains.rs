@@ -87,25 +87,19 @@ pub(super) fn deliver_acks<const LEARNS: bool>(
     let mut then = Then::GoesOn;
     while taken < train.count {
         let now = train.packet(taken).arrival();
-        let mut sent = sender.pass_like(now, train.gap, train.count - taken);
-        let are_alike = sent.count > 0;
-        if are_alike {
-            taken += sent.count;
-        } else {
-            taken += 1;
-            if !sender.pass(now, window_end) {
-                then = Then::Sends;
-                break;
-            }
-            sent = sender.send_all(now);
+        taken += 1;
+        if !sender.pass(now, window_end) {
+            then = Then::Sends;
+            break;
         }
-        if are_alike || sent.count == 1 {
+        let sent = sender.send_all(now);
+        if sent.count == 1 {
             match &mut departing {
-                Some(departing) => departing.count += sent.count,
+                Some(departing) => departing.count += 1,
                 None => {
                     let mut first = course.packet(sent.segment, sent.number, 0);
                     first.arrives(now);
-                    departing = Some(Train { first, gap: train.gap, count: sent.count });
+                    departing = Some(Train { first, count: 1, ..train });
                 }
             }
         } else {

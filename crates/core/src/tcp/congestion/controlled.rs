@@ -49,11 +49,6 @@ impl Controlled {
         self.algorithm.on_ack_in_force(ack, rtt, &mut self.in_force);
     }
 
-    /// See [`CongestionControl::on_like_acks`].
-    pub fn on_like_acks(&mut self, count: u32) -> u32 {
-        self.algorithm.on_like_acks(count, &mut self.in_force)
-    }
-
     /// See [`CongestionControl::on_congestion`].
     pub fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate) {
         self.algorithm.on_congestion(event, rtt);

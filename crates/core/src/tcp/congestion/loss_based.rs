@@ -1,7 +1,6 @@
 //! What loss-based congestion controls share: slow start, a window that grows by some segments a round trip, the reduction
 //! at a loss, its undo, and the restart after idling. An algorithm is then two functions, [`IncreaseDecrease`].
 
-use super::controlled::InForce;
 use super::slow_start::SlowStart;
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -30,9 +29,6 @@ pub trait IncreaseDecrease: Send + Sync {
     /// Whether fast recovery without SACK ends at the first partial ACK; see
     /// [`CongestionControl::ends_recovery_at_partial_ack`].
     const ENDS_RECOVERY_AT_PARTIAL_ACK: bool = false;
-
-    /// It observes nothing, and its increase depends on the window alone; see [`CongestionControl::takes_like_acks`].
-    const TAKES_LIKE_ACKS: bool = false;
 
     /// For a flow that has not sent yet.
     fn new(parameters: Self::Parameters) -> Self;
@@ -98,30 +94,6 @@ impl<A: IncreaseDecrease> CongestionControl for LossBased<A> {
             let alpha = self.algorithm.increase(self.cwnd, ack);
             self.cwnd = congestion_avoidance(self.cwnd, alpha, growth);
         }
-    }
-
-    fn takes_like_acks(&self) -> bool {
-        A::TAKES_LIKE_ACKS
-    }
-
-    fn on_like_acks(&mut self, count: u32, in_force: &mut InForce) -> u32 {
-        if !A::TAKES_LIKE_ACKS || self.cwnd < self.ssthresh {
-            return 0;
-        }
-        let end = f64::from(in_force.window) + 1.0;
-        let mut cwnd = self.cwnd;
-        let mut taken = 0;
-        while taken < count {
-            let alpha = self.algorithm.increase(cwnd, &AckEvent::ORDINARY);
-            let grown = congestion_avoidance(cwnd, alpha, 1);
-            if grown >= end {
-                break;
-            }
-            cwnd = grown;
-            taken += 1;
-        }
-        (self.cwnd, in_force.cwnd) = (cwnd, cwnd);
-        taken
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {

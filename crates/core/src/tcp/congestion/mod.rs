@@ -88,17 +88,6 @@ pub trait CongestionControl: Send + Sync {
         *in_force = self.in_force();
     }
 
-    /// Whether nothing but its number tells an ACK from others in [`Self::on_like_acks`]: it measures neither times nor rates.
-    fn takes_like_acks(&self) -> bool {
-        false
-    }
-
-    /// Takes ACKs of one segment each that may all grow the window: `count` at the most, and only while the whole segments of that stay the
-    /// same. Returns how many it has taken, for which it is not asked [`Self::on_ack`].
-    fn on_like_acks(&mut self, _count: u32, _in_force: &mut InForce) -> u32 {
-        0
-    }
-
     /// Whether the algorithm sets its window in recovery itself, so that the sender does not run PRR.
     fn owns_recovery(&self) -> bool {
         false

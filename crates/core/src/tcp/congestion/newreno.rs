@@ -24,8 +24,6 @@ pub struct Aimd(Parameters);
 impl IncreaseDecrease for Aimd {
     type Parameters = Parameters;
 
-    const TAKES_LIKE_ACKS: bool = true;
-
     fn new(parameters: Parameters) -> Aimd {
         Aimd(parameters)
     }

@@ -21,8 +21,6 @@ pub struct AimdOfReno(Aimd);
 impl IncreaseDecrease for AimdOfReno {
     type Parameters = Parameters;
 
-    const TAKES_LIKE_ACKS: bool = true;
-
     const ENDS_RECOVERY_AT_PARTIAL_ACK: bool = true;
 
     fn new(parameters: Parameters) -> AimdOfReno {

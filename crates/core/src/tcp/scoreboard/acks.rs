@@ -2,7 +2,7 @@
 
 use super::segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED, STATE, Segment};
 use super::{Delivered, Range, Scoreboard};
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
 /// As many as an ACK carries.
 const REMEMBERED_BLOCKS: usize = 3;
@@ -54,23 +54,6 @@ impl Scoreboard {
         self.una += 1;
         self.timer_start = now; // RFC 6298 (5.3)
         Some(segment.sent())
-    }
-
-    /// When the first segments, so many, were sent.
-    pub(in crate::tcp) fn first_sent(&self, count: u32) -> impl Iterator<Item = Time> {
-        self.segments.range(..count as usize).map(|segment| segment.sent())
-    }
-
-    /// So many ACKs, fewer than are outstanding, each pass the first segment of an [undisturbed](Self::is_undisturbed) flow, and each lets out one: the
-    /// first at an instant, each other a gap later.
-    pub(in crate::tcp) fn pass_and_send(&mut self, first: Time, gap: Duration, count: u32) {
-        let comes = |index: u32| first + gap * u64::from(index);
-        self.segments.drain(..count as usize);
-        self.segments.extend((0..count).map(|index| Segment::new(comes(index), IN_FLIGHT)));
-        self.una += count;
-        self.next_transmission += count;
-        let last = comes(count - 1);
-        (self.timer_start, self.latest_sent) = (last, last); // RFC 6298 (5.3)
     }
 
     /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.

@@ -1,9 +1,9 @@
 //! A sender that nothing disturbs, and the ACKs that come to it.
 
-use super::{Burst, Limit, OrdinaryAcks, Phase, Sender};
+use super::{Burst, OrdinaryAcks, Phase, Sender};
 use crate::tcp::events::AckEvent;
 use crate::tcp::scoreboard::Delivered;
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
 /// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
 /// stays while every ACK passes just the next segment and no timer fires: each is shorter than [`Sender::on_ack`] and
@@ -56,29 +56,6 @@ impl Sender {
         rests.is_some_and(|rests| rests >= until)
     }
 
-    /// See [`Undisturbed::pass_like`]; the window was the limit.
-    fn pass_like(&mut self, first: Time, gap: Duration, count: u32) -> u32 {
-        let (una, outstanding) = (self.board.una(), self.board.outstanding());
-        // Each ACK lets out a segment as long as the window is full, and receiver and application have one.
-        let is_full = outstanding > 1 && outstanding == self.congestion.window() && outstanding <= self.receive_window;
-        let written = (self.available - una).saturating_sub(outstanding);
-        let in_round = self.round_end.saturating_sub(una);
-        if !is_full {
-            return 0;
-        }
-        let taken = self.congestion.on_like_acks(count.min(outstanding - 1).min(written).min(in_round));
-        if taken > 0 {
-            let mut now = first;
-            self.rtt.sample_all(self.board.first_sent(taken).map(|sent| {
-                let rtt = now - sent;
-                now += gap;
-                rtt
-            }));
-            self.board.pass_and_send(first, gap, taken);
-        }
-        taken
-    }
-
     #[inline(always)]
     fn grow(&mut self, event: &mut AckEvent) {
         event.growth = u32::from(self.is_window_limited(event.prior_in_flight));
@@ -100,17 +77,6 @@ impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
         }
         sender.grow(event);
         true
-    }
-
-    /// ACKs come a gap apart: as many of them, `count` at the most, as each let out just one segment, and are to the congestion control like each
-    /// other. To the same effect as [`Self::pass`] and [`Self::send_all`] of one after another. Returns the segments, maybe none.
-    #[inline(always)]
-    pub fn pass_like(&mut self, first: Time, gap: Duration, count: u32) -> Burst {
-        let sender = &mut *self.sender;
-        let (segment, number) = (sender.board.next(), sender.board.next_transmission());
-        let takes_like = !LEARNS && sender.options.like_acks && sender.limit == Limit::Window;
-        let count = if takes_like { sender.pass_like(first, gap, count) } else { 0 };
-        Burst { segment, number, count }
     }
 
     /// Sends all that is to be sent now.
