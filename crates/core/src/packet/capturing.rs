@@ -14,6 +14,7 @@ use super::capture::{
 use super::flow::FlowIdentity;
 use super::packet::{ACK, BESIDE, MARK, Packet, PacketSizes, SYN, WINDOW_REDUCED};
 use super::simulation::{Engine, EventLoop};
+use super::train::Train;
 use crate::spec::{LinkId, NodeId, RunSpec, StackSpec, TransportSpec};
 use crate::tcp::receiver::SackBlocks;
 use crate::tcp::scoreboard::Range;
@@ -80,14 +81,35 @@ impl Captures {
         let capture = &mut by_link[*present].1;
         capture.find_room();
         for (recorded, packet) in packets.iter().enumerate() {
-            let alike = match models.get(model_of(packet)) {
-                Some(Some(alike)) if is_like_others(packet) && packet.segment() < alike.last_segment => alike,
-                _ => return recorded,
-            };
-            let number = packet.segment().wrapping_mul(alike.payload).wrapping_add(1);
-            capture.record_alike(&alike.model, packet.arrival(), number);
+            let Some(alike) = Alike::of(models, packet, packet.segment()) else { return recorded };
+            alike.record(capture, packet);
         }
         packets.len()
+    }
+
+    /// Writes down a train if its packets are like others of their flow. Whether they are.
+    fn record_train(&mut self, train: &Train) -> bool {
+        let Captures { by_link, models, present, .. } = self;
+        let capture = &mut by_link[*present].1;
+        let Some(alike) = Alike::of(models, &train.first, train.packet(train.count - 1).segment()) else { return false };
+        capture.find_room();
+        train.packets().for_each(|packet| alike.record(capture, &packet));
+        true
+    }
+}
+
+impl Alike {
+    /// What this packet of a flow is like, and all behind it up to this segment, if that is known.
+    #[inline(always)]
+    fn of<'models>(models: &'models [Option<Box<Alike>>], packet: &Packet, up_to: u32) -> Option<&'models Alike> {
+        let alike = models.get(model_of(packet))?.as_deref()?;
+        (is_like_others(packet) && up_to < alike.last_segment).then_some(alike)
+    }
+
+    #[inline(always)]
+    fn record(&self, capture: &mut Capture, packet: &Packet) {
+        let number = packet.segment().wrapping_mul(self.payload).wrapping_add(1);
+        capture.record_alike(&self.model, packet.arrival(), number);
     }
 }
 
@@ -138,6 +160,14 @@ impl<L: EventLoop> Engine<L> {
                 self.capture_any(packet.arrival(), packet.words());
                 captured += 1;
             }
+        }
+    }
+
+    /// Captures a train. Those that wait came before it.
+    pub(super) fn capture_train(&mut self, train: &Train) {
+        self.capture_waiting();
+        if !self.captures.record_train(train) {
+            train.packets().for_each(|packet| self.capture_all(&[packet]));
         }
     }
 

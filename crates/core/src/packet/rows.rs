@@ -5,6 +5,7 @@ use super::forwarding::{END, Forwarding};
 use super::line::Line;
 use super::packet::LOST;
 use super::simulation::Engine;
+use super::train::Train;
 use super::windows::{Taking, Windows};
 use crate::spec::{LinkId, NodeId};
 use crate::units::Time;
@@ -68,7 +69,7 @@ impl Engine<Windows> {
                 self.merge_one::<WATCHED>(link, feeder, packet);
             } else if WATCHED && state.is_captured() {
                 match train {
-                    Some(train) => train.packets().take(taken as usize).for_each(|packet| self.capture_soon(packet)),
+                    Some(train) => self.capture_train(&Train { count: taken, ..train }),
                     None => self.capture_row(slot, taken), // the slots that it has left are as they were
                 }
             }
