@@ -91,7 +91,9 @@ impl Captures {
     fn record_train(&mut self, train: &Train) -> bool {
         let Captures { by_link, models, present, .. } = self;
         let capture = &mut by_link[*present].1;
-        let Some(alike) = Alike::of(models, &train.first, train.packet(train.count - 1).segment()) else { return false };
+        let Some(alike) = Alike::of(models, &train.first, train.packet(train.count - 1).segment()) else {
+            return false;
+        };
         capture.find_room();
         train.packets().for_each(|packet| alike.record(capture, &packet));
         true

@@ -4,10 +4,14 @@
 //! burst that passes from line to line takes its room once, and what one line leaves, another uses. A [train](super::train) takes the slot of
 //! its first packet only.
 
+mod trains;
+
 use super::packet::{Packet, TRAIN};
 use super::train::Train;
 use crate::prefetch::prefetch;
 use crate::units::{Duration, Time};
+pub use trains::Place;
+use trains::TrainInSlot;
 
 /// The packets of a piece.
 const PIECE: u32 = if cfg!(test) { 8 } else { 64 };
@@ -31,26 +35,6 @@ pub struct Line {
     tail: u32,
     len: u32,
     first_arrival: Time,
-}
-
-/// Where a packet stands in a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
-    slot: u32,
-    /// Which packet it is, of all that have ever been there, of the train in that slot, if one is.
-    index: u32,
-}
-
-/// What the slot of a train has no room for.
-#[derive(Debug, Clone, Copy)]
-struct TrainInSlot {
-    gap: Duration,
-    /// Packets that are left.
-    count: u32,
-    /// Of the first of them.
-    number: u32,
-    /// Packets that have left before.
-    gone: u32,
 }
 
 impl Default for Line {
@@ -177,8 +161,7 @@ impl Lines {
     /// The first packet; there must be one.
     #[inline(always)]
     pub fn first(&self, line: &Line) -> Packet {
-        let first = self.slots[line.head as usize];
-        if first.has(TRAIN) { self.train_in(line.head).first } else { first }
+        self.train_at(line.head).map_or_else(|| *self.at(line.head), |train| train.first)
     }
 
     /// Takes the first packet out; there must be one.
@@ -186,7 +169,7 @@ impl Lines {
     pub fn pop(&mut self, line: &mut Line) -> Packet {
         let packet = self.slots[line.head as usize];
         if packet.has(TRAIN) {
-            let first = self.train_in(line.head).first;
+            let first = self.first(line);
             self.pass_of_train(line, 1);
             return first;
         }
@@ -373,193 +356,19 @@ impl Lines {
     }
 }
 
-/// Trains in lines.
-impl Lines {
-    /// Whether any line has one.
-    fn has_trains(&self) -> bool {
-        self.free_trains.len() < self.trains.len()
-    }
-
-    /// The packet at a place of a line.
-    fn at_place(&self, place: Place) -> Packet {
-        match self.train_at(place.slot) {
-            Some(train) => train.packet(place.index - self.gone_from(place.slot)),
-            None => *self.at(place.slot),
-        }
-    }
-
-    /// When the packet at a place of a line arrives.
-    #[inline(always)]
-    pub fn arrival_at(&self, place: Place) -> Time {
-        let packet = self.at(place.slot);
-        if packet.has(TRAIN) { self.arrival_in_train(place) } else { packet.arrival() }
-    }
-
-    #[inline(never)]
-    fn arrival_in_train(&self, place: Place) -> Time {
-        self.at_place(place).arrival()
-    }
-
-    /// Where the first packet of a line stands; there must be one.
-    pub fn first_place(&self, line: &Line) -> Place {
-        Place { slot: line.head, index: self.gone_from(line.head) }
-    }
-
-    /// How many packets have left a slot, if that has a train.
-    fn gone_from(&self, slot: u32) -> u32 {
-        let packet = self.at(slot);
-        if packet.has(TRAIN) { self.trains[packet.number() as usize].gone } else { 0 }
-    }
-
-    /// The place behind one of a line; of no meaning behind the last.
-    #[inline(always)]
-    pub fn behind_place(&self, place: Place) -> Place {
-        if self.at(place.slot).has(TRAIN) {
-            self.far_behind_place(place, 1)
-        } else {
-            Place { slot: self.behind(place.slot), index: 0 }
-        }
-    }
-
-    /// The place so many packets behind one of a line.
-    #[inline(never)]
-    pub fn far_behind_place(&self, mut place: Place, mut packets: u32) -> Place {
-        if !self.has_trains() && packets <= Lines::left_in_piece(place.slot) {
-            return Place { slot: place.slot + packets, index: 0 };
-        }
-        while packets > 0 {
-            let left = self.gone_from(place.slot) + self.count_in(place.slot) - place.index;
-            if packets < left {
-                return Place { index: place.index + packets, ..place };
-            }
-            packets -= left;
-            place = Place { slot: self.behind(place.slot), index: 0 };
-        }
-        place
-    }
-
-    /// So many packets of a line from a place on, `most` at the most, surely arrive by an instant.
-    pub fn count_until(&self, place: Place, instant: Time, most: u32) -> u32 {
-        if self.at(place.slot).has(TRAIN) {
-            let train = self.train_in(place.slot).without_first(place.index - self.gone_from(place.slot));
-            return train.count_before(Time(instant.0 + 1)).min(most);
-        }
-        let most = most.min(Lines::left_in_piece(place.slot));
-        if !self.has_trains() {
-            // Slots are packets, and each arrives behind the one before.
-            return if self.at(place.slot + most).arrival() <= instant { most } else { 0 };
-        }
-        let arrives = |slot: &u32| !self.at(*slot).has(TRAIN) && self.at(*slot).arrival() <= instant;
-        (place.slot..place.slot + most).take_while(arrives).count() as u32
-    }
-
-    /// How many packets stand in a slot of a line.
-    #[inline(always)]
-    pub fn count_in(&self, slot: u32) -> u32 {
-        let packet = self.at(slot);
-        if packet.has(TRAIN) { self.trains[packet.number() as usize].count } else { 1 }
-    }
-
-    /// What is left of the train in a slot, if one is there.
-    fn train_at(&self, slot: u32) -> Option<Train> {
-        self.at(slot).has(TRAIN).then(|| self.train_in(slot))
-    }
-
-    fn train_in(&self, slot: u32) -> Train {
-        let mut first = *self.at(slot);
-        let TrainInSlot { gap, count, number, .. } = self.trains[first.number() as usize];
-        first.unflag(TRAIN);
-        first.set_number(number);
-        Train { first, gap, count }
-    }
-
-    /// The train that is left at the front of a line, if one is.
-    pub fn first_train(&self, line: &Line) -> Option<Train> {
-        if line.is_empty() { None } else { self.train_at(line.head) }
-    }
-
-    /// So many packets of the [train](Self::first_train) at the front of a line leave it.
-    #[inline(always)]
-    pub fn pass_of_train(&mut self, line: &mut Line, count: u32) {
-        line.len -= count;
-        (line.head, line.first_arrival) = self.leave_train(line.head, line.len, count);
-    }
-
-    /// Packets of a train leave a line, in which so many are left. Returns the slot of the first of these, and when it arrives; the line's address
-    /// would keep it in memory.
-    #[inline(never)]
-    fn leave_train(&mut self, head: u32, left: u32, count: u32) -> (u32, Time) {
-        let first = &mut self.slots[head as usize];
-        let place = first.number();
-        let train = &mut self.trains[place as usize];
-        if count < train.count {
-            *first = first.behind(count, train.gap);
-            first.set_number(place);
-            train.count -= count;
-            train.number = train.number.wrapping_add(count);
-            train.gone += count;
-            return (head, first.arrival());
-        }
-        self.free_trains.push(place);
-        let mut head = head + 1;
-        if head.is_multiple_of(PIECE) {
-            head = self.leave_piece(head, left == 0);
-        }
-        (head, if left == 0 { Time::NEVER } else { self.at(head).arrival() })
-    }
-
-    /// Puts a train behind all other packets.
-    pub fn push_train(&mut self, line: &mut Line, train: &Train) {
-        if line.is_empty() || !self.lengthen_last(line.last_slot(), train) {
-            self.push(line, train.first);
-            line.len -= 1;
-            if train.count > 1 {
-                self.couple(line.last_slot(), train);
-            }
-        }
-        line.len += train.count;
-    }
-
-    /// Whether what stands in a slot goes on with a train, to which it has been coupled.
-    fn lengthen_last(&mut self, slot: u32, train: &Train) -> bool {
-        let last = *self.at(slot);
-        let before = if last.has(TRAIN) { self.train_in(slot) } else { Train { first: last, count: 1, ..*train } };
-        let goes_on = before.goes_on_with(train);
-        if goes_on && last.has(TRAIN) {
-            self.trains[last.number() as usize].count += train.count;
-        } else if goes_on {
-            self.couple(slot, &Train { count: 1 + train.count, ..before });
-        }
-        goes_on
-    }
-
-    /// The packet in a slot becomes the first of a train.
-    fn couple(&mut self, slot: u32, train: &Train) {
-        let in_slot = TrainInSlot { gap: train.gap, count: train.count, number: train.first.number(), gone: 0 };
-        let place = match self.free_trains.pop() {
-            Some(place) => {
-                self.trains[place as usize] = in_slot;
-                place
-            }
-            None => {
-                self.trains.push(in_slot);
-                self.trains.len() as u32 - 1
-            }
-        };
-        let first = &mut self.slots[slot as usize];
-        first.set_number(place);
-        first.flag(TRAIN);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
+    /// Packets a gap apart, each of which follows the one before.
+    fn train(first: u64, gap: u64, count: u32) -> Train {
+        Train { first: packet(first), gap: Duration(gap), count }
+    }
+
     fn packet(number: u64) -> Packet {
-        let mut packet = Packet::new(1, 2, 3, 0);
+        let mut packet = Packet::new(1, number as u32, number as u32, 0);
         packet.arrives(Time(number));
         packet
     }
@@ -568,13 +377,19 @@ mod tests {
         /// Lines are queues, whatever the others do, and all together have little room to spare.
         #[test]
         fn lines_are_queues_with_little_room_to_spare(
-            steps in prop::collection::vec((0usize..3, 0u64..60, 0u64..60, any::<bool>()), 1..60),
+            steps in prop::collection::vec((0usize..3, 0u64..60, 0u64..60, any::<bool>(), 0u32..4), 1..60),
         ) {
             let mut lines = Lines::default();
             let mut pairs: [(Line, VecDeque<Packet>); 3] = Default::default();
             let (mut number, mut most) = (0, 0);
-            for (index, pushes, pops, releases) in steps {
+            for (index, pushes, pops, releases, in_trains) in steps {
                 let (line, queue) = &mut pairs[index];
+                for count in 1..in_trains {
+                    let train = train(number, 1, 3 * count);
+                    lines.push_train(line, &train);
+                    queue.extend(train.packets());
+                    number += u64::from(train.count);
+                }
                 for _ in 0..pushes {
                     lines.push(line, packet(number));
                     queue.push_back(packet(number));
@@ -592,6 +407,13 @@ mod tests {
                     lines.release(line);
                 }
                 for (line, queue) in &pairs {
+                    let behind = |count| lines.far_behind_place(lines.first_place(line), count);
+                    for (count, packet) in (0..).zip(queue) {
+                        prop_assert_eq!(lines.arrival_at(behind(count)), packet.arrival());
+                        let (until, most) = (Time(number * 3 / 4), line.len() - 1 - count);
+                        let surely = lines.count_until(behind(count), until, most) as usize;
+                        prop_assert!(queue.iter().skip(count as usize).take(surely).all(|packet| packet.arrival() <= until));
+                    }
                     prop_assert!(lines.iter(line).eq(queue.iter().copied()));
                     prop_assert_eq!(line.first_arrival(), queue.front().map_or(Time::NEVER, Packet::arrival));
                 }

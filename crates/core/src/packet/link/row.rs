@@ -119,37 +119,57 @@ mod tests {
         assert!(!link.take_row(&mut line, &sizes, Time::NEVER, &mut lines), "the last packet of a piece is left");
     }
 
+    /// All packets of a line that come before an instant go on over a link. What became of the last.
+    fn cross(
+        link: &mut Link,
+        line: &mut Line,
+        lines: &mut Lines,
+        sizes: &PacketSizes,
+        before: Time,
+        in_rows: bool,
+    ) -> Offer {
+        let mut last = Offer::Taken;
+        loop {
+            if in_rows && lines.begins_with_row(line, before) && link.take_row_or_train(line, sizes, before, lines) {
+                last = Offer::Taken;
+            }
+            let Some(packet) = lines.pop_before(line, before) else { return last };
+            let packet = packet.gone_on(packet.arrival());
+            last = link.offer_to_plain(packet.arrival(), packet, sizes.of(&packet), lines);
+        }
+    }
+
     proptest! {
-        /// What a link takes in rows, it takes as it would one packet after another.
+        /// What a link takes in rows, it takes as it would one packet after another; and so does the next what comes out of that, which may
+        /// be trains.
         #[test]
         fn a_row_is_as_good_as_its_packets(
-            limit in 1u32..30,
+            limits in (1u32..30, 1u32..30),
+            rate_of_next in prop_oneof![Just(8_000_000), 3_000_000u64..30_000_000],
             ratio in prop_oneof![Just(0.0), 0.0..0.3],
             coming in prop::collection::vec((0u64..120, prop::bool::weighted(0.9)), 1..80),
-            before in 0u64..6_000,
+            before in (0u64..6_000, 0u64..6_000),
         ) {
             let loss = if ratio == 0.0 { LossSpec::None } else { LossSpec::Bernoulli { ratio } };
             let sizes = FlowSizes::new(vec![PacketSizes::new(100, 60, 40, false, LAST_SEGMENT)]);
-            let before = Time::ZERO + Duration::from_micros(before);
+            let before = [before.0, before.1].map(|before| Time::ZERO + Duration::from_micros(before));
             let outcomes = [true, false].map(|in_rows| {
-                let (mut link, mut line, mut lines) = link_and_line(limit, &loss, &coming);
-                let mut last = Offer::Taken;
-                loop {
-                    if in_rows
-                        && lines.begins_with_row(&line, before)
-                        && link.take_row_or_train(&mut line, &sizes[0], before, &mut lines)
-                    {
-                        last = Offer::Taken;
-                    }
-                    let Some(mut packet) = lines.pop_before(&mut line, before) else { break };
-                    packet.set_at(packet.at() + 1);
-                    last = link.offer_to_plain(packet.arrival(), packet, sizes[0].of(&packet), &mut lines);
-                }
-                let stands: Vec<Packet> = lines.iter(&link.line).collect();
+                let (mut link, mut line, mut lines) = link_and_line(limits.0, &LossSpec::None, &coming);
+                let queue = QueueSpec::DropTail { limit: QueueLimit::Packets(limits.1) };
+                let delay = Duration::from_micros(700);
+                let rate = Rate(rate_of_next);
+                let mut next = Link::new(&LinkSpec { src: 1, dst: 2, rate, delay, cost: 1.0, queue, loss: loss.clone() }, 1, 1);
+                let last = cross(&mut link, &mut line, &mut lines, &sizes[0], before[0], in_rows);
+                let mut between = link.line();
+                let last_of_next = cross(&mut next, &mut between, &mut lines, &sizes[0], before[1], in_rows);
+                link.give_back(between);
+                let links = [&link, &next].map(|link| {
+                    let stands: Vec<Packet> = lines.iter(&link.line).collect();
+                    let queued = before.map(|before| link.queue_packets(before, &lines));
+                    (stands, queued, link.counters(&sizes, &lines), link.busy_until, link.next_arrival())
+                });
                 let left: Vec<Packet> = lines.iter(&line).collect();
-                let queued = link.queue_packets(before, &lines);
-                let counters = link.counters(&sizes, &lines);
-                (stands, left, queued, counters, link.busy_until, last == Offer::Dropped, line.first_arrival())
+                (links, left, [last, last_of_next].map(|last| last == Offer::Dropped), line.first_arrival())
             });
             let [in_rows, one_by_one] = outcomes;
             prop_assert_eq!(in_rows, one_by_one);
