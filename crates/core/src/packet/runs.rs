@@ -20,7 +20,6 @@ use super::train::Train;
 use super::wheel::Wheel;
 use super::windows::Windows;
 use crate::spec::LinkId;
-use crate::tcp::sender::Burst;
 use crate::units::Time;
 use trains::{Taken, Then};
 
@@ -122,12 +121,6 @@ impl Course<'_> {
         let mut packet = Packet::new(self.flow, segment, number, flags);
         packet.set_at(self.at);
         packet
-    }
-
-    /// The packets of new segments.
-    #[inline(always)]
-    fn burst(&self, burst: Burst) -> impl Iterator<Item = Packet> {
-        (0..burst.count).map(move |index| self.packet(burst.segment + index, burst.number + index, 0))
     }
 }
 
@@ -271,10 +264,12 @@ impl Run<'_> {
                     if !is_undisturbed {
                         break;
                     }
-                    let sent = sender.send_all(now);
-                    for data in course.burst(sent) {
+                    for _ in 0..sender.to_send() {
+                        let (segment, number) = sender.send(now);
+                        let data = course.packet(segment, number, 0);
                         outlet.send(now, data, course.sizes.of(&data), self.lines);
                     }
+                    sender.stop();
                     let Some(next) = self.next_in_order().filter(|_| rests) else { break };
                     self.go_on(next);
                 }
@@ -317,7 +312,8 @@ impl Run<'_> {
     fn send_disturbed(&mut self, connection: &mut Connection, course: &Course, outlet: &mut impl Outlet) {
         let now = self.packet.arrival();
         if let Some(burst) = connection.sender.poll_burst(now) {
-            for data in course.burst(burst) {
+            for index in 0..burst.count {
+                let data = course.packet(burst.segment + index, burst.number + index, 0);
                 outlet.send(now, data, course.sizes.of(&data), self.lines);
             }
             return;

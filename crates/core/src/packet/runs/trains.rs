@@ -92,12 +92,13 @@ pub(super) fn deliver_acks<const LEARNS: bool>(
             then = Then::Sends;
             break;
         }
-        let sent = sender.send_all(now);
-        if sent.count == 1 {
+        let count = sender.to_send();
+        if count == 1 {
+            let (segment, number) = sender.send(now);
             match &mut departing {
                 Some(departing) => departing.count += 1,
                 None => {
-                    let mut first = course.packet(sent.segment, sent.number, 0);
+                    let mut first = course.packet(segment, number, 0);
                     first.arrives(now);
                     departing = Some(Train { first, count: 1, ..train });
                 }
@@ -106,10 +107,13 @@ pub(super) fn deliver_acks<const LEARNS: bool>(
             if let Some(departing) = departing.take() {
                 outlet.send_train(departing, course.sizes, lines);
             }
-            for data in course.burst(sent) {
+            for _ in 0..count {
+                let (segment, number) = sender.send(now);
+                let data = course.packet(segment, number, 0);
                 outlet.send(now, data, course.sizes.of(&data), lines);
             }
         }
+        sender.stop();
     }
     if let Some(departing) = departing {
         outlet.send_train(departing, course.sizes, lines);

@@ -46,14 +46,9 @@ impl Sender {
         if !sends_only_new {
             return self.is_held_back(now).then_some(Burst { segment: 0, number: 0, count: 0 });
         }
-        Some(self.send_burst(now, self.window().saturating_sub(self.counted_in_flight())))
-    }
-
-    /// Sends all that may be sent now of a flow in which nothing is to be sent again, and of which the window allows so many segments.
-    #[inline(always)]
-    pub(super) fn send_burst(&mut self, now: Time, by_window: u32) -> Burst {
         let segment = self.board.next();
         let number = self.board.next_transmission();
+        let by_window = self.window().saturating_sub(self.counted_in_flight());
         let by_data = self.new_within_receive_window();
         let count = by_window.min(by_data);
         if count > 0 {
@@ -64,7 +59,7 @@ impl Sender {
         } else {
             self.stop_unfilled();
         }
-        Burst { segment, number, count }
+        Some(Burst { segment, number, count })
     }
 
     /// New segments that the application has written and the receiver allows.

@@ -536,11 +536,13 @@ fn pass_undisturbed<const LEARNS: bool>(
     let mut sender = sender?;
     let is_undisturbed = sender.pass(now, now);
     Some(is_undisturbed.then(|| {
-        let Burst { segment, number, count } = sender.send_all(now);
-        let sent = |index| (segment + index, number + index);
-        let data =
-            |(segment, number)| Transmission::Data { segment, number, retransmission: false, window_reduced: false };
-        (0..count).map(sent).map(data).collect()
+        let mut sent = Vec::new();
+        for _ in 0..sender.to_send() {
+            let (segment, number) = sender.send(now);
+            sent.push(Transmission::Data { segment, number, retransmission: false, window_reduced: false });
+        }
+        sender.stop();
+        sent
     }))
 }
 
@@ -656,7 +658,10 @@ proptest! {
                         if !run.pass(now, now) {
                             break;
                         }
-                        run.send_all(now);
+                        for _ in 0..run.to_send() {
+                            run.send(now);
+                        }
+                        run.stop();
                     }
                 } else {
                     cumulative += 1;

@@ -1,6 +1,6 @@
 //! A sender that nothing disturbs, and the ACKs that come to it.
 
-use super::{Burst, OrdinaryAcks, Phase, Sender};
+use super::{Limit, OrdinaryAcks, Phase, Sender};
 use crate::tcp::events::AckEvent;
 use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
@@ -11,6 +11,8 @@ use crate::units::Time;
 pub struct Undisturbed<'sender, const LEARNS: bool> {
     sender: &'sender mut Sender,
     event: AckEvent,
+    /// After the last ACK, not the window was the limit.
+    is_unfilled: bool,
 }
 
 impl Sender {
@@ -40,7 +42,7 @@ impl Sender {
             && !self.retransmit_now
             && self.withheld == 0;
         self.unanswered_timeout &= !is_undisturbed;
-        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY })
+        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY, is_unfilled: false })
     }
 
     /// The detector learns from an ordinary ACK. Whether the sender is undisturbed by what it says.
@@ -79,10 +81,33 @@ impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
         true
     }
 
-    /// Sends all that is to be sent now.
+    /// How many segments are to be sent now.
     #[inline(always)]
-    pub fn send_all(&mut self, now: Time) -> Burst {
-        let by_window = self.sender.congestion.window().saturating_sub(self.sender.board.outstanding());
-        self.sender.send_burst(now, by_window)
+    pub fn to_send(&mut self) -> u32 {
+        let sender = &mut *self.sender;
+        let by_window = sender.congestion.window().saturating_sub(sender.board.outstanding());
+        let by_data = sender.new_within_receive_window();
+        self.is_unfilled = by_window > by_data;
+        if self.is_unfilled {
+            by_data
+        } else {
+            sender.limit = Limit::Window;
+            by_window
+        }
+    }
+
+    /// Sends the next segment. Returns it, and the number of its transmission.
+    #[inline(always)]
+    pub fn send(&mut self, now: Time) -> (u32, u32) {
+        let segment = self.sender.board.next();
+        (segment, self.sender.board.send_new(now))
+    }
+
+    /// All that is to be sent now is sent.
+    #[inline(always)]
+    pub fn stop(&mut self) {
+        if self.is_unfilled {
+            self.sender.stop_unfilled();
+        }
     }
 }
