@@ -84,6 +84,7 @@ impl Engine<Windows> {
                 while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
                     if let Some(packet) = self.hand_on(link, packet, node, taking) {
                         self.take_run(link, &mut line, packet);
+                        self.lines.pause_before_train(&mut line);
                     }
                 }
                 if !self.lines.goes_on_before(&mut line, until) {
@@ -105,6 +106,7 @@ impl Engine<Windows> {
                     self.lose(link, packet);
                 } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
                     self.take_run(link, &mut line, packet);
+                    self.lines.pause_before_train(&mut line);
                 }
             }
             if !self.lines.goes_on_before(&mut line, until) {

@@ -308,12 +308,18 @@ impl Lines {
                 line.first_arrival = Time::NEVER;
             } else {
                 self.find_first_arrival(line);
-                if !line.is_empty() && self.slots[line.head as usize].has(TRAIN) {
-                    line.first_arrival = Time::NEVER;
-                }
+                self.pause_before_train(line);
             }
             packet
         })
+    }
+
+    /// A line that has come to a train pauses.
+    #[inline(always)]
+    pub fn pause_before_train(&self, line: &mut Line) {
+        if !line.is_empty() && self.slots[line.head as usize].has(TRAIN) {
+            line.first_arrival = Time::NEVER;
+        }
     }
 
     /// Whether a line paused, and has a packet that arrives before an instant.
