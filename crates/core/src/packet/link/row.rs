@@ -145,6 +145,7 @@ mod tests {
         #[test]
         fn a_row_is_as_good_as_its_packets(
             limits in (1u32..30, 1u32..30),
+            delay in 300u64..4_000,
             rate_of_next in prop_oneof![Just(8_000_000), 3_000_000u64..30_000_000],
             ratio in prop_oneof![Just(0.0), 0.0..0.3],
             coming in prop::collection::vec((0u64..120, prop::bool::weighted(0.9)), 1..80),
@@ -156,7 +157,7 @@ mod tests {
             let outcomes = [true, false].map(|in_rows| {
                 let (mut link, mut line, mut lines) = link_and_line(limits.0, &LossSpec::None, &coming);
                 let queue = QueueSpec::DropTail { limit: QueueLimit::Packets(limits.1) };
-                let delay = Duration::from_micros(700);
+                let delay = Duration::from_micros(delay);
                 let rate = Rate(rate_of_next);
                 let mut next = Link::new(&LinkSpec { src: 1, dst: 2, rate, delay, cost: 1.0, queue, loss: loss.clone() }, 1, 1);
                 let last = cross(&mut link, &mut line, &mut lines, &sizes[0], before[0], in_rows);
