@@ -1,6 +1,7 @@
 """How long packet trains are: runs of a flow's packets that enter a link one after another, equally spaced.
 
-An engine could move such a run as one record. Captures every link of each case of the reference work for a moment, and counts.
+The engine moves such a run as one record (docs/decisions/0008-packet-trains.md). Captures every link of each case of the reference work for a
+moment, and counts.
 """
 
 import argparse
