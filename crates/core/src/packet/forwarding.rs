@@ -457,6 +457,12 @@ impl Forwarding {
         self.hops[at as usize]
     }
 
+    /// The next link of any packet that a compiled route leads on; [`END`] of others.
+    #[inline(always)]
+    pub fn next_if_compiled(&self, at: u32) -> LinkId {
+        if Forwarding::is_hop_by_hop(at) { END } else { self.next_on_route(at) }
+    }
+
     /// Asks for the next link on a compiled route.
     #[inline(always)]
     pub fn ask_for_next(&self, at: u32) {

@@ -146,7 +146,7 @@ impl Engine<Windows> {
     #[inline(always)]
     pub(super) fn hand_on(&mut self, link: LinkId, mut packet: Packet, node: NodeId, taking: Taking) -> Option<Packet> {
         let at = packet.at();
-        let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
+        let next = self.forwarding.next_if_compiled(at);
         if next != END {
             self.now = packet.arrival();
             packet.set_at(at + 1);

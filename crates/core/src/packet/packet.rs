@@ -151,7 +151,7 @@ impl Packet {
     #[inline(always)]
     pub fn behind(self, count: u32, gap: Duration) -> Packet {
         Packet {
-            stamp: self.stamp + ((u64::from(count) * gap.0) << FLAG_BITS),
+            stamp: self.stamp.wrapping_add((u64::from(count) * gap.0) << FLAG_BITS),
             content: self.content.wrapping_add(u64::from(count)),
             course: self.course.wrapping_add(u64::from(count) << 32),
         }

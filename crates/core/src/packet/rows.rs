@@ -1,7 +1,7 @@
 //! Rows: where few flows meet, many packets of one stand right behind one another in a line. A link takes such a row in one call
 //! (`link/row.rs`), to the same effect as packet by packet.
 
-use super::forwarding::{END, Forwarding};
+use super::forwarding::END;
 use super::line::Line;
 use super::packet::LOST;
 use super::simulation::Engine;
@@ -18,29 +18,23 @@ impl Engine<Windows> {
         let until = self.order.until;
         while self.lines.begins_with_row(&line, until) {
             let first = self.lines.first(&line);
-            let at = first.at();
-            let next = if Forwarding::is_hop_by_hop(at) { END } else { self.forwarding.next_on_route(at) };
+            let next = self.forwarding.next_if_compiled(first.at());
             let goes_on = next != END
                 && !first.has(LOST)
                 && self.order.takes_at_once(next)
                 && self.links[next as usize].is_unwatched();
-            if !goes_on {
-                if !self.lines.begins_with_train(&line, until) {
-                    break;
+            if goes_on {
+                let (state, sizes) = (&mut self.links[next as usize], &self.sizes[first.flow() as usize]);
+                if state.take_row_or_train(&mut line, sizes, until, &mut self.lines) {
+                    continue;
                 }
-                let packet = self.lines.pop(&mut line);
-                if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                    self.take_run(link, &mut line, packet);
-                }
-                continue;
+            } else if !self.lines.begins_with_train(&line, until) {
+                break;
             }
-            let (state, sizes) = (&mut self.links[next as usize], &self.sizes[first.flow() as usize]);
-            if !state.take_row_or_train(&mut line, sizes, until, &mut self.lines) {
-                // The first packet goes before the others, into an empty line for instance.
-                let mut packet = self.lines.pop(&mut line);
-                self.now = packet.arrival();
-                packet.set_at(at + 1);
-                self.take_offer(next, packet);
+            // The first packet goes before the others, into an empty line for instance.
+            let packet = self.lines.pop(&mut line);
+            if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                self.take_run(link, &mut line, packet);
             }
         }
         line

@@ -50,7 +50,7 @@ impl Train {
         } else if self.first.arrival() >= instant {
             0
         } else {
-            ((instant - self.first.arrival()).0 - 1).checked_div(self.gap.0).map_or(0, |gaps| gaps as u32 + 1)
+            (((instant - self.first.arrival()).0 - 1) / self.gap.0) as u32 + 1
         }
     }
 
