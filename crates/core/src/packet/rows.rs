@@ -28,8 +28,17 @@ impl Engine<Windows> {
                 if state.take_row_or_train(&mut line, sizes, until, &mut self.lines) {
                     continue;
                 }
-            } else if !self.lines.begins_with_train(&line, until) {
-                break;
+            } else {
+                let Some(train) = self.lines.first_train(&line) else { break };
+                if next != END {
+                    // None of them is for a host here, so the line may stand as it will be.
+                    let count = train.count_before(until);
+                    self.lines.pass_of_train(&mut line, count);
+                    for packet in (Train { count, ..train }).packets() {
+                        self.hand_on(link, packet, node, taking);
+                    }
+                    continue;
+                }
             }
             // The first packet goes before the others, into an empty line for instance.
             let packet = self.lines.pop(&mut line);
