@@ -34,8 +34,13 @@ def follow(recipes: str, repository: Path) -> None:
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy in which all recipes were followed."""
     copy = tmp_path_factory.mktemp("copy") / "anabranch"
-    ignore = shutil.ignore_patterns("target", ".venv", ".git", "runs", ".build", "__pycache__", "*.so")
-    shutil.copytree(ROOT, copy, ignore=ignore)
+    made_here = {"target", ".venv", ".git", "runs", ".build"}
+
+    def ignored(directory: str, names: list[str]) -> set[str]:
+        made = made_here if Path(directory) == ROOT else set[str]()
+        return {name for name in names if name in made or name == "__pycache__" or name.endswith(".so")}
+
+    shutil.copytree(ROOT, copy, ignore=ignored)
     follow((ROOT / "CONTRIBUTING.md").read_text(), copy)
     return copy
 
