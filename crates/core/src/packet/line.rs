@@ -283,6 +283,7 @@ impl Lines {
         if count >= TRAIN_OF_ROW
             && let Some(train) = Train::of_row(self.slots(to.tail, count), gap)
         {
+            // Where a piece has just been begun for the row, the slot before is another line's.
             let begins_piece = to.tail.is_multiple_of(PIECE);
             if begins_piece || !self.lengthen_last(to.last_slot(), &train) {
                 self.couple(to.tail, &train);

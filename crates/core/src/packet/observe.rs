@@ -165,16 +165,16 @@ impl Observations {
 
     /// What routings have learnt of the links since the last call.
     pub fn take_link_state(&mut self) -> Table {
-        self.link_state.take()
+        std::mem::replace(&mut self.link_state, link_state())
     }
 
     /// The flow samples since the last call.
     pub fn take_flow_series(&mut self) -> Table {
-        self.flow_series.take()
+        std::mem::replace(&mut self.flow_series, flow_series())
     }
 
     /// The link samples since the last call.
     pub fn take_link_series(&mut self) -> Table {
-        self.link_series.take()
+        std::mem::replace(&mut self.link_series, link_series())
     }
 }

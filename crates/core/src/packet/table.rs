@@ -24,15 +24,6 @@ impl Column {
         if let Column::U64(values) = self { values } else { panic!("a column of other than u64") }
     }
 
-    /// An empty column of the same kind, with room for as many values.
-    fn emptied(&self) -> Column {
-        match self {
-            Column::U32(values) => Column::U32(Vec::with_capacity(values.len())),
-            Column::U64(values) => Column::U64(Vec::with_capacity(values.len())),
-            Column::F64(values) => Column::F64(Vec::with_capacity(values.len())),
-        }
-    }
-
     /// The values of a column of numbers.
     pub fn f64s(&self) -> &[f64] {
         if let Column::F64(values) = self { values } else { panic!("a column of other than f64") }
@@ -61,12 +52,6 @@ impl Table {
                 Column::F64(values) => values.reserve_exact(rows),
             }
         }
-    }
-
-    /// Takes all rows out. There is room for as many then, which mostly come: to grow from nothing each time costs as much as to fill it.
-    pub fn take(&mut self) -> Table {
-        let columns = self.columns.iter().map(|(name, column)| (*name, column.emptied())).collect();
-        std::mem::replace(self, Table { columns })
     }
 
     /// Adds a row, its values in the order of the columns.

@@ -62,9 +62,6 @@ mod tests {
     use crate::units::Rate;
     use proptest::prelude::*;
 
-    /// Packets of 100 bytes that come so many microseconds after those before, and then such a gap apart, so many of them.
-    type Coming = Vec<(u64, u64, u32)>;
-
     fn offer(link: &mut Link, packet: Packet, sizes: &PacketSizes, lines: &mut Lines) -> bool {
         link.offer_to_plain(packet.arrival(), packet, sizes.of(&packet), lines) == Offer::Dropped
     }
@@ -106,9 +103,10 @@ mod tests {
             limit in 1u32..20,
             delay in prop_oneof![Just(0u64), 0u64..4_000],
             is_losing: bool,
+            // So many microseconds after those before, such a gap apart, so many.
             coming in prop::collection::vec(
                 (0u64..1_500, prop_oneof![Just(100u64), 1u64..110, 90u64..400], 1u32..25), 1..12,
-            ).prop_map(|coming: Coming| coming),
+            ),
         ) {
             let loss = if is_losing { LossSpec::Bernoulli { ratio: 0.05 } } else { LossSpec::None };
             let delay = Duration::from_micros(delay);
