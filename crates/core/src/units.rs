@@ -29,7 +29,14 @@ const NO_FRACTION: f64 = (1u64 << 52) as f64;
 #[inline]
 pub fn nearest_whole(value: f64) -> f64 {
     let rounded = (value + NO_FRACTION) - NO_FRACTION;
-    if value - rounded >= 0.5 { rounded + 1.0 } else { rounded }
+    if value - rounded >= 0.5 { half_upwards(rounded) } else { rounded }
+}
+
+/// Called, so that nobody waits for a comparison that hardly ever holds.
+#[cold]
+#[inline(never)]
+fn half_upwards(rounded: f64) -> f64 {
+    rounded + 1.0
 }
 
 /// `value.min(limit)` of numbers, which are never NaN: one instruction.

@@ -16,7 +16,8 @@ use acks::LastBlocks;
 pub use delivered::Delivered;
 use order::SendingOrder;
 pub use order::Transmission;
-use segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED, Segment};
+pub(super) use segment::Segment;
+use segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED};
 use std::collections::VecDeque;
 
 /// A run of segments: from the first to before the second.

@@ -1,5 +1,5 @@
-//! Trains that come to an end: a receiver answers a train of data with as long a one of ACKs; a sender takes a train of ACKs one by one, for its
-//! window grows with each, and lets out trains again.
+//! Trains that come to an end: a receiver answers a train of data with as long a one of ACKs; a sender takes a train of ACKs, those together that
+//! leave the whole segments of its window as they are, and lets out trains again.
 //!
 //! What a run has in registers comes here as values, and goes back so.
 
@@ -83,26 +83,33 @@ pub(super) fn deliver_acks<const LEARNS: bool>(
     };
     // As long as each ACK lets out one segment, these make a train.
     let mut departing: Option<Train> = None;
+    let departs = |departing: &mut Option<Train>, at: Time, (segment, number): (u32, u32), count: u32| match departing {
+        Some(departing) => departing.count += count,
+        None => {
+            let mut first = course.packet(segment, number, 0);
+            first.arrives(at);
+            *departing = Some(Train { first, count, ..train });
+        }
+    };
     let mut taken = 0;
     let mut then = Then::GoesOn;
     while taken < train.count {
-        let now = train.packet(taken).arrival();
-        taken += 1;
-        if !sender.pass(now, window_end) {
+        let first = train.packet(taken).arrival();
+        let next = sender.next();
+        let in_turn = sender.pass_in_turn(first, train.gap, train.count - taken, window_end);
+        if in_turn > 1 {
+            departs(&mut departing, first, next, in_turn - 1);
+        }
+        taken += in_turn.max(1);
+        let now = train.packet(taken - 1).arrival();
+        if in_turn == 0 && !sender.pass(now, window_end) {
             then = Then::Sends;
             break;
         }
         let count = sender.to_send();
         if count == 1 {
-            let (segment, number) = sender.send(now);
-            match &mut departing {
-                Some(departing) => departing.count += 1,
-                None => {
-                    let mut first = course.packet(segment, number, 0);
-                    first.arrives(now);
-                    departing = Some(Train { first, count: 1, ..train });
-                }
-            }
+            let sent = sender.send(now);
+            departs(&mut departing, now, sent, 1);
         } else {
             if let Some(departing) = departing.take() {
                 outlet.send_train(departing, course.sizes, lines);

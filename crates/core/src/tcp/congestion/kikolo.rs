@@ -243,6 +243,7 @@ impl Kikolo {
         if self.state() == State::S2 && refined { self.parameters.beta_1 } else { 1.0 }
     }
 
+    #[inline(always)]
     fn grow(&mut self, ack: &AckEvent) {
         let mut growth = ack.growth;
         if self.region() == Region::SlowStart {
@@ -255,6 +256,7 @@ impl Kikolo {
 }
 
 impl CongestionControl for Kikolo {
+    #[inline(always)]
     fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
         let state = self.state();
         let next = if ack.advanced {

@@ -83,7 +83,7 @@ impl<A: IncreaseDecrease> LossBased<A> {
 }
 
 impl<A: IncreaseDecrease> CongestionControl for LossBased<A> {
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
         self.algorithm.observe(self.cwnd, ack, rtt);
         let mut growth = ack.growth;

@@ -8,6 +8,7 @@
 
 use super::{DetectorContext, LossDetector, Signal, Verdict, timer};
 use crate::tcp::events::AckEvent;
+use crate::tcp::in_turn::AcksInTurn;
 use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use crate::units::{Duration, Time};
@@ -41,10 +42,14 @@ pub fn probe_timeout(srtt: Duration, flight: u32, max_ack_delay: Duration) -> Du
     srtt * 2 + if flight == 1 { max_ack_delay } else { Duration::ZERO }
 }
 
-/// No probe, and no expiry of the retransmission timer, comes before this instant, once there is an RTT sample.
+/// No probe, and no expiry of the retransmission timer, comes sooner after either was started, once there is an RTT sample.
+fn least_timeout(srtt: Duration, rtt: &RttEstimate) -> Duration {
+    probe_timeout(srtt, 0, Duration::ZERO).min(rtt.least_rto())
+}
+
+/// So none comes before this instant.
 fn earliest_deadline(board: &Scoreboard, rtt: &RttEstimate) -> Time {
-    let srtt = rtt.smoothed().unwrap_or(Duration::ZERO);
-    board.timer_start() + probe_timeout(srtt, 0, Duration::ZERO).min(rtt.least_rto())
+    board.timer_start() + least_timeout(rtt.smoothed().unwrap_or(Duration::ZERO), rtt)
 }
 
 /// The least RTT of the last window; of up to half a window more, so that two values suffice.
@@ -299,6 +304,24 @@ impl LossDetector for RackTlp {
         self.min_rtt.sample(now, self.rtt);
         self.reordering_timer = None;
         Some(earliest_deadline(board, rtt))
+    }
+
+    /// As above, for the least that SRTT may come to: no sample is less than from the last sending to the first ACK.
+    fn takes_in_turn(&self, acks: &AcksInTurn, una: u32, _round_end: u32, until: Time, rtt: &RttEstimate) -> u32 {
+        let now = acks.next_arrival();
+        let (Some(sent), Some(last_sent)) = (acks.sent(0), acks.sent(acks.count() - 1)) else { return 0 };
+        let rests = now + least_timeout(rtt.least_smoothed(now - last_sent), rtt) >= until;
+        let takes = rests && !self.recovering && self.probe.is_none() && (sent, una) >= self.newest;
+        if takes { acks.count() } else { 0 }
+    }
+
+    fn take_acks_in_turn(&mut self, acks: AcksInTurn, una: u32) {
+        for ((now, sent), segment) in acks.zip(una..) {
+            self.newest = (sent, segment);
+            self.rtt = now - sent;
+            self.min_rtt.sample(now, self.rtt);
+        }
+        self.reordering_timer = None;
     }
 
     fn rests_until(&self, instant: Time, board: &Scoreboard, rtt: &RttEstimate) -> bool {

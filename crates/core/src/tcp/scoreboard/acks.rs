@@ -2,7 +2,7 @@
 
 use super::segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED, STATE, Segment};
 use super::{Delivered, Range, Scoreboard};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// As many as an ACK carries.
 const REMEMBERED_BLOCKS: usize = 3;
@@ -54,6 +54,28 @@ impl Scoreboard {
         self.una += 1;
         self.timer_start = now; // RFC 6298 (5.3)
         Some(segment.sent())
+    }
+
+    /// The records of the first segments, as many as stand together; of all outstanding ones none stands behind them that was sent before.
+    #[inline(always)]
+    pub(in crate::tcp) fn first_segments(&self) -> &[Segment] {
+        self.segments.as_slices().0
+    }
+
+    /// ACKs pass so many of the first segments of an [undisturbed](Self::is_undisturbed) flow, the first ACK at this time and each a gap after
+    /// the other, and each but the last lets out a new segment when it comes.
+    #[inline(always)]
+    pub(in crate::tcp) fn pass_and_send(&mut self, count: u32, first: Time, gap: Duration) {
+        self.segments.drain(..count as usize);
+        let sent = count - 1;
+        self.segments.extend((0..sent).map(|index| Segment::new(first + gap * u64::from(index), IN_FLIGHT)));
+        self.una += count;
+        self.in_flight -= 1;
+        self.next_transmission += sent;
+        self.timer_start = first + gap * u64::from(sent); // RFC 6298 (5.3)
+        if sent > 0 {
+            self.latest_sent = self.timer_start - gap;
+        }
     }
 
     /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
