@@ -30,9 +30,15 @@ from bench.reference import CASES, EXTRAS, Case, fat_tree
 from bench.validation.page import write_part
 
 PLAIN_ROUNDS = 3
-PEERS: dict[str, Callable[..., float]] = {"ns-2": ns2.run_flows, "ns-3": ns3.run_flows}
+PEERS: dict[str, Callable[..., float]] = {
+    "ns-2 tuned": ns2.run_flows,
+    "ns-2 as installed": partial(ns2.run_flows, tuned=False),
+    "ns-3": ns3.run_flows,
+}
+NS2_SECONDS = {"A": 20.0, "B": 20.0, "C": 1.0, "E": 1.0, "F": 0.5, "H": 0.002}
 PEER_SECONDS = {
-    "ns-2": {"A": 20.0, "B": 20.0, "C": 1.0, "E": 1.0, "F": 0.5, "H": 0.002},
+    "ns-2 tuned": NS2_SECONDS,
+    "ns-2 as installed": NS2_SECONDS,
     "ns-3": {"A": 1.0, "B": 2.0, "C": 0.05, "E": 0.2, "F": 0.1, "H": 0.002},
 }
 """Simulated seconds of the cases that a peer has, too: as many as it does in some seconds."""
@@ -45,14 +51,16 @@ COLUMNS = (
     "ns per hop",
     "instructions per hop",
     "events per hop",
-    "plain loop, M hops/s",
-    "ns-2 tuned, M hops/s",
-    "faster than ns-2 by",
-    "ns-3, M hops/s",
-    "faster than ns-3 by",
     "build, CPU s",
     "bytes per flow",
     "peak memory, MB",
+    "asked for",
+)
+BESIDE_COLUMNS = (
+    "M hops per CPU second",
+    "here",
+    "plain loop",
+    *(column for peer in PEERS for column in (peer, "faster by")),
     "asked for",
 )
 ON_THREADS = ("C", "D", "H")
@@ -108,11 +116,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reference = next((each.speed for each in measured if each.case.key == "A"), None)
     extras = [_extra_row(each, reference) for each in measured if each.case in EXTRAS]
     _print("Reference work", COLUMNS, rows)
+    beside = [_beside_row(each) for each in measured if each.case in CASES]
+    _print("Beside others", BESIDE_COLUMNS, beside)
     threads = [_thread_row(each) for each in measured if each.threaded]
     _print("Case A with", EXTRA_COLUMNS, extras)
     _print("On two threads", THREAD_COLUMNS, threads)
     if len(chosen) == len(keys):
-        write_part(PAGE, "cases", _text(rows, extras, threads, options.rounds))
+        tables = (
+            (COLUMNS, rows),
+            (BESIDE_COLUMNS, beside),
+            (EXTRA_COLUMNS, extras),
+            (THREAD_COLUMNS, threads),
+        )
+        write_part(PAGE, "cases", _text(tables, options.rounds))
     return 0
 
 
@@ -192,12 +208,21 @@ def _row(each: Measured) -> list[str]:
         f"{1e9 / speed:.1f}",
         "" if each.instructions is None else f"{each.instructions / hops:.0f}",
         f"{each.values['events'] / hops:.3f}",
-        f"{median(run.hops_per_second for run in each.plain) / 1e6:.1f}",
-        *(cell for runs in each.peers.values() for cell in _beside(speed, runs)),
         f"{median(run.values['build_seconds'] for run in each.fast):.2f}",
         f"{of_flows / each.values['flows']:,.0f}" if each.values["flows"] >= 1000 else "",
         f"{median(run.peak_rss_bytes for run in each.fast) / 1e6:.0f}",
         each.case.target,
+    ]
+
+
+def _beside_row(each: Measured) -> list[str]:
+    plain = median(run.hops_per_second for run in each.plain)
+    return [
+        each.case.key,
+        f"{each.speed / 1e6:.1f}",
+        f"{plain / 1e6:.1f}",
+        *(cell for runs in each.peers.values() for cell in _beside(each.speed, runs)),
+        each.case.factor,
     ]
 
 
@@ -222,15 +247,12 @@ def _thread_row(each: Measured) -> list[str]:
     ]
 
 
-def _text(
-    rows: Sequence[Sequence[str]], extras: Sequence[Sequence[str]], threads: Sequence[Sequence[str]], rounds: int
-) -> str:
+def _text(tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]], rounds: int) -> str:
     today = datetime.now(UTC).date().isoformat()
     source = (
         f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (the plain "
         f"loop: {PLAIN_ROUNDS}, on G and H 1) in turn on one CPU, two threads on both; {machine()}."
     )
-    tables = ((COLUMNS, rows), (EXTRA_COLUMNS, extras), (THREAD_COLUMNS, threads))
     return "\n".join([*(line for columns, cells in tables for line in (*_markdown(columns, cells), "")), source])
 
 
