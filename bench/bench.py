@@ -217,11 +217,16 @@ def machine() -> str:
 
 
 def _cpu_model() -> str:
+    """The processor's name, and its family and model where it tells them: machines that are rented often share a name."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    name = facts.get("model name", platform.machine())
+    if "cpu family" in facts and "model" in facts:
+        return f"{name} (family {facts['cpu family']}, model {facts['model']})"
+    return name
 
 
 if __name__ == "__main__":
