@@ -24,7 +24,7 @@ use crate::tcp::events::AckEvent;
 use crate::tcp::in_turn::AcksInTurn;
 use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Scoreboard, Transmission};
-use crate::units::{Duration, Time, nearest_whole};
+use crate::units::{Duration, Time, nearest_whole, nearest_whole_plus};
 use std::collections::VecDeque;
 
 crate::parameters! {
@@ -77,7 +77,7 @@ pub fn fast_rto(estimated: Duration, max_rto: Duration) -> Duration {
 /// An exponential filter: what `smoothed` becomes by a sample, when the old value has weight `factor`. All in whole picoseconds.
 #[inline]
 pub fn smooth(smoothed: f64, sample: f64, factor: f64) -> f64 {
-    nearest_whole(smoothed * factor) + nearest_whole(sample * (1.0 - factor))
+    nearest_whole_plus(smoothed * factor, nearest_whole(sample * (1.0 - factor)))
 }
 
 /// The signal for losses (thesis section 4.2): the window shrinks once per window of data, so only for segments first sent
