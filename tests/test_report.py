@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
 
+import altair
 import polars as pl
 import pytest
 from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
@@ -24,7 +25,7 @@ HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteEr
 
 
 class Page(HTMLParser):
-    """Collects what the tests ask for, and that every element is closed by its own end tag."""
+    """Collects what the tests ask for; every element is closed by its own end tag, and every chart is one for Vega-Lite."""
 
     VOID = frozenset({"meta", "link", "br", "img", "input", "hr"})
 
@@ -38,6 +39,8 @@ class Page(HTMLParser):
         self.feed(html)
         self.close()
         assert self.open == []
+        for name in self.charts:
+            altair.Chart.from_dict(self.specification(name))  # compares it with the schema; the report does not
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.attributes += [(tag, name, value or "") for name, value in attributes]

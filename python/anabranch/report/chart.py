@@ -484,6 +484,11 @@ def _legend(title: str, symbol: str = "stroke") -> alt.Legend:
     )
 
 
+def specification(drawing: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
+    """What Vega-Lite draws, not compared with its schema, which would take longer than to make it."""
+    return drawing.to_dict(validate=False)
+
+
 def _layered(charts: list[alt.Chart]) -> alt.LayerChart:
     layered = alt.layer(*charts)
     # `alt.layer` lifts what all layers share, and returns a facet only for layers that are facets.

@@ -13,6 +13,7 @@ import jinja2
 import markupsafe
 import polars as pl
 import tomlkit
+from altair.utils.schemapi import debug_mode
 
 from anabranch.report import chart, libraries, routes, run_directory, series, statistics
 from anabranch.report.chart import Measure, three_digits
@@ -31,6 +32,8 @@ MANY_FLOWS = 9
 LEAST_COMPLETED = 5
 
 
+# To compare every part of every chart with Vega-Lite's schema takes Altair longer than all the rest of the page; tests do it.
+@debug_mode(False)
 def render(run_directories: Sequence[Path]) -> str:
     """The HTML of the report."""
     runs = run_directory.read(run_directories)
@@ -234,7 +237,7 @@ def _bars(runs: Runs, summary: pl.DataFrame, by: Sequence[str], stacks: Sequence
         layout |= {"height": 17 * shown.height + 60}
     else:
         layout |= {"bars": shown.height}
-    return Figure("goodput", "Goodput", caption, bars.to_dict(), layout)
+    return Figure("goodput", "Goodput", caption, chart.specification(bars), layout)
 
 
 def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
@@ -247,7 +250,7 @@ def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
         most = max(MOST_CELLS_OF_MAP // max(own["link"].n_unique(), 1), 1)
         labels = {variant.index: variant.label for variant in variants[:most]}
         drawing = chart.link_map(source.manifest["topology"]["nodes"], own, labels)
-        specification = drawing.to_dict()
+        specification = chart.specification(drawing)
         figures.append(
             Figure(
                 f"map-{index}",
@@ -301,7 +304,7 @@ def _flows_over_time(runs: Runs, stacks: Sequence[str], labels: pl.DataFrame, om
             columns=_panel_columns(runs),
         )
         name = measure.column.rsplit("_", 1)[0].replace("_", "-")
-        figures.append(Figure(f"time-{name}", measure.axis, caption, drawing.to_dict(), layout))
+        figures.append(Figure(f"time-{name}", measure.axis, caption, chart.specification(drawing), layout))
     return figures
 
 
@@ -322,7 +325,7 @@ def _queues_over_time(runs: Runs, links: pl.DataFrame, labels: pl.DataFrame, omi
     )
     layout = _panel_layout(runs, names["series"].to_list())
     title = "Queue of the busiest links, packets"
-    return [Figure("time-queue", title, caption + omitted, drawing.to_dict(), layout)]
+    return [Figure("time-queue", title, caption + omitted, chart.specification(drawing), layout)]
 
 
 def _panel_layout(runs: Runs, legend: Sequence[str]) -> dict[str, Any]:
@@ -397,14 +400,14 @@ def _distributions(runs: Runs, stacks: Sequence[str]) -> list[Figure]:
         drawing = chart.distributions(completed, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
         share = completed.height / flows.height
         caption = f"The {completed.height:,} completed flows of all seeds ({share:.0%} of {flows.height:,})." + omitted
-        figures.append(Figure("completion", measure.title, caption, drawing.to_dict(), layout))
+        figures.append(Figure("completion", measure.title, caption, chart.specification(drawing), layout))
     if largest(flows.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
         measure = chart.rate("goodput_bps", "Goodput of a flow", largest(flows["goodput_bps"]))
         drawing = chart.distributions(
             flows.drop_nulls("goodput_bps"), measure, panel="panel", panels=panels, stacks=stacks, columns=columns
         )
         caption = f"All {flows.height:,} flows of all seeds." + omitted
-        figures.append(Figure("goodput-of-flows", measure.title, caption, drawing.to_dict(), layout))
+        figures.append(Figure("goodput-of-flows", measure.title, caption, chart.specification(drawing), layout))
     return figures
 
 
