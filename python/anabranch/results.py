@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from pydantic_core import to_json
 
 Columns = Mapping[str, npt.NDArray[Any]]
 Schema = dict[str, type[pl.DataType]]
@@ -297,5 +298,6 @@ def _part_number(path: Path) -> tuple[int, ...]:
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document so that another moment never sees half of it."""
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
+    # The standard library writes indented text five times as slowly, which of a large network's links is a second.
+    partial.write_bytes(to_json(document, indent=1, inf_nan_mode="constants", fallback=str) + b"\n")
     partial.replace(path)
