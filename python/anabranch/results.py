@@ -298,6 +298,6 @@ def _part_number(path: Path) -> tuple[int, ...]:
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document so that another moment never sees half of it."""
     partial = path.with_suffix(".partial")
-    # The standard library writes indented text five times as slowly, which of a large network's links is a second.
+    # The standard library takes five times as long for indented text, a quarter of a second more for 60,000 links.
     partial.write_bytes(to_json(document, indent=1, inf_nan_mode="constants", fallback=str) + b"\n")
     partial.replace(path)
