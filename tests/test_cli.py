@@ -1,6 +1,7 @@
 """The command line: what goes to standard output and error, and the exit status."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -46,6 +47,15 @@ def test_run_prints_a_table_and_writes_a_run_directory(scenario: Path, capsys: p
     assert "runs/line/report.html" in captured.err
     assert status(["run", str(scenario), "--no-report"]) == 0
     assert Path("runs/line-2").is_dir()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="paths elsewhere are text")
+def test_a_path_that_is_no_text_loses_no_results(scenario: Path) -> None:
+    path = scenario.rename(os.fsdecode(os.fsencode(scenario.parent) + b"/bad\xff.toml"))
+    run = subprocess.run([sys.executable, "-m", "anabranch", "run", path, "--out", "here"], capture_output=True)
+    assert run.returncode == 0, run.stderr
+    assert {"manifest.json", "flows.parquet", "report.html"} <= {file.name for file in Path("here").iterdir()}
+    assert json.loads(Path("here/manifest.json").read_text())["command"][2].endswith("/bad\\xff.toml")
 
 
 @pytest.mark.parametrize(

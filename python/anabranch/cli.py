@@ -3,6 +3,7 @@
 Exit status: 0 done, 1 refused or failed with a message, 2 wrong usage (and scripts that cannot run), 130 interrupted.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from math import inf
@@ -90,7 +91,8 @@ def run(
     directory = out if out is not None else None if json else _free_directory(Path("runs") / scenario.stem)
     if report and directory is not None:
         prepare()
-    command = ["anabranch", *sys.argv[1:]]
+    # A path may have bytes that no text has; the manifest is text.
+    command = ["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])]
     result = execute(
         loaded, engine=engine, seeds=chosen, directory=directory, jobs=jobs, threads=threads, command=command
     )
