@@ -19,7 +19,7 @@ STACKS = ("newreno", "cubic", "bbr", "mprc")
 SPRAYS = ("spray-random", "spray-round-robin")
 PLAIN = STACKS[:3]
 THESIS = {"newreno": "about 10", "cubic": "below 10", "bbr": "below 2.5", "mprc": "20"}
-"""Mbit/s under spraying, read off figure 5.5 of the thesis (`spec/mprc.md`)."""
+"""Mbit/s under spraying, as section 5.2 of the thesis says of figure 5.5 (`papers/mprc/published.toml` has its sentences)."""
 
 
 def run(quick: bool) -> Section:

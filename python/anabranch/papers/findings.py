@@ -47,7 +47,14 @@ def number_row(lab: Lab, number: Number) -> dict[str, Any]:
                 f"{lab.name}: the number {number.id} is not published; say what it is, and where it belongs"
             )
         return row | {"published": None}
-    return row | {"what": known.what, "unit": known.unit, "where": known.where, "published": known.text()}
+    return row | {
+        "what": known.what,
+        "unit": known.unit,
+        "where": known.where,
+        "published": known.text(),
+        "said": known.said,
+        "sentence": known.sentence,
+    }
 
 
 def read(directory: Path) -> dict[str, Any]:

@@ -1,5 +1,10 @@
-"""The numbers that a paper gives: ``published.toml`` in its folder."""
+"""The numbers that a paper gives, each with the sentence that says it: ``published.toml`` in its folder.
 
+A passage is a sentence, verbatim, with the numbers that it gives, in its order. ``...`` joins pieces of the text; a row of a table,
+after the titles of its columns, counts as a sentence. Where the paper gives a number in words or only roughly, ``said`` has its words.
+"""
+
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 FILE = "published.toml"
-_FORMS = ("value", "range", "at_most", "at_least")
+_FORMS = ("value", "at_most", "at_least")
+_TEXTS = ("id", "where", "what", "unit", "sentence", "said")
+_PRINTED = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 
 
 class PublishedError(ValueError):
@@ -16,7 +23,7 @@ class PublishedError(ValueError):
 
 @dataclass(frozen=True)
 class Published:
-    """A number as printed: from ``low`` to ``high``, either of which may be open."""
+    """A number as printed, or a bound: then ``low`` or ``high`` is open."""
 
     id: str
     where: str
@@ -25,8 +32,10 @@ class Published:
     unit: str
     low: float | None
     high: float | None
-    read_off: bool
-    """Whether it was read off a figure."""
+    sentence: str
+    """What the paper says; ``...`` stands for what is left out."""
+    said: str
+    """The words of the sentence that give the number, if they give it in words or roughly."""
 
     @property
     def value(self) -> float | None:
@@ -34,44 +43,65 @@ class Published:
         return self.low if self.low == self.high else None
 
     def text(self) -> str:
-        """As a table shows it; a tilde marks what was read off a figure."""
-        about = "≈ " if self.read_off else ""
-        if self.low is not None and self.high is not None:
-            return about + (f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}")
-        return about + (f"at least {self.low:g}" if self.low is not None else f"at most {self.high:g}")
+        """As a table shows it, without its unit."""
+        if self.low == self.high:
+            return f"{self.low:g}"
+        return f"at least {self.low:g}" if self.low is not None else f"at most {self.high:g}"
 
 
 def load(folder: Path) -> dict[str, Published]:
     """The published numbers of a paper, by their ids. :class:`PublishedError` names the entry and what is wrong."""
     path = folder / FILE
     document = tomllib.loads(path.read_text(encoding="utf-8"))
+    unknown = set(document) - {"passage"}
+    if unknown:
+        raise PublishedError(f"{path}: {min(unknown)}: is not a key")
     numbers: dict[str, Published] = {}
-    for place, entry in enumerate(document.get("number", [])):
-        number = _number(f"{path}: number[{place}]", entry)
-        if number.id in numbers:
-            raise PublishedError(f'{path}: number[{place}].id = "{number.id}": is there twice')
-        numbers[number.id] = number
+    for index, passage in enumerate(document.get("passage", [])):
+        place = f"{path}: passage[{index}].numbers"
+        entries, printed = passage.pop("numbers", None), 0
+        if not isinstance(entries, list):
+            raise PublishedError(f"{place}: must be a list of numbers")
+        for row, entry in enumerate(entries):
+            number = _number(f"{place}[{row}]", {"unit": "", "said": "", **passage, **entry})
+            if number.id in numbers:
+                raise PublishedError(f'{place}[{row}].id = "{number.id}": is there twice')
+            printed = _printed(f"{place}[{row}]", number, printed)
+            numbers[number.id] = number
     return numbers
 
 
 def _number(place: str, entry: Mapping[str, Any]) -> Published:
-    missing = [key for key in ("id", "where", "what", "unit") if not isinstance(entry.get(key), str)]
-    if missing:
-        raise PublishedError(f"{place}.{missing[0]}: must be a text")
-    unknown = set(entry) - {"id", "where", "what", "unit", "read_off", *_FORMS}
+    unknown = set(entry) - {*_TEXTS, *_FORMS}
     if unknown:
         raise PublishedError(f"{place}.{min(unknown)}: is not a key")
+    missing = [key for key in _TEXTS if not isinstance(entry.get(key), str)]
+    if missing:
+        raise PublishedError(f"{place}.{missing[0]}: must be a text")
     forms = [form for form in _FORMS if form in entry]
     if len(forms) != 1:
         raise PublishedError(f"{place}: must have one of {', '.join(_FORMS)}; has {', '.join(forms) or 'none'}")
     form, given = forms[0], entry[forms[0]]
-    low, high = given if form == "range" else (given, given)
-    return Published(
-        id=entry["id"],
-        where=entry["where"],
-        what=entry["what"],
-        unit=entry["unit"],
-        low=None if form == "at_most" else low,
-        high=None if form == "at_least" else high,
-        read_off=bool(entry.get("read_off", False)),
+    if not isinstance(given, int | float):
+        raise PublishedError(f"{place}.{form}: must be a number")
+    low, high = None if form == "at_most" else given, None if form == "at_least" else given
+    return Published(**{key: entry[key] for key in _TEXTS}, low=low, high=high)
+
+
+def _printed(place: str, number: Published, start: int) -> int:
+    """Where the sentence has the number, from ``start`` on, the place of the one before it. :class:`PublishedError` if nowhere."""
+    end = len(number.sentence)
+    if number.said:
+        if number.said not in number.sentence:
+            raise PublishedError(f'{place}.said = "{number.said}": is not in the sentence')
+        if not _PRINTED.search(number.said):
+            return start
+        start = number.sentence.index(number.said)
+        end = start + len(number.said)
+    for printed in _PRINTED.finditer(number.sentence, start, end):
+        if float(printed[0]) in (number.low, number.high):
+            return printed.start()
+    where = "said" if number.said else "the sentence"
+    raise PublishedError(
+        f"{place}: {number.text()} is not in {where}, or only before the number listed ahead of it; words that give it go into said"
     )

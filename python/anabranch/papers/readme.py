@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,9 @@ def text(lab: Lab, findings: Findings, about: str) -> str:
         parts.append("## Tables")
     for table in findings.tables:
         parts += [f"### {table.where}", table.caption, markdown_table(table.columns, table.rows)]
-    parts += ["## Numbers", _numbers(lab, findings)]
+    rows = [number_row(lab, number) for number in findings.numbers]
+    sentences = list(dict.fromkeys(row["sentence"] for row in rows if row["published"] is not None))
+    parts += ["## Numbers", _numbers(rows, sentences), "## Sentences", _sentences(sentences)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -51,7 +54,7 @@ def _how(lab: Lab) -> str:
     quick = " --quick" if lab.quick else ""
     return (
         f"*Written by `anabranch paper {lab.name}{quick}`, Anabranch {version()}. "
-        "± is half of the 95 % confidence interval over seeds; ≈ marks what was read off a figure.*"
+        "± is half of the 95 % confidence interval over seeds; a published number is followed by that of the sentence, listed at the end, which says it.*"
     )
 
 
@@ -63,16 +66,31 @@ def _claims(claims: Iterable[Claim]) -> str:
     return markdown_table(["Where", "The paper says", "Verdict", "We find"], rows)
 
 
-def _numbers(lab: Lab, findings: Findings) -> str:
-    rows = [_number(number_row(lab, number)) for number in findings.numbers]
-    return markdown_table(["Where", "What", "Published", "Ours", ""], rows)
+def _numbers(rows: Iterable[dict[str, Any]], sentences: Sequence[str]) -> str:
+    return markdown_table(["Where", "What", "Published", "Ours", ""], [_number(row, sentences) for row in rows])
 
 
-def _number(row: dict[str, Any]) -> list[str]:
+def _number(row: dict[str, Any], sentences: Sequence[str]) -> list[str]:
     unit = f" {row['unit']}" if row["unit"] else ""
     ours = "–" if row["value"] is None else with_interval(row["value"], row["half_width"]) + unit
-    published = "–" if row["published"] is None else row["published"] + unit
+    published = "–"
+    if row["published"] is not None:
+        words = f" (“{verbatim(row['said'])}”)" if row["said"] else ""
+        published = f"{row['published']}{unit}{words} [{sentences.index(row['sentence']) + 1}]"
     return [row["where"], row["what"], published, ours, row["remark"]]
+
+
+def _sentences(sentences: Sequence[str]) -> str:
+    listed = "\n".join(f"{number}. “{verbatim(sentence)}”" for number, sentence in enumerate(sentences, 1))
+    return (
+        "The paper's words for its numbers; an ellipsis stands for what is left out, and a row of a table follows the titles of its columns."
+        f"\n\n{listed}"
+    )
+
+
+def verbatim(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return re.sub(r"([\\`*_$<>\[\]])", r"\\\1", text)
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

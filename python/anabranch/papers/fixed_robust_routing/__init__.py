@@ -26,5 +26,5 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
         [*parallel_findings.claims(paths, lab.published), *network_claims.claims(nsfnet, lab.published)],
         [*parallel_findings.numbers(paths), *network_numbers.numbers(nsfnet)],
         [*parallel_findings.pictures(paths, lab.published), *network_pictures.pictures(nsfnet, lab.published)],
-        [*parallel_findings.tables(paths), *network_numbers.tables(lab, nsfnet)],
+        [*parallel_findings.tables(paths, lab.published), *network_numbers.tables(lab, nsfnet)],
     )

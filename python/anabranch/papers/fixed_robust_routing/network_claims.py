@@ -135,7 +135,11 @@ def _load_order(found: Found) -> Claim:
 
 def _below_one(found: Found, published: Mapping[str, Published]) -> Claim:
     ours = {heuristic: max(found.below_one(heuristic), default=None) for heuristic in HEURISTICS}
-    same = all(len(found.below_one(heuristic)) == published[f"below-one-{heuristic}"].value for heuristic in HEURISTICS)
+    same = all(
+        [percent for percent in X if (published[f"load-{heuristic}-{percent}"].value or 0) < 1]
+        == found.below_one(heuristic)
+        for heuristic in HEURISTICS
+    )
     further = (ours["hop"] if ours["hop"] is not None else -1) > (ours["delay"] if ours["delay"] is not None else -1)
     worst = max(found.load_range(f"hop-{percent}")[1] for percent in X)
     return Claim(

@@ -69,10 +69,9 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     reasons = {figure: readings.reason(other[figure], shares[figure], wide, figure) for figure in shares}
     claims = [
         throughput.first(shares["figure-5"], "figure-5", reasons["figure-5"]),
-        throughput.below(shares["figure-5"], "figure-5"),
         throughput.groups(shares["figure-5"], readings.on_compound(other["figure-5"])),
         throughput.first(shares["figure-6"], "figure-6", reasons["figure-6"]),
-        throughput.below(shares["figure-6"], "figure-6"),
+        throughput.full(shares["figure-6"]),
         throughput.order(shares["figure-6"]),
         window.claim(results["figure-2"]),
         *states.claims(occupied),
