@@ -20,11 +20,11 @@ Schema = dict[str, type[pl.DataType]]
 FLOWS: Schema = {
     "run": pl.UInt32, "seed": pl.UInt64, "flow": pl.UInt32, "traffic": pl.String, "src": pl.String, "dst": pl.String,
     "stack": pl.String, "routing": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "fct_s": pl.Float64,
-    "delivered_bytes": pl.UInt64, "goodput_bps": pl.Float64, "segments_sent": pl.UInt64, "retransmits": pl.UInt64,
+    "idle_fct_s": pl.Float64, "size_bytes": pl.UInt64, "delivered_bytes": pl.UInt64, "goodput_bps": pl.Float64, "segments_sent": pl.UInt64, "retransmits": pl.UInt64,
     "spurious_retransmits": pl.UInt64, "retransmit_ratio": pl.Float64, "timeouts": pl.UInt64, "recoveries": pl.UInt64,
     "undone": pl.UInt64, "srtt_s": pl.Float64, "min_rtt_s": pl.Float64, "cwnd_segments": pl.Float64,
     "reordered_segments": pl.UInt64, "reordering_extent_max": pl.UInt32, "reordering_extent_mean": pl.Float64,
-    "marked_segments": pl.UInt64,
+    "marked_segments": pl.UInt64, "longest_stall_s": pl.Float64, "reassembly_peak_bytes": pl.UInt64,
 }  # fmt: skip
 STATES: Schema = {
     "run": pl.UInt32, "seed": pl.UInt64, "flow": pl.UInt32, "stack": pl.String, "state": pl.String, "share": pl.Float64,
@@ -79,9 +79,10 @@ def frame(
         elif kind == pl.String:
             column = _named(name, columns[name], names[name])
         else:
-            column = pl.Series(name, columns[name]).cast(kind)
-            if kind == pl.Float64:
+            column = pl.Series(name, columns[name])
+            if column.dtype == pl.Float64:
                 column = column.fill_nan(None)
+            column = column.cast(kind)
         series.append(column)
     return pl.DataFrame(series)
 

@@ -537,6 +537,27 @@ impl TrafficSpec {
     }
 }
 
+impl RunSpec {
+    /// Bytes that an application of a group writes at a time: the payload of a full segment, or a datagram.
+    pub fn unit_bytes(&self, group: &TrafficSpec) -> u64 {
+        match group.transport {
+            TransportSpec::Udp { packet } => u64::from(packet),
+            TransportSpec::Tcp { stack } => u64::from(self.stacks[stack].mss),
+        }
+    }
+
+    /// How often an application of a group writes during the run; zero if it writes all at its start.
+    pub fn writes_per_second(&self, group: usize) -> f64 {
+        let group = &self.traffic[group];
+        match group.application {
+            ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } => 0.0,
+            ApplicationSpec::Constant { rate }
+            | ApplicationSpec::Poisson { rate }
+            | ApplicationSpec::ParetoOnOff { peak: rate, .. } => rate.as_bps() / (8.0 * self.unit_bytes(group) as f64),
+        }
+    }
+}
+
 /// What carries an application's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

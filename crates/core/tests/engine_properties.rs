@@ -193,3 +193,91 @@ fn an_undo_gives_back_what_reordering_took() {
     assert!(with_eifel.0 > 1.5 * without.0, "{with_eifel:?} and {without:?}");
     assert!(with_dsack.0 > without.0, "{with_dsack:?} and {without:?}");
 }
+
+/// An application writes 12.5 thousand million times a second, mostly what the link cannot take: the run can still be left after as little work
+/// as any other.
+#[test]
+fn a_run_can_be_left_however_often_applications_write() {
+    for transport in [json!({"tcp": {"stack": 0}}), json!({"udp": {"packet": 1000}})] {
+        let mut spec = run_spec(2, chain(&[(10, 10)]), vec![traffic(json!([[0, 1]]))]);
+        spec["traffic"][0]["transport"] = transport;
+        spec["traffic"][0]["application"] = json!({"kind": "constant", "rate": 100_000_000_000_000_u64});
+        let spec: RunSpec = serde_json::from_value(spec).expect("a run");
+        let mut simulation = Simulation::new(spec).expect("a run that can be");
+        assert!(simulation.advance(1_000));
+        let a_hundred_windows_of_writes = 0.001;
+        assert!(simulation.now().as_secs() < a_hundred_windows_of_writes, "{}", simulation.now());
+    }
+}
+
+/// Every picosecond a sample: each is work, though no packet moves.
+#[test]
+fn a_run_can_be_left_however_often_samples_are_taken() {
+    let mut spec = run_spec(2, chain(&[(10, 10)]), vec![traffic(json!([[0, 1]]))]);
+    spec["sample"] = json!(1);
+    let spec: RunSpec = serde_json::from_value(spec).expect("a run");
+    let mut simulation = Simulation::new(spec).expect("a run that can be");
+    assert!(simulation.advance(1_000));
+    assert!(simulation.now().as_secs() < 1e-6, "{}", simulation.now());
+}
+
+/// One flow over a link that loses these packets, of 1 ms each; the first is the SYN.
+fn over_one_link(lost: Value, warm_up_ms: u64) -> Value {
+    let mut spec = run_spec(2, chain(&[(8, 50)]), vec![traffic(json!([[0, 1]]))]);
+    spec["links"][0]["loss"] = json!({"model": "list", "packets": lost});
+    spec["stacks"][0]["header"] = json!(40);
+    spec["warm_up"] = json!(warm_up_ms * MS);
+    spec
+}
+
+fn number(table: &anabranch_core::packet::table::Table, name: &str) -> f64 {
+    table.numbers(name)[0]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, ..ProptestConfig::default() })]
+
+    /// Wherever the warm-up ends, in a hole or not: what counts is what the link has brought since then, each segment once.
+    #[test]
+    fn goodput_is_what_arrives_for_the_first_time_in_the_measured_time(warm_up_ms in 200u64..2_000, lost in 5u64..200) {
+        let simulation = run(&over_one_link(json!([lost, lost + 3]), warm_up_ms));
+        let (flows, links) = (simulation.flow_table(), simulation.link_table());
+        let brought = number(&links, "packets") - number(&links, "losses") - number(&flows, "spurious_retransmits");
+        prop_assert_eq!(number(&flows, "delivered_bytes"), 960.0 * brought);
+        let goodput = 960.0 * brought * 8.0 / (10.0 - warm_up_ms as f64 / 1e3);
+        prop_assert!((number(&flows, "goodput_bps") / goodput - 1.0).abs() < 1e-12);
+    }
+}
+
+/// The initial window of ten, of which the second segment is lost: eight are held when it is sent again.
+#[test]
+fn reassembly_peaks_when_a_hole_fills() {
+    let mut spec = over_one_link(json!([3]), 0);
+    spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": 9600});
+    assert_eq!(number(&run(&spec).flow_table(), "reassembly_peak_bytes"), 8.0 * 960.0);
+    spec["links"][0]["loss"] = json!({"model": "none"});
+    assert_eq!(number(&run(&spec).flow_table(), "reassembly_peak_bytes"), 0.0);
+}
+
+/// The link is down for 2 s: the stall lasts as long, with the time until the sender tries again; without a failure there is none.
+#[test]
+fn a_failure_is_a_stall() {
+    let mut spec = over_one_link(json!([]), 0);
+    spec["stacks"][0]["receive_window"] = json!(40 * 960); // never more than the queue holds
+    assert_eq!(number(&run(&spec).flow_table(), "longest_stall_s"), 0.0);
+    spec["events"] = json!([
+        {"at": 2_000 * MS, "action": "fail", "links": [0]}, {"at": 4_000 * MS, "action": "repair", "links": [0]}
+    ]);
+    let stall = number(&run(&spec).flow_table(), "longest_stall_s");
+    assert!((2.0..6.0).contains(&stall), "{stall}");
+}
+
+/// A flow within the initial window has nothing to wait for: handshake 2 (50 ms + 40 us), then ten packets of 1 ms and the delay.
+#[test]
+fn a_short_flow_is_as_quick_as_an_idle_network_allows() {
+    let mut spec = over_one_link(json!([]), 0);
+    spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": 9600});
+    let flows = run(&spec).flow_table();
+    assert!((number(&flows, "idle_fct_s") - 0.160_08).abs() < 1e-12);
+    assert!((number(&flows, "fct_s") - number(&flows, "idle_fct_s")).abs() < 1e-12);
+}

@@ -97,6 +97,9 @@ impl Simulation {
     }
 
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if let Some(problem) = self.0.impossible_goodput() {
+            return Err(PyValueError::new_err(problem));
+        }
         columns(py, self.0.flow_table())
     }
 

@@ -137,6 +137,9 @@ fn check_queue(queue: &QueueSpec) -> Result<(), String> {
     Ok(())
 }
 
+/// A source that is on and off may be on as often until it has sent one packet.
+const MOST_TIMES_ON: u64 = 1_000;
+
 /// One flow of a group before it has routes: who, when, how much.
 struct Planned {
     pair: (NodeId, NodeId),
@@ -147,6 +150,15 @@ struct Planned {
 fn planned_flows(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned>, BuildError> {
     let place = |part: &str| format!("traffic '{}', {part}", group.name);
     application::check(&group.application).map_err(|problem| refuse(place("application"), problem))?;
+    if let ApplicationSpec::ParetoOnOff { peak, on, .. } = &group.application {
+        let packet = peak.serialization_delay(spec.unit_bytes(group));
+        if packet.0 / MOST_TIMES_ON > on.0 {
+            let problem = format!(
+                "{on}: must be at least 1/{MOST_TIMES_ON} of the {packet} that a packet takes at the peak rate"
+            );
+            return Err(refuse(place("on"), problem));
+        }
+    }
     if group.pairs.is_empty() {
         return Err(refuse(place("from and to"), "no pair of nodes: give at least one"));
     }

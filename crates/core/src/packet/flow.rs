@@ -7,7 +7,7 @@ use crate::tcp::congestion::occupancy::StateTime;
 use crate::tcp::receiver::{Receiver, ReceiverCounters};
 use crate::tcp::sender::{Sender, SenderCounters};
 use crate::traffic::application::Application;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// What does not change of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -98,8 +98,12 @@ pub enum Activity {
 /// What a flow has done so far.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
-    /// Segments (TCP) or packets (UDP) delivered to the application.
-    pub delivered: u32,
+    /// Segments (TCP) or packets (UDP) that arrived for the first time.
+    pub arrived: u32,
+    /// Whether the flow's last segment is among them.
+    pub has_last: bool,
+    /// The longest stall ([`crate::tcp::scoreboard::Scoreboard::longest_stall`]).
+    pub longest_stall: Duration,
     /// Of the sender.
     pub sender: SenderCounters,
     /// Of the receiver.
@@ -115,13 +119,15 @@ pub struct Tally {
 }
 
 impl Activity {
-    /// What the flow has done so far.
-    pub fn tally(&self) -> Tally {
+    /// What the flow has done so far, which ends with this segment if it ends.
+    pub fn tally(&self, now: Time, last_segment: u32) -> Tally {
         match self {
             Activity::Pending => Tally::default(),
             Activity::Finished(tally) => (**tally).clone(),
             Activity::Tcp(connection) => Tally {
-                delivered: connection.receiver.delivered(),
+                arrived: connection.receiver.counters().first_arrivals() as u32,
+                has_last: connection.receiver.has(last_segment),
+                longest_stall: connection.sender.scoreboard().longest_stall(now),
                 sender: connection.sender.counters(),
                 receiver: connection.receiver.counters(),
                 srtt_s: connection.sender.rtt().smoothed().map(|rtt| rtt.as_secs()),
@@ -130,11 +136,26 @@ impl Activity {
                 states: connection.sender.congestion().state_times().into(),
             },
             Activity::Udp(datagrams) => Tally {
-                delivered: datagrams.arrived,
+                arrived: datagrams.arrived,
                 sender: SenderCounters { sent: u64::from(datagrams.sent), ..SenderCounters::default() },
                 receiver: ReceiverCounters { arrivals: u64::from(datagrams.arrived), ..ReceiverCounters::default() },
                 ..Tally::default()
             },
+        }
+    }
+
+    /// Begins to look for peaks and stalls anew: the warm-up is over.
+    pub fn forget_peaks(&mut self) {
+        match self {
+            Activity::Pending | Activity::Udp(_) => {}
+            Activity::Tcp(connection) => {
+                connection.sender.forget_stalls();
+                connection.receiver.forget_peaks();
+            }
+            Activity::Finished(tally) => {
+                tally.longest_stall = Duration::ZERO;
+                tally.receiver.reassembly_max = 0;
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ const TIME_TO_LIVE_BIT: u32 = 24;
 const TIME_TO_LIVE: u32 = 64;
 
 /// How packets of a flow leave their host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
     /// One compiled route, by its first position.
     Route(u32),
@@ -392,6 +392,33 @@ impl Forwarding {
             }
         }
         links
+    }
+
+    /// All links that packets from `src` may go over during the run; `None` if the routes may change.
+    pub fn possible_links(&self, way: Way, src: NodeId) -> Option<Vec<LinkId>> {
+        let of_routes = |starts: &[u32]| {
+            let mut links: Vec<_> =
+                starts.iter().flat_map(|start| self.current_path(Way::Route(*start), src)).collect();
+            links.sort_unstable();
+            links.dedup();
+            links
+        };
+        Some(match way {
+            Way::Route(position) => of_routes(&[position]),
+            Way::Paths(set) if self.changes(self.paths[set as usize].routing) => return None,
+            Way::Paths(set) => of_routes(&self.paths[set as usize].starts),
+            Way::Column(column) if self.changes(self.columns[column as usize].routing) => return None,
+            Way::Column(column) => {
+                let column = &self.columns[column as usize];
+                let (mut links, mut waiting, mut met) = (Vec::new(), vec![src], HashSet::from([src]));
+                while let Some(node) = waiting.pop() {
+                    links.extend_from_slice(column.next_hops(node));
+                    let next_nodes = column.next_hops(node).iter().map(|link| self.graph.link(*link).dst);
+                    waiting.extend(next_nodes.filter(|next| met.insert(*next)));
+                }
+                links
+            }
+        })
     }
 
     /// For tests: in the first column, the nodes that these links leave have them as their only next hops.

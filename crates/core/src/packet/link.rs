@@ -43,6 +43,10 @@ pub struct LinkCounters {
     pub refused: u64,
     /// Packets marked with congestion experienced.
     pub marks: u64,
+    /// Packets whose transmission has been decided: each has waited once, however short.
+    pub transmissions: u64,
+    /// How long the link has been transmitting.
+    pub busy: Duration,
 }
 
 enum Discipline {
@@ -87,6 +91,8 @@ pub enum Offer {
 pub struct Link {
     line: Line,
     busy_until: Time,
+    /// How long it was idle before that.
+    idle: Duration,
     delay: Duration,
     /// The size that was last transmitted, and how long that takes.
     last_transmission: Duration,
@@ -151,6 +157,7 @@ impl Link {
         let mut link = Link {
             line: Line::default(),
             busy_until: Time::ZERO,
+            idle: Duration::ZERO,
             delay: spec.delay,
             last_size: 0,
             last_transmission: Duration::ZERO,
@@ -357,6 +364,8 @@ impl Link {
         let start = self.busy_until.max(now);
         if start > now {
             self.count_wait(start - now);
+        } else {
+            self.idle = self.idle + (now - self.busy_until);
         }
         self.busy_until = start + self.transmission(size);
         let arrival = self.busy_until + self.delay;
@@ -495,8 +504,18 @@ impl Link {
     }
 
     /// What it has counted.
-    pub fn counters(&self, sizes: &FlowSizes, lines: &Lines) -> LinkCounters {
-        LinkCounters { bytes: self.counters.bytes - self.bytes_in_line(sizes, lines), ..self.counters }
+    pub fn counters(&self, now: Time, sizes: &FlowSizes, lines: &Lines) -> LinkCounters {
+        LinkCounters {
+            bytes: self.counters.bytes - self.bytes_in_line(sizes, lines),
+            transmissions: self.counters.transmissions + self.put_in_line(),
+            busy: (now - Time::ZERO) - self.idle - (now - self.busy_until),
+            ..self.counters
+        }
+    }
+
+    /// Begins to look for the longest wait anew: the warm-up is over.
+    pub fn forget_longest_wait(&mut self) {
+        self.counters.wait_max = Duration::ZERO;
     }
 
     /// Packets that have not departed at `now`, the one in transmission included: for samples.
@@ -641,9 +660,11 @@ impl Link {
     pub fn fail(&mut self, now: Time, sizes: &FlowSizes, lines: &mut Lines) -> Vec<Packet> {
         self.up = false;
         self.find_its_kind();
+        self.idle = self.idle + (now - self.busy_until);
         self.busy_until = now;
         self.counters.bytes -= self.bytes_in_line(sizes, lines);
         let mut gone = lines.drain(&mut self.line);
+        self.counters.transmissions += gone.len() as u64;
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
             gone.extend(waiting.drain(..).map(|(_, packet)| packet));
             *waiting_bytes = 0;
@@ -663,6 +684,7 @@ impl Link {
     pub fn repair(&mut self, now: Time) {
         self.up = true;
         self.find_its_kind();
+        self.idle = self.idle + (now - self.busy_until);
         self.busy_until = self.busy_until.max(now);
     }
 }

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod beside;
+mod bound;
 mod build;
 pub mod capture;
 mod capturing;
@@ -18,6 +19,7 @@ mod handing_over;
 mod headers;
 mod heads;
 mod hosts;
+mod idle;
 mod inbox;
 mod line;
 mod link;

@@ -7,13 +7,13 @@ use super::link_state::Estimate;
 use super::packet::{FlowSizes, PacketSizes};
 use super::table::{Column, Table};
 use crate::spec::{RunSpec, TransportSpec};
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
-/// Payload bytes of `segments` delivered of a flow: all full but its last.
-pub(super) fn payload_bytes(spec: &RunSpec, flow: &Flow, sizes: &PacketSizes, segments: u32) -> u64 {
+/// Payload bytes of a flow that have arrived, each counted once.
+pub(super) fn payload_bytes(spec: &RunSpec, flow: &Flow, sizes: &PacketSizes, tally: &Tally) -> u64 {
     match spec.traffic[flow.identity.group as usize].transport {
-        TransportSpec::Udp { packet } => u64::from(segments) * u64::from(packet),
-        TransportSpec::Tcp { .. } => sizes.payload(segments),
+        TransportSpec::Udp { packet } => u64::from(tally.arrived) * u64::from(packet),
+        TransportSpec::Tcp { .. } => sizes.payload(tally.arrived, tally.has_last),
     }
 }
 
@@ -25,10 +25,10 @@ pub struct Observations {
     flow_series: Table,
     link_series: Table,
     link_state: Table,
-    /// Segments delivered and retransmitted at the last sample, and whether the flow had retired.
-    sampled_flows: Vec<(u32, u64, bool)>,
-    /// Bytes carried and packets dropped at the last sample.
-    sampled_links: Vec<(u64, u64)>,
+    /// Payload bytes that had arrived, and segments retransmitted, at the last sample, and whether the flow had retired.
+    sampled_flows: Vec<(u64, u64, bool)>,
+    /// Time spent transmitting and packets dropped at the last sample.
+    sampled_links: Vec<(Duration, u64)>,
     sampled_at: Time,
 }
 
@@ -74,14 +74,25 @@ impl Observations {
             link_series: link_series(),
             link_state: link_state(),
             sampled_flows: Vec::new(),
-            sampled_links: vec![(0, 0); if spec.sample.is_some() { spec.links.len() } else { 0 }],
+            sampled_links: vec![(Duration::ZERO, 0); if spec.sample.is_some() { spec.links.len() } else { 0 }],
             sampled_at: Time::ZERO,
         }
     }
 
-    pub(super) fn on_warmed_up(&mut self, flows: &[Flow], links: &[Link], sizes: &FlowSizes, lines: &Lines) {
-        self.warm_flows = flows.iter().map(|flow| flow.activity.tally()).collect();
-        self.warm_links = links.iter().map(|link| link.counters(sizes, lines)).collect();
+    /// The warm-up is over: results count from here.
+    pub(super) fn on_warmed_up(
+        &mut self,
+        now: Time,
+        flows: &mut [Flow],
+        links: &mut [Link],
+        sizes: &FlowSizes,
+        lines: &Lines,
+    ) {
+        let tally = |(index, flow): (usize, &Flow)| flow.activity.tally(now, sizes[index].last_segment);
+        self.warm_flows = flows.iter().enumerate().map(tally).collect();
+        self.warm_links = links.iter().map(|link| link.counters(now, sizes, lines)).collect();
+        flows.iter_mut().for_each(|flow| flow.activity.forget_peaks());
+        links.iter_mut().for_each(Link::forget_longest_wait);
     }
 
     /// What a flow had done when the warm-up ended.
@@ -110,13 +121,12 @@ impl Observations {
             if matches!(flow.activity, Activity::Pending) {
                 continue;
             }
-            let (delivered, retransmits, had_retired) = self.sampled_flows[index];
+            let (bytes_before, retransmits, had_retired) = self.sampled_flows[index];
             if had_retired {
                 continue;
             }
-            let tally = flow.activity.tally();
-            let bytes = payload_bytes(spec, flow, &sizes[index], tally.delivered)
-                - payload_bytes(spec, flow, &sizes[index], delivered);
+            let tally = flow.activity.tally(now, sizes[index].last_segment);
+            let bytes = payload_bytes(spec, flow, &sizes[index], &tally);
             let (in_flight, ssthresh) = match &flow.activity {
                 Activity::Tcp(connection) => (
                     f64::from(connection.sender.scoreboard().in_flight()),
@@ -131,25 +141,24 @@ impl Observations {
                 ssthresh.unwrap_or(f64::NAN),
                 in_flight,
                 tally.srtt_s.unwrap_or(f64::NAN),
-                bytes as f64 * 8.0 / interval,
+                (bytes - bytes_before) as f64 * 8.0 / interval,
                 (tally.sender.retransmits - retransmits) as f64,
             ]);
             let has_retired = matches!(flow.activity, Activity::Finished(_));
-            self.sampled_flows[index] = (tally.delivered, tally.sender.retransmits, has_retired);
+            self.sampled_flows[index] = (bytes, tally.sender.retransmits, has_retired);
         }
         for (index, link) in links.iter().enumerate() {
-            let (bytes, drops) = self.sampled_links[index];
-            let counters = link.counters(sizes, lines);
+            let (busy, drops) = self.sampled_links[index];
+            let counters = link.counters(now, sizes, lines);
             let dropped = counters.queue_drops + counters.losses;
-            let rate = spec.links[index].rate.as_bps();
             self.link_series.push(&[
                 seconds,
                 index as f64,
                 f64::from(link.queue_packets(now, lines)),
-                (counters.bytes - bytes) as f64 * 8.0 / (rate * interval),
+                (counters.busy - busy).as_secs() / interval,
                 (dropped - drops) as f64,
             ]);
-            self.sampled_links[index] = (counters.bytes, dropped);
+            self.sampled_links[index] = (counters.busy, dropped);
         }
         self.sampled_at = now;
     }

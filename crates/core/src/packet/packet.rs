@@ -231,10 +231,10 @@ impl PacketSizes {
         self.last_segment.saturating_add(1)
     }
 
-    /// Payload bytes of the first `segments` segments: all full but the flow's last.
-    pub fn payload(&self, segments: u32) -> u64 {
+    /// Payload bytes of so many segments, all full but the flow's last, which is among them or not.
+    pub fn payload(&self, segments: u32, has_last: bool) -> u64 {
         let full = u64::from(segments) * u64::from(self.full() - self.header());
-        if segments > self.last_segment { full - u64::from(self.full() - self.last()) } else { full }
+        if has_last { full - u64::from(self.full() - self.last()) } else { full }
     }
 
     /// Whether routers may mark the packet: new data of a flow that asks for it, but no ACK, no SYN and no retransmission

@@ -26,7 +26,7 @@ const WORTH_A_THREAD: f64 = 1_000.0;
 const LEAST_AT_ONCE: u64 = if cfg!(test) { 500 } else { 2_000_000 };
 
 /// Columns of the results and samples of flows that only the sender knows.
-const OF_SENDER: [&str; 11] = [
+const OF_SENDER: [&str; 12] = [
     "segments_sent",
     "retransmits",
     "retransmit_ratio",
@@ -38,6 +38,7 @@ const OF_SENDER: [&str; 11] = [
     "cwnd_segments",
     "ssthresh_segments",
     "in_flight_segments",
+    "longest_stall_s",
 ];
 
 /// A run in windows of time, on as many threads as it has parts.
@@ -182,6 +183,11 @@ impl Parts {
         let tables: Vec<Table> = self.engines.iter().map(Engine::flow_table).collect();
         let flows = 0..self.engines[0].flows.len() as u32;
         Table::gathered(tables, |_, column| by_row(flows.clone().map(|flow| self.part_of_flow(column, flow))))
+    }
+
+    /// As [`Engine::impossible_goodput`].
+    pub fn impossible_goodput(&self) -> Option<String> {
+        self.engines.iter().find_map(|engine| engine.impossible_goodput_at(|node| engine.order.is_here(node)))
     }
 
     /// As [`Engine::link_table`].

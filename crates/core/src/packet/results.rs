@@ -1,6 +1,7 @@
 //! The result tables of a run, as of now.
 
 use super::flow::Flow;
+use super::idle::IdleWays;
 use super::observe::payload_bytes;
 use super::simulation::{Engine, EventLoop};
 use super::table::{Column, Table};
@@ -25,7 +26,9 @@ fn ratio(part: u64, whole: u64) -> f64 {
 impl<L: EventLoop> Engine<L> {
     /// One row a flow. Counts are those since the end of the warm-up; `srtt_s`, `min_rtt_s` and `cwnd_segments` are the
     /// last known. `traffic`, `src`, `dst`, `stack` and `routing` are indexes; a flow of datagrams has no stack
-    /// (`u32::MAX`).
+    /// (`u32::MAX`). `goodput_bps` and `delivered_bytes` count payload once, when it first arrives. `longest_stall_s` is as
+    /// [`crate::tcp::scoreboard::Scoreboard::longest_stall`], `reassembly_peak_bytes` the most that the receiver held beyond a hole, `idle_fct_s` the
+    /// least `fct_s` in an idle network.
     pub fn flow_table(&self) -> Table {
         let mut table = Table::with_columns(&[
             ("flow", Column::U32(Vec::new())),
@@ -37,6 +40,8 @@ impl<L: EventLoop> Engine<L> {
             ("start_s", Column::F64(Vec::new())),
             ("end_s", Column::F64(Vec::new())),
             ("fct_s", Column::F64(Vec::new())),
+            ("idle_fct_s", Column::F64(Vec::new())),
+            ("size_bytes", Column::F64(Vec::new())),
             ("delivered_bytes", Column::U64(Vec::new())),
             ("goodput_bps", Column::F64(Vec::new())),
             ("segments_sent", Column::U64(Vec::new())),
@@ -53,29 +58,32 @@ impl<L: EventLoop> Engine<L> {
             ("reordering_extent_max", Column::U32(Vec::new())),
             ("reordering_extent_mean", Column::F64(Vec::new())),
             ("marked_segments", Column::U64(Vec::new())),
+            ("longest_stall_s", Column::F64(Vec::new())),
+            ("reassembly_peak_bytes", Column::U64(Vec::new())),
         ]);
         table.reserve_exact(self.flows.len());
+        let mut ways = IdleWays::default();
         for (index, flow) in self.flows.iter().enumerate() {
-            table.push(&self.flow_row(index, flow));
+            table.push(&self.flow_row(index, flow, self.idle_completion(index, &mut ways)));
         }
         table
     }
 
-    fn flow_row(&self, index: usize, flow: &Flow) -> Vec<f64> {
+    fn flow_row(&self, index: usize, flow: &Flow, idle_completion: Option<Duration>) -> Vec<f64> {
         let identity = &flow.identity;
         let group = &self.spec.traffic[identity.group as usize];
-        let stack = match group.transport {
-            TransportSpec::Tcp { stack } => stack as f64,
-            TransportSpec::Udp { .. } => f64::from(u32::MAX),
+        let (is_tcp, stack) = match group.transport {
+            TransportSpec::Tcp { stack } => (true, stack as f64),
+            TransportSpec::Udp { .. } => (false, f64::from(u32::MAX)),
         };
-        let tally = flow.activity.tally();
+        let sizes = &self.sizes[index];
+        let tally = flow.activity.tally(self.now, sizes.last_segment);
         let warm = self.observations.warm_flow(index);
         let sent = tally.sender.sent - warm.sender.sent;
         let retransmits = tally.sender.retransmits - warm.sender.retransmits;
         let reordered = tally.receiver.reordered - warm.receiver.reordered;
         let extents = tally.receiver.reordering_extent_sum - warm.receiver.reordering_extent_sum;
-        let bytes = payload_bytes(&self.spec, flow, &self.sizes[index], tally.delivered)
-            - payload_bytes(&self.spec, flow, &self.sizes[index], warm.delivered);
+        let bytes = payload_bytes(&self.spec, flow, sizes, &tally) - payload_bytes(&self.spec, flow, sizes, &warm);
         let counted_from = identity.start.max(Time::ZERO + self.spec.warm_up);
         let counted_to = flow.end.min(self.now);
         let counted = counted_to - counted_from;
@@ -91,6 +99,8 @@ impl<L: EventLoop> Engine<L> {
             identity.start.as_secs(),
             end,
             if flow.has_ended() { (flow.end - identity.start).as_secs() } else { f64::NAN },
+            idle_completion.map_or(f64::NAN, Duration::as_secs),
+            if sizes.last_segment == u32::MAX { f64::NAN } else { sizes.payload(sizes.segments(), true) as f64 },
             bytes as f64,
             goodput,
             sent as f64,
@@ -107,6 +117,8 @@ impl<L: EventLoop> Engine<L> {
             f64::from(tally.receiver.reordering_extent_max),
             if reordered == 0 { f64::NAN } else { extents as f64 / reordered as f64 },
             (tally.receiver.marked - warm.receiver.marked) as f64,
+            if is_tcp { tally.longest_stall.as_secs() } else { f64::NAN },
+            f64::from(tally.receiver.reassembly_max) * f64::from(sizes.full() - sizes.header()),
         ]
     }
 
@@ -115,7 +127,7 @@ impl<L: EventLoop> Engine<L> {
     pub fn state_shares(&self) -> Vec<StateShare> {
         let mut shares = Vec::new();
         for (index, flow) in self.flows.iter().enumerate() {
-            let states = flow.activity.tally().states;
+            let states = flow.activity.tally(self.now, self.sizes[index].last_segment).states;
             let warm = self.observations.warm_flow(index).states;
             let since_warm = |place: usize| states[place].1 - warm.get(place).map_or(Duration::ZERO, |state| state.1);
             let total: f64 = (0..states.len()).map(|place| since_warm(place).as_secs()).sum();
@@ -147,16 +159,17 @@ impl<L: EventLoop> Engine<L> {
             ("queue_delay_max_s", Column::F64(Vec::new())),
         ]);
         table.reserve_exact(self.links.len());
-        let counted = (self.now - (Time::ZERO + self.spec.warm_up)).as_secs();
+        let counted = self.now - (Time::ZERO + self.spec.warm_up);
         for (index, link) in self.links.iter().enumerate() {
             let spec = &self.spec.links[index];
-            let (total, warm) = (link.counters(&self.sizes, &self.lines), self.observations.warm_link(index));
+            let (total, warm) = (link.counters(self.now, &self.sizes, &self.lines), self.observations.warm_link(index));
             let packets = total.packets - warm.packets;
             let bytes = total.bytes - warm.bytes;
             let offered = total.offered - warm.offered;
             let drops = total.queue_drops - warm.queue_drops;
             let losses = total.losses - warm.losses;
             let not_across = total.cut + total.refused - warm.cut - warm.refused;
+            let transmissions = total.transmissions - warm.transmissions;
             let waits = (total.wait_sum - warm.wait_sum) as f64 * 1e-12;
             table.push(&[
                 index as f64,
@@ -166,13 +179,13 @@ impl<L: EventLoop> Engine<L> {
                 spec.delay.as_secs(),
                 packets as f64,
                 bytes as f64,
-                if counted > 0.0 { bytes as f64 * 8.0 / (spec.rate.as_bps() * counted) } else { f64::NAN },
+                if counted.0 > 0 { (total.busy - warm.busy).as_secs() / counted.as_secs() } else { f64::NAN },
                 drops as f64,
                 ratio(drops, offered.max(drops)), // CoDel may drop what came before the warm-up ended
                 losses as f64,
                 ratio(losses, packets + not_across),
                 total.marks as f64 - warm.marks as f64,
-                if offered > drops { waits / (offered - drops) as f64 } else { f64::NAN },
+                if transmissions > 0 { waits / transmissions as f64 } else { f64::NAN },
                 total.wait_max.as_secs(),
             ]);
         }

@@ -170,7 +170,7 @@ impl<L: EventLoop> Engine<L> {
     }
 
     /// What the loop has gone to: a packet's arrival, a timer, a start, something that happens to the network; in windows of time a
-    /// link that hands over, or takes, all its packets of a window is one.
+    /// link that hands over, or takes, all its packets of a window is one, and timers that fire among packets are counted by themselves.
     pub fn events(&self) -> u64 {
         self.events
     }
@@ -247,7 +247,10 @@ impl<L: EventLoop> Engine<L> {
                 }
             }
             Control::LinkState(routing) => self.follow_link_state(routing),
-            Control::WarmedUp => self.observations.on_warmed_up(&self.flows, &self.links, &self.sizes, &self.lines),
+            Control::WarmedUp => {
+                let Engine { flows, links, sizes, lines, .. } = self;
+                self.observations.on_warmed_up(self.now, flows, links, sizes, lines);
+            }
             Control::Sample => {
                 self.observations.on_sample(&self.spec, self.now, &self.flows, &self.links, &self.sizes, &self.lines);
                 let interval = self.spec.sample.expect("samples are only scheduled with an interval");
@@ -308,12 +311,13 @@ impl<L: EventLoop> Engine<L> {
         if self.next_retirement > now {
             return; // there was one more at this instant
         }
-        let flows = &mut self.flows;
+        let (flows, sizes) = (&mut self.flows, &self.sizes);
         let mut next = Time::NEVER;
         self.done.retain(|(at, flow)| {
             let state = &mut flows[*flow as usize];
             if *at <= now && matches!(state.activity, Activity::Tcp(_)) {
-                state.activity = Activity::Finished(Box::new(state.activity.tally()));
+                state.activity =
+                    Activity::Finished(Box::new(state.activity.tally(now, sizes[*flow as usize].last_segment)));
             }
             if *at > now {
                 next = next.min(*at);

@@ -97,18 +97,27 @@ pub struct Windows {
 /// A window in which nothing comes from one node to another: no longer than any packet's transmission and delay. The longer, the better, for
 /// what is visited seldom is visited at little cost. But the least delay alone is better than with the transmission, unless it is much shorter,
 /// because links whose packets leave them before others are offered take the general path.
-fn window_length(spec: &RunSpec, sizes: &FlowSizes) -> Duration {
+fn window_length(spec: &RunSpec, flows: &[Flow], sizes: &FlowSizes) -> Duration {
     let smallest = u64::from(sizes.least());
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
     let shortest = spec.links.iter().map(crossing).min().unwrap_or(Key::LONGEST_WINDOW);
     let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(Key::LONGEST_WINDOW);
     let length = if delay * 2 >= shortest { delay } else { shortest };
-    length.clamp(Duration(1), Key::LONGEST_WINDOW)
+    length.min(time_of_writes(spec, flows)).clamp(Duration(1), Key::LONGEST_WINDOW)
+}
+
+/// A run may be left between two windows only: in one, applications write no more often than this.
+const MOST_WRITES: f64 = 100_000.0;
+
+/// The time in which all applications together make [`MOST_WRITES`].
+fn time_of_writes(spec: &RunSpec, flows: &[Flow]) -> Duration {
+    let writes_per_second: f64 = flows.iter().map(|flow| spec.writes_per_second(flow.identity.group as usize)).sum();
+    Duration::from_secs_f64((MOST_WRITES / writes_per_second).min(1.0))
 }
 
 impl EventLoop for Windows {
     fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> Windows {
-        let window = window_length(spec, sizes);
+        let window = window_length(spec, flows, sizes);
         links.iter_mut().for_each(|link| link.look_ahead(window));
         // Routers that choose hop by hop own whose turn it is, too.
         let goes_by_hop = |flow: &Flow| {
@@ -151,8 +160,10 @@ impl EventLoop for Windows {
     }
 
     fn advance(engine: &mut Engine<Windows>, events: u64) -> bool {
-        let enough = engine.packet_hops + events;
-        while engine.packet_hops < enough {
+        // Packets are most of the work, but applications may write what no link takes, and samples may follow one another closely.
+        let work = |engine: &Engine<Windows>| engine.packet_hops + engine.events;
+        let enough = work(engine) + events;
+        while work(engine) < enough {
             if !engine.next_window(Time(engine.end.0 + 1)) {
                 engine.now = engine.end;
                 return false;
@@ -298,6 +309,7 @@ impl Engine<Windows> {
         let control = self.next_control();
         if control <= begin && control < before {
             self.now = control;
+            self.events += 1;
             self.order.done = control;
             self.on_control();
             return true;
@@ -470,6 +482,7 @@ impl Engine<Windows> {
             self.order.soon.pop();
             self.now = at;
             self.order.rank = Rank::timer(timer);
+            self.events += 1;
             self.fire_timer(at, timer);
         }
     }

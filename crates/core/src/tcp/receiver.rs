@@ -118,7 +118,18 @@ impl Receiver {
 
     /// What it has counted.
     pub fn counters(&self) -> ReceiverCounters {
-        self.counters.told()
+        let counters = self.counters.told();
+        ReceiverCounters { reassembly_max: counters.reassembly_max.max(self.counters.held(self.next)), ..counters }
+    }
+
+    /// Begins to look for peaks anew, as when the warm-up ends.
+    pub fn forget_peaks(&mut self) {
+        self.counters.forget_peaks();
+    }
+
+    /// Whether a segment has arrived.
+    pub fn has(&self, segment: u32) -> bool {
+        segment < self.next || self.beyond.as_ref().is_some_and(|beyond| beyond.find(segment).is_ok())
     }
 
     /// When a delayed ACK is due.
@@ -338,6 +349,7 @@ impl Receiver {
     /// What was held follows the segment that has just filled the first hole.
     fn pass_held(&mut self, data: &DataSegment) {
         let Some(beyond) = &mut self.beyond else { return };
+        self.counters.count_held(self.counters.held(self.next));
         self.counters.count_reordering(data, beyond.held.front());
         if let Some(end) = beyond.take_from(self.next) {
             self.next = end;

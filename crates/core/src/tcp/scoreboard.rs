@@ -11,7 +11,7 @@ mod segment;
 
 use super::room::{leave_little_room, push_with_little_room};
 use crate::prefetch::prefetch;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use acks::LastBlocks;
 pub use delivered::Delivered;
 use order::SendingOrder;
@@ -32,6 +32,8 @@ pub type Range = (u32, u32);
 pub struct Scoreboard {
     segments: VecDeque<Segment>,
     timer_start: Time,
+    /// When the cumulative acknowledgement last moved, or the first segment was sent after all had been acknowledged.
+    last_advance: Time,
     latest_sent: Time,
     una: u32,
     /// No segment below is lost.
@@ -50,6 +52,7 @@ pub struct Scoreboard {
     /// Only while something is sacked or was sent again.
     repair: Option<Box<LastBlocks>>,
     order: Option<Box<SendingOrder>>,
+    longest_stall: Duration,
 }
 
 impl Scoreboard {
@@ -133,6 +136,17 @@ impl Scoreboard {
         self.timer_start = now;
     }
 
+    /// The longest stall that has ended since [`Self::forget_stalls`] or goes on now: a time in which the cumulative acknowledgement did not move
+    /// though data was outstanding, because later data had arrived first or something was sent again.
+    pub fn longest_stall(&self, now: Time) -> Duration {
+        if self.repair.is_some() { self.longest_stall.max(now - self.last_advance) } else { self.longest_stall }
+    }
+
+    /// Forgets the stalls that have ended, as when the warm-up ends.
+    pub fn forget_stalls(&mut self) {
+        self.longest_stall = Duration::ZERO;
+    }
+
     /// When a segment was last sent, new or again.
     #[inline]
     pub fn latest_sent(&self) -> Time {
@@ -189,6 +203,9 @@ impl Scoreboard {
     /// Records the first transmissions of so many segments, at least one, from `next()` on, and returns the number of the first.
     #[inline(always)]
     pub fn send_burst(&mut self, now: Time, count: u32) -> u32 {
+        if self.segments.is_empty() {
+            self.last_advance = now;
+        }
         for _ in 0..count {
             push_with_little_room(&mut self.segments, Segment::new(now, IN_FLIGHT));
         }

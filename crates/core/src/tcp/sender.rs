@@ -340,6 +340,11 @@ impl Sender {
         &self.board
     }
 
+    /// As [`Scoreboard::forget_stalls`].
+    pub fn forget_stalls(&mut self) {
+        self.board.forget_stalls();
+    }
+
     /// Its round-trip time estimate.
     pub fn rtt(&self) -> &RttEstimate {
         &self.rtt

@@ -48,6 +48,7 @@ impl Link {
             *place = packet.gone_on(busy_until + delay);
             count += 1;
         }
+        self.idle = self.idle + ((busy_until - self.busy_until) - transmission * u64::from(count));
         self.busy_until = busy_until;
         self.counters.offered += u64::from(count);
         self.counters.bytes += u64::from(count) * u64::from(size);
@@ -167,7 +168,7 @@ mod tests {
                 let links = [&link, &next].map(|link| {
                     let stands: Vec<Packet> = lines.iter(&link.line).collect();
                     let queued = before.map(|before| link.queue_packets(before, &lines));
-                    (stands, queued, link.counters(&sizes, &lines), link.busy_until, link.next_arrival())
+                    (stands, queued, link.counters(Time::NEVER, &sizes, &lines), link.busy_until, link.next_arrival())
                 });
                 let left: Vec<Packet> = lines.iter(&line).collect();
                 (links, left, [last, last_of_next].map(|last| last == Offer::Dropped), line.first_arrival())

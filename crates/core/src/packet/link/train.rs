@@ -36,7 +36,9 @@ impl Link {
             return 0;
         }
         let last = train.packet(count - 1).arrival();
-        self.busy_until = departing.last_arrival() - self.delay;
+        let busy_until = departing.last_arrival() - self.delay;
+        self.idle = self.idle + ((busy_until - self.busy_until) - transmission * u64::from(count));
+        self.busy_until = busy_until;
         let last_wait = self.busy_until - transmission - last;
         self.counters.offered += u64::from(count);
         self.counters.bytes += u64::from(count) * u64::from(size);
@@ -133,7 +135,7 @@ mod tests {
                 }
                 let stands: Vec<Packet> = lines.iter(&link.line).collect();
                 let queued = link.queue_packets(at, &lines);
-                (stands, queued, dropped, link.counters(&sizes, &lines), link.busy_until, link.next_arrival())
+                (stands, queued, dropped, link.counters(Time::NEVER, &sizes, &lines), link.busy_until, link.next_arrival())
             });
             let [in_trains, one_by_one] = outcomes;
             prop_assert_eq!(in_trains, one_by_one);

@@ -52,6 +52,9 @@ impl Division {
     }
 }
 
+/// A run may be left between two rounds only: one has no more windows than this.
+const MOST_WINDOWS: u64 = 10_000;
+
 /// Divides a network: of some divisions in which neighbours are together, each mended node by node, the one whose part with the most to
 /// do has the least.
 pub fn divide(engine: &Engine<Windows>, parts: usize) -> Division {
@@ -67,7 +70,7 @@ pub fn divide(engine: &Engine<Windows>, parts: usize) -> Division {
     Division { parts, part_of, round, hops_in_a_round: hops_per_second(engine) * round.as_secs() }
 }
 
-/// The most windows that fit into the least time that a packet takes from the queue of a link to another part.
+/// The most windows, though few if these are short, that fit into the least time that a packet takes from the queue of a link to another part.
 fn round(engine: &Engine<Windows>, part_of: &[usize]) -> Duration {
     let smallest = engine.sizes.least();
     let is_between = |link: &&crate::spec::LinkSpec| part_of[link.src as usize] != part_of[link.dst as usize];
@@ -75,7 +78,7 @@ fn round(engine: &Engine<Windows>, part_of: &[usize]) -> Duration {
     let between = engine.spec.links.iter().filter(is_between).map(crossing);
     let shortest = between.min().unwrap_or(LONGEST_ROUND).min(LONGEST_ROUND);
     let window = engine.order.longest_window();
-    Duration(shortest.0 / window.0 * window.0)
+    Duration((shortest.0 / window.0).min(MOST_WINDOWS) * window.0)
 }
 
 /// The links that each flow's packets cross there, and its ACKs back.

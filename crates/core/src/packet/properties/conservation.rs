@@ -13,7 +13,7 @@ use serde_json::json;
 fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     let mut gone_or_inside = simulation.packets_without_route() + simulation.packets_expired();
     for (index, link) in simulation.links.iter().enumerate() {
-        let counters = link.counters(&simulation.sizes, &simulation.lines);
+        let counters = link.counters(simulation.now(), &simulation.sizes, &simulation.lines);
         let inside = link.packets_inside() as u64;
         assert_eq!(
             counters.offered,
@@ -31,19 +31,20 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     assert_eq!(by_hosts, to_hosts + gone_or_inside, "what hosts send arrives, or is lost, or is on its way");
     for (index, flow) in simulation.flows.iter().enumerate() {
         let sizes = &simulation.sizes[index];
-        let tally = flow.activity.tally();
+        let tally = flow.activity.tally(simulation.now(), sizes.last_segment);
         match &flow.activity {
             Activity::Tcp(connection) => {
                 let board = connection.sender.scoreboard();
-                assert!(board.una() <= tally.delivered && tally.delivered <= board.next());
+                assert!(board.una() <= tally.arrived && tally.arrived <= board.next());
+                assert!(tally.longest_stall <= simulation.now() - flow.identity.start);
                 assert_eq!(tally.sender.sent - tally.sender.retransmits, u64::from(board.next()));
             }
-            Activity::Finished(tally) => assert_eq!(tally.delivered, sizes.segments()),
-            Activity::Udp(_) => assert!(u64::from(tally.delivered) <= tally.sender.sent),
+            Activity::Finished(tally) => assert_eq!(tally.arrived, sizes.segments()),
+            Activity::Udp(_) => assert!(u64::from(tally.arrived) <= tally.sender.sent),
             Activity::Pending => {}
         }
         assert!(tally.receiver.arrivals <= tally.sender.sent);
-        assert!(u64::from(tally.delivered) <= tally.receiver.arrivals);
+        assert!(u64::from(tally.arrived) <= tally.receiver.arrivals);
     }
 }
 
@@ -65,11 +66,22 @@ proptest! {
         check_all_along(&mut build::<Plain>(&spec));
         let mut simulation: Simulation = build(&spec);
         check_all_along(&mut simulation);
+        let (flows, links) = (simulation.flow_table(), simulation.link_table());
         for name in ["utilisation", "queue_drop_ratio", "loss_ratio"] {
-            for value in simulation.link_table().numbers(name) {
-                let one_packet = 1000.0 * 8.0 / (1e6 * 0.6);
-                prop_assert!((0.0..=1.0 + one_packet).contains(&value), "{name} {value}");
+            for value in links.numbers(name) {
+                prop_assert!((0.0..=1.0).contains(&value), "{name} {value}");
             }
+        }
+        for utilisation in simulation.take_link_series().numbers("utilisation") {
+            prop_assert!((0.0..=1.0).contains(&utilisation), "{utilisation} in a sample");
+        }
+        let waits = links.numbers("queue_delay_mean_s").into_iter().zip(links.numbers("queue_delay_max_s"));
+        for (mean, longest) in waits {
+            prop_assert!(mean.is_nan() || mean <= longest * (1.0 + 1e-12), "mean {mean} of at most {longest}");
+        }
+        prop_assert_eq!(simulation.impossible_goodput(), None);
+        for (time, idle) in flows.numbers("fct_s").into_iter().zip(flows.numbers("idle_fct_s")) {
+            prop_assert!(time.is_nan() || idle.is_nan() || time >= idle * (1.0 - 1e-12), "complete in {time} s of {idle} s");
         }
     }
 

@@ -65,7 +65,8 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
     };
     for (index, packet) in coming.iter().enumerate() {
         run_until(&mut link, &mut lines, packet.at);
-        samples.push((link.counters(&sizes, &lines).bytes, link.queue_packets(packet.at, &lines)));
+        let counters = link.counters(packet.at, &sizes, &lines);
+        samples.push((counters.bytes, counters.busy, link.queue_packets(packet.at, &lines)));
         let was_due = link.next_event();
         let flags = if packet.again { RETRANSMISSION } else { 0 };
         let sent = Packet::new(index as u32, 0, 0, flags);
@@ -80,21 +81,34 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
         }
     }
     run_until(&mut link, &mut lines, Time::NEVER);
-    let counters = link.counters(&sizes, &lines);
+    let counters = link.counters(Time::NEVER, &sizes, &lines);
     assert_eq!(counters.offered, coming.len() as u64);
     assert_eq!(counters.packets + counters.queue_drops, counters.offered);
+    assert_eq!(counters.transmissions, counters.packets);
     assert_eq!(counters.marks, fates.iter().flatten().filter(|(_, marked)| *marked).count() as u64);
-    for (index, (bytes, waiting)) in samples.into_iter().enumerate() {
-        check_sample(spec, &fates[..index], &coming[..=index], bytes, waiting);
+    for (index, sample) in samples.into_iter().enumerate() {
+        check_sample(spec, &fates[..index], &coming[..=index], sample);
     }
     (fates, link.reading())
 }
 
-/// What a sample tells just before the last packet comes: the bytes that have crossed, and the packets that have not departed.
-fn check_sample(spec: &LinkSpec, fates: &[Option<(Time, bool)>], coming: &[Coming], bytes: u64, waiting: u32) {
+/// What a sample tells just before the last packet comes: the bytes that have crossed, the time spent transmitting, and the packets that have not
+/// departed.
+fn check_sample(
+    spec: &LinkSpec,
+    fates: &[Option<(Time, bool)>],
+    coming: &[Coming],
+    (bytes, busy, waiting): (u64, Duration, u32),
+) {
     let now = coming[coming.len() - 1].at;
     let arrivals = || fates.iter().zip(coming).filter_map(|(fate, packet)| fate.map(|(at, _)| (at, packet.size)));
     assert_eq!(bytes, arrivals().filter(|(at, _)| *at <= now).map(|(_, size)| u64::from(size)).sum::<u64>());
+    let transmitted_until_now = |(at, size): (Time, u16)| {
+        let departure = at - spec.delay;
+        let start = departure - spec.rate.serialization_delay(u64::from(size));
+        departure.min(now) - start
+    };
+    assert_eq!(busy.0, arrivals().map(|arrival| transmitted_until_now(arrival).0).sum::<u64>());
     if !matches!(spec.queue, QueueSpec::Codel { .. }) {
         let undeparted = arrivals().filter(|(at, _)| *at > now + spec.delay).count();
         assert_eq!(waiting as usize, undeparted, "CoDel may yet drop what waits, no other queue does");

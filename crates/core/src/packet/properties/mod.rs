@@ -4,7 +4,7 @@ mod agreement;
 mod conservation;
 mod link_oracle;
 mod measuring;
-mod random_run;
+pub mod random_run;
 mod retirement;
 mod threads;
 mod turns;

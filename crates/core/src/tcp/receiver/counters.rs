@@ -18,6 +18,7 @@ struct Seldom {
     reordering_extent_max: u32,
     reordering_extent_sum: u64,
     marked: u32,
+    reassembly_max: u32,
 }
 
 /// What a receiver counts.
@@ -35,6 +36,15 @@ pub struct ReceiverCounters {
     pub reordering_extent_sum: u64,
     /// Segments that arrived with a congestion mark.
     pub marked: u64,
+    /// The most segments held beyond a hole at a time, since the start or [`super::Receiver::forget_peaks`].
+    pub reassembly_max: u32,
+}
+
+impl ReceiverCounters {
+    /// Segments that arrived for the first time.
+    pub fn first_arrivals(&self) -> u64 {
+        self.arrivals - self.duplicates
+    }
 }
 
 impl Counters {
@@ -48,6 +58,26 @@ impl Counters {
             reordering_extent_max: seldom.reordering_extent_max,
             reordering_extent_sum: seldom.reordering_extent_sum,
             marked: u64::from(seldom.marked),
+            reassembly_max: seldom.reassembly_max,
+        }
+    }
+
+    /// Segments beyond a hole, of a receiver that expects the segment `next`.
+    #[inline(always)]
+    pub(super) fn held(&self, next: u32) -> u32 {
+        self.arrivals - self.duplicates - next
+    }
+
+    /// So many segments are held beyond a hole. It suffices to count them before a hole fills: until then they only grow in number.
+    pub(super) fn count_held(&mut self, held: u32) {
+        let seldom = self.seldom.get_or_insert_default();
+        seldom.reassembly_max = seldom.reassembly_max.max(held);
+    }
+
+    /// As [`super::Receiver::forget_peaks`].
+    pub(super) fn forget_peaks(&mut self) {
+        if let Some(seldom) = &mut self.seldom {
+            seldom.reassembly_max = 0;
         }
     }
 

@@ -37,6 +37,7 @@ impl Scoreboard {
         self.in_flight -= 1;
         self.una = cumulative;
         self.timer_start = now; // RFC 6298 (5.3)
+        self.last_advance = now;
         Some(segment.sent())
     }
 
@@ -53,6 +54,7 @@ impl Scoreboard {
         self.in_flight -= 1;
         self.una += 1;
         self.timer_start = now; // RFC 6298 (5.3)
+        self.last_advance = now;
         Some(segment.sent())
     }
 
@@ -73,6 +75,7 @@ impl Scoreboard {
         self.in_flight -= 1;
         self.next_transmission += sent;
         self.timer_start = first + gap * u64::from(sent); // RFC 6298 (5.3)
+        self.last_advance = self.timer_start;
         if sent > 0 {
             self.latest_sent = self.timer_start - gap;
         }
@@ -170,7 +173,11 @@ impl Scoreboard {
             self.una += 1;
         }
         delivered.cumulative = passed;
+        if self.repair.is_some() {
+            self.longest_stall = self.longest_stall.max(now - self.last_advance);
+        }
         self.timer_start = now; // RFC 6298 (5.3)
+        self.last_advance = now;
     }
 
     /// `earlier_end` is one past the highest segment that earlier ACKs reported: the order of blocks in one ACK says

@@ -1,0 +1,68 @@
+//! How soon a flow could be complete if it had the network to itself: what its completion time is measured by.
+
+use super::forwarding::Way;
+use super::simulation::{Engine, EventLoop};
+use crate::spec::{LinkId, NodeId, TransportSpec};
+use crate::units::{Duration, Rate};
+use std::collections::HashMap;
+
+/// The ways of an idle network, each looked at once.
+#[derive(Default)]
+pub(super) struct IdleWays {
+    /// The maximum flow over the links of a way, bits per second; `None` if its routes may change.
+    through: HashMap<(Way, NodeId, NodeId), Option<u64>>,
+    /// How long a packet of so many bytes is on its way.
+    crossing: HashMap<(Way, NodeId, NodeId, u16), Option<Duration>>,
+}
+
+impl<L: EventLoop> Engine<L> {
+    /// The least time in which all segments of a flow could arrive: after the handshake, if its stack has one, sent one right behind another over
+    /// an idle network without losses, at the maximum flow of their paths. `None` if the flow does not end, or its routes may change.
+    pub(super) fn idle_completion(&self, flow: usize, ways: &mut IdleWays) -> Option<Duration> {
+        let (identity, sizes) = (&self.flows[flow].identity, &self.sizes[flow]);
+        let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
+        if sizes.last_segment == u32::MAX {
+            return None;
+        }
+        let forth = (identity.forward, identity.src, identity.dst);
+        let back = (identity.reverse, identity.dst, identity.src);
+        let through = *ways.through.entry(forth).or_insert_with(|| {
+            self.forwarding.possible_links(forth.0, forth.1)?;
+            Some(self.bound(forth.0, forth.1, forth.2).through)
+        });
+        let before_last = Rate(through?).serialization_delay(u64::from(sizes.last_segment) * u64::from(sizes.full()));
+        let data = self.idle_crossing(forth, sizes.last(), ways)? + before_last;
+        if !self.spec.stacks[stack].handshake {
+            return Some(data);
+        }
+        let (there, again) =
+            (self.idle_crossing(forth, sizes.header(), ways), self.idle_crossing(back, sizes.header(), ways));
+        Some(there? + again? + data)
+    }
+
+    /// How long a packet is on its way at least (Bellman and Ford).
+    fn idle_crossing(
+        &self,
+        (way, src, dst): (Way, NodeId, NodeId),
+        bytes: u16,
+        ways: &mut IdleWays,
+    ) -> Option<Duration> {
+        let find = || {
+            let links = self.forwarding.possible_links(way, src)?;
+            let mut reached: HashMap<NodeId, Duration> = HashMap::from([(src, Duration::ZERO)]);
+            let mut is_shorter = |link: &LinkId| {
+                let link = &self.spec.links[*link as usize];
+                let Some(before) = reached.get(&link.src) else { return false };
+                let time = *before + link.rate.serialization_delay(u64::from(bytes)) + link.delay;
+                let is_shorter = reached.get(&link.dst).is_none_or(|known| time < *known);
+                if is_shorter {
+                    reached.insert(link.dst, time);
+                }
+                is_shorter
+            };
+            while links.iter().filter(|link| is_shorter(link)).count() > 0 {}
+            reached.get(&dst).copied()
+        };
+        *ways.crossing.entry((way, src, dst, bytes)).or_insert_with(find)
+    }
+}
