@@ -59,6 +59,9 @@ class FakeSimulation:
             "start_s": np.zeros(rows),
             "end_s": unknown,
             "fct_s": unknown,
+            "idle_fct_s": unknown,
+            "size_bytes": unknown,
+            "longest_stall_s": np.zeros(rows),
             "goodput_bps": np.full(rows, 1e6 * self.spec["seed"]),
             "retransmit_ratio": np.full(rows, 0.01),
             "srtt_s": np.full(rows, 0.05),
@@ -76,6 +79,7 @@ class FakeSimulation:
             "reordered_segments",
             "marked_segments",
             "spurious_retransmits",
+            "reassembly_peak_bytes",
         )
         columns |= {name: np.zeros(rows, dtype=np.uint64) for name in counts}
         columns["segments_sent"] = np.full(rows, 1000, dtype=np.uint64)

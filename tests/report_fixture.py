@@ -176,6 +176,8 @@ def _flows(
             "start_s": start,
             "end_s": start + completion,
             "fct_s": completion,
+            "idle_fct_s": completion / 3,
+            "size_bytes": pl.Series([20_000] * count if sized else [None] * count, dtype=pl.UInt64),
             "delivered_bytes": (goodput * duration_s / 8).astype(np.uint64),
             "goodput_bps": goodput,
             "segments_sent": sent,
@@ -191,8 +193,10 @@ def _flows(
             "reordered_segments": (sent * (0.3 if sprayed else 0.0)).astype(np.uint64),
             "reordering_extent_max": pl.Series([12 if sprayed else 0] * count, dtype=pl.UInt32),
             "reordering_extent_mean": pl.Series([3.4 if sprayed else None] * count, dtype=pl.Float64),
+            "longest_stall_s": np.full(count, 0.2 if sprayed else 0.0),
+            "reassembly_peak_bytes": pl.Series([40_000 if sprayed else 0] * count, dtype=pl.UInt64),
         }
-    ).with_columns(pl.col("end_s", "fct_s").fill_nan(None))
+    ).with_columns(pl.col("end_s", "fct_s", "idle_fct_s").fill_nan(None))
 
 
 def _links(
