@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint validate bench papers guard drill clean
+.PHONY: help demo test lint validate fuzz bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ validate: $(VENV)/installed ## compare with formulas and ns-2 (apt-get install n
 	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
 	PROPTEST_CASES=10000 cargo test --release --quiet --package anabranch-core --lib packet::properties::agreement
 	$(RUN)/python -m bench.validate
+
+fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another
+	$(RUN)/python -m bench.fuzz
 
 bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev) and graph libraries; writes docs/performance.md
 	$(RUN)/python -m pip install --quiet --group bench

@@ -30,8 +30,17 @@ impl<L: EventLoop> Engine<L> {
             self.forwarding.possible_links(forth.0, forth.1)?;
             Some(self.bound(forth.0, forth.1, forth.2).through)
         });
-        let before_last = Rate(through?).serialization_delay(u64::from(sizes.last_segment) * u64::from(sizes.full()));
-        let data = self.idle_crossing(forth, sizes.last(), ways)? + before_last;
+        let before_last = u64::from(sizes.last_segment) * u64::from(sizes.full());
+        let at_most = Rate(through?);
+        let last = self.idle_crossing(forth, sizes.last(), ways)?;
+        let data = if matches!(forth.0, Way::Route(_)) {
+            // The last segment follows all others through the bottleneck.
+            last + at_most.serialization_delay(before_last)
+        } else {
+            // It may go beside them on another path, but together they are no faster than the maximum flow.
+            let all = at_most.serialization_delay(before_last + u64::from(sizes.last()));
+            last.max(self.idle_crossing(forth, 0, ways)? + all)
+        };
         if !self.spec.stacks[stack].handshake {
             return Some(data);
         }

@@ -1,0 +1,1 @@
+"""Random scenarios through the engine: what no result may contradict, whatever the scenario."""

@@ -1,0 +1,89 @@
+"""Run random scenarios and look for results that cannot be, for panics and for runs that do not end.
+
+Prints each problem with the number of its scenario, which ``--show`` prints as a document. The exit status is 1 if there is any.
+"""
+
+import argparse
+import faulthandler
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from bench.fuzz.run import problems
+from bench.fuzz.scenarios import random_scenario
+
+AT_ONCE = 50
+"""Scenarios that a process runs one after another."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the scenarios with these numbers."""
+    parser = argparse.ArgumentParser(prog="python -m bench.fuzz", description=__doc__)
+    parser.add_argument("scenarios", type=int, nargs="?", default=20_000, help="how many (default 20000)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first (default 0)")
+    parser.add_argument(
+        "--limit", type=int, default=120, help="seconds after which a scenario counts as one that hangs"
+    )
+    parser.add_argument("--show", type=int, help="print the scenario of this number, and what is wrong with it")
+    options = parser.parse_args(arguments)
+    if options.show is not None:
+        print(json.dumps(random_scenario(options.show), indent=1))
+        print(*problems(options.show), sep="\n")
+        return 0
+    numbers = range(options.first, options.first + options.scenarios)
+    found = _all(numbers, options.limit)
+    for number, problem in sorted(found):
+        print(f"scenario {number}: {problem}")
+    print(f"{len(numbers)} random scenarios, {len(found)} problems in {len(Counter(number for number, _ in found))}")
+    return 1 if found else 0
+
+
+def _all(numbers: range, limit: int) -> list[tuple[int, str]]:
+    columns = (
+        TextColumn("random scenarios"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    parts = [numbers[begin : begin + AT_ONCE] for begin in range(0, len(numbers), AT_ONCE)]
+    found: list[tuple[int, str]] = []
+    with Progress(*columns, console=Console(stderr=True)) as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
+        task = progress.add_task("", total=len(numbers))
+        futures = {pool.submit(partial(_part, limit=limit), part): part for part in parts}
+        for future in as_completed(futures):
+            part = futures[future]
+            try:
+                found += future.result()
+            except (
+                BrokenProcessPool
+            ):  # the process of one part did not end in time, and took those of the others with it
+                found.append(
+                    (part[0], f"this or one of the next {len(part) - 1} ended its process, or was not run after that")
+                )
+            progress.advance(task, len(part))
+    return found
+
+
+def _part(numbers: Sequence[int], limit: int) -> list[tuple[int, str]]:
+    found = []
+    for number in numbers:
+        faulthandler.dump_traceback_later(limit, exit=True)
+        try:
+            found += [(number, problem) for problem in problems(number)]
+        except Exception as error:  # whatever it is, a user would see its traceback
+            found.append((number, f"{type(error).__name__}: {error}"))
+    faulthandler.cancel_dump_traceback_later()
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""One random scenario: compiled, run, and its results looked at."""
+
+import json
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.compile import compile_run
+from anabranch.engines import packet
+from anabranch.scenario import Scenario, ScenarioError
+from bench.fuzz.invariants import violations
+from bench.fuzz.scenarios import random_scenario
+
+BOTH_LOOPS_EVERY = 10
+"""Of so many scenarios, one is run by both event loops and on two threads as well."""
+
+
+class Samples:
+    """Keeps the series of a run."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[packet.Columns]] = {"flows": [], "links": []}
+
+    def flow_series(self, columns: packet.Columns) -> None:
+        """Keep the samples of the flows."""
+        self._parts["flows"].append(columns)
+
+    def link_series(self, columns: packet.Columns) -> None:
+        """Keep the samples of the links."""
+        self._parts["links"].append(columns)
+
+    def link_state(self, columns: packet.Columns) -> None:
+        """Drop the estimates."""
+
+    def capture(self, link: int, piece: bytes) -> None:
+        """Drop the packets."""
+
+    def progress(self, now_s: float, packet_hops: int) -> None:
+        """Say nothing."""
+
+    def whole(self) -> dict[str, packet.Columns]:
+        """The samples of the whole run."""
+        return {
+            kind: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            for kind, parts in self._parts.items()
+            if parts
+        }
+
+
+def problems(number: int) -> list[str]:
+    """What is wrong with the scenario of this number; a scenario that is refused by name is not wrong."""
+    try:
+        scenario = Scenario(random_scenario(number))
+    except ScenarioError as error:
+        return [] if error.problems else [f"refused without a problem: {error}"]
+    case = scenario.cases[0]
+    spec = compile_run(case, scenario.seeds[0])
+    samples = Samples()
+    try:
+        outcome = packet.simulate(spec, samples, Event())
+    except ValueError as error:
+        return [str(error)] if "internal error" in str(error) else []
+    found = violations(spec, outcome, samples.whole())
+    if number % BOTH_LOOPS_EVERY == 0:
+        found += _disagreements(spec, outcome)
+    return found
+
+
+def _disagreements(spec: dict[str, Any], outcome: packet.Outcome) -> list[str]:
+    difference = _core.disagreement(json.dumps(spec))
+    found = [] if difference is None else [f"the event loops disagree: {difference}"]
+    threads = packet.simulate(spec, Samples(), Event(), lambda text: packet.new_simulation(text, 2))
+    for kind, one, other in (("flows", outcome.flows, threads.flows), ("links", outcome.links, threads.links)):
+        unequal = [
+            name for name in one if not np.array_equal(one[name], other[name], equal_nan=one[name].dtype.kind == "f")
+        ]
+        found += [f"{kind}: {name} differs on two threads" for name in unequal]
+    return found

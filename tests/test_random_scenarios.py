@@ -1,0 +1,64 @@
+"""Random scenarios: no result may contradict another, whatever the scenario. ``make fuzz`` runs many more."""
+
+from threading import Event
+from typing import Any
+
+import pytest
+
+from anabranch.compile import compile_run
+from anabranch.engines import packet
+from anabranch.scenario import Scenario
+from bench.fuzz.invariants import violations
+from bench.fuzz.run import Samples, problems
+from bench.fuzz.scenarios import random_scenario
+
+
+@pytest.mark.parametrize("hundred", range(5))
+def test_random_scenarios_give_results_that_can_be(hundred: int) -> None:
+    wrong = {number: problems(number) for number in range(100 * hundred, 100 * hundred + 100)}
+    assert {number: found for number, found in wrong.items() if found} == {}
+
+
+@pytest.mark.parametrize("number", [13039, 16623])
+def test_a_short_flow_over_several_paths_takes_as_long_as_it_must(number: int) -> None:
+    """The last of two segments went beside the first on another path, and not behind it."""
+    assert problems(number) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "says"),
+    [
+        ("flows", "goodput_bps", 1e9, "goodput_bps x time of flow 0"),
+        ("flows", "fct_s", 1e-3, "fct_s of flow 1"),
+        ("flows", "delivered_bytes", 10**9, "bytes received at node 1"),
+        ("flows", "longest_stall_s", 6.0, "longest_stall_s of flow 0"),
+        ("flows", "retransmits", 10**6, "retransmits of flow 0"),
+        ("links", "utilisation", 1.001, "utilisation of link 0"),
+        ("links", "queue_delay_mean_s", 1.0, "queue_delay_mean_s of link 0"),
+        ("links", "queue_delay_max_s", 1.0, "queue_delay_max_s of link 0"),
+        ("links", "bytes", 10**9, "bytes of link 0"),
+        ("series", "utilisation", 1.001, "utilisation of link sample 0"),
+        ("series", "goodput_bps", 1e9, "sum of goodput samples of flow 0"),
+    ],
+)
+def test_a_result_that_cannot_be_is_found(table: str, column: str, value: float, says: str) -> None:
+    scenario = Scenario(
+        {
+            "topology": {"links": [{"source": "A", "target": "B", "capacity": "10Mbps", "delay": "10ms"}]},
+            "traffic": [
+                {"from": "A", "to": "B", "bulk": True, "stack": "cubic"},
+                {"from": "A", "to": "B", "size": "100 kB", "stack": "cubic"},
+            ],
+            "run": {"duration": "5s", "sample": "100ms"},
+        }
+    )
+    spec = compile_run(scenario.cases[0], 1)
+    samples = Samples()
+    outcome = packet.simulate(spec, samples, Event())
+    series: dict[str, Any] = samples.whole()
+    assert violations(spec, outcome, series) == []
+    tables = {"flows": [outcome.flows], "links": [outcome.links], "series": list(series.values())}
+    for columns in tables[table]:
+        if column in columns:
+            columns[column][:] = value
+    assert any(says in violation for violation in violations(spec, outcome, series))
