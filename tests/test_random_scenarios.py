@@ -10,7 +10,6 @@ from anabranch.engines import packet
 from anabranch.scenario import Scenario
 from bench.fuzz.invariants import violations
 from bench.fuzz.run import Samples, problems
-from bench.fuzz.scenarios import random_scenario
 
 
 @pytest.mark.parametrize("hundred", range(5))

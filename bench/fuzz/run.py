@@ -21,6 +21,7 @@ class Samples:
     """Keeps the series of a run."""
 
     def __init__(self) -> None:
+        """Nothing is kept yet."""
         self._parts: dict[str, list[packet.Columns]] = {"flows": [], "links": []}
 
     def flow_series(self, columns: packet.Columns) -> None:
