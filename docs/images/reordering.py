@@ -24,8 +24,8 @@ GRID = {
     "topology.generate.difference": '["0ms", "2.5ms", "5ms", "7.5ms", "10ms"]',
     "impairments[0].loss": "[0.0, 1e-3]",
 }
-DIFFERENCES = {"0ms": 0, "2.5ms": 25, "5ms": 50, "7.5ms": 75, "10ms": 100}
-"""Of the shortest path's delay, 10 ms, in percent."""
+SHORTEST_S = 0.01
+"""The shortest path's delay."""
 RUNS = {"bulk": {}, "transfer": {"traffic[0].size": '"1 MB"', "run.warm_up": '"0s"'}}
 DETECTORS = {
     "dup-ack": "dup-ack",
@@ -52,15 +52,13 @@ def measured(kind: str, directory: Path) -> pl.DataFrame:
         result = Result.load(directory / kind)
     else:
         result = Scenario.load(SCENARIO, GRID | RUNS[kind]).run(directory=directory / kind)
-    variants = pl.DataFrame([{"run": run["run"], **run["variant"]} for run in result.manifest["runs"]])
-    flows = result.flows.join(variants.select("run", "paths", "difference", "loss").cast({"run": pl.UInt32}), on="run")
     bound = pl.col("paths") * PATH_PAYLOAD_BPS
-    return flows.select(
+    return result.flows.select(
         pl.col("stack").str.extract(r"^(newreno|cubic)").alias("congestion"),
         pl.col("stack").str.replace(r"^(newreno|cubic)-", "").alias("detector"),
         "paths",
         "routing",
-        pl.col("difference").replace_strict(DIFFERENCES),
+        (pl.col("difference") / SHORTEST_S * 100).round().cast(pl.Int64),
         "loss",
         goodput=pl.col("goodput_bps") / bound * 100,
         spurious=pl.col("spurious_retransmits") / pl.col("segments_sent") * 100,

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import polars as pl
 from pydantic_core import to_json
 
+from anabranch.matrix_columns import key_table, with_keys
+
 Columns = Mapping[str, npt.NDArray[Any]]
 Schema = dict[str, type[pl.DataType]]
 
@@ -52,6 +54,10 @@ LINK_STATE: Schema = {
     "run": pl.UInt32, "time_s": pl.Float64, "routing": pl.String, "link": pl.UInt32, "delay_s": pl.Float64,
     "loss": pl.Float64,
 }  # fmt: skip
+SERIES_SCHEMAS = {"flows": FLOW_SERIES, "links": LINK_SERIES, "link_state": LINK_STATE}
+"""The time series by the beginning of their files' names."""
+OWN_COLUMNS = frozenset().union(FLOWS, STATES, LINKS, FLOW_SERIES, LINK_SERIES, ROUTES, LINK_STATE)
+"""The columns that tables have without a matrix."""
 
 MANIFEST = "manifest.json"
 STATES_FILE = "states.parquet"
@@ -182,7 +188,7 @@ class Result:
         Only congestion controls with named states (Kikolo) have rows; without any, the table is empty.
         """
         path = self.directory / STATES_FILE
-        return _read_table(path) if path.is_file() else pl.DataFrame(schema=STATES)
+        return _read_table(path) if path.is_file() else self._empty(STATES)
 
     @cached_property
     def routes(self) -> pl.DataFrame:
@@ -192,26 +198,35 @@ class Result:
         estimates are those of that time, ``cost`` is in the routing's metric; null for what is not known.
         """
         path = self.directory / ROUTES_FILE
-        return _read_table(path) if path.is_file() else pl.DataFrame(schema=ROUTES)
+        return _read_table(path) if path.is_file() else self._empty(ROUTES)
 
     @property
     def link_state(self) -> pl.DataFrame:
         """Of routings that measure links: what is known of each after each sample; null for what is not known."""
-        return self._series("link_state", LINK_STATE)
+        return self._series("link_state")
 
     @property
     def series_flows(self) -> pl.DataFrame:
         """The samples of the flows; empty without ``[run] sample``."""
-        return self._series("flows", FLOW_SERIES)
+        return self._series("flows")
 
     @property
     def series_links(self) -> pl.DataFrame:
         """The samples of the links; empty without ``[run] sample``."""
-        return self._series("links", LINK_SERIES)
+        return self._series("links")
 
-    def _series(self, kind: str, schema: Schema) -> pl.DataFrame:
+    def _series(self, kind: str) -> pl.DataFrame:
         parts = sorted((self.directory / "series").glob(f"{kind}-*.parquet"), key=_part_number)
-        return pl.concat([_read_table(part) for part in parts]) if parts else pl.DataFrame(schema=schema)
+        return pl.concat([_read_table(part) for part in parts]) if parts else self._empty(SERIES_SCHEMAS[kind])
+
+    def _empty(self, schema: Schema) -> pl.DataFrame:
+        return with_keys(pl.DataFrame(schema=schema), self._variants.clear())
+
+    @cached_property
+    def _variants(self) -> pl.DataFrame:
+        """The values of the matrix, one row for each variant that has run."""
+        variants = {json.dumps(run["variant"]): run["variant"] for run in self.manifest["runs"]}
+        return key_table(list(variants.values()))
 
     @property
     def keys(self) -> list[str]:
@@ -241,13 +256,18 @@ class Result:
         from anabranch.report import run_directory, statistics
 
         runs = run_directory.read([self.directory])
-        names = pl.DataFrame(
-            [[variant.index, *variant.values.values()] for variant in runs.variants],
-            schema={"variant": pl.UInt32} | dict.fromkeys(runs.keys, pl.String),
-            orient="row",
-        )
-        numbers = statistics.summary(runs.flows, ["variant"])
-        return names.join(numbers, on="variant", maintain_order="left").drop("variant")
+        return self._with_keys(statistics.summary(runs.flows, ["variant"]))
+
+    def _with_keys(self, numbers: pl.DataFrame) -> pl.DataFrame:
+        """Numbers of variants, with the values of the matrix instead of the variant's index."""
+        if numbers.is_empty():
+            return with_keys(numbers, self._variants.clear()).drop("variant")
+        tables = [
+            with_keys(own.drop("variant"), self._variants.slice(own["variant"][0], 1))
+            for own in numbers.partition_by("variant", maintain_order=True)
+        ]
+        table = pl.concat(tables)
+        return table.select(*(name for name in table.columns if name not in numbers.columns), *numbers.columns[1:])
 
     def documents(self) -> dict[str, Any]:
         """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant."""
@@ -259,17 +279,17 @@ class Result:
         return {"runs": documents}
 
     def _document(self, run: dict[str, Any]) -> dict[str, Any]:
-        tables = {
-            name: table.filter(pl.col("run") == run["run"]).drop("run", "seed").to_dicts()
-            for name, table in (("flows", self.flows), ("links", self.links))
-        }
+        def rows(table: pl.DataFrame, schema: Schema) -> list[dict[str, Any]]:
+            own = [name for name in schema if name not in ("run", "seed")]
+            return table.filter(pl.col("run") == run["run"]).select(own).to_dicts()
+
+        tables = {"flows": rows(self.flows, FLOWS), "links": rows(self.links, LINKS)}
         states = self.states.filter(pl.col("run") == run["run"])
         for flow in tables["flows"] if states.height else []:
             own = states.filter(pl.col("flow") == flow["flow"])
             flow["states"] = dict(own.select("state", "share").iter_rows()) or None
         if self.routes.height:
-            tables["routes"] = self.routes.filter(pl.col("run") == run["run"]).drop("run", "seed").to_dicts()
-            tables["link_state"] = self.link_state.filter(pl.col("run") == run["run"]).drop("run").to_dicts()
+            tables |= {"routes": rows(self.routes, ROUTES), "link_state": rows(self.link_state, LINK_STATE)}
         head = {"scenario": self.manifest["title"], "engine": self.manifest["engine"], "seed": run["seed"]}
         kept = ("status", "result_hash", "packets_without_route", "packets_expired")
         return head | {name: run[name] for name in kept if name in run} | tables

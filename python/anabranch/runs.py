@@ -27,20 +27,18 @@ from anabranch.captures import FOLDER, CaptureFiles
 from anabranch.compile import compile_run, stationary_loss, traffic_name
 from anabranch.engines import packet
 from anabranch.kept_runs import KeptRun, KeptRuns
+from anabranch.matrix_columns import key_table, with_keys
 from anabranch.progress import Reporter
 from anabranch.results import (
-    FLOW_SERIES,
     FLOWS,
     FORMAT,
-    LINK_SERIES,
-    LINK_STATE,
     LINKS,
     MANIFEST,
     ROUTES_FILE,
+    SERIES_SCHEMAS,
     STATES_FILE,
     Columns,
     Result,
-    Schema,
     frame,
     result_hash,
     route_frame,
@@ -72,6 +70,8 @@ class _Run:
     case: Case
     seed: int
     directory: Path
+    keys: pl.DataFrame
+    """The values of the matrix, one row."""
     spec: dict[str, Any] = field(default_factory=dict)
     now_s: float = 0.0
     packet_hops: int = 0
@@ -138,7 +138,8 @@ class _Run:
             kind, _, piece = part.stem.rsplit("-", 2)
             folder = self.directory / SERIES
             folder.mkdir(exist_ok=True)
-            self._numbered(pl.read_parquet(part)).write_parquet(folder / f"{kind}-{self.number}-{piece}.parquet")
+            samples = self._numbered(pl.read_parquet(part, columns=list(SERIES_SCHEMAS[kind])))
+            with_keys(samples, self.keys).write_parquet(folder / f"{kind}-{self.number}-{piece}.parquet")
         tables = {name: self._numbered(table) for name, table in former.tables.items()}
         return _Finished(self, tables, former.facts)
 
@@ -155,15 +156,15 @@ class _Run:
 
     def flow_series(self, columns: Columns) -> None:
         """Keep, and write when there is enough."""
-        self._record("flows", columns, FLOW_SERIES)
+        self._record("flows", columns)
 
     def link_series(self, columns: Columns) -> None:
         """Keep, and write when there is enough."""
-        self._record("links", columns, LINK_SERIES)
+        self._record("links", columns)
 
     def link_state(self, columns: Columns) -> None:
         """Keep, and write when there is enough."""
-        self._record("link_state", columns, LINK_STATE)
+        self._record("link_state", columns)
 
     def capture(self, link: int, piece: bytes) -> None:
         """Append to the capture of the link."""
@@ -179,9 +180,9 @@ class _Run:
         """Keep for the reporter, which reads it from another thread."""
         self.now_s, self.packet_hops = now_s, packet_hops
 
-    def _record(self, kind: str, columns: Columns, schema: Schema) -> None:
+    def _record(self, kind: str, columns: Columns) -> None:
         names = {"routing": [routing["name"] for routing in self.spec["routings"]]}
-        table = frame(columns, schema, {"run": self.number}, names)
+        table = frame(columns, SERIES_SCHEMAS[kind], {"run": self.number}, names)
         pending = self._pending.setdefault(kind, [])
         if table.height:
             pending.append(table)
@@ -196,7 +197,8 @@ class _Run:
         self._parts[kind] = number + 1
         folder = self.directory / SERIES
         folder.mkdir(exist_ok=True)
-        pl.concat(pending).write_parquet(folder / f"{kind}-{self.number}-{number}.parquet")
+        samples = with_keys(pl.concat(pending), self.keys)
+        samples.write_parquet(folder / f"{kind}-{self.number}-{number}.parquet")
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,10 @@ class _Finished:
     run: _Run
     tables: Mapping[str, pl.DataFrame]
     facts: Mapping[str, Any]
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table with the keys of the matrix."""
+        return with_keys(self.tables[name], self.run.keys)
 
     def record(self) -> dict[str, Any]:
         head = {"run": self.run.number, "variant": self.run.case.values, "seed": self.run.seed}
@@ -221,8 +227,13 @@ class Plan:
     def runs(self) -> list[_Run]:
         """One for each variant and seed."""
         seeds = self.scenario.seeds if self.seeds is None else self.seeds
-        pairs = [(case, seed) for case in self.scenario.cases for seed in seeds]
-        return [_Run(number, case, seed, self.directory) for number, (case, seed) in enumerate(pairs)]
+        keys = self.keys()
+        pairs = [(case, keys.slice(row, 1), seed) for row, case in enumerate(self.scenario.cases) for seed in seeds]
+        return [_Run(number, case, seed, self.directory, keys) for number, (case, keys, seed) in enumerate(pairs)]
+
+    def keys(self) -> pl.DataFrame:
+        """The values of the matrix, one row for each variant."""
+        return key_table([case.values for case in self.scenario.cases])
 
 
 def execute(
@@ -300,10 +311,10 @@ def _written(plan: Plan, engine: str, finished: list[_Finished], planned: int, c
     target = plan.directory
     manifest = _manifest(plan.scenario, engine, finished, planned, command)
     for name, schema in (("flows", FLOWS), ("links", LINKS)):
-        tables = [one.tables[name] for one in finished] or [pl.DataFrame(schema=schema)]
+        tables = [one.table(name) for one in finished] or [with_keys(pl.DataFrame(schema=schema), plan.keys().clear())]
         pl.concat(tables).write_parquet(target / f"{name}.parquet")
     for name, file in (("states", STATES_FILE), ("routes", ROUTES_FILE)):
-        tables = [one.tables[name] for one in finished]
+        tables = [one.table(name) for one in finished]
         if any(table.height for table in tables):
             pl.concat(tables).write_parquet(target / file)
     write_json(target / MANIFEST, manifest)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from anabranch.matrix_columns import CLASH
 from anabranch.report.chart import with_interval
 from anabranch.report.statistics import half_width
+from anabranch.results import OWN_COLUMNS
 
 if TYPE_CHECKING:
     from anabranch.results import Result
@@ -38,6 +40,8 @@ def flows(result: Result, names: Mapping[str, str] | None = None) -> pl.DataFram
 def with_variants(result: Result, table: pl.DataFrame, names: Mapping[str, str] | None = None) -> pl.DataFrame:
     """A table of a result that has a column ``run``, with the keys of the matrix as columns, as :func:`flows` has them."""
     known = dict(names or {})
+    typed = {name for key in result.keys for name in (key, CLASH + key)} - OWN_COLUMNS
+    table = table.drop(typed, strict=False)
     records = result.manifest["runs"]
     columns: dict[str, list[object]] = {"run": [record["run"] for record in records]}
     for key in result.keys:

@@ -15,6 +15,7 @@ import polars as pl
 import tomlkit
 from altair.utils.schemapi import debug_mode
 
+from anabranch.matrix_columns import text
 from anabranch.report import chart, libraries, routes, run_directory, series, statistics
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.parts import Column, Figure, Table, cells, count, get, largest
@@ -143,7 +144,7 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         "runs": [
             {
                 **run,
-                "values": [run_directory.text(run["variant"].get(key)) for key in keys],
+                "values": [text(run["variant"].get(key)) for key in keys],
                 "result_hash": run.get("result_hash") or "–",
             }
             for run in manifest["runs"][:MOST_ROWS_OF_TABLE]
@@ -158,7 +159,7 @@ def _stopped(source: Source) -> list[str]:
     lines = []
     for run in source.manifest["runs"]:
         if run["status"] != "complete":
-            values = [run_directory.text(run["variant"].get(key)) for key in keys] + [f"seed {run['seed']}"]
+            values = [text(run["variant"].get(key)) for key in keys] + [f"seed {run['seed']}"]
             lines.append(f"{' · '.join(values)}: {run['simulated_s']:g} s")
     return lines
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.matrix_columns import text
+
 FORMAT = 1
 NO_STACK = "UDP"
 """What stands for the stack of flows that have none."""
 
-# What a report needs of the tables; they may have more.
+# What a report takes of the tables; they have more.
 _COLUMNS = {
     "flows": (
         *("run", "flow", "traffic", "src", "dst", "stack", "routing", "start_s", "end_s", "fct_s", "goodput_bps"),
@@ -199,26 +201,19 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
     return list(variants.values()), pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def text(value: object) -> str:
-    """A matrix value as a text."""
-    if value is None:
-        return "–"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame:
     frames = []
     for index, source in enumerate(sources):
         path = source.directory / f"{name}.parquet"
         try:
             _check_columns(path, _COLUMNS[name])
-            frame = pl.read_parquet(path)
+            frame = pl.read_parquet(path, columns=list(_COLUMNS[name]))
         except FileNotFoundError:
             raise RunDirectoryError(f"{path}: no such file; `anabranch run` writes it beside manifest.json") from None
         except (OSError, pl.exceptions.PolarsError) as error:
             raise _unreadable(path, error) from None
         frames.append(_attach(frame.lazy(), index, runs).collect())
-    return pl.concat(frames, how="diagonal_relaxed")
+    return pl.concat(frames)
 
 
 def _optional(
@@ -230,8 +225,9 @@ def _optional(
         path = source.directory / f"{name}.parquet"
         if path.exists():
             try:
-                _check_columns(path, [column for column in schema if column not in runs.columns])
-                frame = pl.read_parquet(path)
+                needed = ["run", *(column for column in schema if column not in runs.columns)]
+                _check_columns(path, needed)
+                frame = pl.read_parquet(path, columns=needed)
             except (OSError, pl.exceptions.PolarsError) as error:
                 raise _unreadable(path, error) from None
             frames.append(_attach(frame.lazy(), index, runs).select(*schema).collect())
@@ -248,8 +244,8 @@ def _series(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.LazyFram
             except (OSError, pl.exceptions.PolarsError) as error:
                 raise _unreadable(path, error) from None
         if files:
-            frames.append(_attach(pl.scan_parquet(files), index, runs))
-    return pl.concat(frames, how="diagonal_relaxed") if frames else None
+            frames.append(_attach(pl.scan_parquet(files).select(_SERIES_COLUMNS[name]), index, runs))
+    return pl.concat(frames) if frames else None
 
 
 def _check_columns(path: Path, needed: Iterable[str]) -> None:

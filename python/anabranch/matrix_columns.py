@@ -1,0 +1,72 @@
+"""The keys of a scenario's matrix as typed columns of the result tables.
+
+Numbers and truth values keep their type. Texts with units become numbers in the base unit: seconds, bit/s, bytes,
+packets, metres, m/s or events per second. A key whose values do not all have one type is a text.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import polars as pl
+
+from anabranch import units
+from anabranch.units import PICOSECONDS_PER_SECOND
+
+CLASH = "variant_"
+"""Before the name of a key, in a table that has a column of that name already."""
+
+
+def key_table(variants: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """One row for each variant, one column for each key; ``variants`` are the values by key, as a manifest has them."""
+    keys = list(variants[0]) if variants else []
+    return pl.DataFrame([_typed(key, [variant[key] for variant in variants]) for key in keys])
+
+
+def with_keys(table: pl.DataFrame, variant: pl.DataFrame) -> pl.DataFrame:
+    """The table with the columns of one variant: a row of :func:`key_table`, or no row for an empty table."""
+    if variant.width == 0:
+        return table
+    names: dict[str, str] = {}
+    for key in variant.columns:
+        name = key
+        while name in table.columns or name in names.values():
+            name = CLASH + name
+        names[key] = name
+    return table.join(variant.rename(names), how="cross", maintain_order="left")
+
+
+def text(value: object) -> str:
+    """A value of the matrix as a text; a dash for a key that a variant does not have."""
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _typed(key: str, values: Sequence[Any]) -> pl.Series:
+    kinds = {type(value) for value in values}
+    if kinds == {bool}:
+        return pl.Series(key, values, dtype=pl.Boolean)
+    if kinds == {int}:
+        return pl.Series(key, values, dtype=pl.Int64)
+    if kinds == {float} or kinds == {int, float}:
+        return pl.Series(key, [float(value) for value in values], dtype=pl.Float64)
+    for parse, scale in _QUANTITIES:
+        try:
+            return pl.Series(key, [float(parse(value) / scale) for value in values], dtype=pl.Float64)
+        except units.UnitError:
+            continue
+    return pl.Series(key, [text(value) for value in values], dtype=pl.String)
+
+
+_QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int], ...] = (
+    (units.duration, PICOSECONDS_PER_SECOND),
+    (units.rate, 1),
+    (units.size, 1),
+    (units.packets, 1),
+    (units.length, 1),
+    (units.speed, 1),
+    (units.frequency, 1),
+)
+"""How to read a text with its unit, and how many of what it gives make one of the base unit."""
