@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint validate fuzz bench papers guard drill clean
+.PHONY: help demo test lint validate kernel fuzz bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,10 +32,13 @@ lint: $(VENV)/installed ## formatting, lints and types
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 
-validate: $(VENV)/installed ## compare with formulas and ns-2 (apt-get install ns2); writes docs/validation.md
+validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) and real Linux (make kernel); writes docs/validation.md
 	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
 	PROPTEST_CASES=10000 cargo test --release --quiet --package anabranch-core --lib packet::properties::agreement
 	$(RUN)/python -m bench.validate
+
+kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares with (apt-get install flex bison bc; some minutes)
+	$(RUN)/python -m bench.peers.linux.kernel
 
 fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another
 	$(RUN)/python -m bench.fuzz

@@ -17,6 +17,10 @@ class PeerError(RuntimeError):
     """A peer simulator is missing, or its run failed."""
 
 
+class PeerMissing(PeerError):
+    """A peer has not been built, which takes long enough to be asked for."""
+
+
 class PeerCrash(PeerError):
     """A peer simulator was ended by a signal, such as a segmentation fault."""
 

@@ -1,0 +1,91 @@
+"""What a guest runs: links, paths, bulk flows; and the text that tells its program so (read by case.c)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Select = Literal["first", "round-robin", "random"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """One direction of a link."""
+
+    rate_bps: int
+    delay_s: float
+    queue_packets: int
+    """Packets in the queue, the one in transmission counted; more are dropped."""
+    lost: Sequence[int] = ()
+    """Numbers of the packets lost on the wire, ascending, counted from 1; ACKs without data have no number."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """The paths of a flow in one direction, each a sequence of indexes of links, and how a packet chooses among them."""
+
+    paths: Sequence[Sequence[int]]
+    select: Select = "first"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A bulk flow from the first host to the second."""
+
+    congestion: Literal["cubic", "reno", "bbr"]
+    ahead: Course
+    """Of its data."""
+    back: Course
+    """Of its ACKs."""
+    start_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run."""
+
+    links: Sequence[Link]
+    flows: Sequence[Flow]
+    duration_s: float
+    warm_up_s: float = 0.0
+    """What arrives before is not counted."""
+    seed: int = 1
+    """Of the random choice of paths, and of what the kernel draws (BBR: its phase)."""
+    mtu: int = 1500
+    """Of a data packet, 52 bytes are headers (20 IP, 20 TCP, 12 timestamps)."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Sysctls of both hosts, by their path below /proc/sys."""
+
+    def text(self) -> str:
+        """The file that the guest reads."""
+        courses = [course for flow in self.flows for course in (flow.ahead, flow.back)]
+        paths = list(dict.fromkeys(tuple(path) for course in courses for path in course.paths))
+
+        def course_words(course: Course) -> str:
+            return f"{course.select} {_counted([paths.index(tuple(path)) for path in course.paths])}"
+
+        lines = [
+            f"end {_nanoseconds(self.duration_s)}",
+            f"warm_up {_nanoseconds(self.warm_up_s)}",
+            f"seed {self.seed}",
+            f"mtu {self.mtu}",
+            # What a connection has learnt of the path is not for the next one.
+            *(f"set {name} {value}" for name, value in {"net/ipv4/tcp_no_metrics_save": "1", **self.settings}.items()),
+            *(
+                f"link {link.rate_bps} {_nanoseconds(link.delay_s)} {link.queue_packets} {_counted(link.lost)}"
+                for link in self.links
+            ),
+            *(f"path {_counted(path)}" for path in paths),
+            *(
+                f"flow {flow.congestion} {_nanoseconds(flow.start_s)} {course_words(flow.ahead)} {course_words(flow.back)}"
+                for flow in self.flows
+            ),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def _counted(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, (len(numbers), *numbers)))
+
+
+def _nanoseconds(time_s: float) -> int:
+    return round(time_s * 1e9)

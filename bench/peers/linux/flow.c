@@ -1,0 +1,127 @@
+#define _GNU_SOURCE
+#include "flow.h"
+
+#include "failure.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    PORT = 5000,             /* Of the first flow; the next one has the next port. */
+    BUFFER_BYTES = 64 << 20, /* The kernel doubles it; half of that is the window. */
+    WAITING_BYTES = 1 << 17, /* That may wait in the socket for the window to open. */
+};
+enum { SENT = 1, ARRIVED = 2 };
+
+static struct sockaddr_in address_of(const struct host *host, int index) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(PORT + index)};
+    address.sin_addr.s_addr = host->address;
+    return address;
+}
+
+void flow_listen(struct flow *flow, int index, const struct host *receiver) {
+    struct sockaddr_in address = address_of(receiver, index);
+    flow->listener = MUST(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    MUST(setsockopt(flow->listener, SOL_SOCKET, SO_RCVBUFFORCE, &(int){BUFFER_BYTES}, sizeof(int)));
+    MUST(bind(flow->listener, (struct sockaddr *)&address, sizeof address));
+    MUST(listen(flow->listener, 1));
+}
+
+void flow_start(struct flow *flow, int index, const struct host *sender, const struct host *receiver) {
+    struct sockaddr_in address = address_of(receiver, index);
+    host_enter(sender);
+    flow->sender = MUST(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    MUST(setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUFFORCE, &(int){BUFFER_BYTES}, sizeof(int)));
+    MUST(setsockopt(flow->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &(int){WAITING_BYTES}, sizeof(int)));
+    if (setsockopt(flow->sender, IPPROTO_TCP, TCP_CONGESTION, flow->congestion, strlen(flow->congestion)) < 0)
+        fail("congestion control %s: %m", flow->congestion);
+    if (connect(flow->sender, (struct sockaddr *)&address, sizeof address) < 0 && errno != EINPROGRESS)
+        fail("connect: %m");
+}
+
+void flow_accept(struct flow *flow) {
+    flow->receiver = MUST(accept4(flow->listener, NULL, NULL, SOCK_NONBLOCK));
+    close(flow->listener);
+    flow->listener = -1;
+}
+
+void flow_write(struct flow *flow) {
+    static const char zeros[WAITING_BYTES];
+    /* More is always to come, so that no segment is the last of a write. */
+    while (send(flow->sender, zeros, sizeof zeros, MSG_MORE) > 0) {
+    }
+    if (errno != EAGAIN)
+        fail("send: %m");
+}
+
+void flow_read(struct flow *flow) {
+    long bytes = recv(flow->receiver, NULL, 2 * BUFFER_BYTES, MSG_TRUNC); /* MSG_TRUNC: nothing is copied. */
+    if (bytes == 0 || (bytes < 0 && errno != EAGAIN))
+        fail("recv: %m");
+}
+
+static const struct tcphdr *tcp_of(const struct packet *packet) {
+    return (const struct tcphdr *)(packet->data + ((const struct iphdr *)packet->data)->ihl * 4);
+}
+
+static size_t payload_of(const struct packet *packet) {
+    const struct tcphdr *tcp = tcp_of(packet);
+    return packet->bytes - ((const unsigned char *)tcp - packet->data) - tcp->doff * 4;
+}
+
+void flow_find(struct packet *packet) {
+    const struct iphdr *ip = (const struct iphdr *)packet->data;
+    if (packet->bytes < sizeof *ip || ip->version != 4 || ip->protocol != IPPROTO_TCP)
+        fail("a packet that is not TCP over IPv4");
+    int ports[] = {ntohs(tcp_of(packet)->dest) - PORT, ntohs(tcp_of(packet)->source) - PORT};
+    packet->direction = ports[AHEAD] >= 0 && ports[AHEAD] < MOST_FLOWS ? AHEAD : BACK;
+    packet->flow = ports[packet->direction];
+    packet->is_counted = tcp_of(packet)->syn || payload_of(packet) > 0;
+}
+
+/* The history of the segment that a packet with payload carries. */
+static unsigned char *segment_of(struct flow *flow, const struct packet *packet) {
+    size_t bytes = payload_of(packet);
+    uint32_t low = ntohl(tcp_of(packet)->seq) - flow->first;
+    uint64_t offset = flow->highest + (int32_t)(low - (uint32_t)flow->highest);
+    if (!flow->segment_bytes)
+        flow->segment_bytes = bytes;
+    if (bytes != flow->segment_bytes || offset % bytes)
+        fail("%zu bytes at %lu, where segments have %zu", bytes, offset, flow->segment_bytes);
+    if (offset > flow->highest)
+        flow->highest = offset;
+    if (offset / bytes >= flow->room) {
+        size_t room = 2 * flow->room + 4096;
+        flow->segments = realloc(flow->segments, room);
+        memset(flow->segments + flow->room, 0, room - flow->room);
+        flow->room = room;
+    }
+    return &flow->segments[offset / bytes];
+}
+
+void flow_note_sent(struct flow *flow, const struct packet *packet) {
+    if (tcp_of(packet)->syn)
+        flow->first = ntohl(tcp_of(packet)->seq) + 1;
+    if (payload_of(packet) == 0)
+        return;
+    unsigned char *segment = segment_of(flow, packet);
+    flow->sent++;
+    if (*segment & SENT)
+        flow->retransmits++;
+    *segment |= SENT;
+}
+
+void flow_note_arrived(struct flow *flow, const struct packet *packet, bool counts) {
+    if (payload_of(packet) == 0)
+        return;
+    unsigned char *segment = segment_of(flow, packet);
+    if (counts && !(*segment & ARRIVED))
+        flow->arrived_bytes += payload_of(packet);
+    *segment |= ARRIVED;
+}

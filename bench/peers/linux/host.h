@@ -1,0 +1,20 @@
+/* A host: a network namespace whose one device hands its packets to this program, and takes them from it. */
+#ifndef HOST_H
+#define HOST_H
+
+struct host {
+    int namespace;      /* To enter it. */
+    int device;         /* A packet for each read and write. */
+    unsigned address;   /* IPv4, in network order. */
+};
+
+/* Makes a host with the address 10.0.0.`number` and this MTU. The program is in its namespace afterwards. */
+struct host host_make(int number, int mtu);
+
+/* Sockets opened from now on belong to this host. */
+void host_enter(const struct host *host);
+
+/* Sets a value below /proc/sys, of the host entered last. */
+void host_set(const char *name, const char *value);
+
+#endif

@@ -1,0 +1,193 @@
+"""The networks on which real Linux and this engine are compared, and a run of either side on one of them.
+
+No other comparison has these rates, delays, queues and losses, so that nothing here was fitted to them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from threading import Event
+from typing import Any, Literal
+
+from anabranch.compile import compile_run
+from anabranch.engines import packet
+from anabranch.scenario import Scenario
+from bench.peers.linux import case as peer
+from bench.peers.linux.runs import run as run_peer
+from bench.validation.lost_packets import bernoulli
+from bench.validation.work import Unrecorded, seconds
+
+CONGESTION: Sequence[Literal["cubic", "reno", "bbr"]] = ("cubic", "reno", "bbr")
+DURATION_S = 60
+WIRE_BYTES = 1500
+SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
+"""Linux's segments of 1500 bytes with timestamps."""
+
+LEAST_S = 0.000001
+"""The delay of the link on which packets are lost, behind the one with the queue: only what has left the queue is counted."""
+
+ROOMY_PACKETS = 1_000_000
+"""A queue that drops nothing."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One network and what runs over it."""
+
+    flows: Sequence[Literal["cubic", "reno", "bbr"]]
+    rate_bps: int
+    """Of each path."""
+    round_trips_s: Sequence[float]
+    """Of each path, without queueing."""
+    queue_bdp: float
+    """Queue of each path, in bandwidth-delay products of the first."""
+    loss: float = 0.0
+    """Of the data packets of each path."""
+    select: peer.Select = "first"
+
+    @property
+    def queue_packets(self) -> int:
+        """Queue of each path."""
+        return max(2, round(self.queue_bdp * self.rate_bps * self.round_trips_s[0] / (8 * WIRE_BYTES)))
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a run depends on the seed."""
+        return self.loss > 0 or self.select == "random" or len(self.flows) > 1 or "bbr" in self.flows
+
+    def lost(self, path: int, seed: int) -> list[int]:
+        """Numbers of the packets lost on a path."""
+        return bernoulli(self.loss, self.rate_bps * DURATION_S // (8 * WIRE_BYTES) + 1000, seed + 1000 * path)
+
+    def start_s(self, flow: int, seed: int) -> float:
+        """When a flow starts."""
+        return flow * (0.5 + 0.037 * seed)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of either side tells."""
+
+    goodput_bps: tuple[float, ...]
+    """Of each flow, payload."""
+    retransmits: int
+    timeouts: int
+
+
+def single_flows(quick: bool) -> list[Cell]:
+    """One flow alone, over round-trip time, loss and queue."""
+    round_trips_s = (0.030, 0.150) if quick else (0.010, 0.030, 0.080, 0.150, 0.300)
+    full = [
+        Cell((name,), 12_000_000, (round_trip_s,), queue_bdp)
+        for name, round_trip_s, queue_bdp in product(CONGESTION, round_trips_s, (0.6, 1.8))
+    ]
+    lossy = [
+        Cell((name,), 16_000_000, (round_trip_s,), 1.2, loss)
+        for name, round_trip_s, loss in product(CONGESTION, round_trips_s, (0.001, 0.01))
+    ]
+    return full + lossy
+
+
+def pairs(quick: bool) -> list[Cell]:
+    """Two flows of different congestion control over one queue."""
+    round_trips_s = (0.060,) if quick else (0.020, 0.060, 0.150)
+    return [
+        Cell(("cubic", other), 14_000_000, (round_trip_s,), queue_bdp)
+        for other, round_trip_s, queue_bdp in product(("reno", "bbr"), round_trips_s, (0.7, 2.5))
+    ]
+
+
+def sprayed(quick: bool) -> list[Cell]:
+    """One flow, packet by packet over two paths of equal and of different delay."""
+    differences_s = (0.0, 0.020) if quick else (0.0, 0.005, 0.020, 0.060)
+    return [
+        Cell((name,), 6_000_000, (0.045, 0.045 + difference_s), 1.5, loss, select)
+        for name, difference_s, loss, select in product(
+            ("cubic", "reno"), differences_s, (0.0, 0.001), ("round-robin", "random")
+        )
+    ]
+
+
+def run_linux(cell: Cell, seed: int) -> Run:
+    """One run of real Linux."""
+    links: list[peer.Link] = []
+    ahead, back = [], []
+    for index, round_trip_s in enumerate(cell.round_trips_s):
+        first = len(links)
+        delay_s = round_trip_s / 2 - LEAST_S
+        links += [
+            peer.Link(cell.rate_bps, delay_s, cell.queue_packets),
+            peer.Link(10 * cell.rate_bps, LEAST_S, ROOMY_PACKETS, cell.lost(index, seed)),
+            peer.Link(10 * cell.rate_bps, LEAST_S, ROOMY_PACKETS),
+            peer.Link(cell.rate_bps, delay_s, ROOMY_PACKETS),
+        ]
+        ahead.append((first, first + 1))
+        back.append((first + 2, first + 3))
+    case = peer.Case(
+        links=links,
+        flows=[
+            peer.Flow(name, peer.Course(ahead, cell.select), peer.Course(back, cell.select), cell.start_s(flow, seed))
+            for flow, name in enumerate(cell.flows)
+        ],
+        duration_s=DURATION_S,
+        seed=seed,
+    )
+    outcome = run_peer(case)
+    return Run(
+        tuple(flow.goodput_bps for flow in outcome.flows),
+        sum(flow.retransmits for flow in outcome.flows),
+        outcome.timeouts,
+    )
+
+
+def run_here(cell: Cell, seed: int) -> Run:
+    """One run of this engine."""
+    case = Scenario(document(cell, seed)).cases[0]
+    flows = packet.simulate(compile_run(case, seed), Unrecorded(), Event()).flows
+    return Run(
+        tuple(float(count) * 8 / DURATION_S for count in flows["delivered_bytes"]),
+        int(flows["retransmits"].sum()),
+        int(flows["timeouts"].sum()),
+    )
+
+
+def document(cell: Cell, seed: int) -> Mapping[str, Any]:
+    """The scenario."""
+    links, queues, losses = [], [], []
+    for index, round_trip_s in enumerate(cell.round_trips_s):
+        middle, exit_link = f"path {index}", [f"path {index}", "sink"]
+        delay_s = round_trip_s / 2 - LEAST_S
+        for source, target, rate_bps, delay in (
+            ("source", middle, cell.rate_bps, delay_s),
+            (middle, "sink", 10 * cell.rate_bps, LEAST_S),
+        ):
+            links.append({"source": source, "target": target, "capacity": f"{rate_bps}bps", "delay": seconds(delay)})
+        limit = {"discipline": "drop-tail", "limit": f"{cell.queue_packets} packets"}
+        queues.append({"link": ["source", middle], "one_way": True, "queue": limit})
+        if lost := cell.lost(index, seed):
+            losses.append({"link": exit_link, "one_way": True, "loss": {"model": "list", "packets": lost}})
+    routing: dict[str, Any] = {"metric": "hop-count"}
+    if cell.select != "first":
+        routing |= {"paths": {"disjoint": len(links) // 2}, "select": cell.select, "per": "packet"}
+    return {
+        "topology": {
+            "links": links,
+            "queue": {"discipline": "drop-tail", "limit": f"{ROOMY_PACKETS} packets"},
+            "override": queues,
+        },
+        "impairments": losses,
+        "routing": {"routing": routing},
+        "stacks": {name: {"preset": f"linux-{name}", **SIZES} for name in cell.flows},
+        "traffic": [
+            {
+                "from": "source",
+                "to": "sink",
+                "bulk": True,
+                "start": seconds(cell.start_s(flow, seed)),
+                "stack": name,
+                "routing": "routing",
+            }
+            for flow, name in enumerate(cell.flows)
+        ],
+        "run": {"duration": seconds(DURATION_S)},
+    }
