@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.scenario import Scenario, ScenarioError, walk
-from anabranch.scenario.problems import line_numbers, suggest
+from anabranch.scenario.problems import suggest
 from anabranch.scenario.stacks import REGISTRIES
+from anabranch.toml_text import line_numbers
 from scenarios import DESIGN, LINE
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
@@ -269,7 +270,7 @@ def test_flow_sizes_from_a_file_beside_the_scenario(tmp_path: Path, content: byt
         (b"0,0\n\n10,0.9\n", "sizes.csv:3: sizes must end with probability 1, not 0.9"),
         (b"bytes,cdf\n", "needs at least two lines"),
         (b"\xff\xfe0,0", "is not UTF-8 text (byte 0)"),
-        (b"#" * 2**20 + b"#", "are too many"),
+        (b"#" * 2**20 + b"#", "is too large"),
     ],
 )
 def test_a_file_of_flow_sizes_that_is_wrong_is_named_with_its_line(

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from anabranch.input_files import LARGEST_FILE
 from anabranch.topologies import GENERATORS, Link, Node, Topology, TopologyError, load, names, suggest
 from anabranch.topologies.builtin import BUILTINS, tcpbp10
 from anabranch.topologies.export import to_csv, to_graphml, to_json
 from anabranch.topologies.generate import dumbbell, fat_tree, grid, line, parallel
-from anabranch.topologies.load import LARGEST_FILE
 from anabranch.topologies.model import EARTH_RADIUS_M, great_circle_m
 from anabranch.topologies.plot import crosses, svg
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from anabranch import _core
+from anabranch import _core, input_files
 
 Verdict = Literal["passed", "failed", "refused", "invalid"]
 
@@ -47,13 +47,9 @@ class Outcome:
 def run(file: Path, stack: str = "linux") -> Outcome:
     """Run one script against a stack (``linux`` or ``rfc``), unless the script's comments name another.
 
-    Raises :class:`ValueError` for a stack that there is not or a file that is not text, :class:`OSError` if it cannot be read.
+    Raises :class:`ValueError` for a stack that there is not, and for a file that cannot be read or is not text.
     """
-    try:
-        script = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file}: not a text file in UTF-8: {error}") from None
-    found = json.loads(_core.drill(script, stack))
+    found = json.loads(_core.drill(input_files.text(file), stack))
     if problem := found.get("problem"):
         return Outcome(file, "refused" if problem["refused"] else "invalid", problem["line"], problem["text"], ())
     rows = tuple(Row(**row) for row in found["rows"])

@@ -68,12 +68,22 @@ def test_sndlib_s_demands_are_read(tmp_path: Path) -> None:
     assert files.pair_rates(str(file), network).tolist() == [[0, 2.5e6], [0, 0]]
 
 
+@pytest.mark.parametrize("header", ["source,target,rate", "src,dst,rate", "rate, target, source"])
+def test_a_matrix_names_its_ends_as_topologies_or_as_our_tables_do(
+    network: robust.Network, tmp_path: Path, header: str
+) -> None:
+    one, other, _ = network.names
+    row = f"2Mbps,{other},{one}" if header.startswith("rate") else f"{one}, {other} ,2Mbps"
+    (tmp_path / "m.csv").write_text(f"{header}\n{row}\n\n")
+    assert files.pair_rates(str(tmp_path / "m.csv"), network)[0].tolist() == [0, 2e6, 0]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "src,dst\n", "the header is src,dst; it must be src,dst,rate"),
-        ("a.csv", "src,dst,rate\nA,B\n", "must have 3 values"),
-        ("a.csv", "src,dst,rate\n{0},nowhere,1Mbps\n", "has no node nowhere"),
+        ("a.csv", "src,dst\n", "the header is src,dst; it must be source,target,rate"),
+        ("a.csv", "src,dst,rate\nA,B\n", "has 2 values; the header has 3"),
+        ("a.csv", "src,dst,rate\n{0},nowhere,1Mbps\n", "has no node nowhere; possible: "),
         ("a.csv", "src,dst,rate\n{0},{0},1Mbps\n", "cannot send to itself"),
         ("a.csv", "src,dst,rate\n{0},{1},1Mbps\n{0},{1},1Mbps\n", "stands there twice"),
         ("a.csv", "src,dst,rate\n{0},{1},fast\n", "must be a rate"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from anabranch import input_files
 from anabranch.plan.document import document
 from anabranch.plan.model import Plan
 from anabranch.robust.errors import RobustError
@@ -22,10 +23,9 @@ def tolerant_pairs(given: str, network: Network) -> Array:
     if given in ("none", "all"):
         return np.full(network.pairs, given == "all")
     try:
-        lines = Path(given).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is not text"
-        raise RobustError(f'--tolerant {given}: must be "none", "all" or a file of pairs ({reason})') from None
+        lines = input_files.text(Path(given)).splitlines()
+    except input_files.InputError as error:
+        raise RobustError(f'--tolerant {given}: must be "none", "all" or a file of pairs; it {error.reason}') from None
     place = {name: index for index, name in enumerate(network.names)}
     tolerant = np.zeros(network.pairs, dtype=bool)
     for number, line in enumerate(lines, start=1):

@@ -1,12 +1,12 @@
 """Failures of links: what they do to splits that are renormalised, and sets of them."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from anabranch.input_files import json_document
 from anabranch.robust.errors import RobustError
 from anabranch.robust.network import Array, Network
 from anabranch.robust.separation import worst_loads
@@ -49,12 +49,10 @@ def shared_risks(path: Path, network: Network) -> list[Failure]:
     """Groups of links from JSON: ``{"duct 7": [["A", "B"], ["A", "C"]]}``; each link fails both ways.
 
     Raises:
-        RobustError: the file is not that.
+        InputError: the file cannot be read, or it is not JSON.
+        RobustError: it is not that.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RobustError(f"{path}: is not JSON ({error})") from None
+    document = json_document(path)
     if not isinstance(document, dict) or not document:
         raise RobustError(f'{path}: must be groups of links by name, such as {{"duct 7": [["A", "B"], ["A", "C"]]}}')
     place = {name: index for index, name in enumerate(network.names)}

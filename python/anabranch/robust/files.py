@@ -2,24 +2,28 @@
 
 A **rate for each node** (hose) is a CSV with the header ``node,sent,received`` (or ``node,rate`` for both alike), or TOML:
 ``Seattle = "10Gbps"`` or ``Seattle = { sent = "10Gbps", received = "5Gbps" }``. A **traffic matrix** (pipe, explicit set, box)
-is a CSV with the header ``src,dst,rate``, TOML ``[Seattle]`` with ``Denver = "1Gbps"`` below it, or SNDlib XML, whose demands count
+is a CSV with the header ``source,target,rate`` (or ``src,dst,rate``), TOML ``[Seattle]`` with ``Denver = "1Gbps"`` below it, or SNDlib XML, whose demands count
 Mbit/s as its capacities do. Pairs that are not named send nothing; every node of a hose must be named.
 """
 
 import csv
-import tomllib
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from anabranch import units
+from anabranch import input_files, units
 from anabranch.robust.errors import RobustError
 from anabranch.robust.network import Array, Network
+from anabranch.toml_text import TomlError, parse
 
 _SNDLIB_BPS = 1e6
 _NAMED = ("demands", "gravity")
+_ENDS = {"src": "source", "dst": "target"}
+"""Other names of the columns of a traffic matrix: those of our own tables."""
 
 
 def hose_rates(source: str, network: Network) -> tuple[Array, Array]:
@@ -119,13 +123,8 @@ def path_lists(source: Path) -> list[list[str]]:
     Raises:
         RobustError: the file is neither.
     """
-    import json
-
     wrong = RobustError(f'{source}: must be a list of paths such as [["A", "B", "C"]], or routes as JSON')
-    try:
-        document = json.loads(source.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RobustError(f"{source}: is not JSON ({error})") from None
+    document = input_files.json_document(source)
     if isinstance(document, dict):
         routes = document.get("splits", document.get("routes"))
         if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
@@ -159,15 +158,15 @@ def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
     elif path.suffix.lower() == ".xml":
         yield from _sndlib(path)
     else:
-        for where, row in _csv(path, ("src", "dst", "rate"), ()):
-            yield where, row["src"], row["dst"], row["rate"]
+        for where, row in _csv(path, ("source", "target", "rate"), also=_ENDS):
+            yield where, row["source"], row["target"], row["rate"]
 
 
 def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
     from anabranch.topologies.formats.xml import content, root
 
     found: dict[tuple[str, str], float] = {}
-    for number, demand in enumerate(root(path.read_bytes(), str(path)).iter("demand"), 1):
+    for number, demand in enumerate(root(input_files.content(path), str(path)).iter("demand"), 1):
         where = f"{path}: <demand> {demand.get('id', number)}"
         ends = content(demand.find("source")), content(demand.find("target"))
         try:
@@ -185,28 +184,43 @@ def _sndlib(path: Path) -> Iterator[tuple[str, str, str, float]]:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise RobustError(f"{path}: is not TOML ({error})") from None
+        return parse(input_files.text(path))
+    except TomlError as error:
+        raise RobustError(f"{path}: {error}") from None
 
 
-def _csv(path: Path, needed: tuple[str, ...], optional: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    with path.open(encoding="utf-8", newline="") as lines:
-        reader = csv.DictReader(lines)
-        header = tuple(reader.fieldnames or ())
-        if not set(needed) <= set(header) or not set(header) <= {*needed, *optional}:
+def _csv(
+    path: Path, needed: tuple[str, ...], optional: tuple[str, ...] = (), also: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Place and values of each row; ``also`` has other names of columns."""
+    rows = csv.reader(io.StringIO(input_files.text(path), newline=""), strict=True, skipinitialspace=True)
+    try:
+        written = [column.strip() for column in next(rows, [])]
+        header = [also.get(column, column) for column in written]
+        known = {*needed, *optional}
+        if not set(needed) <= set(header) or not set(header) <= known or len(set(header)) < len(header):
             expected = ",".join((*needed, *(f"[{name}]" for name in optional)))
-            raise RobustError(f"{path}: the header is {','.join(header) or 'missing'}; it must be {expected}")
-        for row in reader:
-            where = f"{path}: line {reader.line_num}"
-            if None in row or None in row.values():
-                raise RobustError(f"{where}: must have {len(header)} values")
-            yield where, row
+            others = ", ".join(f"{name} may be called {other}" for other, name in also.items())
+            raise RobustError(
+                f"{path}: the header is {','.join(written) or 'missing'}; it must be {expected}"
+                + (f" ({others})" if others else "")
+            )
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            where = f"{path}: line {rows.line_num}"
+            if len(row) != len(header):
+                raise RobustError(f"{where}: has {len(row)} values; the header has {len(header)}")
+            yield where, dict(zip(header, (cell.strip() for cell in row), strict=True))
+    except csv.Error as error:
+        raise RobustError(f"{path}: line {rows.line_num} is not CSV ({error})") from None
 
 
 def _node(place: dict[str, int], name: str, where: str, network: Network) -> int:
     if name not in place:
-        raise RobustError(f"{where}: {network.topology.name} has no node {name}")
+        from anabranch.scenario.problems import suggest
+
+        raise RobustError(f"{where}: {network.topology.name} has no node {name}; {suggest(name, place)}")
     return place[name]
 
 

@@ -7,7 +7,6 @@ of several such keys; equal lists at the same key of several ``[[traffic]]`` (or
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,19 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 import tomlkit
 from pydantic import ValidationError
-from tomlkit.exceptions import TOMLKitError
 
+from anabranch import input_files
 from anabranch.scenario import references, walk
 from anabranch.scenario.mend import Mended
-from anabranch.scenario.problems import Problem, ScenarioError, format_path, from_validation
+from anabranch.scenario.problems import Problem, ScenarioError, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
+from anabranch.toml_text import TomlError, format_path, parse
 
 if TYPE_CHECKING:
     from anabranch.results import Result
     from anabranch.topologies import Topology
 
 __all__ = ["Case", "Problem", "Scenario", "ScenarioError", "Variant"]
+
+LARGEST_FILE = 16 * 2**20
+"""Bytes of a scenario; larger networks are files of their own, in any format of topologies."""
+MOST_DEPTH = 20
+"""Tables and lists inside one another; those of the schema are 8 deep."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,8 @@ class Scenario:
         self.source = source
         self.directory = directory or Path()
         self._text = text
+        if walk.deeper_than(MOST_DEPTH, self.document):
+            raise ScenarioError([Problem((), f"is nested more than {MOST_DEPTH} deep; no scenario is")], source)
         problems, sweeps = walk.examine(self.document, Variant)
         self._matrix = walk.dimensions(sweeps)
         problems += [
@@ -87,11 +94,9 @@ class Scenario:
         """
         path = Path(path)
         try:
-            text = path.read_bytes().decode()
-        except OSError as error:
-            raise ScenarioError([Problem((), f"cannot be read: {error.strerror or error}")], str(path)) from None
-        except UnicodeDecodeError as error:
-            raise ScenarioError([Problem((), f"is not UTF-8 text (byte {error.start})")], str(path)) from None
+            text = input_files.text(path, LARGEST_FILE)
+        except input_files.InputError as error:
+            raise ScenarioError([Problem((), error.reason)], str(path)) from None
         if values:
             text = _with_values(text, values, str(path))
         return cls.from_toml(text, source=str(path), directory=path.parent)
@@ -99,11 +104,7 @@ class Scenario:
     @classmethod
     def from_toml(cls, text: str, *, source: str = "scenario", directory: Path | None = None) -> "Scenario":
         """Read a TOML text."""
-        try:
-            document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ScenarioError([Problem((), f"is not TOML: {error}")], source) from None
-        return cls(document, source=source, directory=directory, text=text)
+        return cls(_document(text, source), source=source, directory=directory, text=text)
 
     def to_toml(self) -> str:
         """The TOML text: of a loaded scenario byte for byte as it was, of a built one in canonical form."""
@@ -235,11 +236,16 @@ def _label(value: Any) -> Any:
 _STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
 
 
-def _with_values(text: str, settings: Mapping[str, str], source: str) -> str:
+def _document(text: str, source: str) -> dict[str, Any]:
     try:
-        document = tomlkit.parse(text)
-    except TOMLKitError as error:
-        raise ScenarioError([Problem((), f"is not TOML: {error}")], source) from None
+        return parse(text)
+    except TomlError as error:
+        raise ScenarioError([Problem((), str(error))], source) from None
+
+
+def _with_values(text: str, settings: Mapping[str, str], source: str) -> str:
+    _document(text, source)  # the other parser's messages are worse
+    document = tomlkit.parse(text)
     for key, value in settings.items():
         _set(document, key, value, source)
     return tomlkit.dumps(document)
@@ -276,6 +282,6 @@ def _set(document: Any, key: str, value: str, source: str) -> None:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse(f"value = {text}")["value"]
+    except TomlError:
         return text

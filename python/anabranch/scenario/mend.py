@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from anabranch.scenario.problems import Path, Problem
+from anabranch.scenario.problems import Problem
+from anabranch.toml_text import Path
 
 _LISTS = {("traffic",), ("impairments",), ("events",), ("capture",), ("topology", "override")}
 """Lists whose entries do not define what others name, so that a broken one is left out."""

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -10,8 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-Path = tuple[str | int, ...]
-"""Keys and indexes from the root of the document."""
+from anabranch.toml_text import Path, format_path, line_numbers
 
 MISSING = object()
 """The value of a problem that is about an absent key."""
@@ -62,18 +60,6 @@ class ScenarioError(ValueError):
         ]
 
 
-def format_path(path: Path) -> str:
-    """A key path as a reader would write it: ``traffic[0].stack``."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            key = part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
-            text += f".{key}" if text else key
-    return text
-
-
 def suggest(wrong: str, right: Iterable[str]) -> str:
     """``did you mean "x"?`` or, where nothing is close, all that could stand there."""
     choices = sorted(set(right))
@@ -97,54 +83,6 @@ def from_validation(error: ValidationError, document: Mapping[str, Any], base: P
             continue
         problems.append(Problem((*base, *path), _message(detail), detail["input"] if path else MISSING))
     return problems
-
-
-def line_numbers(text: str) -> dict[Path, int]:
-    """The line of each table header and each key that begins a line."""
-    lines: dict[Path, int] = {}
-    table: Path = ()
-    counts: dict[Path, int] = {}
-    depth = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        if depth == 0 and (header := _HEADER.match(line)):
-            table = _resolve(_keys(header["keys"]), counts, append=header["open"] == "[[")
-            lines.setdefault(table, number)
-        elif depth == 0 and (key := _KEY.match(line)):
-            path = table + _keys(key["keys"])
-            for length in range(len(table) + 1, len(path) + 1):
-                lines.setdefault(path[:length], number)
-        bare = _STRING.sub("", line).split("#")[0]
-        opened = bare if depth or not _HEADER.match(line) else ""
-        depth = max(0, depth + sum(opened.count(c) for c in "[{") - sum(opened.count(c) for c in "]}"))
-    return lines
-
-
-_PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
-_KEYS = rf"(?P<keys>{_PART}(?:\s*\.\s*{_PART})*)"
-_HEADER = re.compile(rf"\s*(?P<open>\[\[?)\s*{_KEYS}\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(rf"\s*{_KEYS}\s*=")
-_STRING = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'[^']*'""")
-
-
-def _keys(text: str) -> Path:
-    parsed: Any = tomllib.loads(f"{text} = 0")
-    keys: list[str] = []
-    while isinstance(parsed, dict):
-        keys.append(next(iter(parsed)))
-        parsed = parsed[keys[-1]]
-    return tuple(keys)
-
-
-def _resolve(keys: Path, counts: dict[Path, int], append: bool) -> Path:
-    """The path of a header: tables inside an array of tables belong to its latest entry."""
-    path: Path = ()
-    for position, key in enumerate(keys):
-        path = (*path, key)
-        if append and position == len(keys) - 1:
-            counts[path] = counts.get(path, -1) + 1
-        if path in counts:
-            path = (*path, counts[path])
-    return path
 
 
 def _line(path: Path, lines: dict[Path, int]) -> int | None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from anabranch import units
 from anabranch.scenario import pairs
 from anabranch.scenario.pairs import MOST_FLOWS, ends_of
-from anabranch.scenario.problems import MISSING, Path, Problem, suggest
+from anabranch.scenario.problems import MISSING, Problem, suggest
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
+from anabranch.toml_text import Path
 
 if TYPE_CHECKING:
     from anabranch.topologies import Topology

@@ -1,9 +1,9 @@
 """Distributions of flow sizes: measured ones by name, points in a scenario, or a CSV file."""
 
-import stat
 from itertools import pairwise
 from pathlib import Path
 
+from anabranch import input_files
 from anabranch.scenario.problems import suggest
 
 LARGEST_FILE = 2**20
@@ -58,7 +58,7 @@ def _from_csv(path: Path) -> list[list[float]]:
     """A line for each point: bytes, cumulative probability. A heading, blank lines and ``#`` comments do not count."""
     points: list[list[float]] = []
     places: list[str] = []
-    for number, line in enumerate(text_of(path).splitlines(), start=1):
+    for number, line in enumerate(input_files.text(path, LARGEST_FILE).splitlines(), start=1):
         cells = [cell.strip() for cell in line.partition("#")[0].split(",")]
         if cells == [""]:
             continue
@@ -77,18 +77,3 @@ def _from_csv(path: Path) -> list[list[float]]:
         raise ValueError(f"{path}: needs at least two lines of bytes and cumulative probability")
     check(points, places)
     return points
-
-
-def text_of(path: Path, largest: int = LARGEST_FILE) -> str:
-    """The text of a file that a scenario names; :class:`ValueError` says why it cannot be read."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(f"{path}: is a directory or a device; name a file")
-        if status.st_size > largest:
-            raise ValueError(f"{path}: {status.st_size} bytes are too many; at most {largest} are read")
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: is not UTF-8 text (byte {error.start})") from None

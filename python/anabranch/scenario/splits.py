@@ -1,10 +1,9 @@
 """Explicit paths with weights from a file: what ``anabranch robust``, ``routes`` and ``plan`` write as JSON."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from anabranch.scenario.sizes import text_of
+from anabranch import input_files
 
 LARGEST_FILE = 256 * 2**20
 """Bytes; the splits of 200 nodes over four paths take 50 million."""
@@ -17,10 +16,7 @@ def read(name: str, directory: Path | None) -> tuple[list[list[str]], list[float
     A relative name is looked up in the directory of the scenario.
     """
     path = (directory or Path()) / name
-    try:
-        document = json.loads(text_of(path, LARGEST_FILE))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}: is not JSON (line {error.lineno}: {error.msg}); {_DOCUMENTS}") from None
+    document = input_files.json_document(path, LARGEST_FILE)
     listed = document.get("splits", document.get("routes")) if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise ValueError(f'{path}: has neither "splits" nor "routes"; {_DOCUMENTS}')

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from anabranch.scenario.problems import MISSING, Path, Problem, format_path, suggest
+from anabranch.scenario.problems import MISSING, Problem, suggest
 from anabranch.scenario.table import union
+from anabranch.toml_text import Path, format_path
 
 MOST_VARIANTS = 10_000
 
@@ -33,6 +34,15 @@ class Dimension:
     name: str
     paths: tuple[Path, ...]
     values: tuple[Any, ...]
+
+
+def deeper_than(most: int, document: object) -> bool:
+    """Whether more tables and lists than these stand inside one another."""
+    level: list[Any] = [document]
+    for _ in range(most + 1):
+        opened = [value.values() if isinstance(value, Mapping) else value for value in level]
+        level = [item for values in opened for item in values if isinstance(item, Mapping | list)]
+    return bool(level)
 
 
 def examine(document: object, model: type[BaseModel]) -> tuple[list[Problem], list[Sweep]]:

@@ -1,18 +1,15 @@
 """Find a topology: a built-in by name, a TopoHub name, or a file."""
 
 import os
-import stat
 from difflib import get_close_matches
 from pathlib import Path
 
+from anabranch.input_files import InputError, content
 from anabranch.topologies import topohub_names
 from anabranch.topologies.builtin import BUILTINS
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import reader
 from anabranch.topologies.model import Topology, is_name
-
-LARGEST_FILE = 64 * 2**20
-"""Bytes; fifty times the largest topology that TopoHub has."""
 
 
 def load(source: str | Path, directed: bool | None = None) -> Topology:
@@ -60,21 +57,10 @@ def _from_file(path: str | Path, directed: bool | None) -> Topology:
 
 def _content(path: Path, shown: str) -> bytes:
     try:
-        status = path.stat()
-    except (OSError, ValueError) as error:
-        if isinstance(error, PermissionError):
-            raise TopologyError(shown, "file", None, "may not be read; check its permissions") from None
+        return content(path)
+    except InputError as error:
+        if os.path.lexists(path):
+            raise TopologyError(shown, "file", None, error.reason) from None
         close = suggest(shown)
         hint = f"did you mean {' or '.join(close)}?" if close else "`anabranch topology list` shows the names"
         raise TopologyError(shown, "topology", None, f"is no file, no built-in and no TopoHub name; {hint}") from None
-    if not stat.S_ISREG(status.st_mode):
-        raise TopologyError(shown, "file", None, "is a directory or a device; name a file")
-    if status.st_size > LARGEST_FILE:
-        limit = LARGEST_FILE // 2**20
-        raise TopologyError(
-            shown, "size, bytes", status.st_size, f"is too large for a topology; at most {limit} MiB are read"
-        )
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise TopologyError(shown, "file", None, f"cannot be read ({error.strerror})") from None

@@ -1,9 +1,9 @@
 """Routes as JSON, as ``anabranch routes --json`` prints them, and read back."""
 
-import json
 from pathlib import Path as FilePath
 from typing import Any
 
+from anabranch.input_files import InputError, json_document
 from anabranch.routes.export.errors import ExportError
 from anabranch.routes.export.files import Files, document
 from anabranch.routes.export.forwarding import checked
@@ -29,11 +29,9 @@ def read_json(file: str | FilePath, topology: Topology) -> Routes:
         ExportError: names file, place, value, and what would be right; also where a path does not fit the topology.
     """
     try:
-        document = json.loads(FilePath(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ExportError(f"{file}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise ExportError(f"{file}: is no JSON ({error})") from None
+        document = json_document(FilePath(file))
+    except InputError as error:
+        raise ExportError(str(error)) from None
     reader = _Reader(str(file))
     metric = reader.value(document, "", "metric", str, "the name of a metric")
     forwarding = reader.value(document, "", "forwarding", str, '"explicit" or "hop-by-hop"')

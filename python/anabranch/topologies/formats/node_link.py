@@ -4,10 +4,10 @@ Nodes have ``id``, ``name`` and ``pos``, edges ``source`` and ``target``. ``pos`
 on a drawing; TopoHub's ``dist`` is the length in kilometres.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from anabranch.input_files import InputError, parse_json
 from anabranch.topologies.attributes import plain_number
 from anabranch.topologies.draft import Draft, draw_or_map
 from anabranch.topologies.errors import TopologyError
@@ -16,22 +16,10 @@ from anabranch.topologies.formats import agreed, text
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     """Read the file; node names are ``name``, else the ids."""
-
-    def refuse(constant: str) -> None:
-        raise TopologyError(source, "a number", constant, "must be finite")
-
     try:
-        document = json.loads(text(data, source), parse_constant=refuse)
-    except json.JSONDecodeError as error:
-        raise TopologyError(
-            source, f"line {error.lineno}, column {error.colno}", None, f"is not JSON ({error.msg})"
-        ) from None
-    except RecursionError:
-        raise TopologyError(source, "JSON", None, "is nested too deep; a topology is a few levels") from None
-    except TopologyError:
-        raise
-    except ValueError as error:  # an integer of more digits than Python converts
-        raise TopologyError(source, "JSON", None, f"cannot be read ({error})") from None
+        document = parse_json(text(data, source), source)
+    except InputError as error:
+        raise TopologyError(source, "JSON", None, error.reason) from None
     return from_document(document, source, name, directed)
 
 

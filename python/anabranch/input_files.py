@@ -1,0 +1,82 @@
+"""Files that a user names, as bytes, text or JSON: what cannot be one is refused at once, and never read without end."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+LARGEST_FILE = 64 * 2**20
+"""Bytes; fifty times the largest topology that TopoHub has."""
+
+
+class InputError(ValueError):
+    """A file that cannot be read: :attr:`reason` says why, the message also names the file."""
+
+    def __init__(self, path: str | Path, reason: str) -> None:
+        """``reason`` follows the name of the file."""
+        self.reason = reason
+        super().__init__(f"{path}: {reason}")
+
+
+def content(path: Path, largest: int = LARGEST_FILE) -> bytes:
+    """The bytes of a regular file.
+
+    Raises:
+        InputError: there is no such file, it is a directory, a device or a pipe, or it has more than ``largest`` bytes.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(path, "cannot be read: it is a directory, a device or a pipe; name a file")
+        if status.st_size > largest:
+            raise InputError(path, f"is too large: {status.st_size} bytes; at most {largest} are read")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from None
+    except InputError:
+        raise
+    except ValueError:  # a null character
+        raise InputError(path, "cannot be read (no file has such a name)") from None
+
+
+def text(path: Path, largest: int = LARGEST_FILE) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark.
+
+    Raises:
+        InputError: as :func:`content`, or the file is not UTF-8.
+    """
+    try:
+        return content(path, largest).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"is not UTF-8 text (byte {error.start})") from None
+
+
+def parse_json(written: str, source: str | Path) -> Any:
+    """The value that a JSON text holds; ``source`` is where it is from.
+
+    Raises:
+        InputError: it is not JSON, it is nested too deep, or it has a number that is not finite or too long.
+    """
+
+    def refuse(constant: str) -> None:
+        raise InputError(source, f"has the number '{constant}'; numbers must be finite")
+
+    try:
+        return json.loads(written, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise InputError(source, f"is not JSON (line {error.lineno}, column {error.colno}: {error.msg})") from None
+    except RecursionError:
+        raise InputError(source, "is nested too deep") from None
+    except InputError:
+        raise
+    except ValueError as error:  # an integer of more digits than Python converts
+        raise InputError(source, f"cannot be read ({error})") from None
+
+
+def json_document(path: Path, largest: int = LARGEST_FILE) -> Any:
+    """The value that a JSON file holds.
+
+    Raises:
+        InputError: as :func:`text` and :func:`parse_json`.
+    """
+    return parse_json(text(path, largest), path)
