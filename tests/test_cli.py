@@ -159,7 +159,7 @@ def test_ctrl_c_and_kill_write_what_there_is(tmp_path: Path, number: signal.Sign
         [*command, "run", str(path), "--no-report", "--out", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("out/series/*")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("out/.anabranch/finished/*/series/*")) and time.monotonic() < deadline:
         time.sleep(0.1)
     process.send_signal(number)
     _, messages = process.communicate(timeout=60)

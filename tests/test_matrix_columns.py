@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from fake_simulation import FakeSimulation
 
-from anabranch.kept_runs import KeptRuns
 from anabranch.results import Result
 from anabranch.runs import Plan, execute, execute_all
+from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
 
 MATRIX = """\

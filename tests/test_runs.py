@@ -13,7 +13,7 @@ from fake_simulation import FakeSimulation
 
 from anabranch import runs
 from anabranch.results import FLOWS, LINKS, Result, ResultError, frame, result_hash
-from anabranch.runs import RunError, execute
+from anabranch.runs import RunError, execute, recorder
 from anabranch.scenario import Scenario
 from scenarios import DESIGN, LINE
 
@@ -60,7 +60,7 @@ def test_the_summary_is_over_the_seeds_of_a_variant() -> None:
 
 
 def test_series_are_written_in_parts_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "ROWS_PER_PART", 60)
+    monkeypatch.setattr(recorder, "ROWS_PER_PART", 60)
     result = design(tmp_path)
     parts = sorted(path.name for path in (tmp_path / "series").glob("links-0-*"))
     assert parts == ["links-0-0.parquet", "links-0-1.parquet", "links-0-2.parquet", "links-0-3.parquet"]
@@ -107,18 +107,6 @@ def test_a_run_that_fails_leaves_no_debris(tmp_path: Path, existed: bool) -> Non
     assert list(tmp_path.rglob("*")) == [directory] * existed
 
 
-def test_a_second_interrupt_leaves_no_debris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes while the tables are written, and with it what was written goes."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(runs, "write_json", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        design(tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
     def refuse(spec: str) -> FakeSimulation:
         if json.loads(spec)["traffic"][0]["routing"] == 1:
@@ -130,20 +118,6 @@ def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
     assert runs.refusals(Scenario.from_toml(DESIGN), refuse) == [
         f"stack = {stack}, routing = spray: no such path" for stack in ("newreno", "mprc")
     ]
-
-
-def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(RunError, match="neither empty nor a run directory"):
-        design(tmp_path)
-    assert (tmp_path / "thesis.tex").read_text() == "years of work"
-
-
-def test_a_former_run_directory_is_replaced(tmp_path: Path) -> None:
-    design(tmp_path)
-    result = execute(Scenario.from_toml(LINE), directory=tmp_path, make=FakeSimulation)
-    assert result.series_flows.is_empty()
-    assert Result.load(tmp_path).flows.height == 1
 
 
 def test_a_result_is_saved_and_loaded(tmp_path: Path) -> None:

@@ -5,21 +5,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from anabranch.output_files import unwritable
+
 FOLDER = "captures"
-"""The folder of captures in a run directory."""
+"""The folder of captures in the folder of a run, and in a run directory."""
 _LONGEST_NAME = 80
 """Bytes of a node's name that go into a file's name; file systems take 255 for all."""
 
 
 class CaptureFiles:
-    """Files ``<run>-<src>-<dst>.pcapng``, written piece by piece.
+    """Files ``<src>-<dst>.pcapng``, written piece by piece.
 
     Names are safe on any file system; the link's number is added where two would have one name.
     """
 
-    def __init__(self, directory: Path, run: int, spec: Mapping[str, Any]) -> None:
-        """Of a run directory, the number of the run in it, and the compiled run, which names the links."""
-        self._folder = directory / FOLDER
+    def __init__(self, folder: Path, spec: Mapping[str, Any]) -> None:
+        """Of the folder of a run, and the compiled run, which names the links."""
+        self._folder = folder / FOLDER
         self._ends = {
             link: tuple(str(spec["nodes"][spec["links"][link][end]]) for end in ("src", "dst"))
             for link in spec["captures"]
@@ -27,7 +29,7 @@ class CaptureFiles:
         self._names: dict[int, str] = {}
         used: set[str] = set()
         for link, (source, target) in self._ends.items():
-            name = f"{run}-{_plain(source)}-{_plain(target)}"
+            name = f"{_plain(source)}-{_plain(target)}"
             if name.casefold() in used:
                 name = f"{name}-{link}"
             used.add(name.casefold())
@@ -35,18 +37,22 @@ class CaptureFiles:
         self._written: set[int] = set()
 
     def append(self, link: int, piece: bytes) -> None:
-        """Add a piece to the capture of a link; :class:`OSError` if the file cannot be written."""
-        self._folder.mkdir(exist_ok=True)
-        with (self._folder / self._names[link]).open("ab") as file:
-            file.write(piece)
+        """Add a piece to the capture of a link; :class:`anabranch.output_files.FileError` if the file cannot be written."""
+        path = self._folder / self._names[link]
+        try:
+            self._folder.mkdir(exist_ok=True)
+            with path.open("ab") as file:
+                file.write(piece)
+        except OSError as error:
+            raise unwritable(path, error) from None
         self._written.add(link)
 
     def records(self) -> list[dict[str, Any]]:
-        """What the manifest says of the files that there are, in the order of links."""
+        """Which link is in which file, of the files that there are, in the order of links."""
         records = []
         for link in sorted(self._written):
             source, target = self._ends[link]
-            records.append({"link": link, "src": source, "dst": target, "file": f"{FOLDER}/{self._names[link]}"})
+            records.append({"link": link, "src": source, "dst": target, "file": self._names[link]})
         return records
 
 

@@ -86,16 +86,28 @@ def run(
     chosen = _seeds(seed, seeds)
     loaded = _load(scenario, set_)
     from anabranch.report import prepare
-    from anabranch.runs import execute
+    from anabranch.runs import default_directory, execute
 
-    directory = out if out is not None else None if json else _free_directory(Path("runs") / scenario.stem)
+    directory = (
+        out if out is not None else None if json else default_directory(Path("runs") / scenario.stem, loaded, chosen)
+    )
     if report and directory is not None:
         prepare()
     # A path may have bytes that no text has; the manifest is text.
     command = ["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])]
+    page = directory / "report.html" if report and directory is not None else None
     result = execute(
-        loaded, engine=engine, seeds=chosen, directory=directory, jobs=jobs, threads=threads, command=command
+        loaded,
+        engine=engine,
+        seeds=chosen,
+        directory=directory,
+        jobs=jobs,
+        threads=threads,
+        command=command,
+        report=page is not None,
     )
+    if result.kept_runs:
+        _say(f"{_count(result.kept_runs, 'run')} of {len(result.manifest['runs'])} had been finished before.")
     most = max((one["threads"] for one in result.manifest["runs"]), default=threads)
     if most < threads:
         _say(f"On {most} of {threads} threads: a small run takes one, and so does one whose routing measures links.")
@@ -103,13 +115,18 @@ def run(
         _print_json(result.documents())
     else:
         _print_summary(result)
-    if directory is not None:
-        page = _write_report([directory], directory / "report.html") if report and result.manifest["runs"] else None
+    complete = sum(one["status"] == "complete" for one in result.manifest["runs"])
+    if directory is not None and result.directory == directory:
         _say(f"Run directory: {directory}")
-        if page is not None:
+        if page is not None and page.exists():
             _say(f"Report:        {page}")
     if result.interrupted:
-        _say("Interrupted: the tables hold what there was until then.")
+        _say(
+            f"Interrupted: {complete} of {_count(result.manifest['planned_runs'], 'run')} complete; the tables hold what there was until then."
+        )
+        if directory is not None:
+            former = "" if result.directory == directory else " The former result, which is complete, stands."
+            _say(f"Complete runs are kept in {directory}: the same command goes on from there.{former}")
         return INTERRUPTED
     return DONE
 
@@ -308,7 +325,9 @@ def routes(
         question, command.network(_topology(topology, directed), loss, random_loss, seed, capacity, loss_floor)
     )
     if picture is not None:
-        picture.write_text(answer.drawing(), encoding="utf-8")
+        from anabranch.output_files import write_text
+
+        write_text(picture, answer.drawing())
     if export is not None:
         directory = out if out is not None else Path(f"{Path(topology).stem}-{export}")
         written = answer.export(export, directory, source_port)
@@ -418,7 +437,9 @@ def plot_topology(
     if output is None:
         print(drawing, end="")
     else:
-        output.write_text(drawing, encoding="utf-8")
+        from anabranch.output_files import write_text
+
+        write_text(output, drawing)
         print(output)
     return DONE
 
@@ -481,15 +502,6 @@ def _seeds(seed: int | None, seeds: str | None) -> list[int] | None:
     if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= value < 2**63 for value in chosen):
         raise UsageError(f"--seeds {seeds}: must be different whole numbers from 0, such as 1..20")
     return chosen
-
-
-def _free_directory(wanted: Path) -> Path:
-    """The directory, or the first of ``NAME-2``, ``NAME-3``, ... that does not exist."""
-    number, directory = 1, wanted
-    while directory.exists():
-        number += 1
-        directory = wanted.with_name(f"{wanted.name}-{number}")
-    return directory
 
 
 def _topology(name: str, directed: bool | None) -> "Topology":

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from pydantic_core import to_json
 
+from anabranch.forks import refuse_after_fork
 from anabranch.matrix_columns import key_table, with_keys
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -60,6 +60,11 @@ OWN_COLUMNS = frozenset().union(FLOWS, STATES, LINKS, FLOW_SERIES, LINK_SERIES, 
 """The columns that tables have without a matrix."""
 
 MANIFEST = "manifest.json"
+REPORT = "report.html"
+SERIES = "series"
+"""The folder of the time series."""
+COMPLETE = "complete"
+"""The status of a run that was not cut short."""
 STATES_FILE = "states.parquet"
 """Written only if a congestion control has reported states."""
 ROUTES_FILE = "routes.parquet"
@@ -139,21 +144,31 @@ def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
     return digest.hexdigest()
 
 
+def is_interrupted(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run of this manifest was stopped before its end, or not begun."""
+    runs = manifest["runs"]
+    return any(run["status"] != COMPLETE for run in runs) or len(runs) < manifest.get("planned_runs", len(runs))
+
+
 class Result:
     """The runs of a scenario: :attr:`flows` and :attr:`links` have one row for each run and flow or directed link."""
 
     temporary: TemporaryDirectory[str] | None = None
     """A directory that lives as long as the result."""
 
-    def __init__(self, directory: Path, manifest: dict[str, Any]) -> None:
-        """Of a run directory and its manifest."""
+    def __init__(self, directory: Path, manifest: dict[str, Any], kept_runs: int = 0) -> None:
+        """Of a run directory, its manifest, and the number of runs that were not run again, because they had been finished before."""
         self.directory = directory
         self.manifest = manifest
+        self.kept_runs = kept_runs
 
     @classmethod
     def load(cls, directory: str | Path) -> "Result":
         """Read a run directory. :class:`ResultError` says what is wrong with it."""
+        from anabranch.runs.directory import settle
+
         directory = Path(directory)
+        settle(directory)
         try:
             manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         except OSError as error:
@@ -169,7 +184,9 @@ class Result:
         target = Path(directory)
         if target.exists() and any(target.iterdir()):
             raise ResultError(f"{target}: is not empty; give another directory")
-        shutil.copytree(self.directory, target, dirs_exist_ok=True)
+        from anabranch.runs.directory import WORKSPACE
+
+        shutil.copytree(self.directory, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(WORKSPACE))
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -216,7 +233,7 @@ class Result:
         return self._series("links")
 
     def _series(self, kind: str) -> pl.DataFrame:
-        parts = sorted((self.directory / "series").glob(f"{kind}-*.parquet"), key=_part_number)
+        parts = sorted((self.directory / SERIES).glob(f"{kind}-*.parquet"), key=_part_number)
         return pl.concat([_read_table(part) for part in parts]) if parts else self._empty(SERIES_SCHEMAS[kind])
 
     def _empty(self, schema: Schema) -> pl.DataFrame:
@@ -236,10 +253,7 @@ class Result:
     @property
     def interrupted(self) -> bool:
         """Whether a run was stopped before its end, or not begun."""
-        runs = self.manifest["runs"]
-        return any(run["status"] != "complete" for run in runs) or len(runs) < self.manifest.get(
-            "planned_runs", len(runs)
-        )
+        return is_interrupted(self.manifest)
 
     @property
     def hash(self) -> str:
@@ -306,6 +320,7 @@ class Result:
 
 
 def _read_table(path: Path) -> pl.DataFrame:
+    refuse_after_fork()
     try:
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -314,11 +329,3 @@ def _read_table(path: Path) -> pl.DataFrame:
 
 def _part_number(path: Path) -> tuple[int, ...]:
     return tuple(int(part) for part in path.stem.split("-")[1:])
-
-
-def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document so that another moment never sees half of it."""
-    partial = path.with_suffix(".partial")
-    # The standard library takes five times as long for indented text, a quarter of a second more for 60,000 links.
-    partial.write_bytes(to_json(document, indent=1, inf_nan_mode="constants", fallback=str) + b"\n")
-    partial.replace(path)

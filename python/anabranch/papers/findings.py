@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.results import write_json
+from anabranch.output_files import write_json
 
 if TYPE_CHECKING:
     from anabranch.papers.study import Findings, Lab, Number

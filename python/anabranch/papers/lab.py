@@ -2,21 +2,22 @@
 
 import inspect
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from anabranch import version
-from anabranch.kept_runs import KeptRuns
+from anabranch.locks import Lock
+from anabranch.output_files import unwritable, write_json
 from anabranch.papers import findings as documents
 from anabranch.papers import published, readme, registry
 from anabranch.papers.study import Findings, Lab
-from anabranch.results import Result, write_json
+from anabranch.results import Result
 from anabranch.runs import Plan, execute_all
+from anabranch.runs.kept import KeptRuns
 
-RUNS, FINISHED, KEPT = "runs", "finished", "kept"
+RUNS, FINISHED, KEPT, LOCK = "runs", "finished", "kept", ".lock"
 
 
 def lab(name: str, directory: Path, *, quick: bool, seeds: int | None = None) -> Lab:
@@ -30,13 +31,23 @@ def run(
 ) -> Findings | None:
     """Run a study and write its findings, figures and README; ``None`` if it was interrupted.
 
-    Every run that was finished is kept, and the same call goes on from there.
+    Every run that was finished is kept, and the same call goes on from there. Only one process may do so at a time.
+
+    Raises:
+        FileError: the directory is in use, or cannot be written.
     """
+    try:
+        place.directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(place.directory, error) from None
+    with Lock(place.directory / LOCK):
+        return _run(place, jobs, command, show_progress)
+
+
+def _run(place: Lab, jobs: int | None, command: Sequence[str], show_progress: bool) -> Findings | None:
     study = registry.study(place.name)
     experiments = study.experiments(place)
     kept = KeptRuns(place.directory / FINISHED)
-    kept.sweep()
-    shutil.rmtree(place.directory / RUNS, ignore_errors=True)  # made again of what is kept
     plans = [Plan(experiment.scenario, place.directory / RUNS / experiment.name) for experiment in experiments]
     results = execute_all(plans, jobs=jobs, command=command, show_progress=show_progress, kept=kept)
     if any(result.interrupted for result in results):
@@ -45,8 +56,8 @@ def run(
         experiment.name: result for experiment, result in zip(experiments, results, strict=True)
     }
     found = study.findings(place, by_name)
-    documents.write(place, found)
     readme.write(place, found)
+    documents.write(place, found)  # last: with it the page of all papers includes this one
     return found
 
 

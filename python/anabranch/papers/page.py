@@ -8,6 +8,7 @@ import jinja2
 import markupsafe
 from markdown_it import MarkdownIt
 
+from anabranch.output_files import write_text
 from anabranch.papers import findings, readme
 from anabranch.papers.registry import PAPERS
 
@@ -29,7 +30,7 @@ def write(directory: Path) -> Path:
         papers=[_paper(directory / name, name) for name in names], verdicts=_VERDICTS
     )
     page = directory / FILE
-    page.write_text(html, encoding="utf-8")
+    write_text(page, html)
     return page
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anabranch import version
+from anabranch.output_files import write_text
 from anabranch.papers.findings import number_row
 from anabranch.report.chart import with_interval
 
@@ -22,13 +22,14 @@ def write(lab: Lab, findings: Findings) -> None:
     import vl_convert
 
     figures = lab.directory / FIGURES
-    shutil.rmtree(figures, ignore_errors=True)
-    figures.mkdir(parents=True)
-    for picture in findings.pictures:
-        svg = vl_convert.vegalite_to_svg(picture.chart.to_dict())
-        (figures / f"{picture.id}.svg").write_text(svg, encoding="utf-8")
+    figures.mkdir(parents=True, exist_ok=True)
+    drawn = [figures / f"{picture.id}.svg" for picture in findings.pictures]
+    for file, picture in zip(drawn, findings.pictures, strict=True):
+        write_text(file, vl_convert.vegalite_to_svg(picture.chart.to_dict()))
     about = (lab.folder / ABOUT).read_text(encoding="utf-8")
-    (lab.directory / FILE).write_text(text(lab, findings, about), encoding="utf-8")
+    write_text(lab.directory / FILE, text(lab, findings, about))
+    for file in set(figures.glob("*.svg")) - set(drawn):  # of an earlier version of the study
+        file.unlink()
 
 
 def text(lab: Lab, findings: Findings, about: str) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from anabranch import input_files
+from anabranch.locks import Lock
+from anabranch.output_files import unwritable, write_text
 from anabranch.plan.document import document
 from anabranch.plan.model import Plan
 from anabranch.robust.errors import RobustError
@@ -48,15 +50,16 @@ def write(plan: Plan, directory: Path, topology: str, capacity_bps: float | None
     ``topology`` is as the user gave it, and ``capacity_bps`` that of links for which it says none.
 
     Raises:
-        RobustError: it cannot be written.
+        FileError: it cannot be written, or another process writes to the directory.
     """
     text = json.dumps(document(plan), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / DOCUMENT).write_text(text, encoding="utf-8")
-        (directory / SCENARIO).write_text(scenario(plan, topology, capacity_bps), encoding="utf-8")
     except OSError as error:
-        raise RobustError(f"--out {directory}: cannot be written ({error.strerror})") from None
+        raise unwritable(directory, error) from None
+    with Lock(directory / ".lock", wait=True):
+        write_text(directory / DOCUMENT, text)
+        write_text(directory / SCENARIO, scenario(plan, topology, capacity_bps))
 
 
 def scenario(plan: Plan, topology: str, capacity_bps: float | None) -> str:

@@ -25,21 +25,20 @@ def write(run_directories: list[Path], output: Path) -> Path:
 
     Raises:
         anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
+        anabranch.output_files.FileError: the page cannot be written; a former one stands.
     """
     from polars.exceptions import PolarsError
 
+    from anabranch.forks import refuse_after_fork
+    from anabranch.output_files import write_text
     from anabranch.report import page
     from anabranch.report.run_directory import RunDirectoryError
 
+    refuse_after_fork()
     try:
         html = page.render(run_directories)
     except PolarsError as error:  # the feet of all files were whole, so it is among what is read only when it is drawn
         names = ", ".join(str(directory / "series") for directory in run_directories)
         raise RunDirectoryError(f"{names}: a time series cannot be read ({str(error).partition(chr(10))[0]})") from None
-    partial = output.with_name(output.name + ".partial")  # so that an interrupt leaves no half of a page
-    try:
-        partial.write_text(html, encoding="utf-8")
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_text(output, html)
     return output

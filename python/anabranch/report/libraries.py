@@ -5,6 +5,8 @@ from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
+from anabranch.output_files import FileError, write_text
+
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
@@ -23,15 +25,10 @@ def vega() -> str:
 
 
 def _keep(path: Path, text: str) -> None:
-    """Write the file whole or not at all; a cache that cannot be written is no cache, and no error."""
-    part = path.with_suffix(f".{os.getpid()}")
-    try:
+    """A cache that cannot be written is no cache, and no error."""
+    with suppress(OSError, FileError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+        write_text(path, text)
 
 
 def _cache_directory() -> Path:

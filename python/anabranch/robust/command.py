@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from anabranch.output_files import write_text
 from anabranch.robust.options import Capacity, Hose, Matrix, Pipe, TopologyName
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def robust(
     verify(routing)
     text = _text(routing, failures)
     if out is not None:
-        out.write_text(text + "\n", encoding="utf-8")
+        write_text(out, text + "\n")
     if json:
         print(text)
     else:
@@ -234,7 +235,7 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, out: P
         found = protect(problem, failures, gap, progress)
     text = dumps(protected_document(found), indent=1, ensure_ascii=False, allow_nan=False)
     if out is not None:
-        out.write_text(text + "\n", encoding="utf-8")
+        write_text(out, text + "\n")
     if json:
         print(text)
     else:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from anabranch.output_files import write_text
 from anabranch.robust.candidates import By
 from anabranch.robust.hybrid import with_single_paths
 from anabranch.robust.problem import Problem, Report
@@ -105,4 +106,4 @@ def picture(steps: Sequence[Step], title: str, output: Path, reference: Mapping[
         rates = alt.Chart(alt.InlineData(values=[row for row in rows if row["throughput_bps"] is not None]))
         mean = alt.Y("throughput_bps:Q", title="TCP throughput of a connection (bit/s)", axis=alt.Axis(format="~s"))
         chart = chart | rates.mark_line(point=True).encode(percent, mean).properties(width=360, height=240)
-    output.write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")
+    write_text(output, vl_convert.vegalite_to_svg(chart.to_dict()))

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anabranch.output_files import write_json, write_text
 from anabranch.papers.study import Lab
-from anabranch.results import write_json
 from anabranch.scenario import Scenario
 
 FOLDER = "scenarios"
@@ -17,9 +17,9 @@ def scenario(lab: Lab, name: str, text: str, settings: Mapping[str, str]) -> Sce
     folder = lab.directory / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.toml"
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
     loaded = Scenario.load(path, {**settings, **seeds})
-    path.write_text(loaded.to_toml(), encoding="utf-8")
+    write_text(path, loaded.to_toml())
     return loaded
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import tomlkit
 
+from anabranch.output_files import write_text
 from anabranch.papers.measures import over_seeds, with_variants
 from anabranch.papers.study import Experiment, Lab
 from anabranch.papers.tcpbp import copies, networks
@@ -107,7 +108,7 @@ class Draw:
         text = self._text()
         file = self.lab.directory / "scenarios" / f"link-state-{self.seed}.toml"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        write_text(file, text)
         last = execute(Scenario.from_toml(text), jobs=1, show_progress=False).routes.sort("time_s", maintain_order=True)
         found: dict[str, list[list[Any]]] = {}
         for row in last.group_by("routing", "src", "dst", maintain_order=True).last().iter_rows(named=True):

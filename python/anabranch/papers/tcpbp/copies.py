@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import polars as pl
 
+from anabranch.output_files import write_text
 from anabranch.papers.measures import flows as flows_of
 from anabranch.papers.study import Lab
 from anabranch.papers.tcpbp.networks import Path
@@ -69,7 +70,7 @@ def scenario(
     path.parent.mkdir(parents=True, exist_ok=True)
     asked = seeds if lab.seeds is None else lab.seeds
     run = f'[run]\nduration = "{duration_s:g}s"\nwarm_up = "{warm_up_s:g}s"\nseeds = {asked}\n'
-    path.write_text(text(why, copies, flows, capacity, mss) + run, encoding="utf-8")
+    write_text(path, text(why, copies, flows, capacity, mss) + run)
     return Scenario.load(path)
 
 

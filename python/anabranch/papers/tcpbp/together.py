@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import polars as pl
 
+from anabranch.output_files import write_text
 from anabranch.papers.measures import flows as flows_of
 from anabranch.papers.measures import over_seeds
 from anabranch.papers.study import Experiment, Lab
@@ -29,7 +30,7 @@ def experiments(lab: Lab) -> list[Experiment]:
     path.parent.mkdir(parents=True, exist_ok=True)
     duration, warm_up, seeds = (3, 1, 2) if lab.quick else (15, 5, 3)
     run = f'[run]\nduration = "{duration}s"\nwarm_up = "{warm_up}s"\nseeds = {lab.seeds or seeds}\n'
-    path.write_text(_text(Testbed("0.0040")) + run, encoding="utf-8")
+    write_text(path, _text(Testbed("0.0040")) + run)
     return [Experiment("together", Scenario.load(path))]
 
 

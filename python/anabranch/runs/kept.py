@@ -1,0 +1,100 @@
+"""Finished runs, kept by what was run: whoever asks for the same run again gets its results without running it.
+
+A run is known by the SHA-256 of its compiled form (:mod:`anabranch.compile`), of the names of its traffic, and of the engine
+itself, so that another build of the engine never passes off an old result as its own. Each has a folder with its tables,
+``series/``, ``captures/`` and ``facts.json``. The folder gets its name when the run is complete, so it is there whole or not at all.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anabranch.output_files import unwritable, write_json, write_table
+from anabranch.results import result_hash
+
+_FACTS = "facts.json"
+_PARTIAL = ".partial"
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """What a run left: a folder with its series and captures, its tables by name, and facts for the manifest."""
+
+    folder: Path
+    tables: Mapping[str, pl.DataFrame]
+    facts: Mapping[str, Any]
+
+
+class KeptRuns:
+    """A directory of finished runs, and of those that go on. Only one process may use it at a time."""
+
+    def __init__(self, directory: Path) -> None:
+        """The directory need not exist; it is made with the first run."""
+        self.directory = directory
+
+    def key(self, spec: Mapping[str, Any], traffic: Sequence[str]) -> str:
+        """The name of a compiled run."""
+        text = json.dumps([_engine(), spec, traffic], sort_keys=True, separators=(",", ":"))
+        return sha256(text.encode()).hexdigest()
+
+    def get(self, key: str) -> KeptRun | None:
+        """A finished run, if there is one. One that a failing disk has damaged is removed."""
+        folder = self.directory / key
+        if not folder.is_dir():
+            return None
+        try:
+            facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+            tables = {path.stem: pl.read_parquet(path) for path in folder.glob("*.parquet")}
+            for part in (folder / "series").glob("*.parquet"):
+                pl.read_parquet_schema(part)
+            whole = result_hash(tables["flows"], tables["links"]) == facts["result_hash"]
+        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+            whole = False
+        if not whole:
+            shutil.rmtree(folder)
+            return None
+        return KeptRun(folder, tables, facts)
+
+    def begin(self, key: str) -> Path:
+        """A folder for the series and captures of a run that begins."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            return Path(tempfile.mkdtemp(suffix=_PARTIAL, prefix=f"{key}.", dir=self.directory))
+        except OSError as error:
+            raise unwritable(self.directory, error) from None
+
+    def put(self, key: str, run: KeptRun) -> KeptRun:
+        """Keep a run that is complete."""
+        for name, table in run.tables.items():
+            write_table(run.folder / f"{name}.parquet", table)
+        write_json(run.folder / _FACTS, run.facts)
+        folder = self.directory / key
+        try:
+            run.folder.rename(folder)
+        except OSError:  # the same run stood twice in what was asked for, and the other one was first
+            shutil.rmtree(run.folder)
+        return KeptRun(folder, run.tables, run.facts)
+
+    def count(self) -> int:
+        """How many finished runs there are."""
+        return sum(folder.suffix != _PARTIAL for folder in self.directory.glob("*"))
+
+    def sweep(self) -> None:
+        """Remove the folders of runs that were not finished."""
+        for folder in self.directory.glob(f"*{_PARTIAL}"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def _engine() -> str:
+    from anabranch import _core
+
+    return sha256(Path(_core.__file__).read_bytes()).hexdigest()

@@ -1,0 +1,120 @@
+"""One variant and seed of a scenario on its way through the engine."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import polars as pl
+
+from anabranch.compile import compile_run, traffic_name
+from anabranch.engines import packet
+from anabranch.matrix_columns import with_keys
+from anabranch.results import COMPLETE, FLOWS, LINKS, frame, result_hash, route_frame, state_frame
+from anabranch.runs.kept import KeptRun, KeptRuns
+from anabranch.runs.recorder import Recorder
+from anabranch.scenario import Case
+from anabranch.units import PICOSECONDS_PER_SECOND, duration
+
+
+@dataclass
+class Run:
+    """A run that is to be made, or taken from those that were finished before."""
+
+    number: int
+    case: Case
+    keys: pl.DataFrame
+    """The values of the matrix, one row."""
+    seed: int
+    kept: KeptRuns
+    was_kept: bool = False
+    _recorder: Recorder | None = None
+
+    @property
+    def duration_s(self) -> float:
+        """The virtual time that it takes."""
+        return duration(self.case.variant.run.duration) / PICOSECONDS_PER_SECOND
+
+    @property
+    def now_s(self) -> float:
+        """The virtual time that it has reached."""
+        return self._recorder.now_s if self._recorder else 0.0
+
+    @property
+    def packet_hops(self) -> int:
+        """Packets that have crossed a link so far."""
+        return self._recorder.packet_hops if self._recorder else 0
+
+    def execute(self, stop: Event, make: Callable[[str], packet.Simulation]) -> "Finished | None":
+        """The results of the run; ``None`` if it was stopped before it began."""
+        if stop.is_set():
+            return None
+        spec = compile_run(self.case, self.seed)
+        traffic = [traffic_name(entry, index) for index, entry in enumerate(self.case.variant.traffic)]
+        key = self.kept.key(spec, traffic)
+        former = self.kept.get(key)
+        if former is not None:
+            self.was_kept = True
+            return Finished(self, spec, former)
+        result = self._simulated(spec, traffic, key, stop, make)
+        if result.facts["status"] == COMPLETE:
+            result = self.kept.put(key, result)
+        return Finished(self, spec, result)
+
+    def _simulated(
+        self,
+        spec: dict[str, Any],
+        traffic: Sequence[str],
+        key: str,
+        stop: Event,
+        make: Callable[[str], packet.Simulation],
+    ) -> KeptRun:
+        folder = self.kept.begin(key)
+        recorder = self._recorder = Recorder(folder, self.number, self.keys, spec)
+        outcome = packet.simulate(spec, recorder, stop, make)
+        recorder.close()
+        names = {
+            "traffic": traffic,
+            "src": spec["nodes"],
+            "dst": spec["nodes"],
+            "stack": [stack["name"] for stack in spec["stacks"]],
+            "routing": [routing["name"] for routing in spec["routings"]],
+        }
+        constants = {"run": self.number, "seed": self.seed}
+        flows = frame(outcome.flows, FLOWS, constants, names)
+        links = frame(outcome.links, LINKS, constants, names)
+        tables = {
+            "flows": flows,
+            "links": links,
+            "states": state_frame(outcome.states, flows),
+            "routes": route_frame(outcome.routes, constants, names),
+        }
+        facts = {
+            "status": COMPLETE if outcome.complete else "interrupted",
+            "warm_up_s": spec["warm_up"] / PICOSECONDS_PER_SECOND,
+            "simulated_s": outcome.now_s,
+            "packet_hops": outcome.packet_hops,
+            "packets_without_route": outcome.packets_without_route,
+            "packets_expired": outcome.packets_expired,
+            "threads": outcome.threads,
+            "result_hash": result_hash(flows, links),
+            "captures": recorder.captures(),
+        }
+        return KeptRun(folder, tables, facts)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended or was stopped, its compiled form, and its results."""
+
+    run: Run
+    spec: dict[str, Any]
+    result: KeptRun
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table with the number that the run has now, and with the keys of the matrix."""
+        return self.labelled(self.result.tables[name])
+
+    def labelled(self, table: pl.DataFrame) -> pl.DataFrame:
+        """A table without the keys of the matrix, with them and the number of the run."""
+        return with_keys(table.with_columns(run=pl.lit(self.run.number, dtype=table.schema["run"])), self.run.keys)

@@ -1,0 +1,122 @@
+"""The files of a result: tables of all runs, their series and captures under the runs' numbers, and the manifest."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anabranch import version
+from anabranch.captures import FOLDER as CAPTURES
+from anabranch.compile import compile_run, stationary_loss
+from anabranch.matrix_columns import with_keys
+from anabranch.output_files import unwritable, write_json, write_table
+from anabranch.results import FLOWS, FORMAT, LINKS, MANIFEST, REPORT, ROUTES_FILE, SERIES, SERIES_SCHEMAS, STATES_FILE
+from anabranch.runs.run import Finished
+from anabranch.scenario import Scenario
+from anabranch.units import PICOSECONDS_PER_SECOND
+
+
+def write(
+    folder: Path,
+    scenario: Scenario,
+    keys: pl.DataFrame,
+    engine: str,
+    finished: Sequence[Finished],
+    planned: int,
+    command: Sequence[str],
+) -> dict[str, Any]:
+    """Write them into an empty folder; the manifest. ``keys`` are the values of the matrix.
+
+    Raises:
+        FileError: a file cannot be written.
+    """
+    for name, schema in (("flows", FLOWS), ("links", LINKS)):
+        tables = [one.table(name) for one in finished] or [with_keys(pl.DataFrame(schema=schema), keys.clear())]
+        write_table(folder / f"{name}.parquet", pl.concat(tables))
+    for name, file in (("states", STATES_FILE), ("routes", ROUTES_FILE)):
+        tables = [one.table(name) for one in finished]
+        if any(table.height for table in tables):
+            write_table(folder / file, pl.concat(tables))
+    records = []
+    try:
+        for one in finished:
+            _series(one, folder)
+            records.append(_record(one, _captures(one, folder)))
+    except OSError as error:
+        raise unwritable(Path(error.filename2 or error.filename or folder), error) from None
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    manifest = _manifest(scenario, engine, finished, command)
+    manifest |= {"planned_runs": planned, "runs": records, "files": [*files, REPORT]}
+    write_json(folder / MANIFEST, manifest)
+    return manifest
+
+
+def _series(one: Finished, folder: Path) -> None:
+    for part in sorted((one.result.folder / SERIES).glob("*.parquet")):
+        (folder / SERIES).mkdir(exist_ok=True)
+        kind, _, piece = part.stem.rpartition("-")
+        target = folder / SERIES / f"{kind}-{one.run.number}-{piece}.parquet"
+        own = list(SERIES_SCHEMAS[kind])
+        first = pl.read_parquet(part, n_rows=1)
+        if first.equals(one.labelled(first.select(own))):
+            _link(part, target)
+        else:  # it was finished as a run of another number or matrix
+            write_table(target, one.labelled(pl.read_parquet(part, columns=own)))
+
+
+def _captures(one: Finished, folder: Path) -> list[dict[str, Any]]:
+    records = []
+    for record in one.result.facts["captures"]:
+        (folder / CAPTURES).mkdir(exist_ok=True)
+        name = f"{CAPTURES}/{one.run.number}-{record['file']}"
+        _link(one.result.folder / CAPTURES / record["file"], folder / name)
+        records.append(record | {"file": name})
+    return records
+
+
+def _link(source: Path, target: Path) -> None:
+    """One file under two names, so that large ones take their space once; a copy where the file system has no links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _record(one: Finished, captures: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    head = {"run": one.run.number, "variant": one.run.case.values, "seed": one.run.seed}
+    return head | dict(one.result.facts) | {"captures": captures}
+
+
+def _manifest(scenario: Scenario, engine: str, finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
+    case = scenario.cases[0]
+    spec = finished[0].spec if finished else compile_run(case, scenario.seeds[0])
+    names = spec["nodes"]
+    return {
+        "format": FORMAT,
+        "anabranch": version(),
+        "title": scenario.title,
+        "engine": engine,
+        "scenario": scenario.document,
+        "scenario_hash": scenario.hash(),
+        "command": list(command),
+        "keys": scenario.keys,
+        "topology": {
+            "nodes": [
+                {"name": n.name, "latitude": n.latitude, "longitude": n.longitude, "x": n.x, "y": n.y}
+                for n in case.topology.nodes
+            ],
+            "links": [
+                {
+                    "src": names[link["src"]],
+                    "dst": names[link["dst"]],
+                    "capacity_bps": link["rate"],
+                    "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
+                    "loss": stationary_loss(link["loss"]),
+                }
+                for link in spec["links"]
+            ],
+        },
+    }

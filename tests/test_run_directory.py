@@ -1,0 +1,322 @@
+"""A run directory never loses a result: not by a refusal, a full disk, a kill, or a second process, and a stopped command goes on."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from fake_simulation import FakeSimulation
+
+from anabranch import output_files
+from anabranch.output_files import FileError
+from anabranch.results import Result
+from anabranch.runs import RunError, default_directory, directory, execute, tables
+from anabranch.scenario import Scenario
+from scenarios import DESIGN, LINE
+
+
+def design(path: Path, make: Callable[[str], FakeSimulation] = FakeSimulation) -> Result:
+    return execute(Scenario.from_toml(DESIGN), directory=path, jobs=1, make=make, show_progress=False)
+
+
+def line(path: Path, make: Callable[[str], FakeSimulation] = FakeSimulation) -> Result:
+    return execute(Scenario.from_toml(LINE), directory=path, jobs=1, make=make, show_progress=False)
+
+
+def names(path: Path) -> list[str]:
+    return sorted(file.relative_to(path).as_posix() for file in path.rglob("*"))
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def refuse(spec: str) -> FakeSimulation:
+    raise ValueError("no")
+
+
+def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(FileError, match="neither empty nor a run directory"):
+        line(tmp_path)
+    assert names(tmp_path) == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        '{"name": "a web application"}',
+        '{"format": 1, "runs": []}',
+        '{"format": 1, "files": ["../precious.txt"]}',
+        '{"format": 1, "files": ["/etc/passwd"]}',
+        "[]",
+        "{",
+    ],
+)
+def test_a_directory_with_a_manifest_of_something_else_is_left_alone(tmp_path: Path, manifest: str) -> None:
+    """Such as a web application's, which has its own series/ and captures/."""
+    place = tmp_path / "out"
+    for folder in ("series", "captures"):
+        (place / folder).mkdir(parents=True)
+        (place / folder / "mine.txt").write_text("mine")
+    (place / "manifest.json").write_text(manifest)
+    (tmp_path / "precious.txt").write_text("mine")
+    former = contents(tmp_path)
+    with pytest.raises(FileError, match=r"manifest\.json: is not the manifest of a run that lists its files"):
+        line(place)
+    assert contents(tmp_path) == former
+
+
+def test_a_former_result_is_replaced_and_what_is_not_its_own_stays(tmp_path: Path) -> None:
+    design(tmp_path)
+    (tmp_path / "series" / "notes.txt").write_text("mine")
+    (tmp_path / "plot.svg").write_text("mine")
+    result = line(tmp_path)
+    assert result.series_flows.is_empty()
+    assert Result.load(tmp_path).flows.height == 1
+    assert names(tmp_path) == sorted(
+        ["flows.parquet", "links.parquet", "manifest.json", "plot.svg", "series", "series/notes.txt"]
+    )
+
+
+def test_a_refusal_keeps_the_former_result(tmp_path: Path) -> None:
+    line(tmp_path)
+    former = contents(tmp_path)
+    with pytest.raises(RunError, match="no"):
+        design(tmp_path, refuse)
+    assert contents(tmp_path) == former
+
+
+def test_an_interrupted_result_does_not_replace_a_complete_one(tmp_path: Path) -> None:
+    """The tables of the interrupted one are at hand nevertheless, and the same call goes on."""
+    line(tmp_path)
+    former = contents(tmp_path)
+    result = design(tmp_path, interrupted_in_run(3))
+    assert result.interrupted
+    assert result.flows.height == 3
+    assert result.directory != tmp_path
+    assert {name: data for name, data in contents(tmp_path).items() if not name.startswith(".")} == former
+    again = design(tmp_path)
+    assert again.kept_runs == 2
+    assert Result.load(tmp_path).flows.height == 20
+
+
+def interrupted_in_run(number: int) -> Callable[[str], FakeSimulation]:
+    """Ctrl-C comes in this run, counted from 1, which goes on once the signal has been taken."""
+    former = signal.getsignal(signal.SIGINT)
+    begun = []
+
+    def at_step(simulation: FakeSimulation) -> None:
+        if len(begun) == number and simulation.steps == 3:
+            signal.raise_signal(signal.SIGINT)
+            while signal.getsignal(signal.SIGINT) is not former:
+                pass
+
+    def make(spec: str) -> FakeSimulation:
+        begun.append(spec)
+        return FakeSimulation(spec, at_step)
+
+    return make
+
+
+def test_an_interrupted_command_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    """Tables, series and manifest are those of a run that nobody interrupted; nothing that was finished is run again."""
+    whole = design(tmp_path / "whole")
+    stopped = design(tmp_path / "out", interrupted_in_run(4))
+    assert [run["status"] for run in stopped.manifest["runs"]] == ["complete"] * 3 + ["interrupted"]
+    begun = []
+    again = design(tmp_path / "out", lambda spec: begun.append(spec) or FakeSimulation(spec))
+    assert len(begun) == 17
+    assert again.kept_runs == 3
+    assert again.manifest == whole.manifest
+    assert again.hash == whole.hash
+    assert again.series_flows.equals(whole.series_flows)
+    assert names(tmp_path / "out") == names(tmp_path / "whole")
+
+
+def test_captures_of_finished_runs_are_kept(tmp_path: Path) -> None:
+    scenario = Scenario.from_toml(LINE.replace("title =", 'capture = [["A", "B"]]\ntitle =') + "seeds = 3\n")
+    make = interrupted_in_run(2)
+    stopped = execute(scenario, directory=tmp_path, jobs=1, make=make, show_progress=False)
+    assert stopped.interrupted
+    again = execute(scenario, directory=tmp_path, jobs=1, make=FakeSimulation, show_progress=False)
+    assert again.kept_runs == 1
+    assert [capture["file"] for run in again.manifest["runs"] for capture in run["captures"]] == [
+        f"captures/{run}-A-B.pcapng" for run in range(3)
+    ]
+    assert {file.read_bytes() for file in (tmp_path / "captures").iterdir()} == {b"1,2,3,4,5,6,7,8,9,10,"}
+
+
+def test_a_second_interrupt_keeps_what_is_finished_and_leaves_no_other_debris(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes while the tables of all runs are written."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "write_json", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            design(tmp_path / "out")
+    left = tmp_path / "out" / ".anabranch"
+    assert sorted(path.name for path in left.iterdir()) == ["finished", "purpose"]
+    assert len(list((left / "finished").iterdir())) == 20
+    assert design(tmp_path / "out").kept_runs == 20
+    assert not left.exists()
+
+
+def test_a_kill_between_any_two_steps_of_a_replacement_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every change of the file system is the last one in turn; then a reader finds the whole new result."""
+    line(tmp_path / "old")
+    scenario = Scenario.from_toml(DESIGN)
+    expected = execute(scenario, seeds=[1], directory=tmp_path / "new", make=FakeSimulation, show_progress=False)
+    place = tmp_path / "old"
+    shutil.copytree(tmp_path / "new", place / ".anabranch" / "result")
+    for allowed in range(100):
+        tried = tmp_path / f"tried-{allowed}"
+        shutil.copytree(place, tried)
+        with monkeypatch.context() as patch:
+            ended = kill_after(patch, allowed, lambda tried=tried: directory.settle(tried))
+        result = Result.load(tried)
+        assert result.manifest == expected.manifest
+        assert result.flows.equals(expected.flows)
+        assert result.series_links.equals(expected.series_links)
+        left = set(names(tried)) - {".anabranch", ".anabranch/lock"}
+        assert left == set(names(tmp_path / "new"))
+        if ended:
+            break
+    assert allowed > 15
+
+
+class Killed(BaseException):
+    pass
+
+
+def kill_after(patch: pytest.MonkeyPatch, allowed: int, act: Callable[[], None]) -> bool:
+    """Act until so many files were renamed or removed; whether it ended before."""
+    count = 0
+
+    def counted(function: Callable) -> Callable:
+        def call(*arguments: object, **options: object) -> object:
+            nonlocal count
+            count += 1
+            if count > allowed:
+                raise Killed
+            return function(*arguments, **options)
+
+        return call
+
+    for name in ("replace", "unlink", "rmdir"):
+        patch.setattr(Path, name, counted(getattr(Path, name)))
+    try:
+        act()
+    except Killed:
+        return False
+    return True
+
+
+def test_a_file_of_the_user_is_not_overwritten(tmp_path: Path) -> None:
+    """It came while the runs went on; the result waits until the user has moved it."""
+
+    def make(spec: str) -> FakeSimulation:
+        (tmp_path / "links.parquet").write_text("mine")
+        return FakeSimulation(spec)
+
+    with pytest.raises(FileError, match=r"links\.parquet: is in the way of the result"):
+        line(tmp_path, make)
+    assert (tmp_path / "links.parquet").read_text() == "mine"
+    (tmp_path / "links.parquet").unlink()
+    assert Result.load(tmp_path).links.height == 4
+
+
+def test_a_second_process_is_refused_by_name(tmp_path: Path) -> None:
+    """It begins while the first one runs, which is not disturbed."""
+    refusals = []
+
+    def make(spec: str) -> FakeSimulation:
+        code = (
+            "from anabranch.scenario import Scenario\nfrom scenarios import LINE\n"
+            f"Scenario.from_toml(LINE).run(directory={str(tmp_path / 'out')!r})"
+        )
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+        second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        refusals.append(second.stderr.splitlines()[-1])
+        return FakeSimulation(spec)
+
+    assert line(tmp_path / "out", make).flows.height == 1
+    assert f"in use by process {os.getpid()}" in refusals[0]
+
+
+def test_the_default_directory_is_the_one_where_the_same_runs_are_unfinished(tmp_path: Path) -> None:
+    scenario, other = Scenario.from_toml(DESIGN), Scenario.from_toml(LINE)
+    wanted = tmp_path / "design"
+    assert default_directory(wanted, scenario, None) == wanted
+    design(wanted, interrupted_in_run(2))
+    assert default_directory(wanted, scenario, None) == wanted
+    assert default_directory(wanted, scenario, [1]) == tmp_path / "design-2"
+    assert default_directory(wanted, other, None) == tmp_path / "design-2"
+    design(wanted)
+    assert default_directory(wanted, scenario, None) == tmp_path / "design-2"
+
+
+def test_a_damaged_finished_run_is_run_again(tmp_path: Path) -> None:
+    design(tmp_path, interrupted_in_run(3))
+    tables_of_runs = sorted(tmp_path.glob(".anabranch/finished/*/flows.parquet"))
+    tables_of_runs[0].write_bytes(b"PAR1")
+    pl.read_parquet(tables_of_runs[1]).with_columns(goodput_bps=7.0).write_parquet(tables_of_runs[1])
+    assert design(tmp_path).kept_runs == 0
+    assert set(Result.load(tmp_path).flows["goodput_bps"]) == {1e6, 2e6, 3e6, 4e6, 5e6}
+
+
+@pytest.mark.parametrize("arguments", [{"threads": 0}, {"jobs": 0}, {"jobs": -1}, {"seeds": []}, {"seeds": [1, 1]}])
+def test_arguments_that_cannot_be_used_are_refused(arguments: dict) -> None:
+    with pytest.raises(RunError, match=f"^{next(iter(arguments))} = "):
+        execute(Scenario.from_toml(LINE), **arguments)
+
+
+def test_work_after_a_fork_is_refused_instead_of_hanging() -> None:
+    code = (
+        "import os\nfrom anabranch.scenario import Scenario\nfrom scenarios import LINE\n"
+        "Scenario.from_toml(LINE).run()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n    try:\n        Scenario.from_toml(LINE).run()\n"
+        "    except ValueError as error:\n        print(error, flush=True)\n    os._exit(0)\n"
+        "os.waitpid(child, 0)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    assert "was forked after its parent had used polars" in done.stdout
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    output_files.write_json(path, {"a": 1})
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(FileError, match=r"a\.json: cannot be written \(No space left on device\)"):
+            output_files.write_json(path, {"a": 2})
+    assert json.loads(path.read_text()) == {"a": 1}
+    assert names(tmp_path) == ["a.json"]
+    (tmp_path / "a.json.partial").write_text("left by a kill")
+    output_files.write_json(path, {"a": 3})
+    assert contents(tmp_path) == {"a.json": b'{\n "a": 3\n}\n'}
+
+
+def test_what_is_no_regular_file_is_written_to_and_not_replaced() -> None:
+    output_files.write_text(Path("/dev/null"), "x")
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(FileError, match="/dev/full: cannot be written"):
+        output_files.write_text(Path("/dev/full"), "x")
