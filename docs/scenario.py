@@ -16,6 +16,7 @@ A scenario is a TOML file. This page lists every section and key; `docs/scenario
 - A quantity is a text with its unit: `"10ms"`, `"1.5 Mbit/s"`, `"3 MB"`, `"100 packets"`. Durations: `ps`,
   `ns`, `us`, `ms`, `s`, `min`, `h`. Rates: `bps` (or `bit/s`), `kbps`, `Mbps`, `Gbps`, `Tbps`, and bytes as `kB/s`
   and so on. Sizes: `B`, `kB`, `MB`, `GB`, `KiB`, `MiB` and so on.
+- A share is a number or a text in per cent: `0.01` or `"1%"`.
 - A list at a key that takes one value makes a matrix: one variant of the scenario for each value, and for each
   combination of several such keys. Equal lists at the same key of several `[[traffic]]` entries vary together.
 - A name alone stands for a table with its defaults: `queue = "codel"` is `queue = { discipline = "codel" }`.

@@ -325,7 +325,7 @@ def test_json_that_is_wrong_is_refused_with_file_and_place(
 
 def test_a_file_that_is_no_json_is_refused(tmp_path: FilePath) -> None:
     (tmp_path / "x").write_bytes(b"\xff{")
-    for name, message in (("x", "is no JSON"), ("none", "cannot be read")):
+    for name, message in (("x", "is not UTF-8 text"), ("none", "cannot be read")):
         with pytest.raises(ExportError, match=message):
             read_json(tmp_path / name, small(("AB", 1.0)).topology)
 

@@ -188,6 +188,11 @@ def test_unreachable_pairs_are_rows_that_say_so(tmp_path, capsys):
         ("A,B,5ms,", [], "link A -> B has no loss, which the metric tcpbp-exact needs"),
         ("A,B,5ms,0.1", ["--from", "X"], 'there is no node "X"'),
         ("A,B,5ms,0.1", ["--compare", "--to", "X"], 'there is no node "X"'),
+        ("Bern,Basel,5ms,", ["--from", "Bren"], 'there is no node "Bren"; did you mean "Bern"?'),
+        ("Bern,Basel,5ms,", ["--to", "Bren", "--shortest", "2"], 'there is no node "Bren"; did you mean "Bern"?'),
+        ("Bern,Basel,5ms,", ["--to", "Bren", "--compare"], 'there is no node "Bren"; did you mean "Bern"?'),
+        ("A,B,5ms,100%", [], "must be a ratio from 0 to less than 1"),
+        ("A,B,5ms,", ["--loss", "150%"], "loss 1.5"),
         ("A,B,5ms,0.1", ["--from", "A", "--to", "A"], "name the same node"),
         ("A,B,5ms,0.1", ["--metric", "tcpb"], 'did you mean "tcpbp"'),
         ("A,B,5ms,0.1", ["--metric", "widest,delay"], "not isotone"),
@@ -286,3 +291,14 @@ def test_pictures_show_the_paths(tmp_path, capsys):
     assert status(["routes", "tcpbp10", "--compare", "--picture", str(all_pairs)]) == 0
     assert "tcpbp-exact, loss, tcpbp: 1 &gt; 3 &gt; 4 &gt; 10" in one.read_text()
     assert "more paths by tcpbp-exact than by hop-count" in all_pairs.read_text()
+
+
+def test_losses_may_be_given_in_per_cent(tmp_path, capsys):
+    """A hundredth, whether it stands in the file, is given for all links, or is the only one that can be drawn."""
+    file = tmp_path / "network.csv"
+    for row, arguments in (("1%", []), ("", ["--loss", "1%"]), ("", ["--random-loss", "1%..0.01"])):
+        file.write_text(f"source,target,delay,loss\nA,B,5ms,{row}\n")
+        assert status(["routes", str(file), "--from", "A", "--to", "B", "--json", *arguments]) == 0
+        assert json.loads(capsys.readouterr().out)["routes"][0]["loss"] == pytest.approx(0.01, rel=1e-12)
+    assert status(["predict", "--rtt", "50ms", "--loss", "one"]) == 2
+    assert 'must be a share such as "0.01" or "1%"' in capsys.readouterr().err

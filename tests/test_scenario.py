@@ -158,6 +158,47 @@ def test_what_a_table_says_as_a_whole_comes_with_the_problems_of_its_keys() -> N
 
 
 @pytest.mark.parametrize(
+    ("replacement", "field", "message"),
+    [
+        (("bulk = true", "bulk = true\nflows = 2.5"), "traffic[0].flows", "must be a whole number"),
+        (("cost = 7.0", 'cost = "seven"'), "topology.links[1].cost", "must be a number"),
+        (("bulk = true", "bulk = 3"), "traffic[0].bulk", "must be true"),
+        (("cost = 7.0", "directed = 1"), "topology.links[1].directed", "must be true or false"),
+        (("bulk = true", 'bulk = true\nname = ""'), "traffic[0].name", "must be a text that is not empty"),
+        (('title = "A line"', "title = 3"), "title", "must be a text"),
+        (("[topology]", "capture = 3\n[topology]"), "capture", "must be a list"),
+        (('duration = "2s"', "seed = true"), "run.seed", "must be a whole number"),
+        (('to = "C"', "to = 3"), "traffic[0].to", "must be a node"),
+        (("[run]", "[run.x]\ny=1\n[run]\nseed = -1"), "run.seed", "must be at least 0"),
+    ],
+)
+def test_the_kind_of_value_that_is_wanted_is_said_in_plain_words(
+    replacement: tuple[str, str], field: str, message: str
+) -> None:
+    assert problems(changed(replacement))[field].startswith(message)
+
+
+def test_a_share_may_be_given_in_per_cent() -> None:
+    lossy = changed(
+        ("[topology]", '[topology]\nqueue = { discipline = "red", probability = "20 %", weight = "0.2%" }'),
+        ("cost = 7.0", 'loss = "0.1%"'),
+        ("[[traffic]]", '[[impairments]]\nlink = ["A", "B"]\nloss = ["1%", 0.5, "12.5%"]\n[[traffic]]'),
+        ("[run]", '[routing.x]\nmetric = "delay"\npaths = { within = "150%" }\n[run]'),
+    )
+    scenario = Scenario.from_toml(lossy)
+    assert [case.variant.impairments[0].loss for case in scenario.cases] == [0.01, 0.5, 0.125]
+    assert [case.values["loss"] for case in scenario.cases] == [0.01, 0.5, 0.125]
+    case = scenario.cases[0]
+    assert {link.loss for link in case.topology.links} == {None, 0.001}
+    assert case.variant.topology.queue.model_dump()["probability"] == 0.2
+    assert case.variant.routing["x"].model_dump()["paths"]["within"] == 1.5
+    found = problems(lossy.replace('"12.5%"', '"100%"').replace('"1%"', '"one %"').replace('"0.1%"', '"-1%"'))
+    assert "less than 1" in found["impairments[0].loss[2]"]
+    assert found["impairments[0].loss[0]"] == 'must be a share: a number and a unit, such as "1%"'
+    assert "not negative" in found["topology.links[1].loss"]
+
+
+@pytest.mark.parametrize(
     ("replacement", "field", "hint"),
     [
         (('stack = "newreno"', 'stack = "newrno"'), "traffic[0].stack", 'did you mean "newreno"?'),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from anabranch import version
+from anabranch import units, version
 
 if TYPE_CHECKING:
     from anabranch.results import Result
@@ -45,6 +45,13 @@ app.command(
     help="Reproduce a paper: its figures, its numbers beside ours, verdicts.",
 )
 
+
+def _share(_: Any, tokens: Sequence[Any]) -> float:
+    return units.share(tokens[0].value)
+
+
+Share = Annotated[float, Parameter(converter=_share)]
+"""A number, or a percentage such as 1%."""
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
 ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]
 TopologyName = Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")]
@@ -197,7 +204,7 @@ def drill(
 def predict(
     *,
     rtt: Annotated[str, Parameter(help="Round-trip time, such as 50ms.")],
-    loss: Annotated[float, Parameter(help="Ratio of packets lost, at least 0 and less than 1.")],
+    loss: Annotated[Share, Parameter(help="Ratio of packets lost, at least 0 and less than 1: 0.01 or 1%.")],
     mss: Annotated[int, Parameter(help="Payload of a full segment, bytes.")] = 1460,
     packets_per_ack: Annotated[float, Parameter(help="Packets that an ACK stands for; delayed ACKs: 2.")] = 1,
     timeout: Annotated[str | None, Parameter(help="First timeout (default the RTT, at least 200ms).")] = None,
@@ -261,18 +268,18 @@ def routes(
     disjoint: Annotated[int | None, Parameter(help="At most so many paths of each pair that share no link.")] = None,
     node_disjoint: Annotated[int | None, Parameter(help="At most so many that share no node in between.")] = None,
     within: Annotated[
-        float | None, Parameter(help="All paths that cost at most 1 + this times the least: 0.05.")
+        Share | None, Parameter(help="All paths that cost at most 1 + this times the least: 0.05 or 5%.")
     ] = None,
     pareto: Annotated[
         bool, Parameter(negative="", help="All that no other beats in delay, loss and capacity.")
     ] = False,
     certify: Annotated[bool, Parameter(negative="", help="Prove that no path by tcpbp-exact is better.")] = False,
-    loss: Annotated[float | None, Parameter(help="Loss ratio of links without their own.")] = None,
+    loss: Annotated[Share | None, Parameter(help="Loss ratio of links without their own.")] = None,
     random_loss: Annotated[
         str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")
     ] = None,
     seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1,
-    loss_floor: Annotated[float, Parameter(help="Count no link's loss as less than this.")] = 0.0,
+    loss_floor: Annotated[Share, Parameter(help="Count no link's loss as less than this.")] = 0.0,
     capacity: Annotated[str | None, Parameter(help="Capacity of links without their own, such as 10Gbps.")] = None,
     directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
     hop_by_hop: Annotated[

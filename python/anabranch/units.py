@@ -46,6 +46,7 @@ _BDP = {"bdp": Fraction(1)}
 _SPEEDS = {"m/s": Fraction(1), "km/s": Fraction(1000)}
 LENGTHS = {"m": Fraction(1), "km": Fraction(1000)}
 """Units and what they are in seconds (DURATIONS), bit/s (RATES) and metres (LENGTHS)."""
+PERCENT = {"%": Fraction(1, 100)}
 _FREQUENCIES = {"/s": Fraction(1), "/ms": Fraction(1000), "/min": Fraction(1, 60)}
 
 
@@ -131,6 +132,19 @@ def length(text: str) -> Fraction:
 def frequency(text: str) -> Fraction:
     """A frequency such as ``"100/s"`` in events per second."""
     return _parse(text, _FREQUENCIES, "a frequency", "100/s")
+
+
+def percentage(text: str) -> float:
+    """A share written in per cent: ``"1%"`` is 0.01."""
+    return float(_parse(text, PERCENT, "a share", "1%"))
+
+
+def share(text: str) -> float:
+    """A share as a number or in per cent, as on the command line: ``"0.01"``, ``"1%"``."""
+    try:
+        return percentage(text) if text.endswith("%") else float(text)
+    except ValueError:
+        raise UnitError('must be a share such as "0.01" or "1%"') from None
 
 
 def format_duration(picoseconds: int) -> str:

@@ -81,7 +81,7 @@ def network(
     if random_loss is not None:
         low, dots, high = random_loss.partition("..")
         try:
-            bounds = float(low), float(high) if dots else float(low)
+            bounds = units.share(low), units.share(high if dots else low)
         except ValueError:
             raise ValueError(f"--random-loss {random_loss}: must be two ratios such as 1e-5..1e-2") from None
     try:
@@ -97,6 +97,9 @@ def answer(question: Question, topology: Topology) -> Answer:
     Raises:
         ValueError: names what is wrong with the question or the topology.
     """
+    search = Search(topology)
+    for node in (*(question.sources or ()), *(question.targets or ())):
+        search.index(node)  # before a complaint about what the topology does not say
     if question.compare:
         for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
             if getattr(question, option) != getattr(Question(), option):
@@ -109,7 +112,6 @@ def answer(question: Question, topology: Topology) -> Answer:
             raise ValueError(f"{option} goes with --compare")
     if question.certify and question.metric != OPTIMUM:
         raise ValueError(f'--certify proves paths of the metric {OPTIMUM}, not of "{question.metric}"')
-    search = Search(topology)
     found = _searched(search, question)
     if not found.routes:
         raise ValueError("--from and --to name the same node: a route joins two different nodes")

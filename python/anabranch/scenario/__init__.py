@@ -8,6 +8,7 @@ of several such keys; equal lists at the same key of several ``[[traffic]]`` (or
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 from pydantic import ValidationError
 
-from anabranch import input_files
+from anabranch import input_files, units
 from anabranch.scenario import references, walk
 from anabranch.scenario.mend import Mended
 from anabranch.scenario.problems import Problem, ScenarioError, from_validation
@@ -226,10 +227,13 @@ def _unique(problems: list[Problem]) -> list[Problem]:
 
 
 def _label(value: Any) -> Any:
-    """A value of the matrix for tables and axes: a table becomes ``fast-rto gamma=1.5``."""
+    """A value of the matrix for tables and axes: a table becomes ``fast-rto gamma=1.5``, a percentage a number."""
     if isinstance(value, Mapping):
         discriminators = ("name", "discipline", "model", "kind", "preset")
         return " ".join(str(_label(v)) if k in discriminators else f"{k}={_label(v)}" for k, v in value.items())
+    if isinstance(value, str) and value.endswith("%"):
+        with suppress(units.UnitError):
+            return units.percentage(value)
     return value
 
 

@@ -19,7 +19,9 @@ from anabranch.scenario.table import (
     Speed,
     Table,
     TextUnit,
+    Weight,
     by_kind,
+    value_kind,
 )
 
 QueueLimit = Annotated[
@@ -69,7 +71,7 @@ class Red(_Queue):
     minimum: float = Field(5.0, ge=0, allow_inf_nan=False, description="No drop below this average.")
     maximum: float = Field(15.0, gt=0, allow_inf_nan=False, description="From here on drops rise faster.")
     probability: Probability = Field(0.1, description="Of a drop at the maximum.")
-    weight: float = Field(0.002, gt=0, le=1, description="Of a new queue length in the average.")
+    weight: Weight = Field(0.002, description="Of a new queue length in the average.")
     ecn: bool = Field(False, description="Marks ECN-capable packets instead of dropping them.")
 
     @model_validator(mode="after")
@@ -138,6 +140,10 @@ class LossList(Table):
     packets: list[Count] = Field(description="Their numbers.")
 
 
+def _loss_kind(value: object) -> str | None:
+    return "<number>" if isinstance(value, str) and value.endswith("%") else value_kind(value)
+
+
 Loss = Annotated[
     Annotated[Ratio, Tag("<number>")]
     | Annotated[
@@ -147,7 +153,9 @@ Loss = Annotated[
         ],
         Tag("<table>"),
     ],
-    by_kind('a loss ratio such as 1e-4 or a table such as { model = "periodic", every = 1000 }'),
+    by_kind(
+        'a loss ratio such as 1e-4 or "0.01%", or a table such as { model = "periodic", every = 1000 }', _loss_kind
+    ),
 ]
 
 

@@ -118,14 +118,26 @@ def _message(detail: Any) -> str:
     if kind in ("too_short", "too_long"):
         bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
         return f"must have {bound} entries, not {context['actual_length']}"
+    if kind in _KINDS:
+        return f"must be {_KINDS[kind]}"
     message = (
         str(detail["msg"]).replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
     )
-    message = message.replace("Input should be", "must be").replace(
-        "dictionary or object to extract fields from", "table"
-    )
-    message = message.replace("a valid dictionary or instance of", "a table of").replace("valid ", "")
-    return message.replace("string", "text").replace("boolean", "true or false").replace("dictionary", "table")
+    return message.replace("Input should be", "must be")
+
+
+_KINDS = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+}
+"""What pydantic's errors of these types want."""
 
 
 def _one_of(expected: str, value: object) -> str:

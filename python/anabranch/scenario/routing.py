@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema
 
 from anabranch import metrics
 from anabranch.scenario import splits
-from anabranch.scenario.table import Count, Duration, PositiveDuration, Table, by_kind
+from anabranch.scenario.table import Count, Duration, Excess, PositiveDuration, Ratio, Table, by_kind
 
 HASH_FIELDS = ("source", "destination", "source-port", "destination-port")
 
@@ -44,9 +44,7 @@ class Within(Table):
     By a metric that adds up or ``tcpbp-exact``. With ``select = "weighted"`` their shares are inversely proportional to their costs.
     """
 
-    within: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
-        description="By how much a path may cost more, as a share of the least cost: 0.05 is 5 %."
-    )
+    within: Excess = Field(description="By how much a path may cost more, as a share of the least cost: 0.05 is 5 %.")
     most: Count = Field(8, description="The most paths.")
 
 
@@ -93,8 +91,8 @@ class LinkState(Table):
     sample: PositiveDuration = Field("10s", description="Delay and loss of every link are measured over so long.")
     window: Count = Field(3, description="An estimate is the mean of so many samples, the last ones.")
     recompute: PositiveDuration = Field("10s", description="Routes are computed anew this often.")
-    hysteresis: float = Field(
-        0.0, ge=0, lt=1, description="A route stays unless another costs less by more than this share of its cost."
+    hysteresis: Ratio = Field(
+        0.0, description="A route stays unless another costs less by more than this share of its cost."
     )
 
 

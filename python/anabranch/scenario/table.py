@@ -52,8 +52,29 @@ Packets = Annotated[str, BeforeValidator(TextUnit(units.packets, True)), _unit("
 Length = Annotated[str, BeforeValidator(TextUnit(units.length)), _unit("1000km", "a length")]
 Speed = Annotated[str, BeforeValidator(TextUnit(units.speed, True)), _unit("2e8 m/s", "a speed")]
 Frequency = Annotated[str, BeforeValidator(TextUnit(units.frequency, True)), _unit("100/s", "events in a time")]
-Ratio = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
-Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class _OrPercentage:
+    """Lets a share be a text in per cent as well as a number."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Make a number of the text before its range is checked."""
+        from pydantic_core import core_schema
+
+        def number(value: Any) -> Any:
+            return units.percentage(value) if isinstance(value, str) else value
+
+        return core_schema.no_info_before_validator_function(number, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        """A number or such a text."""
+        return {"anyOf": [handler(schema), {"type": "string", "pattern": "%$", "examples": ["1%"]}]}
+
+
+Ratio = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False), _OrPercentage()]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), _OrPercentage()]
+Weight = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), _OrPercentage()]
+Excess = Annotated[float, Field(ge=0, allow_inf_nan=False), _OrPercentage()]
 Count = Annotated[int, Field(ge=1, le=2**32 - 1)]
 
 LinkName = Annotated[list[str], Field(min_length=2, max_length=2)]

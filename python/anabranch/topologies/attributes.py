@@ -1,6 +1,6 @@
 """The attributes of a link as files and scenarios write them: ``delay``, ``length``, ``loss``, ``capacity``, ``cost``.
 
-A number without a unit is in seconds, metres or bit/s. The same names hold in every format.
+A number without a unit is in seconds, metres or bit/s; a loss may be a percentage. The same names hold in every format.
 """
 
 import re
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.model import RANGES
-from anabranch.units import DURATIONS, LENGTHS, RATES
+from anabranch.units import DURATIONS, LENGTHS, PERCENT, RATES
 
 ATTRIBUTES = {
     "capacity": "capacity_bps",
@@ -20,8 +20,8 @@ ATTRIBUTES = {
 }
 """The name in a file, and the field of :class:`~anabranch.topologies.model.Link`."""
 
-_SCALES = {"capacity": RATES, "delay": DURATIONS, "length": LENGTHS}
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-zµμ/]+)")
+_SCALES = {"capacity": RATES, "delay": DURATIONS, "length": LENGTHS, "loss": PERCENT}
+_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-zµμ/%]+)")
 
 
 def link_attributes(values: Mapping[str, object], source: str, element: str) -> dict[str, float]:

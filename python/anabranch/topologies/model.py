@@ -40,7 +40,7 @@ RANGES = {
     "delay_s": Range(0, False, (2**56 - 1) / 1e12, True, 'must be more than 0 and at most 20 hours, such as "5ms"'),
     # Two nodes in one town have a link of length 0.
     "length_m": Range(0, True, 1e12, True, 'must be at least 0 and at most 1e9 km, such as "1000km"'),
-    "loss": Range(0, True, 1, False, "must be a ratio from 0 to less than 1, such as 0.001"),
+    "loss": Range(0, True, 1, False, 'must be a ratio from 0 to less than 1, such as 0.001 or "0.1%"'),
     "cost": Range(0, False, 1e15, True, "must be more than 0 and at most 1e15, such as 10"),
 }
 """The range of each attribute of a link."""
