@@ -1,0 +1,73 @@
+"""What must hold after a kill."""
+
+import json
+import tomllib
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import polars as pl
+
+from anabranch.results import MANIFEST, REPORT
+from anabranch.runs.directory import settle
+
+_UNFINISHED = ".partial"
+_INTERNAL = (".anabranch", ".lock", "finished")
+
+
+def results(place: Path) -> dict[str, str]:
+    """The SHA-256 of each file of the results in a folder (or of the one file), by path; locks, kept runs and what is unfinished are left out."""
+    if place.is_file():
+        return {"": _digest(place)}
+    for folder in [place, *place.glob("*/runs/*")]:
+        settle(folder)
+    return {
+        path.relative_to(place).as_posix(): _digest(path)
+        for path in sorted(place.rglob("*"))
+        if path.is_file() and not _is_unfinished(path) and not set(_INTERNAL) & set(path.relative_to(place).parts)
+    }
+
+
+def finished_runs(place: Path) -> set[str]:
+    """The finished runs that are kept in a folder."""
+    folders = [*place.glob("**/finished/*"), *place.glob("**/.anabranch/finished/*")] if place.is_dir() else []
+    return {path.name for path in folders if not path.name.endswith(_UNFINISHED)}
+
+
+def torn(place: Path) -> list[str]:
+    """Files that have only a part of what was to be written."""
+    files = [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
+    return [f"{path}: {problem}" for path in files if not _is_unfinished(path) and (problem := _problem(path))]
+
+
+def _is_unfinished(path: Path) -> bool:
+    return any(part.endswith(_UNFINISHED) for part in path.parts)
+
+
+def _problem(path: Path) -> str | None:
+    try:
+        if path.suffix == ".json":
+            document = json.loads(path.read_text())
+            if path.name == MANIFEST:
+                missing = [name for name in document["files"] if name != REPORT and not (path.parent / name).is_file()]
+                return f"lists {missing[0]}, which is missing" if missing else None
+        elif path.suffix == ".toml":
+            tomllib.loads(path.read_text())
+        elif path.suffix == ".parquet":
+            pl.read_parquet(path)
+        elif path.suffix == ".svg":
+            ElementTree.fromstring(path.read_text())
+        elif path.suffix == ".html":
+            HTMLParser().feed(path.read_text())
+            if not path.read_text().rstrip().endswith("</html>"):
+                return "does not end"
+        elif path.suffix == ".md" and not path.read_text().endswith("\n"):
+            return "does not end"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()

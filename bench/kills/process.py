@@ -1,0 +1,89 @@
+"""Commands and checks in forked processes, which have everything imported already.
+
+The process that forks does not use polars itself: its threads do not survive a fork.
+"""
+
+import os
+import pickle
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+IMPORTED = (
+    "anabranch.cli",
+    "anabranch.papers.command",
+    "anabranch.papers.lab",
+    "anabranch.papers.page",
+    "anabranch.papers.readme",
+    "anabranch.plan.command",
+    "anabranch.plan.planning",
+    "anabranch.report.page",
+    "anabranch.robust.command",
+    "anabranch.robust.lp",
+    "anabranch.runs",
+    "anabranch.topologies",
+    "bench.kills.toy_paper",
+    "vl_convert",
+)
+
+
+def prepare() -> None:
+    """Import what commands need, once for all."""
+    for name in IMPORTED:
+        import_module(name)
+
+
+def run(arguments: Sequence[str], folder: Path, kill_after_s: float | None = None) -> int | None:
+    """Run ``anabranch`` in a folder; its exit status, or ``None`` if it was killed after that time."""
+    child = os.fork()
+    if child == 0:
+        _command(arguments, folder)
+    if kill_after_s is not None:
+        time.sleep(kill_after_s)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function returns, in a process of its own."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            answer = pickle.dumps((function(*arguments), None))
+        except BaseException as error:
+            answer = pickle.dumps((None, f"{type(error).__name__}: {error}"))
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(answer)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        answer, problem = pickle.loads(pipe.read())
+    os.waitpid(child, 0)
+    if problem is not None:
+        raise RuntimeError(problem)
+    return answer
+
+
+def _command(arguments: Sequence[str], folder: Path) -> None:
+    status = 70
+    try:
+        os.chdir(folder)
+        messages = os.open(folder / "messages.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        for stream in (1, 2):
+            os.dup2(messages, stream)
+        sys.argv = ["anabranch", *arguments]
+        from anabranch import cli
+        from bench.kills import toy_paper
+
+        toy_paper.install()
+        status = cli.status(list(arguments))
+        sys.stdout.flush()
+    finally:
+        os._exit(status)

@@ -1,0 +1,13 @@
+"""Commands that are killed at random moments lose nothing: a short version of ``make kills``."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_ten_kills_lose_nothing() -> None:
+    """Two of each of run, paper, robust, plan and report; each then goes on to the result of a command that was not killed."""
+    root = Path(__file__).parent.parent
+    done = subprocess.run([sys.executable, "-m", "bench.kills", "10"], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "10 kills" in done.stdout.splitlines()[-1]
