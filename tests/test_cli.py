@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -156,15 +157,19 @@ def test_ctrl_c_and_kill_write_what_there_is(tmp_path: Path, number: signal.Sign
     path.write_text(DESIGN.replace('"30s"', '"50000s"'))
     command = [sys.executable, "-c", "from anabranch.cli import main; main()"]
     process = subprocess.Popen(
-        [*command, "run", str(path), "--no-report", "--out", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True
+        [*command, "run", str(path), "--no-report", "--out", str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("out/.anabranch/finished/*/series/*")) and time.monotonic() < deadline:
         time.sleep(0.1)
     process.send_signal(number)
-    _, messages = process.communicate(timeout=60)
+    table, messages = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Interrupted" in messages
+    assert "Interrupted: 0 of 20 runs complete" in messages
+    assert re.search(r"ospf +(\d), \1 interrupted ", table)
     statuses = {run["status"] for run in json.loads((tmp_path / "out" / "manifest.json").read_text())["runs"]}
     assert statuses == {"interrupted"}
 

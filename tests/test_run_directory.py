@@ -1,7 +1,9 @@
 """A run directory never loses a result: not by a refusal, a full disk, a kill, or a second process, and a stopped command goes on."""
 
+import ctypes
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from fake_simulation import FakeSimulation
+from report_fixture import write_run_directory
 
 from anabranch import output_files
 from anabranch.output_files import FileError
@@ -320,3 +323,77 @@ def test_what_is_no_regular_file_is_written_to_and_not_replaced() -> None:
     assert Path("/dev/null").is_char_device()
     with pytest.raises(FileError, match="/dev/full: cannot be written"):
         output_files.write_text(Path("/dev/full"), "x")
+
+
+def command(folder: Path, *words: str, before: Callable[[], None]) -> str:
+    """What a command that fails says on standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "anabranch", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        preexec_fn=before,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+WRITING = {
+    "run": (["run", "line.toml", "--out", "out"], "out"),
+    "robust": (["robust", "dumbbell", "--hose", "1Mbps", "--out", "out.json"], "out.json"),
+    "plan": (["plan", "dumbbell", "--hose", "1Mbps", "--out", "out"], "out"),
+    "report": (["report", "run", "-o", "out.html"], "out.html"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "line.toml").write_text(LINE.replace("[run]", '[run]\nsample = "1ms"'))
+    write_run_directory(tmp_path / "run")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_full_disk_keeps_the_former_result(name: str, folder: Path) -> None:
+    """Files may have 1000 bytes, which none of the results fits into; the system says so as it says that a disk is full."""
+    words, place = WRITING[name]
+    former = write_former(folder / place)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    message = command(folder, *words, before=limit)
+    assert "cannot be written (File too large)" in message
+    assert read_former(folder / place) == former
+    assert not list(folder.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_read_only_directory_keeps_the_former_result(name: str, folder: Path) -> None:
+    words, place = WRITING[name]
+    former = write_former(folder / place)
+    for path in [*folder.rglob("*"), folder]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    message = command(folder, *words, before=obey_permissions)
+    assert "cannot be written (Permission denied)" in message
+    assert read_former(folder / place) == former
+
+
+def obey_permissions() -> None:
+    """Nothing is read-only for root, unless the right to override permissions (CAP_DAC_OVERRIDE) is dropped at the next program."""
+    drop_from_bounding_set, override = 24, 1
+    ctypes.CDLL(None).prctl(drop_from_bounding_set, override, 0, 0, 0)
+
+
+def write_former(place: Path) -> dict[str, bytes]:
+    if place.suffix:
+        place.write_text("former")
+    else:
+        line(place)
+    return read_former(place)
+
+
+def read_former(place: Path) -> dict[str, bytes]:
+    return {"": place.read_bytes()} if place.is_file() else contents(place)

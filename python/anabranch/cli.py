@@ -131,9 +131,10 @@ def run(
         _say(
             f"Interrupted: {complete} of {_count(result.manifest['planned_runs'], 'run')} complete; the tables hold what there was until then."
         )
-        if directory is not None:
-            former = "" if result.directory == directory else " The former result, which is complete, stands."
-            _say(f"Complete runs are kept in {directory}: the same command goes on from there.{former}")
+        if complete and directory is not None:
+            _say(f"Complete runs are kept in {directory}: the same command goes on from there.")
+        if directory not in (None, result.directory):
+            _say(f"{directory} keeps its former result, which is complete.")
         return INTERRUPTED
     return DONE
 
@@ -530,7 +531,7 @@ def _print_summary(result: "Result") -> None:
     rows = [
         (
             *(row[key] for key in result.keys),
-            str(row["runs"]),
+            f"{row['runs']}, {row['interrupted']} interrupted" if row["interrupted"] else str(row["runs"]),
             _quantity(row["goodput_bps"], "bit/s"),
             _quantity(row["goodput_interval_bps"], "bit/s"),
             _percent(row["retransmit_ratio"]),

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -14,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from anabranch.forks import refuse_after_fork
-from anabranch.matrix_columns import key_table, with_keys
+from anabranch.matrix_columns import key_table, text, with_keys
 
 Columns = Mapping[str, npt.NDArray[Any]]
 Schema = dict[str, type[pl.DataType]]
@@ -265,12 +266,20 @@ class Result:
         """One row for each variant: the keys of the matrix, and :func:`anabranch.report.statistics.summary`.
 
         ``goodput_bps`` is that of all flows of a run together, as a mean over the seeds; ``goodput_interval_bps`` is
-        half of its 95 % confidence interval, null for one seed.
+        half of its 95 % confidence interval, null for one seed. ``interrupted`` is how many of the ``runs`` were cut short.
         """
         from anabranch.report import run_directory, statistics
 
         runs = run_directory.read([self.directory])
-        return self._with_keys(statistics.summary(runs.flows, ["variant"]))
+        stopped = Counter(
+            tuple(text(run["variant"].get(key)) for key in self.keys)
+            for run in self.manifest["runs"]
+            if run["status"] != COMPLETE
+        )
+        counts = {variant.index: stopped[tuple(variant.values.values())] for variant in runs.variants}
+        numbers = statistics.summary(runs.flows, ["variant"])
+        interrupted = pl.Series("interrupted", [counts[index] for index in numbers["variant"]], dtype=pl.UInt32)
+        return self._with_keys(numbers.insert_column(2, interrupted))
 
     def _with_keys(self, numbers: pl.DataFrame) -> pl.DataFrame:
         """Numbers of variants, with the values of the matrix instead of the variant's index."""
