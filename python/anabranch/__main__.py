@@ -1,5 +1,15 @@
-"""``python -m anabranch``: the command line."""
+"""``anabranch``, and ``python -m anabranch``: the command line."""
 
-from anabranch.cli import main
+import signal
 
-main()
+
+def main() -> None:
+    """Run the command line. Until it has been imported, Ctrl-C ends the process at once: nothing has begun."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from anabranch.cli import main
+
+    main()
+
+
+if __name__ == "__main__":
+    main()

@@ -452,12 +452,33 @@ def plot_topology(
     return DONE
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit status; a request to terminate is taken as Ctrl-C."""
+def main() -> None:
+    """Run the command line and leave with its exit status; a request to terminate is taken as Ctrl-C.
+
+    An interrupted process leaves without waiting for the threads of a solver.
+    """
     import signal
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(status(arguments))
+    interrupted = False
+
+    def interrupt(number: int, frame: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        code = status()
+    except Exception:
+        if not interrupted:
+            raise
+        code = INTERRUPTED  # a library fails in its own way if it is interrupted while it is imported
+    if not interrupted:
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def status(arguments: Sequence[str] | None = None) -> int:

@@ -1,8 +1,11 @@
 """Plans against enumeration, against the checks of robust routing, and the numbers of NSFNET."""
 
+import re
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
+import highspy
 import numpy as np
 import pytest
 
@@ -44,6 +47,81 @@ def test_the_least_load_on_single_paths_is_that_of_enumeration(seed: int) -> Non
     plan = Planner(problem).plan(2 * best + 1)
     assert plan.single_pairs == problem.network.pairs
     assert plan.worst_case_load == pytest.approx(best, rel=2e-3)
+
+
+def least_load_of_single_paths(problem: robust.Problem) -> float:
+    """Proved by HiGHS: an integer program with the dual of each link's worst case, apart from ours in everything."""
+    network, candidates, model, unit = problem.network, problem.candidates, problem.model, problem.scale
+    first, links = candidates.first.tolist(), range(network.links)
+    at = list(zip(network.pair_sources.tolist(), network.pair_targets.tolist(), strict=True))
+    program = Integers()
+    load = program.column(cost=1.0)
+    paths = [program.column(whole=True) for _ in range(candidates.paths)]
+    for pair in range(network.pairs):
+        program.row(1.0, 1.0, {paths[path]: 1.0 for path in range(first[pair], first[pair + 1])})
+    for link in links:
+        crossing = {
+            pair: [path for path in range(first[pair], first[pair + 1]) if link in candidates.links_of(path)]
+            for pair in range(network.pairs)
+        }
+        capacity = {load: -float(network.capacity[link]) / unit}
+        if isinstance(model, robust.Matrices):
+            for matrix in model.matrices:
+                amounts = {paths[path]: matrix[at[pair]] / unit for pair, those in crossing.items() for path in those}
+                program.row(-np.inf, 0.0, capacity | amounts)
+            continue
+        most = (model.largest - model.lower) / unit
+        rows = {node: program.column() for node in range(network.nodes)}
+        columns = {node: program.column() for node in range(network.nodes)}
+        terms = capacity | {rows[n]: min(model.above.rows[n] / unit, most[n].sum()) for n in rows}
+        terms |= {columns[n]: min(model.above.columns[n] / unit, most[:, n].sum()) for n in columns}
+        for pair, those in crossing.items():
+            source, target = at[pair]
+            alone = program.column()
+            terms |= {alone: most[source, target]}
+            terms |= {paths[path]: model.lower[source, target] / unit for path in those}
+            covered = {rows[source]: 1.0, columns[target]: 1.0, alone: 1.0}
+            program.row(0.0, np.inf, covered | {paths[path]: -1.0 for path in those})
+        program.row(-np.inf, 0.0, terms)
+    return program.least()
+
+
+class Integers:
+    """A program of HiGHS, column by column and row by row."""
+
+    def __init__(self) -> None:
+        self.highs = highspy.Highs()
+        self.highs.setOptionValue("output_flag", False)
+        self.highs.setOptionValue("mip_rel_gap", 1e-6)
+
+    def column(self, cost: float = 0.0, whole: bool = False) -> int:
+        place = int(self.highs.getNumCol())
+        self.highs.addVar(0.0, 1.0 if whole else np.inf)
+        self.highs.changeColCost(place, cost)
+        if whole:
+            self.highs.changeColIntegrality(place, highspy.HighsVarType.kInteger)
+        return place
+
+    def row(self, lower: float, upper: float, terms: dict[int, float]) -> None:
+        terms = {column: value for column, value in terms.items() if value}
+        done = self.highs.addRow(lower, upper, len(terms), np.array(list(terms)), np.array(list(terms.values())))
+        assert done == highspy.HighsStatus.kOk
+
+    def least(self) -> float:
+        self.highs.run()
+        assert self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        return float(self.highs.getInfo().objective_function_value)
+
+
+@pytest.mark.parametrize("seed", [*range(0, 12), 16, 19, 20, 25, 41, 84])
+def test_the_load_is_lowered_as_far_as_it_goes(seed: int) -> None:
+    """Where nothing need be lost, whatever load is allowed: with a hose alone, pipes, both, a box and matrices."""
+    network = random_network(seed, nodes=5, extra=2 + seed % 3)
+    problem = robust.Problem(network, random_model(network, seed), robust.shortest(network, 3))
+    least = least_load_of_single_paths(problem)
+    plan = Planner(problem).plan(2 * least + 1)
+    assert plan.single_pairs == network.pairs
+    assert plan.worst_case_load == pytest.approx(least, rel=2e-3)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -108,6 +186,15 @@ def test_the_best_so_far_is_given_when_interrupted() -> None:
     check_splits(plan.splits)
 
 
+def test_there_is_no_plan_if_the_least_load_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search used to begin after it, which took minutes."""
+    problem = tiny(1)
+    interrupted = replace(robust.solve(problem), interrupted=True)
+    monkeypatch.setattr("anabranch.plan.search.solve", lambda problem: interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Planner(problem)
+
+
 @pytest.fixture(scope="module")
 def nsfnet() -> Planner:
     """The first edge set of the paper's network, with its bounds."""
@@ -141,6 +228,22 @@ def test_less_load_costs_throughput_but_less_than_the_papers_heuristic(nsfnet: P
     assert percent < 40
     assert paper.worst_case_load <= 0.7 + 1e-9
     assert plan.total_bps > 1.2 * paper.total_bps
+
+
+@pytest.mark.parametrize(("percent", "load"), [(100, 1.0), (20, 0.7), (0, 0.65)])
+def test_the_page_has_the_papers_heuristic_as_it_is(nsfnet: Planner, percent: int, load: float) -> None:
+    two = robust.shortest(nsfnet.problem.network, 2, ties="delay")
+    problem = robust.Problem(nsfnet.problem.network, nsfnet.problem.model, two)
+    found = hybrid(problem, load, nsfnet.connection, nsfnet.tolerant)
+    assert found is not None
+    chosen, plan = found
+    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
+    row = re.search(rf"^\| (\S+), HYBRID-HOP, X = {percent}.*\| (\S+) \| (\S+) \|$", page, re.MULTILINE)
+    assert row is not None
+    assert chosen == percent
+    assert [float(number) for number in row.groups()] == pytest.approx(
+        [plan.worst_case_load, plan.mean_bps / 1e6, plan.worst_bps / 1e6], rel=1e-3, abs=5e-3
+    )
 
 
 def test_a_search_repeats_itself(nsfnet: Planner, judged: Plan) -> None:

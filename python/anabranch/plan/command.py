@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,8 +55,10 @@ def plan(
     from anabranch.plan.progress import Moves
     from anabranch.topologies import load as load_topology
 
-    if not 0 < load < float("inf"):
-        raise robust.RobustError(f"--load {load:g}: must be more than 0, such as 0.9")
+    if not 0 < load <= 1:
+        raise robust.RobustError(
+            f"--load {load:g}: must be more than 0 and at most 1, the whole capacity of a link, such as 0.9"
+        )
     capacity_bps = None if capacity is None else _rate(capacity, "--capacity")
     network = robust.Network.of(load_topology(topology), capacity_bps)
     model = _model(network, hose, pipe, matrix or [])
@@ -66,21 +69,27 @@ def plan(
         planner = Planner(problem, connection, tolerating, progress)
         plans = planner.front(load) if front else [planner.plan(load)]
         chosen = plans[0]
-        two = robust.Problem(network, model, robust.shortest(network, 2, ties="delay"))
-        compared = plans if front and not chosen.interrupted else []
-        rivals = [hybrid(two, one.worst_case_load, connection, tolerating) for one in compared]
-        rival = None if chosen.interrupted else hybrid(two, load, connection, tolerating)
+        interrupted = any(one.interrupted for one in plans)
+        rivals: list[tuple[float, Plan] | None] = []
+        if not interrupted:
+            try:
+                two = robust.Problem(network, model, robust.shortest(network, 2, ties="delay"))
+                loads = [load, *(one.worst_case_load for one in plans if front)]
+                rivals = [hybrid(two, one, connection, tolerating) for one in loads]
+            except KeyboardInterrupt:
+                interrupted = True
+        rival = rivals[0] if rivals else None
     if out is not None:
         write(chosen, out, topology, capacity_bps)
     if json:
         _print_json(chosen, plans if front else [], rival)
     else:
-        _print(chosen, rival)
-        if compared:
-            _print_front(compared, rivals)
+        _print(chosen, rival, above=bool(rivals))
+        if front:
+            _print_front(plans, rivals[1:])
     if out is not None:
         print(f"Plan: {out}", file=sys.stderr)
-    if any(one.interrupted for one in plans):
+    if interrupted:
         print("Interrupted: the best plan until then.", file=sys.stderr)
         return INTERRUPTED
     return DONE
@@ -127,13 +136,13 @@ def _print_json(chosen: "Plan", plans: "Sequence[Plan]", rival: "tuple[float, Pl
 _HEAD = ("", "load", "single-path pairs", "throughput, total", "mean", "worst pair")
 
 
-def _print(chosen: "Plan", rival: "tuple[float, Plan] | None") -> None:
+def _print(chosen: "Plan", rival: "tuple[float, Plan] | None", above: bool) -> None:
     network = chosen.problem.network
     rows = [("plan", *_cells(chosen))]
     if rival is not None:
         rows.append((f"HYBRID-HOP, X = {rival[0]:g}", *_cells(rival[1])))
     else:
-        rows.append(("HYBRID-HOP", "above" if not chosen.interrupted else "-", "-", "-", "-", "-"))
+        rows.append(("HYBRID-HOP", "above" if above else "-", "-", "-", "-", "-"))
     _table(_HEAD, rows)
     print()
     print(f"load allowed  {chosen.allowed_load:g}")
@@ -162,7 +171,7 @@ def _used(chosen: "Plan", pair: int) -> list[int]:
 def _print_front(plans: "Sequence[Plan]", rivals: "Sequence[tuple[float, Plan] | None]") -> None:
     print()
     rows = []
-    for one, rival in zip(plans, rivals, strict=True):
+    for one, rival in zip_longest(plans, rivals):
         paper = "-" if rival is None else f"X = {rival[0]:g}, {_mbps(rival[1].mean_bps)}"
         rows.append(("front", *_cells(one), paper))
     _table((*_HEAD, "HYBRID-HOP there, mean"), rows)

@@ -43,6 +43,7 @@ class Planner:
 
         Raises:
             RobustError: the topology does not say the delay of every link, or all paths are candidates.
+            KeyboardInterrupt: Ctrl-C before the least load is known.
         """
         if problem.all_paths:
             raise RobustError("a plan chooses among candidates; give a number of them, as in --paths 4")
@@ -115,17 +116,20 @@ def hybrid(two_paths: Problem, load: float, connection: Connection, tolerant: Ar
     """The paper's heuristic at that load: the greatest percentage of single-path pairs (of its six) that keeps to it.
 
     ``two_paths`` has the paper's candidates. None if not even 0 percent keeps to the load.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C, which leaves no routing to compare with.
     """
     pool = Pool(two_paths.candidates, connection, tolerant)
     for percent in HYBRID_PERCENTAGES:
         problem = with_single_paths(two_paths, percent)
         routing = solve(problem)
+        if routing.interrupted:
+            raise KeyboardInterrupt
         if routing.worst_case_load <= load * (1 + _ROUNDING):
             whole = _spread(routing.splits, two_paths)
             rates = pool.throughput(whole)
             return percent, Plan(two_paths, connection, tolerant, load, whole, rates, routing.lower_bound)
-        if routing.interrupted:
-            return None
     return None
 
 

@@ -28,6 +28,8 @@ _STARTS = 4
 _CHUNK = 20_000
 _HOT, _WARM = 0.03, 0.05
 """First temperatures: for a search from anywhere, and for one that goes on from a good choice."""
+_LOOSE = 1.0
+"""First temperature of a search for less load, as a share of the greatest traffic of a pair: nothing is lost by any move."""
 _NOTHING = 1e-9
 _CLOSE = 1e-3
 """Loads that differ by less are as good, relative."""
@@ -52,13 +54,19 @@ class Searcher:
     """Searches plans of one problem for one load after another; what is found for one serves the next."""
 
     def __init__(self, problem: Problem, pool: Pool, report: Report, moves_per_pair: int = MOVES_PER_PAIR) -> None:
-        """Solves the least worst-case load first."""
+        """Solves the least worst-case load first.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C while it is solved; there is no plan yet.
+        """
         self.problem = problem
         self.pool = pool
         self.report = report
         self.moves = moves_per_pair * problem.network.pairs
         self.least: RobustRouting = solve(problem)
-        self.interrupted = self.least.interrupted
+        if self.least.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = False
         self.best: Found | None = None
         """For the load that is being searched."""
         self._seed = SEED
@@ -113,7 +121,7 @@ class Searcher:
             before = self.best
             if before.load <= self.least.lower_bound * (1 + _CLOSE):
                 return
-            self._local(before.load, what, _HOT, before.splits, lower_load=True)
+            self._local(before.load, what, _LOOSE, before.splits, lower_load=True)
             self._polish(before.load)
             if self.best.load > before.load * (1 - _CLOSE):
                 return
@@ -151,7 +159,7 @@ class Searcher:
         search = core_search(self.problem, options, self._seed)
         search.choose(options.chosen(start))
         greatest = _NOTHING if lower_load else np.inf
-        search.begin(load, greatest, lower_load, self.moves, hottest, 1.0 if hottest == _HOT else 10.0)
+        search.begin(load, greatest, lower_load, self.moves, hottest, 10.0 if hottest == _WARM else 1.0)
         self.report(what, 0.0)
         done = 0
         try:
@@ -176,7 +184,7 @@ def core_search(problem: Problem, options: Options, seed: int) -> "_core.PlanSea
         bounds = (
             np.maximum(above.rows, 0.0) / scale,
             np.maximum(above.columns, 0.0) / scale,
-            np.maximum(above.upper[sources, targets], 0.0) / scale,
+            np.maximum(model.largest - model.lower, 0.0)[sources, targets] / scale,
             model.lower[sources, targets] / scale,
         )
     else:

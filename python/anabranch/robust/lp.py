@@ -14,7 +14,7 @@ Method = Literal["interior-point", "first-order", "simplex"]
 _SOLVERS = {"interior-point": "ipx", "first-order": "hipdlp", "simplex": "simplex"}
 _MOST_ITERATIONS = 100_000
 """Of a first-order method; beyond them it no longer comes closer."""
-_GRACE_S = 5.0
+_GRACE_S = 0.5
 """How long an interrupted solver may take to stop before it is left alone."""
 
 
