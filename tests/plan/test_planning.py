@@ -186,15 +186,6 @@ def test_the_best_so_far_is_given_when_interrupted() -> None:
     check_splits(plan.splits)
 
 
-def test_there_is_no_plan_if_the_least_load_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search used to begin after it, which took minutes."""
-    problem = tiny(1)
-    interrupted = replace(robust.solve(problem), interrupted=True)
-    monkeypatch.setattr("anabranch.plan.search.solve", lambda problem: interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        Planner(problem)
-
-
 @pytest.fixture(scope="module")
 def nsfnet() -> Planner:
     """The first edge set of the paper's network, with its bounds."""

@@ -1,5 +1,7 @@
 """The three methods find the same optimum, and prove it."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,3 +82,17 @@ def test_a_falsified_routing_is_found_out() -> None:
         robust.verify(replace(routing, splits=Splits(routing.splits.candidates, shares)))
     with pytest.raises(robust.RobustError, match="claims a worst-case load"):
         robust.verify(replace(routing, splits=Splits.first_paths(routing.splits.candidates)))
+
+
+def test_a_solution_is_whole_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Ctrl-C left of a solution was taken for the solution: plans searched on, studies of papers kept it for ever."""
+
+    def interrupted(best: object, gap: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules["anabranch.robust.solve"]._METHODS, "auto", interrupted)
+    network = random_network(1)
+    problem = robust.Problem(network, random_model(network, 1), robust.shortest(network, 2))
+    assert robust.best_found(problem).interrupted
+    with pytest.raises(KeyboardInterrupt):
+        robust.solve(problem)

@@ -124,8 +124,6 @@ def hybrid(two_paths: Problem, load: float, connection: Connection, tolerant: Ar
     for percent in HYBRID_PERCENTAGES:
         problem = with_single_paths(two_paths, percent)
         routing = solve(problem)
-        if routing.interrupted:
-            raise KeyboardInterrupt
         if routing.worst_case_load <= load * (1 + _ROUNDING):
             whole = _spread(routing.splits, two_paths)
             rates = pool.throughput(whole)

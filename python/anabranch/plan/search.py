@@ -64,8 +64,6 @@ class Searcher:
         self.report = report
         self.moves = moves_per_pair * problem.network.pairs
         self.least: RobustRouting = solve(problem)
-        if self.least.interrupted:
-            raise KeyboardInterrupt
         self.interrupted = False
         self.best: Found | None = None
         """For the load that is being searched."""
@@ -139,8 +137,6 @@ class Searcher:
         whole = np.zeros(candidates.paths)
         whole[kept] = few.splits.shares
         self._offer(self._judged(Splits(candidates, whole)), load)
-        if few.interrupted:
-            raise KeyboardInterrupt
 
     def _judged(self, splits: Splits) -> Found:
         self.pool.add(splits)

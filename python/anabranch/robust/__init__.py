@@ -15,7 +15,7 @@ from anabranch.robust.incremental import WorstLoads
 from anabranch.robust.network import Network
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import Loads, worst_loads
-from anabranch.robust.solve import RobustRouting, solve
+from anabranch.robust.solve import RobustRouting, best_found, solve
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds, Matrices, TrafficModel, bounds, box, hose, matrices, pipe
 from anabranch.robust.verify import Verified, verify
@@ -34,6 +34,7 @@ __all__ = [
     "Verified",
     "WorstLoads",
     "as_routes",
+    "best_found",
     "bounds",
     "box",
     "disjoint",

@@ -66,7 +66,7 @@ def robust(
 
     Prints the worst-case load with its certificate. Ctrl-C prints the best routing so far and ends with status 130.
     """
-    from anabranch.robust import Network, RobustError, solve, verify
+    from anabranch.robust import Network, RobustError, best_found, verify
     from anabranch.robust.hybrid import with_single_paths
     from anabranch.robust.progress import Bounds
     from anabranch.topologies import load
@@ -83,7 +83,7 @@ def robust(
             raise RobustError("--protect: say against which failures, as in --fail links")
         return _protected(problem, failures, gap, out, json)
     with Bounds() as progress:
-        routing = solve(problem, method, gap, progress, _seconds(limit))
+        routing = best_found(problem, method, gap, progress, _seconds(limit))
     verify(routing)
     text = _text(routing, failures)
     if out is not None:

@@ -65,12 +65,23 @@ def silent(lower: float, upper: float, what: str) -> None:
     """Report nothing."""
 
 
-def solve(
+def solve(problem: Problem, method: Method = "auto", gap: float = GAP) -> RobustRouting:
+    """The routing of least worst-case load, to within a relative gap.
+
+    Raises:
+        RobustError: the problem has no answer, or the method does not take it.
+        KeyboardInterrupt: Ctrl-C, before it was found.
+    """
+    found = best_found(problem, method, gap)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+def best_found(
     problem: Problem, method: Method = "auto", gap: float = GAP, report: Report = silent, limit_s: float = inf
 ) -> RobustRouting:
-    """The routing of least worst-case load, to within a relative gap, or the best that is found in ``limit_s``.
-
-    Ctrl-C ends the search with the best routing so far, which says that it was ``interrupted``.
+    """As :func:`solve`, or the best routing that is found in ``limit_s`` or until Ctrl-C; it says which (``interrupted``).
 
     Raises:
         RobustError: the problem has no answer, or the method does not take it.

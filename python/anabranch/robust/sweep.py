@@ -9,7 +9,7 @@ from anabranch.output_files import write_text
 from anabranch.robust.candidates import By
 from anabranch.robust.hybrid import with_single_paths
 from anabranch.robust.problem import Problem, Report
-from anabranch.robust.solve import GAP, Method, RobustRouting, silent, solve
+from anabranch.robust.solve import GAP, Method, RobustRouting, best_found, silent
 from anabranch.robust.ties import Range, over_draws
 
 PERCENTAGES = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
@@ -42,11 +42,14 @@ def sweep(
     """
     steps = []
     for percent in percentages:
-        routing = solve(with_single_paths(problem, percent), method, gap, report)
+        routing = best_found(with_single_paths(problem, percent), method, gap, report)
         over_ties = None
         if ties is not None and not routing.interrupted:
             count, by, draws = ties
-            over_ties = over_draws(problem, count, by, percent, draws).with_load(routing.worst_case_load)
+            try:
+                over_ties = over_draws(problem, count, by, percent, draws).with_load(routing.worst_case_load)
+            except KeyboardInterrupt:
+                routing = replace(routing, interrupted=True)
         steps.append(Step(percent, routing, over_ties))
         if routing.interrupted:
             break
