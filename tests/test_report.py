@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import random
 import re
 import shutil
 import subprocess
@@ -18,6 +20,7 @@ import pytest
 from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
 from anabranch import report
+from anabranch.manifest import ManifestError
 from anabranch.report import chart, layout, run_directory, series, statistics
 
 MEGABYTE = 1_000_000
@@ -422,27 +425,31 @@ class TestPage:
         assert "4 of 5 runs were interrupted or not begun" in Page((tmp_path / "report.html").read_text()).seen
 
 
+LINK = {"src": "a", "dst": "b", "capacity_bps": 1, "delay_s": 1}
+
+
 class TestErrors:
     def test_no_directory(self) -> None:
         with pytest.raises(run_directory.RunDirectoryError, match="no run directory given"):
             run_directory.read([])
 
     def test_no_manifest(self, tmp_path: Path) -> None:
-        with pytest.raises(run_directory.RunDirectoryError, match=r"manifest\.json: no such file"):
+        with pytest.raises(ManifestError, match=r"manifest\.json: cannot be read \(No such file"):
             run_directory.read([tmp_path])
 
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("{", "not a readable manifest"),
+            ("{", "is not JSON"),
+            ("[" * 100_000, "is not JSON"),
             ('{"format": 2}', "format is 2"),
-            ('{"format": 1}', "lacks title, engine"),
+            ('{"format": 1}', "title: Field required"),
             ("[]", "format is None"),
         ],
     )
     def test_broken_manifest(self, tmp_path: Path, text: str, message: str) -> None:
         (tmp_path / "manifest.json").write_text(text)
-        with pytest.raises(run_directory.RunDirectoryError, match=message):
+        with pytest.raises(ManifestError, match=message):
             run_directory.read([tmp_path])
 
     def test_a_table_without_a_column(self, tmp_path: Path) -> None:
@@ -483,19 +490,52 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"runs": 3}, "runs must be list, not int"),
-            ({"runs": [3]}, r"runs\[0\] is not an object"),
-            ({"runs": [{"run": 0}]}, r"runs\[0\] lacks variant, seed"),
+            ({"runs": 3}, "runs: Input should be a valid list"),
+            ({"runs": [3]}, r"runs\[0\]: Input should be a valid dictionary"),
+            ({"runs": [{"run": 0}]}, r"runs\[0\].variant: Field required"),
             ({"runs": []}, "runs is empty"),
-            ({"topology": {}}, "topology lacks nodes, links"),
+            ({"topology": {}}, "topology.nodes: Field required"),
+            ({"topology": {"nodes": [], "links": [LINK]}}, r"links\[0\] is not between two of the nodes"),
+            ({"keys": ["queue"]}, r"runs\[0\].variant must have the keys"),
+            ({"command": [1]}, r"command\[0\]: Input should be a valid string"),
         ],
     )
     def test_a_manifest_of_another_shape(self, tmp_path: Path, changes: dict, message: str) -> None:
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, sample_s=None)
         path = directory / "manifest.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-        with pytest.raises(run_directory.RunDirectoryError, match=message):
+        with pytest.raises((ManifestError, run_directory.RunDirectoryError), match=message):
             run_directory.read([directory])
+
+    def test_damage_anywhere_is_refused_or_does_no_harm(self, tmp_path: Path) -> None:
+        """A field of the manifest deleted or of another type, bytes of a table changed or cut off: a page or a ValueError."""
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, duration_s=6.0)
+        draw = random.Random(1)
+        for _ in range(60):
+            path = draw.choice(sorted(file for file in directory.rglob("*") if file.is_file()))
+            whole = path.read_bytes()
+            path.write_bytes(damaged(path, whole, draw))
+            with contextlib.suppress(ValueError):
+                report.write([directory], tmp_path / "report.html")
+            path.write_bytes(whole)
+
+
+def damaged(path: Path, whole: bytes, draw: random.Random) -> bytes:
+    if path.suffix == ".json":
+        document = here = json.loads(whole)
+        while True:
+            key = draw.choice(sorted(here) if isinstance(here, dict) else range(len(here)))
+            if not (isinstance(here[key], dict | list) and here[key]) or draw.random() < 0.2:
+                break
+            here = here[key]
+        here[key] = draw.choice([None, -1, 3, 1e300, "x", [], {}, [None], 10**30])
+        if draw.random() < 0.3:
+            del here[key]
+        return json.dumps(document).encode()
+    place = draw.randrange(len(whole))
+    if draw.random() < 0.3:
+        return whole[:place]
+    return whole[:place] + draw.randbytes(draw.choice([1, 50])) + whole[place + 1 :]
 
 
 class TestChart:

@@ -12,6 +12,7 @@ import pytest
 from fake_simulation import FakeSimulation
 
 from anabranch import runs
+from anabranch.manifest import ManifestError
 from anabranch.results import FLOWS, LINKS, Result, ResultError, frame, result_hash
 from anabranch.runs import RunError, execute, recorder
 from anabranch.scenario import Scenario
@@ -129,10 +130,10 @@ def test_a_result_is_saved_and_loaded(tmp_path: Path) -> None:
     assert "A line" in again._repr_html_()
     with pytest.raises(ResultError, match="not empty"):
         result.save(tmp_path / "copy")
-    with pytest.raises(ResultError, match="not a run directory"):
+    with pytest.raises(ManifestError, match="a run directory is what"):
         Result.load(tmp_path)
     (tmp_path / "manifest.json").write_text('{"format": 99}')
-    with pytest.raises(ResultError, match="format must be 1"):
+    with pytest.raises(ManifestError, match="format is 99"):
         Result.load(tmp_path)
 
 

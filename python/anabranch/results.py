@@ -72,7 +72,6 @@ ROUTES_FILE = "routes.parquet"
 """Written only if a routing measures links."""
 PATH_SEPARATOR = " > "
 """Between the nodes of a path in a table."""
-FORMAT = 1
 
 
 class ResultError(ValueError):
@@ -165,20 +164,13 @@ class Result:
 
     @classmethod
     def load(cls, directory: str | Path) -> "Result":
-        """Read a run directory. :class:`ResultError` says what is wrong with it."""
+        """Read a run directory. :class:`anabranch.manifest.ManifestError` says what is wrong with it."""
+        from anabranch import manifest
         from anabranch.runs.directory import settle
 
         directory = Path(directory)
         settle(directory)
-        try:
-            manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ResultError(f"{directory}: not a run directory ({MANIFEST}: {error.strerror})") from None
-        except ValueError as error:
-            raise ResultError(f"{directory / MANIFEST}: not JSON ({error})") from None
-        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            raise ResultError(f"{directory / MANIFEST}: format must be {FORMAT}; written by another version?")
-        return cls(directory, manifest)
+        return cls(directory, manifest.read(directory / MANIFEST))
 
     def save(self, directory: str | Path) -> None:
         """Write the run directory to another place, which must not exist or be empty."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from anabranch import manifest
 from anabranch.matrix_columns import text
+from anabranch.results import MANIFEST
+from anabranch.runs.directory import settle
 
-FORMAT = 1
 NO_STACK = "UDP"
 """What stands for the stack of flows that have none."""
 
@@ -40,13 +41,6 @@ _ROUTES: dict[str, type[pl.DataType]] = {
     "source": pl.UInt32, "run": pl.UInt32, "variant": pl.UInt32, "simulated_s": pl.Float64, "seed": pl.UInt64,
     "time_s": pl.Float64, "routing": pl.String, "src": pl.String, "dst": pl.String, "path": pl.String,
     "delay_s": pl.Float64, "loss": pl.Float64, "cost": pl.Float64,
-}  # fmt: skip
-_MANIFEST_FIELDS: dict[str, type] = {
-    "title": str, "engine": str, "anabranch": str, "scenario": dict, "scenario_hash": str, "command": list,
-    "keys": list, "topology": dict, "runs": list,
-}  # fmt: skip
-_RUN_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "run": int, "variant": dict, "seed": int, "status": str, "warm_up_s": (int, float), "simulated_s": (int, float),
 }  # fmt: skip
 
 
@@ -123,8 +117,7 @@ def read(directories: Iterable[Path]) -> Runs:
         raise RunDirectoryError("no run directory given; name at least one that `anabranch run` has written")
     names = _distinct_names(directories)
     sources = [
-        Source(directory, name, _read_manifest(directory / "manifest.json"))
-        for directory, name in zip(directories, names, strict=True)
+        Source(directory, name, _read_manifest(directory)) for directory, name in zip(directories, names, strict=True)
     ]
     several = len(sources) > 1
     keys = list(dict.fromkeys(key for source in sources for key in source.manifest["keys"]))
@@ -150,35 +143,12 @@ def _distinct_names(directories: list[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(directory) for directory in directories]
 
 
-def _read_manifest(path: Path) -> Mapping[str, Any]:
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RunDirectoryError(f"{path}: no such file; a run directory is what `anabranch run --out` writes") from None
-    except (OSError, ValueError) as error:
-        raise RunDirectoryError(f"{path}: not a readable manifest: {error}") from None
-    found = manifest.get("format") if isinstance(manifest, dict) else None
-    if found != FORMAT:
-        raise RunDirectoryError(f"{path}: format is {found!r}, this version of Anabranch reads format {FORMAT}")
-    _require(manifest, _MANIFEST_FIELDS, str(path))
-    for place, run in enumerate(manifest["runs"]):
-        _require(run, _RUN_FIELDS, f"{path}: runs[{place}]")
-    _require(manifest["topology"], {"nodes": list, "links": list}, f"{path}: topology")
-    if not manifest["runs"]:
-        raise RunDirectoryError(f"{path}: runs is empty; there is nothing to report")
-    return manifest
-
-
-def _require(table: object, fields: Mapping[str, type | tuple[type, ...]], place: str) -> None:
-    if not isinstance(table, dict):
-        raise RunDirectoryError(f"{place} is not an object")
-    missing = [field for field in fields if field not in table]
-    if missing:
-        raise RunDirectoryError(f"{place} lacks {', '.join(missing)}")
-    for field, kind in fields.items():
-        if not isinstance(table[field], kind):
-            names = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
-            raise RunDirectoryError(f"{place}: {field} must be {names}, not {type(table[field]).__name__}")
+def _read_manifest(directory: Path) -> Mapping[str, Any]:
+    settle(directory)
+    found = manifest.read(directory / MANIFEST)
+    if not found["runs"]:
+        raise RunDirectoryError(f"{directory / MANIFEST}: runs is empty; there is nothing to report")
+    return found
 
 
 def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[list[Variant], pl.DataFrame]:

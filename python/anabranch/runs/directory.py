@@ -15,8 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anabranch.locks import Lock, is_held
+from anabranch.manifest import FORMAT
 from anabranch.output_files import FileError, unwritable, write_text
-from anabranch.results import FORMAT, MANIFEST, is_interrupted
+from anabranch.results import MANIFEST, is_interrupted
 from anabranch.runs.kept import KeptRuns
 
 WORKSPACE = ".anabranch"

@@ -11,9 +11,10 @@ import polars as pl
 from anabranch import version
 from anabranch.captures import FOLDER as CAPTURES
 from anabranch.compile import compile_run, stationary_loss
+from anabranch.manifest import FORMAT
 from anabranch.matrix_columns import with_keys
 from anabranch.output_files import unwritable, write_json, write_table
-from anabranch.results import FLOWS, FORMAT, LINKS, MANIFEST, REPORT, ROUTES_FILE, SERIES, SERIES_SCHEMAS, STATES_FILE
+from anabranch.results import FLOWS, LINKS, MANIFEST, REPORT, ROUTES_FILE, SERIES, SERIES_SCHEMAS, STATES_FILE
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND

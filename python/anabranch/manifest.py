@@ -1,0 +1,124 @@
+"""The manifest of a run directory as it is read: whatever has happened to the file, a problem names the field."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    NonNegativeFloat,
+    NonNegativeInt,
+    ValidationError,
+    model_validator,
+)
+
+from anabranch import input_files
+from anabranch.input_files import InputError
+
+FORMAT = 1
+_LARGEST = 2**30
+"""Bytes; some million links or runs."""
+
+
+class ManifestError(ValueError):
+    """A manifest that cannot be read, or is damaged: says which file, which field, and what would be right."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The manifest as it was written.
+
+    Raises:
+        ManifestError: there is none, or it is not one that this version has written.
+    """
+    try:
+        document = json.loads(input_files.text(path, _LARGEST))
+    except InputError as error:
+        raise ManifestError(f"{error}; a run directory is what `anabranch run --out` writes") from None
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"{path}: is not JSON ({error})") from None
+    found = document.get("format") if isinstance(document, dict) else None
+    if found != FORMAT:
+        raise ManifestError(f"{path}: format is {found!r}, this version of Anabranch reads format {FORMAT}")
+    try:
+        _Manifest.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+        raise ManifestError(f"{path}: {field or 'the manifest'}: {first['msg']}") from None
+    return dict(document)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Node(_Strict):
+    name: str
+    latitude: FiniteFloat | None
+    longitude: FiniteFloat | None
+    x: FiniteFloat | None
+    y: FiniteFloat | None
+
+
+class _Link(_Strict):
+    src: str
+    dst: str
+    capacity_bps: NonNegativeFloat
+    delay_s: NonNegativeFloat
+    loss: NonNegativeFloat | None = None
+
+
+class _Topology(_Strict):
+    nodes: list[_Node]
+    links: list[_Link]
+
+    @model_validator(mode="after")
+    def _ends_are_nodes(self) -> "_Topology":
+        names = {node.name for node in self.nodes}
+        for index, link in enumerate(self.links):
+            if not {link.src, link.dst} <= names:
+                raise ValueError(f"links[{index}] is not between two of the nodes")
+        return self
+
+
+_Count = Annotated[NonNegativeInt, Field(lt=2**64)]
+
+
+class _Run(_Strict):
+    run: Annotated[NonNegativeInt, Field(lt=2**32)]
+    variant: dict[str, Any]
+    seed: _Count
+    status: Literal["complete", "interrupted"]
+    warm_up_s: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
+    simulated_s: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
+    result_hash: str
+    packet_hops: _Count = 0
+    packets_expired: _Count = 0
+    threads: _Count = 1
+
+
+class _Manifest(_Strict):
+    title: str
+    engine: str
+    anabranch: str
+    scenario: dict[str, Any]
+    scenario_hash: str
+    command: list[str]
+    keys: list[str]
+    topology: _Topology
+    runs: list[_Run]
+    planned_runs: _Count | None = None
+    files: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _runs_have_the_keys(self) -> "_Manifest":
+        numbers = [run.run for run in self.runs]
+        if len(set(numbers)) < len(numbers):
+            raise ValueError("two of the runs have one number")
+        for index, run in enumerate(self.runs):
+            if sorted(run.variant) != sorted(self.keys):
+                raise ValueError(f"runs[{index}].variant must have the keys {self.keys}")
+        return self
