@@ -333,6 +333,17 @@ def test_flow_sizes_that_are_not_there(tmp_path: Path, name: str, message: str) 
         with_sizes(tmp_path, b"", name)
 
 
+def test_parallel_inline_links_become_one_with_their_capacities() -> None:
+    second = '    { source = "B", target = "A", capacity = "2Mbps", delay = "5ms" },\n]'
+    case = Scenario.from_toml(changed(("]\n\n[[traffic", f"{second}\n\n[[traffic"))).cases[0]
+    assert {link.capacity_bps for link in case.topology.links if link.cost is None} == {12_000_000}
+    assert case.topology.warnings == (
+        "1 parallel link added to the capacity of the first link between their nodes: links[2] (B -> A)",
+    )
+    found = problems(changed(("]\n\n[[traffic", f"{second}\n\n[[traffic")).replace("5ms", "6ms", 1))
+    assert found["topology.links[2]"].startswith("has delay 0.005, and links[0] (A -> B) has delay 0.006; ")
+
+
 def test_equal_lists_at_the_same_key_of_several_entries_vary_together() -> None:
     entry = '[[traffic]]\nfrom = "A"\nto = "C"\nbulk = true\nstack = ["newreno", "cubic"]\n'
     together = Scenario.from_toml(changed(("[run]", f"{entry}{entry}[run]")))

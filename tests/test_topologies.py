@@ -118,11 +118,78 @@ def test_directed_is_said_by_the_file_or_by_the_caller(tmp_path: Path) -> None:
         read(tmp_path, "a.graphml", SAMPLES["net.graphml"], True)
 
 
-def test_parallel_edges_become_one_with_a_warning(tmp_path: Path) -> None:
-    twice = SAMPLES["net.graphml"].replace("</graph>", '<edge source="1" target="0"/></graph>')
-    topology = read(tmp_path, "net.graphml", twice)
-    assert topology == read(tmp_path, "net.graphml", SAMPLES["net.graphml"])
-    assert topology.warnings == ("1 parallel links left out, the first of each pair kept: <edge> 3 (Bonn -> Köln)",)
+PARALLEL = {
+    "net.csv": "source,target,capacity,delay\na,b,10Mbps,5ms\na,b,2.5Mbps,5ms\nb,c,1Mbps,5ms\n",
+    "net.graphml": """<graphml><key id="c" for="edge" attr.name="capacity"/><key id="d" for="edge" attr.name="delay">
+<default>5ms</default></key><graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/>
+<edge source="a" target="b"><data key="c">10Mbps</data></edge><edge source="b" target="a"><data key="c">2.5Mbps</data></edge>
+<edge source="b" target="c"><data key="c">1Mbps</data></edge></graph></graphml>""",
+    "net.gml": """graph [ node [ id 0 label "a" ] node [ id 1 label "b" ] node [ id 2 label "c" ]
+edge [ source 0 target 1 capacity 10000000 delay 0.005 ] edge [ source 1 target 0 capacity 2500000 delay 0.005 ]
+edge [ source 1 target 2 capacity 1000000 delay 0.005 ] ]""",
+    "net.json": """{"directed": false, "multigraph": false, "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "edges": [
+{"source": "a", "target": "b", "capacity": "10Mbps", "delay": "5ms"},
+{"source": "b", "target": "a", "capacity": "2.5Mbps", "delay": "5ms"},
+{"source": "b", "target": "c", "capacity": "1Mbps", "delay": "5ms"}]}""",
+    "net.sndlib": """<network><networkStructure><nodes><node id="a"/><node id="b"/><node id="c"/></nodes><links>
+<link id="1"><source>a</source><target>b</target><capacity>10Mbps</capacity><delay>5ms</delay></link>
+<link id="2"><source>a</source><target>b</target><capacity>2.5Mbps</capacity><delay>5ms</delay></link>
+<link id="3"><source>b</source><target>c</target><capacity>1Mbps</capacity><delay>5ms</delay></link>
+</links></networkStructure></network>""",
+    "net.graph": """NODES 3
+label x y
+a 0 0
+b 0 0
+c 0 0
+EDGES 6
+label src dest weight bw delay
+1 0 1 1 10000 5000
+2 0 1 1 2500 5000
+3 1 0 1 10000 5000
+4 1 0 1 2500 5000
+5 1 2 1 1000 5000
+6 2 1 1 1000 5000
+""",
+}
+
+
+@pytest.mark.parametrize("file", PARALLEL)
+def test_parallel_edges_become_a_link_with_their_capacities(file: str, tmp_path: Path) -> None:
+    topology = read(tmp_path, file, PARALLEL[file])
+    capacities = {(link.source, link.target): link.capacity_bps for link in topology.links}
+    assert capacities == {("a", "b"): 12_500_000, ("b", "a"): 12_500_000, ("b", "c"): 10**6, ("c", "b"): 10**6}
+    assert {link.delay_s for link in topology.links} == {0.005}
+    (warning,) = topology.warnings
+    count = "2 parallel links" if file == "net.graph" else "1 parallel link"
+    assert warning.startswith(f"{count} added to the capacity of the first link between their nodes: ")
+
+
+def test_parallel_edges_without_capacities_are_one_link_with_a_warning(tmp_path: Path) -> None:
+    topology = read(tmp_path, "net.csv", "source,target\na,b\na,b\na,b\n")
+    assert topology.links == (Link("a", "b"), Link("b", "a"))
+    (warning,) = topology.warnings
+    assert warning.startswith("2 parallel links left out, as no capacity is known: ")
+    assert "line 3 (a -> b), line 4 (a -> b)" in warning
+
+
+@pytest.mark.parametrize("attribute", ["delay", "length", "loss", "cost"])
+@pytest.mark.parametrize("values", [("0.1", "0.2"), ("0.1", "")])
+def test_parallel_edges_that_differ_in_more_than_capacity_are_refused(
+    attribute: str, values: tuple[str, str], tmp_path: Path
+) -> None:
+    rows = "\n".join(f"a,b,1Mbps,{value}" for value in values)
+    with pytest.raises(
+        TopologyError, match=rf"line 3 \(a -> b\): has .*{attribute}.*line 2 \(a -> b\) has {attribute} 0.1"
+    ):
+        read(tmp_path, "net.csv", f"source,target,capacity,{attribute}\n{rows}")
+
+
+def test_an_edge_back_is_parallel_only_where_edges_are_known_to_have_no_direction(tmp_path: Path) -> None:
+    both = "source,target,capacity\na,b,1Mbps\nb,a,1Mbps\n"
+    with pytest.raises(TopologyError, match=r"line 3 \(b -> a\): goes back where line 2 \(a -> b\) goes"):
+        read(tmp_path, "net.csv", both)
+    for directed, capacity in ((True, 1_000_000), (False, 2_000_000)):
+        assert {link.capacity_bps for link in read(tmp_path, "net.csv", both, directed).links} == {capacity}
 
 
 def test_nodes_that_share_a_name_carry_their_ids(tmp_path: Path) -> None:
@@ -152,13 +219,12 @@ def test_delays(text: str, expected: float, tmp_path: Path) -> None:
 
 # What is wrong, and what the message must therefore contain: the place, the value, and what would be right.
 REFUSED = {
+    "back-or-parallel.csv": ["line 3 (b -> a)", "goes back where line 2 (a -> b) goes", "directed"],
     "billion-laughs.graphml": ["document type", "remove the DOCTYPE"],
     "blank.json": ["is empty"],
     "boolean-cost.json": ["edges[0]", "cost", "True", "must be"],
     "claims-millions.graph": ["NODES", "100000000", "only 5 rows follow"],
     "disconnected.csv": ["2 parts", "c, d, e (3)", "a, b (2)"],
-    "duplicate-link.csv": ["line 3 (b -> a)", "joins already", "directed"],
-    "duplicate-link.gml": ["edge #1", "multigraph 1"],
     "duplicate-node.gml": ["node id 0 is duplicated"],
     "duplicate-node.graphml": ["node", "'a'", "its own id"],
     "duplicate-node.json": ["node", "'a'", "its own id"],
@@ -186,6 +252,8 @@ REFUSED = {
     "no-rows.csv": ["nodes", "there are none"],
     "nodes-not-a-list.json": ["nodes", "square brackets"],
     "page.graphml": ["<html>", "<graphml>"],
+    "parallel-of-other-delay.gml": ["edge 2 (0 -> 1)", "delay 0.002", "edge 1 (0 -> 1) has delay 0.001", "the same"],
+    "parallel-without-capacity.csv": ["line 3 (a -> b)", "line 2 (a -> b)", "no capacity"],
     "self-loop.csv": ["line 2 (a -> a)", "joins a node to itself"],
     "short-edge.graph": ["line 8", "delay"],
     "short-row.csv": ["line 2", "2 fields", "the header has 3"],

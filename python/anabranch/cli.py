@@ -92,6 +92,7 @@ def run(
         raise UsageError(f"--threads {threads}: must be at least 1")
     chosen = _seeds(seed, seeds)
     loaded = _load(scenario, set_)
+    _warn(loaded)
     from anabranch.report import prepare
     from anabranch.runs import default_directory, execute
 
@@ -141,7 +142,10 @@ def run(
 
 @app.command
 def check(scenario: ScenarioFile, /, *, set_: Settings = None, json: Json = False) -> int:
-    """Check a scenario: every problem at once, with file, line, field, value, and what would be right."""
+    """Check a scenario: every problem at once, with file, line, field, value, and what would be right.
+
+    Also warns of what can run but may not be meant.
+    """
     from anabranch.scenario import ScenarioError
 
     try:
@@ -155,8 +159,11 @@ def check(scenario: ScenarioFile, /, *, set_: Settings = None, json: Json = Fals
 
     refused = refusals(loaded)
     if json:
-        _print_json({"problems": [{"file": str(scenario), "message": message} for message in refused]})
-    elif refused:
+        problems = [{"file": str(scenario), "message": message} for message in refused]
+        _print_json({"problems": problems, "warnings": loaded.warnings.as_records()})
+        return FAILED if refused else DONE
+    _warn(loaded)
+    if refused:
         _say("\n".join(f"{scenario}: {message}" for message in refused))
     else:
         print(f"{scenario}: {_count(len(loaded.cases), 'variant')} x {_count(len(loaded.seeds), 'seed')}, no problems")
@@ -514,6 +521,11 @@ def _load(path: Path, settings: list[str] | None) -> "Scenario":
     return Scenario.load(path, values)
 
 
+def _warn(scenario: "Scenario") -> None:
+    for line in scenario.warnings.describe():
+        _say(f"warning: {line}")
+
+
 def _seeds(seed: int | None, seeds: str | None) -> list[int] | None:
     if seed is not None and seeds is not None:
         raise UsageError("give either --seed or --seeds")
@@ -534,9 +546,9 @@ def _seeds(seed: int | None, seeds: str | None) -> list[int] | None:
 
 
 def _topology(name: str, directed: bool | None) -> "Topology":
-    from anabranch import topologies
+    from anabranch.topologies.warned import load_warned
 
-    return topologies.load(name, directed)
+    return load_warned(name, directed)
 
 
 def _write_report(directories: list[Path], output: Path) -> Path:

@@ -53,14 +53,14 @@ def plan(
     from anabranch.plan.files import tolerant_pairs, write
     from anabranch.plan.planning import hybrid
     from anabranch.plan.progress import Moves
-    from anabranch.topologies import load as load_topology
+    from anabranch.topologies.warned import load_warned
 
     if not 0 < load <= 1:
         raise robust.RobustError(
             f"--load {load:g}: must be more than 0 and at most 1, the whole capacity of a link, such as 0.9"
         )
     capacity_bps = None if capacity is None else _rate(capacity, "--capacity")
-    network = robust.Network.of(load_topology(topology), capacity_bps)
+    network = robust.Network.of(load_warned(topology, None), capacity_bps)
     model = _model(network, hose, pipe, matrix or [])
     problem = robust.Problem(network, model, robust.shortest(network, paths, ties="delay"))
     connection = Connection(_rate(flow, "--flow"))

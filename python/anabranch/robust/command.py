@@ -69,9 +69,9 @@ def robust(
     from anabranch.robust import Network, RobustError, best_found, verify
     from anabranch.robust.hybrid import with_single_paths
     from anabranch.robust.progress import Bounds
-    from anabranch.topologies import load
+    from anabranch.topologies.warned import load_warned
 
-    network = Network.of(load(topology, directed), None if capacity is None else _rate(capacity, "--capacity"))
+    network = Network.of(load_warned(topology, directed), None if capacity is None else _rate(capacity, "--capacity"))
     model = _model(network, hose, pipe, matrix or [], box)
     chosen = _problem(network, model, paths, by, ties)
     if sweep:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,9 @@ import tomlkit
 from pydantic import ValidationError
 
 from anabranch import input_files, units
-from anabranch.scenario import references, walk
+from anabranch.scenario import references, walk, warnings
 from anabranch.scenario.mend import Mended
-from anabranch.scenario.problems import Problem, ScenarioError, from_validation
+from anabranch.scenario.problems import Listing, Problem, ScenarioError, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
 from anabranch.toml_text import TomlError, format_path, parse
@@ -134,6 +135,13 @@ class Scenario:
     def seeds(self) -> list[int]:
         """The seeds that the scenario asks for."""
         return self.cases[0].variant.run.seed_list()
+
+    @cached_property
+    def warnings(self) -> Listing:
+        """What may not be meant, of all variants (:mod:`anabranch.scenario.warnings`)."""
+        combinations = zip(self.cases, walk.combinations(self._matrix), strict=True)
+        found = [self._in_document(problem, values) for case, values in combinations for problem in warnings.of(case)]
+        return Listing(_unique(found), self.source, self._text)
 
     def hash(self) -> str:
         """SHA-256 over the document, whatever its layout and comments."""

@@ -168,7 +168,10 @@ class InlineNode(Table):
 
 
 class InlineLink(Table):
-    """A link of an inline topology; in both directions unless ``directed``."""
+    """A link of an inline topology; in both directions unless ``directed``.
+
+    Parallel links become one with the sum of their capacities, and must be alike in all else.
+    """
 
     source: str = Field(description="The node at one end.")
     target: str = Field(description="The node at the other end.")

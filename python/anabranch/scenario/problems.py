@@ -31,20 +31,20 @@ class Problem:
         return f"{place} = {_shorten(self.value)}: {self.message}"
 
 
-class ScenarioError(ValueError):
-    """A scenario that cannot run; :attr:`problems` holds all that is wrong with it."""
+class Listing:
+    """Problems of one file, in the order of their lines."""
 
-    def __init__(self, problems: Sequence[Problem], source: str = "scenario", text: str | None = None) -> None:
-        """Join the problems with the name of the file and, where the text is known, the line."""
+    def __init__(self, problems: Sequence[Problem], source: str, text: str | None = None) -> None:
+        """``source`` is the name of the file; its text, where it is known, tells the lines."""
         self.source = source
-        lines = line_numbers(text) if text is not None else {}
-        self.problems = sorted(problems, key=lambda problem: _line(problem.path, lines) or 0)
-        self.lines = [_line(problem.path, lines) for problem in self.problems]
-        super().__init__("\n".join(self._format(*pair) for pair in zip(self.problems, self.lines, strict=True)))
+        numbers = line_numbers(text) if text is not None else {}
+        self.problems = sorted(problems, key=lambda problem: _line(problem.path, numbers) or 0)
+        self.lines = [_line(problem.path, numbers) for problem in self.problems]
 
-    def _format(self, problem: Problem, line: int | None) -> str:
-        place = self.source if line is None else f"{self.source}:{line}"
-        return f"{place}: {problem.describe()}"
+    def describe(self) -> list[str]:
+        """A line for each: file, line, key path, value, message."""
+        places = (self.source if line is None else f"{self.source}:{line}" for line in self.lines)
+        return [f"{place}: {problem.describe()}" for place, problem in zip(places, self.problems, strict=True)]
 
     def as_records(self) -> list[dict[str, Any]]:
         """The problems as plain data: file, line, field, value, message."""
@@ -58,6 +58,20 @@ class ScenarioError(ValueError):
             }
             for problem, line in zip(self.problems, self.lines, strict=True)
         ]
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot run; :attr:`listing` and :attr:`problems` hold all that is wrong with it."""
+
+    def __init__(self, problems: Sequence[Problem], source: str = "scenario", text: str | None = None) -> None:
+        """The text tells the lines of the problems."""
+        self.listing = Listing(problems, source, text)
+        self.problems = self.listing.problems
+        super().__init__("\n".join(self.listing.describe()))
+
+    def as_records(self) -> list[dict[str, Any]]:
+        """The problems as plain data: file, line, field, value, message."""
+        return self.listing.as_records()
 
 
 def suggest(wrong: str, right: Iterable[str]) -> str:

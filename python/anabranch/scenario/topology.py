@@ -64,13 +64,14 @@ class Resolver:
 
 def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]:
     from anabranch.topologies import Link, Node, Topology
+    from anabranch.topologies.parallel import Bundle
 
     assert section.links is not None
     named = {node.name: Node(node.name, node.latitude, node.longitude) for node in section.nodes or []}
     problems = []
     if section.nodes is not None and len(named) != len(section.nodes):
         problems.append(Problem(("topology", "nodes"), "two nodes have the same name"))
-    links: list[Link] = []
+    links = Bundle()
     for index, link in enumerate(section.links):
         path = ("topology", "links", index)
         if link.source == link.target:
@@ -80,21 +81,27 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
                 problems.append(Problem((*path, key), f"no such node; {suggest(end, named)}", end))
             named.setdefault(end, Node(end))
         for source, target in ((link.source, link.target), (link.target, link.source))[: 1 if link.directed else 2]:
-            links.append(
-                Link(
-                    source=source,
-                    target=target,
-                    capacity_bps=None if link.capacity is None else units.rate(link.capacity),
-                    delay_s=None if link.delay is None else units.duration(link.delay) / units.PICOSECONDS_PER_SECOND,
-                    length_m=None if link.length is None else float(units.length(link.length)),
-                    loss=link.loss,
-                    cost=link.cost,
+            try:
+                links.add(
+                    Link(
+                        source=source,
+                        target=target,
+                        capacity_bps=None if link.capacity is None else units.rate(link.capacity),
+                        delay_s=None
+                        if link.delay is None
+                        else units.duration(link.delay) / units.PICOSECONDS_PER_SECOND,
+                        length_m=None if link.length is None else float(units.length(link.length)),
+                        loss=link.loss,
+                        cost=link.cost,
+                    ),
+                    f"links[{index}] ({link.source} -> {link.target})",
                 )
-            )
+            except ValueError as error:
+                problems.append(Problem(path, str(error)))
     if problems:
         return None, problems
     try:
-        return Topology("inline", tuple(named.values()), tuple(links)), []
+        return Topology("inline", tuple(named.values()), links.links(), tuple(links.warnings())), []
     except ValueError as error:
         return None, [Problem(("topology", "links"), str(error))]
 

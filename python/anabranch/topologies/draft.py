@@ -1,16 +1,17 @@
 """What every reader fills in: nodes by identity, and edges as a file has them.
 
 :meth:`Draft.topology` makes the topology. Here, and only here, identities become names, an undirected edge becomes
-two links, and parallel edges become one.
+two links, and the capacities of parallel edges are added.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anabranch.topologies.attributes import link_attributes, plain_number
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.model import Link, Node, Topology
+from anabranch.topologies.parallel import Bundle
 
 _SHOWN = 5
 _COORDINATE_NAMES = {
@@ -28,15 +29,13 @@ class Draft:
     source: str
     """Where it comes from, for errors: a file or a name."""
     name: str
-    directed: bool
-    """Whether an edge is one link, or one each way."""
-    parallel: bool
-    """Whether the format can hold several edges between two nodes; where it cannot, a second one is an error."""
+    directed: bool | None
+    """Whether an edge is one link, or one each way. If nobody says so (``None``), it is one each way, and a second edge back is refused:
+    it may be parallel, or the other direction."""
     _names: dict[str, str] = field(default_factory=dict)
     _places: dict[str, dict[str, float]] = field(default_factory=dict)
-    _links: list[Link] = field(default_factory=list)
-    _joined: set[tuple[str, str]] = field(default_factory=set)
-    _left_out: list[str] = field(default_factory=list)
+    _links: Bundle = field(default_factory=Bundle)
+    _ways: dict[frozenset[str], tuple[str, str]] = field(default_factory=dict)
 
     def node(self, identity: object, name: object = None, place: Mapping[str, object] | None = None) -> None:
         """A node: what edges call it, what people call it, and where it is."""
@@ -63,15 +62,19 @@ class Draft:
         if ends[0] == ends[1]:
             raise TopologyError(self.source, element, None, "joins a node to itself; a link needs two different ends")
         attributes = link_attributes(values, self.source, element)
-        ways = [ends] if self.directed else [ends, ends[::-1]]
-        if any(way in self._joined for way in ways):
-            if not self.parallel:
-                hint = "keep one of them" if self.directed else "keep one of them, or say that the links are directed"
-                raise TopologyError(self.source, element, None, f"joins nodes that a link joins already; {hint}")
-            self._left_out.append(element)
-            return
-        self._joined.update(ways)
-        self._links.extend(Link(*way, **attributes) for way in ways)  # type: ignore[arg-type]
+        first = self._ways.setdefault(frozenset(ends), ends)
+        if self.directed is None and first != ends:
+            raise TopologyError(
+                self.source,
+                element,
+                None,
+                f"goes back where {self._links.edge_of(*first)} goes; keep one of them, or say whether the links are directed",
+            )
+        for way in [ends] if self.directed else [ends, ends[::-1]]:
+            try:
+                self._links.add(Link(*way, **attributes), element)  # type: ignore[arg-type]
+            except ValueError as error:
+                raise TopologyError(self.source, element, None, str(error)) from None
 
     def topology(self) -> Topology:
         """The topology.
@@ -80,22 +83,9 @@ class Draft:
             TopologyError: as the model says, with this draft's source.
         """
         names, warnings = self._distinct_names()
-        if self._left_out:
-            listed = ", ".join(self._left_out[:_SHOWN]) + (", ..." if len(self._left_out) > _SHOWN else "")
-            warnings.append(f"{len(self._left_out)} parallel links left out, the first of each pair kept: {listed}")
+        warnings += self._links.warnings()
         nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
-        links = (
-            Link(
-                names[link.source],
-                names[link.target],
-                link.capacity_bps,
-                link.delay_s,
-                link.length_m,
-                link.loss,
-                link.cost,
-            )
-            for link in self._links
-        )
+        links = (replace(link, source=names[link.source], target=names[link.target]) for link in self._links.links())
         try:
             return Topology(self.name, nodes, tuple(links), tuple(warnings))
         except TopologyError as error:

@@ -16,7 +16,8 @@ def load(source: str | Path, directed: bool | None = None) -> Topology:
     """The topology of that name or in that file; a :class:`~pathlib.Path` is always a file.
 
     ``directed`` says whether edges are directed in a file that does not say it itself (CSV, SNDlib); without it they
-    are not, and each is a link both ways. Of parallel edges between two nodes the first is kept, and a warning tells.
+    are not, and each is a link both ways. Parallel edges become one link with the sum of their capacities, and a warning tells; if they
+    differ in something else, they are refused.
 
     Raises:
         TopologyError: there is no such topology, or it cannot be used; names the file, the place, the value, and what

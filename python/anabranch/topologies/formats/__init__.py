@@ -54,8 +54,10 @@ def reader(data: bytes, suffix: str, source: str) -> Reader:
     raise TopologyError(source, "content", bytes(head[:20]), f"is of no known format; known are {known}")
 
 
-def agreed(own: bool, directed: bool | None, source: str) -> bool:
-    """Whether edges are directed in a file that says so itself; the caller may not say otherwise."""
+def agreed(own: bool | None, directed: bool | None, source: str) -> bool | None:
+    """Whether edges are directed: as the file says itself, else as the caller says, who may not say otherwise."""
+    if own is None:
+        return directed
     if directed is not None and directed != own:
         says = "directed" if own else "undirected"
         raise TopologyError(

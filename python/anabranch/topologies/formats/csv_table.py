@@ -19,7 +19,7 @@ _ENDS = ("source", "target")
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     """Read the file."""
     rows = csv.reader(io.StringIO(text(data, source), newline=""), strict=True, skipinitialspace=True)
-    draft = Draft(source, name, bool(directed), parallel=False)
+    draft = Draft(source, name, directed)
     try:
         header = [column.strip() for column in next(rows, [])]
         _check_header(header, source)

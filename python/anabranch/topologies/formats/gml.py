@@ -1,8 +1,12 @@
 """GML, read by networkx. Of the Internet Topology Zoo's attributes ``LinkSpeedRaw`` (bit/s) is the capacity."""
 
+import re
+
 from anabranch.topologies.draft import Draft
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import agreed, text
+
+_GRAPH = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
 
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
@@ -11,20 +15,18 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
 
     # GML is ASCII with character references; files in UTF-8 are common all the same.
     ascii_text = text(data, source).encode("ascii", "xmlcharrefreplace").decode("ascii")
+    # networkx refuses parallel edges in a file that does not say that it may have them.
+    ascii_text = _GRAPH.sub(r"\g<0> multigraph 1\n", ascii_text, count=1)
     try:
         graph = networkx.parse_gml(ascii_text, label="id")
     except Exception as error:  # what networkx raises on a broken file is of every kind, RecursionError among them
         reason = " ".join(str(error).split()) or type(error).__name__
-        remedy = "see the syntax there"
-        if reason.startswith("edge") and "duplicated" in reason:
-            remedy = 'keep one of them, or write "multigraph 1" into the graph and the first is taken'
-        raise TopologyError(source, "GML", None, f"cannot be read ({reason[:200]}); {remedy}") from None
+        raise TopologyError(source, "GML", None, f"cannot be read ({reason[:200]}); see the syntax there") from None
     title = graph.graph.get("name")
     draft = Draft(
         source,
         title.strip() if isinstance(title, str) and title.strip() else name,
         agreed(graph.is_directed(), directed, source),
-        parallel=graph.is_multigraph(),
     )
     for identity, values in graph.nodes(data=True):
         draft.node(identity, values.get("label", values.get("name")), values)

@@ -25,7 +25,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     if default not in ("directed", "undirected"):
         raise TopologyError(source, "<graph>, edgedefault", default, 'must be "directed" or "undirected"')
     title = str(_data(graph, keys, "graph").get("name", name))
-    draft = Draft(source, title, agreed(default == "directed", directed, source), parallel=True)
+    draft = Draft(source, title, agreed(default == "directed", directed, source))
     for number, node in enumerate(graph.iter("node"), 1):
         values = _data(node, keys, "node")
         draft.node(

@@ -36,7 +36,6 @@ def from_document(
         source,
         title.strip() if isinstance(title, str) and title.strip() else name,
         agreed(own, directed, source),
-        parallel=_flag(top, "multigraph", source),
     )
     rows = [_mapping(node, source, f"nodes[{number}]") for number, node in enumerate(nodes)]
     positions = {
@@ -91,8 +90,8 @@ def _list(top: Mapping[str, Any], keys: tuple[str, ...], source: str) -> list[An
     raise TopologyError(source, keys[0], None, "is missing; a topology is an object with nodes and edges")
 
 
-def _flag(top: Mapping[str, Any], key: str, source: str) -> bool:
-    value = top.get(key, False)
-    if not isinstance(value, bool):
+def _flag(top: Mapping[str, Any], key: str, source: str) -> bool | None:
+    value = top.get(key)
+    if value is not None and not isinstance(value, bool):
         raise TopologyError(source, key, value, "must be true or false")
     return value

@@ -23,7 +23,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         raise TopologyError(
             source, f"line {rest[0][0]}", " ".join(rest[0][1]), "must not follow the edges that EDGES counts"
         )
-    draft = Draft(source, name, agreed(True, directed, source), parallel=True)
+    draft = Draft(source, name, agreed(True, directed, source))
     places = draw_or_map(
         (_number(x, source, number, "x"), _number(y, source, number, "y")) for number, (_, x, y) in nodes
     )

@@ -31,7 +31,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         if _GEOGRAPHICAL.fullmatch(nodes.get("coordinatesType", "geographical"))
         else ("x", "y")
     )
-    draft = Draft(source, name, bool(directed), parallel=True)
+    draft = Draft(source, name, directed)
     for node in nodes.iter("node"):
         place = {axis: content(node.find(f"coordinates/{letter}")) for axis, letter in zip(axes, "xy", strict=True)}
         draft.node(node.get("id", ""), None, place)

@@ -1,0 +1,14 @@
+"""Topologies for commands: what a loader changed is said on standard error."""
+
+import sys
+
+from anabranch.topologies.load import load
+from anabranch.topologies.model import Topology
+
+
+def load_warned(name: str, directed: bool | None) -> Topology:
+    """The topology as :func:`anabranch.topologies.load` gives it, its warnings printed."""
+    topology = load(name, directed)
+    for warning in topology.warnings:
+        print(f"{name}: warning: {warning}", file=sys.stderr)
+    return topology
