@@ -1,4 +1,4 @@
-"""Compare the packet engine with formulas, with ns-2 and ns-3, and with a thesis.
+"""Compare the packet engine with formulas, with ns-2, ns-3 and real Linux, and with a thesis.
 
 Prints tables and verdicts, and writes them into docs/validation.md. The exit status is 1 if a comparison deviates.
 """
@@ -12,11 +12,12 @@ from pathlib import Path
 from rich.console import Console
 
 from anabranch import version
-from bench.peers import PeerError
+from bench.peers import PeerError, PeerMissing
 from bench.validation import (
     against_linux,
     against_ns2,
     against_ns3,
+    against_real_linux,
     bernoulli,
     dctcp,
     kikolo,
@@ -38,6 +39,9 @@ COMPARISONS = (
     Comparison("bernoulli", bernoulli.run),
     Comparison("ns2", against_ns2.run),
     Comparison("linux", against_linux.run),
+    Comparison("real-linux", against_real_linux.run),
+    Comparison("real-linux-pairs", against_real_linux.run_pairs),
+    Comparison("real-linux-spraying", against_real_linux.run_sprayed),
     Comparison("ns2-reno", against_ns2.run_reno),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),
@@ -66,6 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         try:
             section = comparison.run(options.quick)
+        except PeerMissing as error:
+            print(f"{comparison.key}: skipped, {error}", file=sys.stderr)
+            continue
         except PeerError as error:
             print(f"{comparison.key}: {error}", file=sys.stderr)
             return 1

@@ -63,13 +63,17 @@ class Case:
         def course_words(course: Course) -> str:
             return f"{course.select} {_counted([paths.index(tuple(path)) for path in course.paths])}"
 
+        settings = {
+            "net/ipv4/tcp_no_metrics_save": "1",  # what a connection has learnt of the path is not for the next one
+            "net/ipv4/tcp_rmem": "4096 131072 6291456",  # the defaults, whatever the memory of the guest
+            **self.settings,
+        }
         lines = [
             f"end {_nanoseconds(self.duration_s)}",
             f"warm_up {_nanoseconds(self.warm_up_s)}",
             f"seed {self.seed}",
             f"mtu {self.mtu}",
-            # What a connection has learnt of the path is not for the next one.
-            *(f"set {name} {value}" for name, value in {"net/ipv4/tcp_no_metrics_save": "1", **self.settings}.items()),
+            *(f"set {name} {value}" for name, value in settings.items()),
             *(
                 f"link {link.rate_bps} {_nanoseconds(link.delay_s)} {link.queue_packets} {_counted(link.lost)}"
                 for link in self.links

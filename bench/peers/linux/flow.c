@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 
 enum {
     PORT = 5000,             /* Of the first flow; the next one has the next port. */
-    BUFFER_BYTES = 64 << 20, /* The kernel doubles it; half of that is the window. */
-    WAITING_BYTES = 1 << 17, /* That may wait in the socket for the window to open. */
+    BUFFER_BYTES = 64 << 20, /* Of the sender. */
+    WAITING_BYTES = 1 << 20, /* That may wait in the socket for the window to open. */
 };
 enum { SENT = 1, ARRIVED = 2 };
 
@@ -28,7 +29,6 @@ static struct sockaddr_in address_of(const struct host *host, int index) {
 void flow_listen(struct flow *flow, int index, const struct host *receiver) {
     struct sockaddr_in address = address_of(receiver, index);
     flow->listener = MUST(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
-    MUST(setsockopt(flow->listener, SOL_SOCKET, SO_RCVBUFFORCE, &(int){BUFFER_BYTES}, sizeof(int)));
     MUST(bind(flow->listener, (struct sockaddr *)&address, sizeof address));
     MUST(listen(flow->listener, 1));
 }
@@ -53,15 +53,17 @@ void flow_accept(struct flow *flow) {
 
 void flow_write(struct flow *flow) {
     static const char zeros[WAITING_BYTES];
-    /* More is always to come, so that no segment is the last of a write. */
-    while (send(flow->sender, zeros, sizeof zeros, MSG_MORE) > 0) {
+    int segment;
+    MUST(getsockopt(flow->sender, IPPROTO_TCP, TCP_MAXSEG, &segment, &(socklen_t){sizeof segment}));
+    /* Whole segments, and more is always to come: no segment is the last of a write. */
+    while (send(flow->sender, zeros, WAITING_BYTES / segment * segment, MSG_MORE) > 0) {
     }
     if (errno != EAGAIN)
         fail("send: %m");
 }
 
 void flow_read(struct flow *flow) {
-    long bytes = recv(flow->receiver, NULL, 2 * BUFFER_BYTES, MSG_TRUNC); /* MSG_TRUNC: nothing is copied. */
+    long bytes = recv(flow->receiver, NULL, INT_MAX, MSG_TRUNC); /* MSG_TRUNC: nothing is copied. */
     if (bytes == 0 || (bytes < 0 && errno != EAGAIN))
         fail("recv: %m");
 }

@@ -25,7 +25,7 @@ JIFFIES_PER_SECOND = 1000
 
 EDITS: Mapping[str, tuple[str, str]] = {
     "arch/um/Kconfig": (r"(config HZ\n\tint\n\tdefault) 100\n", rf"\1 {JIFFIES_PER_SECOND}\n"),
-    # Random numbers of the kernel (BBR draws its phase) then depend on what the guest's program puts in, and on nothing else.
+    # The kernel's random numbers (BBR draws its phase) depend on the seed that the guest's program writes, not on the host.
     "arch/um/os-Linux/util.c": (r"return getrandom\(buf, len, flags\);", r"return memset(buf, 0, len) ? len : flags;"),
 }
 """By file: what is replaced, once, and with what."""
@@ -74,6 +74,10 @@ def _source(folder: Path) -> Path:
     """Unpack the kernel's source below `folder`."""
     archive = Path(f"/usr/src/{PACKAGE}.tar.xz")
     if not archive.exists():
+        if shutil.which("apt-get") is None:
+            raise PeerError(
+                f"there is no source of Linux: neither {archive} nor apt-get, which would download {PACKAGE}"
+            )
         _run(["apt-get", "download", "-qq", PACKAGE], folder)
         _run(["dpkg-deb", "--extract", *map(str, folder.glob("*.deb")), "package"], folder)
         archive = folder / "package" / archive.relative_to("/")

@@ -1,0 +1,186 @@
+"""The presets of Linux against real Linux: one flow, two flows over one queue, one flow over two paths."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean, median
+
+from bench.peers.linux import kernel
+from bench.validation import real_linux_cells
+from bench.validation.real_linux_cells import DURATION_S, Cell, Run, run_here, run_linux
+from bench.validation.section import Section, megabits, percent
+from bench.validation.work import in_parallel
+
+MEDIAN_TOLERANCE = 0.05
+CELL_TOLERANCE = 0.15
+SHARE_TOLERANCE = 0.10
+
+SETTINGS = (
+    f"Bulk flows for {DURATION_S} s, from their start; drop-tail queues; data lost behind the queue by the same list of packets on both "
+    "sides; ACKs come back over links with the same rates and delays and are never lost. Segments of 1448 bytes in packets of "
+    "1500, initial window 10, least timeout 200 ms, quick and delayed ACKs, SACK, timestamps. Both sides count payload once, when "
+    "it first arrives. Where draws matter, means of three draws."
+)
+DIFFERENCES = (
+    f"Linux runs as it comes (default sysctls, {kernel.JIFFIES_PER_SECOND} jiffies a second) but for these: segmentation offload is off, so that "
+    "every segment is a packet, as in this engine; the sender's buffer has 64 MB; nothing is learnt "
+    "from earlier connections. TCP small queues never bind, since the device takes a packet at once.",
+    "Linux's ACKs carry SACK blocks of 12 to 36 bytes and its SYN has 60 bytes; here every packet without payload has 52.",
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Both sides of a cell, run by run."""
+
+    cell: Cell
+    theirs: Sequence[Run]
+    ours: Sequence[Run]
+
+    @property
+    def ratio(self) -> float:
+        """Our mean goodput over Linux's, all flows together."""
+        return total_bps(self.ours) / total_bps(self.theirs)
+
+
+def total_bps(runs: Sequence[Run]) -> float:
+    """Mean goodput of all flows together."""
+    return fmean(sum(run.goodput_bps) for run in runs)
+
+
+def first_share(runs: Sequence[Run]) -> float:
+    """The mean share of the goodput that the first flow has."""
+    return fmean(run.goodput_bps[0] / sum(run.goodput_bps) for run in runs)
+
+
+def run(quick: bool) -> Section:
+    """One flow alone."""
+    results = _results("One flow, against Linux", real_linux_cells.single_flows(quick))
+    return _section(
+        "real-linux",
+        "One flow against real Linux",
+        f"One flow. {SETTINGS}",
+        ("congestion", "Mbit/s", "RTT", "queue, packets", "loss"),
+        [
+            (
+                result.cell.flows[0],
+                megabits(result.cell.rate_bps),
+                _milliseconds(result.cell.round_trips_s[0]),
+                str(result.cell.queue_packets),
+                f"{result.cell.loss:g}",
+            )
+            for result in results
+        ],
+        results,
+    )
+
+
+def run_sprayed(quick: bool) -> Section:
+    """One flow over two paths."""
+    results = _results("Spraying, against Linux", real_linux_cells.sprayed(quick))
+    return _section(
+        "real-linux-spraying",
+        "One flow over two paths against real Linux",
+        f"One flow, each packet over one of two paths of {megabits(results[0].cell.rate_bps)} Mbit/s, ACKs too. {SETTINGS}",
+        ("congestion", "RTTs", "loss", "choice"),
+        [
+            (
+                result.cell.flows[0],
+                ", ".join(map(_milliseconds, result.cell.round_trips_s)),
+                f"{result.cell.loss:g}",
+                result.cell.select,
+            )
+            for result in results
+        ],
+        results,
+    )
+
+
+def run_pairs(quick: bool) -> Section:
+    """Two flows over one queue."""
+    results = _results("Coexistence, against Linux", real_linux_cells.pairs(quick))
+    differences = [first_share(result.ours) - first_share(result.theirs) for result in results]
+    greatest = max(map(abs, differences))
+    return Section(
+        key="real-linux-pairs",
+        title="Two flows over one queue against real Linux",
+        model=_model(),
+        how=(
+            f"A cubic flow, and half a second later one of another congestion control, over a link of "
+            f"{megabits(results[0].cell.rate_bps)} Mbit/s. {SETTINGS} The share is cubic's of the goodput of both."
+        ),
+        columns=("flows", "RTT", "queue, packets", "share in Linux", "share here", "difference", "goodput of both"),
+        rows=[
+            (
+                " and ".join(result.cell.flows),
+                _milliseconds(result.cell.round_trips_s[0]),
+                str(result.cell.queue_packets),
+                f"{first_share(result.theirs) * 100:.1f} %",
+                f"{first_share(result.ours) * 100:.1f} %",
+                f"{difference * 100:+.1f}",
+                percent(result.ratio),
+            )
+            for result, difference in zip(results, differences, strict=True)
+        ],
+        passed=greatest <= SHARE_TOLERANCE,
+        verdict=(
+            f"the share differs by {median(map(abs, differences)) * 100:.1f} points in the median of {len(results)} cells and "
+            f"by {greatest * 100:.1f} at most ({SHARE_TOLERANCE * 100:.0f} are allowed)"
+        ),
+        notes=DIFFERENCES,
+    )
+
+
+def _section(
+    key: str, title: str, how: str, columns: Sequence[str], cells: Sequence[Sequence[str]], results: Sequence[Result]
+) -> Section:
+    deviations = [abs(result.ratio - 1) for result in results]
+    return Section(
+        key=key,
+        title=title,
+        model=_model(),
+        how=how,
+        columns=(*columns, "Linux, Mbit/s", "ours, Mbit/s", "deviation", "retransmissions", "timeouts"),
+        rows=[
+            (
+                *cell,
+                megabits(total_bps(result.theirs)),
+                megabits(total_bps(result.ours)),
+                percent(result.ratio),
+                _both(result, lambda run: run.retransmits),
+                _both(result, lambda run: run.timeouts),
+            )
+            for cell, result in zip(cells, results, strict=True)
+        ],
+        passed=median(deviations) <= MEDIAN_TOLERANCE and max(deviations) <= CELL_TOLERANCE,
+        verdict=(
+            f"median deviation {median(deviations) * 100:.1f} % (at most {MEDIAN_TOLERANCE * 100:.0f} %), greatest "
+            f"{max(deviations) * 100:.1f} % (at most {CELL_TOLERANCE * 100:.0f} %), in {len(results)} cells; retransmissions and "
+            "timeouts are a run's, in Linux / here"
+        ),
+        notes=DIFFERENCES,
+    )
+
+
+def _results(label: str, cells: Sequence[Cell]) -> list[Result]:
+    kernel.built()
+    jobs: list[Callable[[], Run]] = [
+        partial(one, cell, seed) for cell in cells for one in (run_linux, run_here) for seed in cell.seeds
+    ]
+    runs = iter(in_parallel(label, jobs))
+    return [
+        Result(cell, [next(runs) for _ in cell.seeds], [next(runs) for _ in cell.seeds])  # in the order of the jobs
+        for cell in cells
+    ]
+
+
+def _model() -> str:
+    return f"Linux {kernel.version(kernel.built()[0])}"
+
+
+def _milliseconds(time_s: float) -> str:
+    return f"{time_s * 1e3:g} ms"
+
+
+def _both(result: Result, count: Callable[[Run], int]) -> str:
+    return " / ".join(f"{fmean(map(count, runs)):.3g}" for runs in (result.theirs, result.ours))
