@@ -21,6 +21,21 @@ A scenario is a TOML file. This page lists every section and key; `docs/scenario
   combination of several such keys. Equal lists at the same key of several `[[traffic]]` entries vary together.
 - A name alone stands for a table with its defaults: `queue = "codel"` is `queue = { discipline = "codel" }`.
 - A key with the default "none" can be left out; one that is **required** cannot.
+
+The smallest scenario is a topology and one traffic group:
+
+```toml
+[topology]
+from = "topozoo/Abilene"
+
+[[traffic]]
+from = "Seattle"
+to = "Atlanta"
+```
+
+It sends all that Linux's CUBIC can (`stack = "linux-cubic"`, `bulk = true`) over the path that OSPF finds, for 30 s with seed 1.
+Links without a capacity have 100 Mbit/s, and queues hold 100 packets, 12 ms at that rate. Links without a delay have that of light in
+fibre; one without a length counts as 1000 km. Where several stacks or routings are defined, traffic must name one.
 """
 
 

@@ -30,7 +30,7 @@ def test_check_accepts_and_refuses(scenario: Path, capsys: pytest.CaptureFixture
     assert status(["check", str(scenario)]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert len([line for line in captured.err.splitlines() if line.startswith(f"{scenario}:")]) == 3
+    assert len([line for line in captured.err.splitlines() if line.startswith(f"{scenario}:")]) == 2
     assert status(["check", str(scenario), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert {"file", "line", "field", "value", "message"} == set(document["problems"][0])

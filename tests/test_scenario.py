@@ -75,7 +75,7 @@ def test_all_problems_come_at_once_with_line_value_and_what_would_be_right() -> 
     assert lines[1].startswith('x.toml:4: topology.links[0].capacity = "10mbps": ')
     assert 'did you mean "10 Mbps"?' in lines[1]
     assert lines[2].startswith("x.toml:9: traffic[0] = ")
-    assert "has bulk, size" in lines[2]
+    assert "leave out all but one of bulk, size" in lines[2]
     assert lines[3] == 'x.toml:14: traffic[0].flow: unknown key; did you mean "flows"?'
     assert lines[4].startswith("x.toml:18: run.duration = 2: must be a duration with its unit")
     assert len(lines) == 5
@@ -88,7 +88,6 @@ def test_names_are_checked_in_the_parts_that_are_whole() -> None:
     found = problems(changed(("[[traffic]]", broken + whole + "[[traffic]]"), ('"2s"', "2")))
     assert set(found) == {
         "traffic[0].bluk",
-        "traffic[0]",
         "traffic[1].to",
         "stacks.y.mss",
         "events[0].fail[1]",
@@ -117,7 +116,6 @@ duration = "30s"
 """
 NODES = {"topology.override[0].link[1]", "traffic[0].from"}
 OTHERS = {"traffic[0].stack", "traffic[0].start"}
-END_KEYS = ("from", "to", "start")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +125,7 @@ END_KEYS = ("from", "to", "start")
         ("[[topology", 'delay = { speed = "2e8 m" }\n[[topology', {"topology.delay.speed"}, True),
         ("[[topology", "queue = 3\n[[topology", {"topology.queue"}, True),
         ('"5Mbps"', '"5Mbps"\n[[topology.override]]\nlink = "all"\ncost = 0', {"topology.override[1].cost"}, True),
-        ("[[traffic]]", "[[traffic]]\nstart = 3\n[[traffic]]", {f"traffic[0].{key}" for key in END_KEYS}, True),
+        ("[[traffic]]", "[[traffic]]\nstart = 3\n[[traffic]]", {"traffic[0].start"}, True),
         ("/Abilene", "/Abilne", {"topology.from"}, False),
         ('"topozoo/Abilene"', "5", {"topology.from"}, False),
         ("from = ", "form = ", {"topology.form", "topology"}, False),
@@ -216,7 +214,6 @@ def test_a_share_may_be_given_in_per_cent() -> None:
         (("[run]", '[[impairments]]\nlink="all"\nloss=1.0\n[run]'), "impairments[0].loss", "less than 1"),
         (("[run]", '[[impairments]]\nlink="B"\nloss=0.1\n[run]'), "impairments[0].link", 'must be "all"'),
         (("[run]", '[stacks]\nx={congestion="newrno"}\n[run]'), "stacks.x.congestion", 'did you mean "newreno"?'),
-        (("[run]", '[stacks]\nx={detection="dup-ack"}\n[run]'), "stacks.x", "needs a preset or a congestion control"),
         (
             ("[run]", '[stacks]\nx={congestion={name="newreno", beta=2.0}}\n[run]'),
             "stacks.x.congestion.beta",
@@ -243,11 +240,13 @@ def test_a_share_may_be_given_in_per_cent() -> None:
         (("[run]", '[routing]\nx={paths={disjoint=2, by="hops"}}\n[run]'), "routing.x.paths.by", "nodes"),
         (("[run]", '[routing]\nx={paths=[["A","C"]]}\n[run]'), "routing.x.paths[0]", "no link from A to C"),
         (("[run]", '[routing]\nx={acks="y"}\n[run]'), "routing.x.acks", "no such routing"),
-        (('capacity = "10Mbps", ', ""), "topology.capacity", "A to B has none"),
-        ((', length = "1000km"', ""), "topology.delay", "neither a delay nor a length"),
         (("[topology]", '[topology]\nfrom = "topozoo/Abilene"'), "topology", "exactly one of"),
         (("[topology]", '[topology]\nqueue = "fifo"'), "topology.queue", "possible: codel"),
-        (("[topology]", '[topology]\nqueue = { limit = "1 MB" }'), "topology.queue", "needs discipline"),
+        (
+            ("[run]", '[[events]]\nat="1s"\nreroute=true\none_way=true\n[run]'),
+            "events[0]",
+            "one_way is for fail and repair",
+        ),
     ],
 )
 def test_what_is_wrong_says_where_and_what_would_be_right(replacement: tuple[str, str], field: str, hint: str) -> None:

@@ -88,7 +88,7 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[list[tuple[int, int]]]
         own = overrides[number]
         capacity = next((o.capacity for o in own if o.capacity), None)
         delay = next((o.delay for o in own if o.delay), None)
-        rates.append(units.rate(capacity) if capacity else link.capacity_bps or units.rate(section.capacity or ""))
+        rates.append(units.rate(capacity) if capacity else link.capacity_bps or units.rate(section.capacity))
         if delay is None and link.delay_s is not None:
             delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
         else:
@@ -120,7 +120,7 @@ def _action(event: Event, links: dict[Pair, int]) -> tuple[Any, list[int]]:
     if event.impair is not None:
         return {"impair": _loss(event.impair.loss)}, _selected(event.impair.link, event.impair.one_way, links)
     action = "fail" if event.fail else "repair" if event.repair else "reroute"
-    return action, _selected(event.fail or event.repair or [], False, links)
+    return action, _selected(event.fail or event.repair or [], event.one_way, links)
 
 
 def _by_link(entries: Sequence[Any], links: dict[Pair, int]) -> list[list[Any]]:
@@ -146,7 +146,8 @@ def _selected(link: list[str] | str, one_way: bool, links: dict[Pair, int]) -> l
 def _delay(delay: str | DelayFromLength, link: Link) -> int:
     if isinstance(delay, str):
         return units.duration(delay)
-    travel = Fraction(link.length_m or 0) / units.speed(delay.speed)
+    length = units.length(delay.length) if link.length_m is None else Fraction(link.length_m)
+    travel = length / units.speed(delay.speed)
     return round(travel * units.PICOSECONDS_PER_SECOND) + units.duration(delay.plus)
 
 

@@ -40,6 +40,7 @@ class DelayFromLength(Table):
 
     speed: Speed = Field("2e8 m/s", description="Speed of light in fibre.")
     plus: Duration = Field("0s", description="What every link adds.")
+    length: Length = Field("1000km", description="Of links whose length nobody gives.")
 
 
 Delay = Annotated[
@@ -105,7 +106,7 @@ class EcnThreshold(_Queue):
 
 Queue = Annotated[
     Annotated[DropTail | Red | Codel | EcnThreshold, Field(discriminator="discipline")],
-    NameOrTable("discipline", "a queue discipline", ("drop-tail", "red", "codel", "ecn-threshold")),
+    NameOrTable("discipline", "a queue discipline", ("drop-tail", "red", "codel", "ecn-threshold"), "drop-tail"),
 ]
 
 
@@ -186,7 +187,7 @@ class InlineLink(Table):
 class Override(Table):
     """What certain links have, whatever the topology or the defaults say."""
 
-    link: SomeLinks = Field(description="Its two ends, or all.")
+    link: SomeLinks = Field("all", description="Its two ends, or all.")
     one_way: bool = Field(False, description="Only from the first node to the second.")
     capacity: LinkRate | None = None
     delay: Delay | None = Field(None, description="Propagation delay.")
@@ -201,9 +202,11 @@ class TopologySection(Table):
     generate: Generate | None = Field(None, description="A generator, by its kind, and its parameters.")
     nodes: list[InlineNode] | None = Field(None, description="Of inline links, for their coordinates.")
     links: list[InlineLink] | None = Field(None, description="An inline topology, instead of from and generate.")
-    capacity: LinkRate | None = Field(None, description="Of links without a capacity of their own.")
+    capacity: LinkRate = Field("100Mbps", description="Of links without a capacity of their own.")
     delay: Delay = Field(DelayFromLength(), description="Of links without a delay of their own.")
-    queue: Queue = Field(DropTail(discipline="drop-tail"), description="Of every link.")
+    queue: Queue = Field(
+        DropTail(discipline="drop-tail"), description="Of every link; a table without discipline is drop-tail."
+    )
     override: list[Override] = Field([], description="The latest that names a link holds.")
 
     @model_validator(mode="after")
@@ -221,7 +224,7 @@ class TopologySection(Table):
 class Impairment(Table):
     """What links lose, in both directions unless ``one_way``."""
 
-    link: SomeLinks = Field(description="Its two ends, or all.")
+    link: SomeLinks = Field("all", description="Its two ends, or all.")
     one_way: bool = Field(False, description="Only from the first node to the second.")
     loss: Loss = Field(description="A ratio, or a loss model.")
 
@@ -229,9 +232,10 @@ class Impairment(Table):
 class Event(Table):
     """Something that happens to links during the run: exactly one of ``fail``, ``repair``, ``impair``, ``reroute``."""
 
-    at: Duration = Field(description="When.")
-    fail: LinkName | None = Field(None, description="Both directions of the link go down.")
-    repair: LinkName | None = Field(None, description="Both directions of the link come back, empty.")
+    at: Duration = Field("0s", description="When.")
+    fail: LinkName | None = Field(None, description="The link goes down, in both directions unless one_way.")
+    repair: LinkName | None = Field(None, description="The link comes back empty, in both directions unless one_way.")
+    one_way: bool = Field(False, description="Only from the first node to the second; for fail and repair.")
     impair: Impairment | None = Field(None, description="Links lose packets in another way from then on.")
     reroute: Literal[True] | None = Field(None, description="Routes are computed anew on the links that are up.")
 
@@ -241,5 +245,9 @@ class Event(Table):
             raise ValueError(
                 'needs exactly one of fail = ["A", "B"], repair = ["A", "B"], '
                 'impair = { link = ["A", "B"], loss = 0.01 }, reroute = true'
+            )
+        if self.one_way and self.fail is None and self.repair is None:
+            raise ValueError(
+                "one_way is for fail and repair; give it inside impair = {...} for that, else leave it out"
             )
         return self

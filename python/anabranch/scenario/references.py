@@ -25,13 +25,13 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
     """All names that point nowhere, and times beyond the run; nodes and links only where there is a topology."""
     network = _Network(topology)
     for index, override in enumerate(variant.topology.override):
-        yield from network.link(override.link, ("topology", "override", index, "link"))
+        yield from network.link(override.link, ("topology", "override", index, "link"), override.one_way)
     yield from _routings(variant, network)
     too_many = list(_flows(variant, network))
     yield from too_many
     yield from _traffic(variant, network, with_pairs=not too_many)
     for index, impairment in enumerate(variant.impairments):
-        yield from network.link(impairment.link, ("impairments", index, "link"))
+        yield from network.link(impairment.link, ("impairments", index, "link"), impairment.one_way)
     duration = units.duration(variant.run.duration)
     for index, event in enumerate(variant.events):
         if units.duration(event.at) > duration:
@@ -39,9 +39,9 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
             yield Problem(("events", index, "at"), message, event.at)
         for key, link in (("fail", event.fail), ("repair", event.repair)):
             if link is not None:
-                yield from network.link(link, ("events", index, key))
+                yield from network.link(link, ("events", index, key), event.one_way)
         if event.impair is not None:
-            yield from network.link(event.impair.link, ("events", index, "impair", "link"))
+            yield from network.link(event.impair.link, ("events", index, "impair", "link"), event.impair.one_way)
     for index, captured in enumerate(variant.capture):
         yield from network.link(captured, ("capture", index))
 
@@ -60,13 +60,14 @@ class _Network:
         if self.known and name not in self._names:
             yield Problem(path, f"no such node; {suggest(name, self.nodes)}", name)
 
-    def link(self, link: list[str] | str, path: Path) -> Iterator[Problem]:
+    def link(self, link: list[str] | str, path: Path, one_way: bool = False) -> Iterator[Problem]:
         if isinstance(link, str) or not self.known:
             return
         unknown = [problem for end, name in enumerate(link) for problem in self.node(name, (*path, end))]
         yield from unknown
         source, target = link
-        if not unknown and (source, target) not in self._links and (target, source) not in self._links:
+        ways = {(source, target)} if one_way else {(source, target), (target, source)}
+        if not unknown and not ways & self._links:
             neighbours = sorted(b for a, b in self._links if a == source)
             yield Problem(path, f"no such link; {source} has links to {', '.join(neighbours) or 'nowhere'}", link)
 
@@ -141,7 +142,9 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
     if entry.transport == "tcp":
         stack, known = variant.stack_of(entry), {*variant.stacks, *PRESETS}
         if stack is None:
-            yield Problem((*path, "stack"), f"is missing; {suggest('', variant.stacks or PRESETS)}", MISSING)
+            yield Problem(
+                (*path, "stack"), f"is missing, and [stacks] has several; {suggest('', variant.stacks)}", MISSING
+            )
         elif stack not in known:
             yield Problem((*path, "stack"), f"no such stack; {suggest(stack, known)}", stack)
         segment = units.size(variant.all_stacks()[stack].mss) if stack in variant.all_stacks() else None
@@ -149,7 +152,9 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
             yield Problem((*path, "size"), f"must be at most {MOST_SEGMENTS} segments of {segment} bytes", entry.size)
     routing, routings = variant.routing_of(entry), {*variant.routing, *IMPLICIT_ROUTINGS, DIRECT}
     if routing is None:
-        yield Problem((*path, "routing"), f"is missing; {suggest('', routings - {DIRECT})}", MISSING)
+        yield Problem(
+            (*path, "routing"), f"is missing, and [routing] has several; {suggest('', routings - {DIRECT})}", MISSING
+        )
     elif routing not in routings or entry.routing == DIRECT:
         yield Problem((*path, "routing"), f"no such routing; {suggest(routing, routings - {DIRECT})}", routing)
 

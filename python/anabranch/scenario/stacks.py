@@ -113,7 +113,7 @@ class Stack(Table):
     """A transport stack. A preset sets several keys; what is given beside it takes precedence."""
 
     preset: PresetName | None = Field(None, description="Several keys at once; at least its congestion control.")
-    congestion: Congestion | None = Field(None, description="How much to have in flight.")
+    congestion: Congestion = Field("cubic", validate_default=True, description="How much to have in flight.")
     slow_start: SlowStart = Field(
         "classic",
         validate_default=True,
@@ -174,10 +174,6 @@ class Stack(Table):
 
     @model_validator(mode="after")
     def _complete(self) -> "Stack":
-        if self.congestion is None:
-            raise ValueError(
-                'needs a preset or a congestion control, such as preset = "newreno" or congestion = "cubic"'
-            )
         if units.duration(self.min_rto) > units.duration(self.max_rto):
             raise ValueError(f'min_rto "{self.min_rto}" must not exceed max_rto "{self.max_rto}"')
         if units.size(self.mss) + units.size(self.header) > 65535:
@@ -188,7 +184,6 @@ class Stack(Table):
 
     def policies(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Congestion control, loss detection and ACK policy, each with every parameter filled in."""
-        assert self.congestion is not None
         return self.congestion.compiled(), self.detection.compiled(), self.ack.compiled()
 
 

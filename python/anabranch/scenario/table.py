@@ -107,9 +107,9 @@ def union(members: Iterable[Any]) -> Any:
 class NameOrTable:
     """A union of tables that are told apart by one key; a name alone stands for the table with its defaults."""
 
-    def __init__(self, key: str, what: str, names: tuple[str, ...]) -> None:
-        """The key that names the member, what the members are, and their names."""
-        self._key, self._what, self._names = key, what, names
+    def __init__(self, key: str, what: str, names: tuple[str, ...], default: str | None = None) -> None:
+        """The key that names the member, what the members are, and their names; ``default`` is that of a table without one."""
+        self._key, self._what, self._names, self._default = key, what, names, default
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Expand the name before the union sees it."""
@@ -129,9 +129,9 @@ class NameOrTable:
         table = {self._key: value} if isinstance(value, str) else value
         if not isinstance(table, dict):
             raise ValueError(f"must be the name of {self._what} or a table with {self._key}")
-        name = table.get(self._key)
+        name = table.get(self._key, self._default)
         if name is None:
             raise ValueError(f"the table needs {self._key}: one of {', '.join(self._names)}")
         if name not in self._names:
             raise ValueError(f'"{name}" is not {self._what}; {suggest(str(name), self._names)}')
-        return table
+        return {self._key: name} | table

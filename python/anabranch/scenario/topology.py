@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anabranch import units
 from anabranch.scenario.network import TopologySection
-from anabranch.scenario.problems import MISSING, Problem, suggest
+from anabranch.scenario.problems import Problem, suggest
 
 if TYPE_CHECKING:
     from anabranch.topologies import Topology
@@ -23,7 +23,7 @@ class Resolver:
         self._loaded: dict[str, tuple[Topology | None, list[Problem]]] = {}
 
     def resolve(self, section: TopologySection) -> tuple["Topology | None", list[Problem]]:
-        """The topology, or what is wrong with it; also whether every link has a capacity and a delay."""
+        """The topology, or what is wrong with it."""
         key = json.dumps(section.model_dump(mode="json"), sort_keys=True)
         if key not in self._loaded:
             self._loaded[key] = self._resolve(section)
@@ -36,8 +36,6 @@ class Resolver:
             topology, problems = _inline(section)
         else:
             topology, problems = self._load(section)
-        if topology is not None:
-            problems = problems + _complete(section, topology)
         return topology, problems
 
     def _load(self, section: TopologySection) -> tuple["Topology | None", list[Problem]]:
@@ -104,35 +102,3 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
         return Topology("inline", tuple(named.values()), links.links(), tuple(links.warnings())), []
     except ValueError as error:
         return None, [Problem(("topology", "links"), str(error))]
-
-
-def _complete(section: TopologySection, topology: "Topology") -> list[Problem]:
-    """Links that neither the topology nor the section gives a capacity or a delay."""
-    problems = []
-    overridden = {
-        key: {
-            frozenset(entry.link) for entry in section.override if isinstance(entry.link, list) and getattr(entry, key)
-        }
-        | ({None} if any(entry.link == "all" and getattr(entry, key) for entry in section.override) else set())
-        for key in ("capacity", "delay")
-    }
-
-    def first_without(key: str, absent: list[bool]) -> str | None:
-        for link, missing in zip(topology.links, absent, strict=True):
-            covered = None in overridden[key] or frozenset((link.source, link.target)) in overridden[key]
-            if missing and not covered:
-                return f"{link.source} to {link.target}"
-        return None
-
-    if section.capacity is None and (
-        link := first_without("capacity", [x.capacity_bps is None for x in topology.links])
-    ):
-        problems.append(
-            Problem(("topology", "capacity"), f'is missing, and the link {link} has none; give capacity = "10Mbps"')
-        )
-    if not isinstance(section.delay, str) and (
-        link := first_without("delay", [x.delay_s is None and x.length_m is None for x in topology.links])
-    ):
-        message = f'the link {link} has neither a delay nor a length; give [topology] delay = "5ms"'
-        problems.append(Problem(("topology", "delay"), message, MISSING))
-    return problems

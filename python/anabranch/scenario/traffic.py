@@ -19,9 +19,9 @@ class OnOff(Table):
     """Constant intervals at the peak rate while on, nothing while off; both times Pareto."""
 
     peak: Rate = Field(description="Rate while on.")
-    on: PositiveDuration = Field(description="Mean time on.")
-    off: PositiveDuration = Field(description="Mean time off.")
-    shape: float = Field(1.5, gt=1, allow_inf_nan=False, description="Pareto shape, greater than 1.")
+    on: PositiveDuration = Field("500ms", description="Mean time on (ns-2: 500 ms).")
+    off: PositiveDuration = Field("500ms", description="Mean time off (ns-2: 500 ms).")
+    shape: float = Field(1.5, gt=1, allow_inf_nan=False, description="Pareto shape, greater than 1 (ns-2: 1.5).")
 
 
 Point = Annotated[list[float], Field(min_length=2, max_length=2)]
@@ -47,7 +47,9 @@ class Short(Table):
 
     arrivals: Frequency = Field(description="Flows per second over all pairs.")
     sizes: Sizes = Field(
-        description="A measured distribution, points [bytes, cumulative probability], or a CSV file of such."
+        "web-search",
+        validate_default=True,
+        description="A measured distribution, points [bytes, cumulative probability], or a CSV file of such.",
     )
 
     @model_validator(mode="after")
@@ -61,16 +63,18 @@ class Short(Table):
         return self.sizes
 
 
+DEFAULT_STACK = "linux-cubic"
+"""The stack of traffic that names none, where none is defined: what most hosts run."""
 LARGEST_PACKET = 65535
 APPLICATIONS = ("bulk", "size", "constant", "poisson", "on-off", "short")
 
 
 class Traffic(Table):
-    """A group of flows with exactly one application: bulk, size, constant, poisson, on-off or short."""
+    """A group of flows with one application: bulk, size, constant, poisson, on-off or short."""
 
     name: str | None = Field(None, min_length=1, description="In tables (default traffic-1 and so on).")
-    from_: Nodes = Field(alias="from", description="Sources: a node, several, or all.")
-    to: Nodes = Field(description="Destinations: a node, several, or all.")
+    from_: Nodes = Field("all", alias="from", description="Sources: a node, several, or all.")
+    to: Nodes = Field("all", description="Destinations: a node, several, or all.")
     pattern: Literal["all-pairs", "pairs", "random-pairs", "neighbours"] = Field(
         "all-pairs",
         description="Every source with every destination, the lists side by side, count pairs at random, or those that "
@@ -81,7 +85,9 @@ class Traffic(Table):
     start: Duration = Field("0s", description="When the first flow starts.")
     stagger: Duration = Field("0s", description="From the start of one flow to the start of the next.")
     stop: Duration | None = Field(None, description="When the applications stop writing (default the end of the run).")
-    bulk: Literal[True] | None = Field(None, description="All at once, without end.")
+    bulk: Literal[True] | None = Field(
+        None, description="All at once, without end (default, with TCP, where no other application is given)."
+    )
     size: Size | None = Field(None, description="So many payload bytes at once.")
     constant: Rate | None = Field(None, description="One segment at a time at constant intervals.")
     poisson: Rate | None = Field(None, description="One segment at a time at exponential intervals.")
@@ -89,20 +95,27 @@ class Traffic(Table):
     short: Short | None = Field(None, description="Many flows of random size that arrive at random.")
     transport: Literal["tcp", "udp"] = Field("tcp", description="UDP sends without waiting for anyone.")
     packet: Size | None = Field(None, description="Bytes on the wire of every UDP packet (default 1500 bytes).")
-    stack: str | None = Field(None, description="The TCP stack: of [stacks], or a preset.")
-    routing: str | None = Field(None, description='The routing: of [routing], or "ospf".')
+    stack: str | None = Field(
+        None,
+        description="The TCP stack: of [stacks], or a preset (default the only one of [stacks]; where there is none, "
+        f"{DEFAULT_STACK}).",
+    )
+    routing: str | None = Field(
+        None,
+        description='The routing: of [routing], or "ospf" (default the only one of [routing]; where there is none, ospf).',
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "Traffic":
         given = [name for name in APPLICATIONS if getattr(self, name.replace("-", "_")) is not None]
-        if len(given) != 1:
-            example = 'bulk = true, size = "1MB", constant = "5Mbps", poisson = "20Mbps", on-off = {...}, short = {...}'
-            raise ValueError(f"needs exactly one of {example}; has {', '.join(given) or 'none'}")
+        if len(given) > 1:
+            raise ValueError(f"has one application; leave out all but one of {', '.join(given)}")
         if self.transport == "udp":
             if self.stack is not None:
                 raise ValueError('stack is for TCP; with transport = "udp" leave it out')
-            if given[0] in ("bulk", "size", "short"):
-                raise ValueError(f'{given[0]} needs TCP; with transport = "udp" give constant, poisson or on-off')
+            if given not in (["constant"], ["poisson"], ["on-off"]):
+                what = given[0] if given else "bulk"
+                raise ValueError(f'{what} needs TCP; with transport = "udp" give constant, poisson or on-off')
             if self.packet is not None and units.size(self.packet) > LARGEST_PACKET:
                 raise ValueError(f'packet "{self.packet}" must be at most {LARGEST_PACKET} bytes')
         elif self.packet is not None:
@@ -111,6 +124,6 @@ class Traffic(Table):
             raise ValueError('pattern = "random-pairs" and count = N go together')
         if self.pattern == "neighbours" and self.routing is not None:
             raise ValueError('pattern = "neighbours" goes over the links themselves; leave routing out')
-        if given[0] == "short" and self.flows != 1:
+        if self.short is not None and self.flows != 1:
             raise ValueError("flows does not apply to short: its flows arrive by themselves")
         return self

@@ -9,7 +9,7 @@ from anabranch.scenario.network import Event, Impairment, TopologySection
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS, Stack, preset_stack
 from anabranch.scenario.table import Duration, LinkName, PositiveDuration, Table, by_kind
-from anabranch.scenario.traffic import Traffic
+from anabranch.scenario.traffic import DEFAULT_STACK, Traffic
 
 IMPLICIT_ROUTINGS = {"ospf": Routing()}
 """Routings that need no definition."""
@@ -73,9 +73,10 @@ class Variant(Table):
     capture: list[LinkName] = Field([], description="Links whose packets are written to pcapng files.")
 
     def all_stacks(self) -> dict[str, Stack]:
-        """The stacks that traffic uses or the scenario defines, with the presets named in traffic."""
-        named = [entry.stack for entry in self.traffic if entry.stack in PRESETS and entry.stack not in self.stacks]
-        return self.stacks | {name: preset_stack(name) for name in dict.fromkeys(named) if name}
+        """The stacks that traffic uses or the scenario defines, with the presets that traffic takes."""
+        used = [self.stack_of(entry) for entry in self.traffic if entry.transport == "tcp"]
+        presets = [name for name in dict.fromkeys(used) if name in PRESETS and name not in self.stacks]
+        return self.stacks | {name: preset_stack(name) for name in presets if name}
 
     def all_routings(self) -> dict[str, Routing]:
         """The routings that the scenario defines, and the implicit ones that it uses."""
@@ -83,9 +84,11 @@ class Variant(Table):
         return {name: value for name, value in IMPLICIT_ROUTINGS.items() if name in used} | self.routing
 
     def stack_of(self, traffic: Traffic) -> str | None:
-        """The name of a traffic group's stack: if it names none, the only one defined; ``None`` if that is unclear."""
+        """The name of a traffic group's stack: if it names none, the only one defined; ``None`` if several are."""
         if traffic.stack is not None:
             return traffic.stack
+        if not self.stacks:
+            return DEFAULT_STACK
         return next(iter(self.stacks)) if len(self.stacks) == 1 else None
 
     def routing_of(self, traffic: Traffic) -> str | None:
