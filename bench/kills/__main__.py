@@ -1,4 +1,4 @@
-"""Kill commands (SIGKILL) at random moments, and look for results that are lost, torn or different afterwards.
+"""Kill commands (SIGKILL) at random moments and before random changes of the file system, and look for results that are lost, torn or different afterwards.
 
 Each command has two versions that write to one place in turn. After every kill the place holds a whole result, the former or the new one;
 no finished run has gone; and the same command, killed or not, goes on until its result equals that of a command that nobody killed.
@@ -56,6 +56,7 @@ class Victim:
         self._draw = draw
         self._wholes: list[dict[str, str]] = []
         self._durations: list[float] = []
+        self._changes: list[int] = []
         for number, arguments in enumerate(self._command.versions):
             prepare(name, folder / f"{name}-{number}")
             began = time.monotonic()
@@ -63,6 +64,7 @@ class Victim:
             self._durations.append(time.monotonic() - began)
             if status != 0:
                 raise RuntimeError((folder / f"{name}-{number}" / "messages.txt").read_text())
+            self._changes.append(int((folder / f"{name}-{number}" / "changes.txt").read_text()))
             self._wholes.append(process.call(checks.results, folder / f"{name}-{number}" / self._command.place))
         self._version = 0
         self._begin(folder / name)
@@ -75,9 +77,14 @@ class Victim:
         self._finished: set[str] = set()
 
     def kill(self) -> None:
-        """Run the command, kill it at a random moment, and check what it leaves."""
-        moment = self._draw.uniform(0, 1.1 * self._durations[self._version])
-        status = process.run(self._command.versions[self._version], self._folder, moment)
+        """Run the command, kill it, and check what it leaves."""
+        arguments = self._command.versions[self._version]
+        if self._draw.random() < 0.5:
+            moment = self._draw.uniform(0, 1.1 * self._durations[self._version])
+            status = process.run(arguments, self._folder, kill_after_s=moment)
+        else:
+            change = self._draw.randrange(self._changes[self._version])
+            status = process.run(arguments, self._folder, kill_at_change=change)
         self.kills += 1
         if status not in (None, 0):
             self._report(f"ended with status {status}: {self._messages()}")

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import polars as pl
 
 from anabranch.results import MANIFEST, REPORT
-from anabranch.runs.directory import settle
+from anabranch.runs.directory import WORKSPACE, settle
 
 _UNFINISHED = ".partial"
-_INTERNAL = (".anabranch", ".lock", "finished")
+_INTERNAL = (WORKSPACE, ".lock", "finished")
 
 
 def results(place: Path) -> dict[str, str]:
@@ -49,7 +49,7 @@ def _problem(path: Path) -> str | None:
     try:
         if path.suffix == ".json":
             document = json.loads(path.read_text())
-            if path.name == MANIFEST:
+            if path.name == MANIFEST and WORKSPACE not in path.parts:  # there the files may be on their way
                 missing = [name for name in document["files"] if name != REPORT and not (path.parent / name).is_file()]
                 return f"lists {missing[0]}, which is missing" if missing else None
         elif path.suffix == ".toml":

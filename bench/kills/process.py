@@ -37,11 +37,20 @@ def prepare() -> None:
         import_module(name)
 
 
-def run(arguments: Sequence[str], folder: Path, kill_after_s: float | None = None) -> int | None:
-    """Run ``anabranch`` in a folder; its exit status, or ``None`` if it was killed after that time."""
+CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link")
+"""Events of the interpreter that change the file system, besides a file that is opened for writing."""
+
+
+def run(
+    arguments: Sequence[str], folder: Path, *, kill_after_s: float | None = None, kill_at_change: int | None = None
+) -> int | None:
+    """Run ``anabranch`` in a folder; its exit status, or ``None`` if it was killed.
+
+    It is killed after a time, or before it changes the file system for that time, counted from 0. How often it does is in ``changes.txt``.
+    """
     child = os.fork()
     if child == 0:
-        _command(arguments, folder)
+        _command(arguments, folder, kill_at_change)
     if kill_after_s is not None:
         time.sleep(kill_after_s)
         os.kill(child, signal.SIGKILL)
@@ -71,7 +80,23 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     return answer
 
 
-def _command(arguments: Sequence[str], folder: Path) -> None:
+class _Changes:
+    """Counts changes of the file system, and kills this process before one of them."""
+
+    def __init__(self, fatal: int | None) -> None:
+        self.count = 0
+        self._fatal = fatal
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        opens = event == "open" and arguments[2] and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if not (opens or event in CHANGES):
+            return
+        if self.count == self._fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.count += 1
+
+
+def _command(arguments: Sequence[str], folder: Path, kill_at_change: int | None) -> None:
     status = 70
     try:
         os.chdir(folder)
@@ -83,7 +108,10 @@ def _command(arguments: Sequence[str], folder: Path) -> None:
         from bench.kills import toy_paper
 
         toy_paper.install()
+        changes = _Changes(kill_at_change)
+        sys.addaudithook(changes)
         status = cli.status(list(arguments))
+        (folder / "changes.txt").write_text(str(changes.count))
         sys.stdout.flush()
     finally:
         os._exit(status)
