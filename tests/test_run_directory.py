@@ -17,6 +17,7 @@ from fake_simulation import FakeSimulation
 from report_fixture import write_run_directory
 
 from anabranch import output_files
+from anabranch.locks import Lock
 from anabranch.output_files import FileError
 from anabranch.results import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
@@ -397,3 +398,24 @@ def write_former(place: Path) -> dict[str, bytes]:
 
 def read_former(place: Path) -> dict[str, bytes]:
     return {"": place.read_bytes()} if place.is_file() else contents(place)
+
+
+def test_two_processes_do_not_write_to_the_study_of_one_paper(folder: Path) -> None:
+    place = folder / "papers" / "mprc"
+    place.mkdir(parents=True)
+    with Lock(place / ".lock"):
+        message = command(folder, "paper", "mprc", "--quick", "--out", "papers", before=lambda: None)
+    assert f"{place.relative_to(folder)}: in use by process {os.getpid()}" in message
+    assert names(place) == []
+
+
+def test_a_second_run_without_a_directory_takes_the_next_one(tmp_path: Path) -> None:
+    """The first one still runs; the second does not wait for it, and is not refused."""
+    scenario, wanted, found = Scenario.from_toml(LINE), tmp_path / "line", []
+
+    def make(spec: str) -> FakeSimulation:
+        found.append(default_directory(wanted, scenario, None))
+        return FakeSimulation(spec)
+
+    line(wanted, make)
+    assert found == [tmp_path / "line-2"]
