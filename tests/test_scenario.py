@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.scenario import Scenario, ScenarioError, walk
+from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.problems import suggest
 from anabranch.scenario.stacks import REGISTRIES
 from anabranch.toml_text import line_numbers
@@ -330,6 +331,72 @@ def test_a_file_of_flow_sizes_that_is_wrong_is_named_with_its_line(
 def test_flow_sizes_that_are_not_there(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=re.escape(message)):
         with_sizes(tmp_path, b"", name)
+
+
+def pairs_in(generate: str, ends: str) -> list[tuple[str, str]]:
+    """The pairs of a traffic group by the names of their nodes."""
+    text = f"topology.generate = {generate}\ntraffic = [{{ {ends}, bulk = true, stack = 'cubic' }}]"
+    case = Scenario.from_toml(text).cases[0]
+    names = [node.name for node in case.topology.nodes]
+    links = [(link.source, link.target) for link in case.topology.links]
+    indexes = {name: index for index, name in enumerate(names)}
+    found = pairs_of(case.variant.traffic[0], indexes, links, draw="")
+    return [(names[source], names[target]) for source, target in found]
+
+
+def test_hosts_are_the_ends_of_every_generated_network() -> None:
+    """Their names say what the nodes are: ``h`` in a fat tree, ``s`` and ``d`` elsewhere."""
+    for generate, pattern, count in (
+        ('{ kind = "fat-tree", k = 4 }', "p[1-4]e[12]h[12]", 16),
+        ('{ kind = "fat-tree", k = 2 }', "p[12]e1h1", 2),
+        ('{ kind = "dumbbell", pairs = 3 }', "[sd][1-3]", 6),
+        ('{ kind = "dumbbell" }', "[sd]1", 2),
+        ('{ kind = "parallel", paths = 1, pairs = 2 }', "[sd][12]", 4),
+    ):
+        found = pairs_in(generate, 'from = "hosts", to = "hosts"')
+        assert len(set(found)) == len(found) == count * (count - 1)
+        assert all(re.fullmatch(pattern, name) for pair in found for name in pair)
+
+
+def test_patterns_are_all_nodes_of_such_names() -> None:
+    tree = '{ kind = "fat-tree" }'
+    found = pairs_in(tree, 'from = "p1*h*", to = ["p2e1h1", "p2e*h1", "c1"]')
+    senders = ["p1e1h1", "p1e1h2", "p1e2h1", "p1e2h2"]
+    assert found == [(sender, receiver) for sender in senders for receiver in ("p2e1h1", "p2e2h1", "c1")]
+    assert pairs_in(tree, 'from = "p1e1h1", to = "*e1h1"') == [("p1e1h1", f"p{pod}e1h1") for pod in (2, 3, 4)]
+    side_by_side = pairs_in('{ kind = "dumbbell", pairs = 3 }', 'from = "s*", to = "d*", pattern = "pairs"')
+    assert side_by_side == [("s1", "d1"), ("s2", "d2"), ("s3", "d3")]
+
+
+def test_a_node_with_the_name_of_a_group_or_pattern_is_that_node() -> None:
+    text = LINE.replace('"B"', '"hosts"').replace('"C"', '"A*"').replace('to = "A*"', 'to = "hosts"')
+    case = Scenario.from_toml(text).cases[0]
+    names = {node.name: index for index, node in enumerate(case.topology.nodes)}
+    assert pairs_of(case.variant.traffic[0], names, [("A", "hosts"), ("hosts", "A*")], "") == [(0, names["hosts"])]
+
+
+@pytest.mark.parametrize(
+    ("ends", "field", "message"),
+    [
+        ('from = "p9*", to = "hosts"', "traffic[0].from", "no node has such a name"),
+        ('from = "hosts", to = ["c1", "x*"]', "traffic[0].to[1]", "no node has such a name"),
+        ('from = "hots", to = "c1"', "traffic[0].from", "no such node"),
+    ],
+)
+def test_a_group_without_a_node_is_refused(ends: str, field: str, message: str) -> None:
+    text = f"topology.generate = 'fat-tree'\ntraffic = [{{ {ends}, bulk = true, stack = 'cubic' }}]"
+    assert problems(text)[field].startswith(message)
+    assert problems(text.replace("fat-tree", "fat-tee")).keys() == {"topology.generate"}
+
+
+def test_a_network_without_hosts_says_what_they_are() -> None:
+    found = problems(
+        changed(
+            ('to = "C"', 'to = "hosts"'),
+            ("]\n\n[[", '{ source = "A", target = "C", capacity = "1Mbps", delay = "1ms" }]\n\n[['),
+        )
+    )
+    assert "are nodes with one neighbour, and here is none" in found["traffic[0].to"]
 
 
 def test_parallel_inline_links_become_one_with_their_capacities() -> None:

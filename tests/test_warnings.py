@@ -38,6 +38,21 @@ def test_parallel_links_are_a_warning_of_check_and_run(tmp_path: Path, capsys: p
     assert ADDED in capsys.readouterr().err
 
 
+BETWEEN_ALL = """
+topology = {{ generate = "{kind}" }}
+traffic = [{{ from = "all", to = {to}, size = "1kB", stack = "cubic" }}]
+"""
+
+
+def test_all_nodes_of_a_network_with_switches_are_a_warning() -> None:
+    fat_tree = BETWEEN_ALL.format(kind="fat-tree", to='["all", "hosts"]')
+    message = 'includes 20 nodes that only forward, such as c1; "hosts" are the other 16'
+    assert warnings(fat_tree) == {"traffic[0].from": message}
+    assert warnings(fat_tree.replace('from = "all"', 'from = "hosts"')) == {}
+    assert set(warnings(BETWEEN_ALL.format(kind="dumbbell", to='"all"'))) == {"traffic[0].from", "traffic[0].to"}
+    assert warnings(BETWEEN_ALL.format(kind="grid", to='"all"')) == {}
+
+
 @pytest.mark.parametrize("command", ["routes", "topology show", "robust --hose 1Mbps"])
 def test_commands_on_topologies_warn_as_well(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "net.csv"

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from anabranch.scenario import groups
+from anabranch.scenario.groups import Links
 from anabranch.scenario.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -14,17 +16,18 @@ MOST_FLOWS = 4_000_000
 """Flows of a variant: with the kilobyte that each may take, the memory of a large machine."""
 
 
-def ends_of(entry: Traffic, nodes: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The sources and the destinations of a traffic group."""
+def ends_of(entry: Traffic, nodes: Sequence[str], links: Links) -> tuple[Sequence[str], Sequence[str]]:
+    """The sources and the destinations of a traffic group; :class:`ValueError` if one of its groups has no node."""
     sources, targets = (
-        nodes if end == "all" else [end] if isinstance(end, str) else end for end in (entry.from_, entry.to)
+        groups.members(end, nodes, links) if isinstance(end, str) else groups.several(end, nodes, links)
+        for end in (entry.from_, entry.to)
     )
     return sources, targets
 
 
-def check(entry: Traffic, nodes: Sequence[str], links: Sequence[tuple[str, str]]) -> None:
+def check(entry: Traffic, nodes: Sequence[str], links: Links) -> None:
     """:class:`ValueError` if a traffic group has no pair, or more than :data:`MOST_FLOWS`; none is made."""
-    sources, targets = ends_of(entry, nodes)
+    sources, targets = ends_of(entry, nodes, links)
     if entry.pattern == "pairs":
         if len(sources) != len(targets):
             raise ValueError(f'pattern = "pairs" needs as many "from" as "to"; here {len(sources)} and {len(targets)}')
@@ -44,14 +47,12 @@ def check(entry: Traffic, nodes: Sequence[str], links: Sequence[tuple[str, str]]
         raise ValueError(f"makes {count} pairs; at most {MOST_FLOWS} are possible")
 
 
-def pairs_of(
-    entry: Traffic, nodes: Mapping[str, int], links: Sequence[tuple[str, str]], draw: str
-) -> list[tuple[int, int]]:
+def pairs_of(entry: Traffic, nodes: Mapping[str, int], links: Links, draw: str) -> list[tuple[int, int]]:
     """The source and destination of each pair of a traffic group that :func:`check` accepts, by their indexes.
 
     ``draw`` decides random pairs.
     """
-    sources, targets = ends_of(entry, list(nodes))
+    sources, targets = ends_of(entry, list(nodes), links)
     if entry.pattern == "neighbours":
         return [(nodes[source], nodes[target]) for source, target in _neighbours(sources, targets, links)]
     of_sources, of_targets = [nodes[name] for name in sources], [nodes[name] for name in targets]
@@ -67,9 +68,7 @@ def pairs_of(
     return list(zip(np.array(of_sources)[rows].tolist(), np.array(of_targets)[columns].tolist(), strict=True))
 
 
-def _neighbours(
-    sources: Sequence[str], targets: Sequence[str], links: Sequence[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
+def _neighbours(sources: Sequence[str], targets: Sequence[str], links: Links) -> Iterator[tuple[str, str]]:
     senders, receivers = set(sources), set(targets)
     return ((source, target) for source, target in links if source in senders and target in receivers)
 

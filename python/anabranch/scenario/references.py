@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anabranch import units
-from anabranch.scenario import pairs
+from anabranch.scenario import groups, pairs
 from anabranch.scenario.pairs import MOST_FLOWS, ends_of
 from anabranch.scenario.problems import MISSING, Problem, suggest
 from anabranch.scenario.routing import Routing
@@ -160,15 +160,25 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
 
 
 def _ends(end: str | list[str], path: Path, network: _Network) -> Iterator[Problem]:
-    if isinstance(end, list):
-        for index, name in enumerate(end):
-            yield from network.node(name, (*path, index))
-    elif end != "all":
-        yield from network.node(end, path)
+    places = [(path, end)] if isinstance(end, str) else [((*path, index), word) for index, word in enumerate(end)]
+    for place, word in places:
+        if not groups.is_one(word):
+            yield from network.node(word, place)
+        elif network.known:
+            try:
+                groups.members(word, network.nodes, network.links)
+            except ValueError as error:
+                yield Problem(place, str(error), word)
+
+
+def _known_ends(entry: Traffic, network: _Network) -> bool:
+    """Whether it is known between which nodes a traffic group is."""
+    words = [word for end in (entry.from_, entry.to) for word in ([end] if isinstance(end, str) else end)]
+    return network.known or not any(map(groups.is_one, words))
 
 
 def _pairs(entry: Traffic, path: Path, network: _Network) -> Iterator[Problem]:
-    if not network.known and ("all" in (entry.from_, entry.to) or entry.pattern == "neighbours"):
+    if not _known_ends(entry, network) or (entry.pattern == "neighbours" and not network.known):
         return
     try:
         pairs.check(entry, network.nodes, network.links)
@@ -204,8 +214,11 @@ def _flows(variant: Variant, network: _Network) -> Iterator[Problem]:
             last = units.duration(entry.stop or variant.run.duration)
             seconds = max(0, last - units.duration(entry.start)) / units.PICOSECONDS_PER_SECOND
             total += int(units.frequency(entry.short.arrivals) * Fraction(seconds))
-        elif network.known or "all" not in (entry.from_, entry.to):
-            sources, targets = ends_of(entry, network.nodes)
+        elif _known_ends(entry, network):
+            try:
+                sources, targets = ends_of(entry, network.nodes, network.links)
+            except ValueError:
+                continue  # said with the traffic
             each = entry.count or (len(sources) * (1 if entry.pattern == "pairs" else len(targets)))
             if entry.pattern == "neighbours":
                 each = len(network.links)

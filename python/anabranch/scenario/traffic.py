@@ -11,7 +11,7 @@ from anabranch.scenario.table import Count, Duration, Frequency, PositiveDuratio
 
 Nodes = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[Annotated[list[str], Field(min_length=1)], Tag("<list>")],
-    by_kind('a node, a list of nodes, or "all"'),
+    by_kind('a node, a list of nodes, "all", "hosts", or a pattern such as "p1*"'),
 ]
 
 
@@ -73,8 +73,12 @@ class Traffic(Table):
     """A group of flows with one application: bulk, size, constant, poisson, on-off or short."""
 
     name: str | None = Field(None, min_length=1, description="In tables (default traffic-1 and so on).")
-    from_: Nodes = Field("all", alias="from", description="Sources: a node, several, or all.")
-    to: Nodes = Field("all", description="Destinations: a node, several, or all.")
+    from_: Nodes = Field(
+        "all",
+        alias="from",
+        description="Sources: a node, a list, all, hosts (the nodes with one neighbour), or a pattern such as p1*.",
+    )
+    to: Nodes = Field("all", description="Destinations, in the same way.")
     pattern: Literal["all-pairs", "pairs", "random-pairs", "neighbours"] = Field(
         "all-pairs",
         description="Every source with every destination, the lists side by side, count pairs at random, or those that "

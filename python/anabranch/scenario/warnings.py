@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
 
 if TYPE_CHECKING:
@@ -21,4 +22,22 @@ def _topology(case: "Case") -> Iterator[Problem]:
         yield Problem(("topology",), warning)
 
 
-RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (_topology,)
+def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
+    """Traffic between all nodes of a network in which most nodes only forward."""
+    if case.topology.name not in _WITH_HOSTS:
+        return
+    nodes = [node.name for node in case.topology.nodes]
+    links = [(link.source, link.target) for link in case.topology.links]
+    hosts = set(groups.members(groups.HOSTS, nodes, links))
+    others = [node for node in nodes if node not in hosts]
+    for index, entry in enumerate(case.variant.traffic):
+        for key, end in (("from", entry.from_), ("to", entry.to)):
+            if end == groups.ALL:
+                message = f'includes {len(others)} nodes that only forward, such as {others[0]}; "hosts" are the other {len(hosts)}'
+                yield Problem(("traffic", index, key), message, end)
+
+
+_WITH_HOSTS = ("dumbbell", "parallel", "fat-tree")
+"""The topologies whose nodes are either hosts or switches."""
+
+RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (_topology, _forwarding_nodes)
