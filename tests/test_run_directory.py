@@ -382,6 +382,18 @@ def test_a_read_only_directory_keeps_the_former_result(name: str, folder: Path) 
     assert read_former(folder / place) == former
 
 
+@pytest.mark.parametrize("name", ["robust", "plan"])
+def test_a_result_that_cannot_be_written_is_printed_all_the_same(name: str, folder: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    words, _ = WRITING[name]
+    arguments = [sys.executable, "-m", "anabranch", *words, "--json"]
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, preexec_fn=limit)
+    assert done.returncode == 1
+    assert len(json.loads(done.stdout)["splits"]) > 0
+
+
 def obey_permissions() -> None:
     """Nothing is read-only for root, unless the right to override permissions (CAP_DAC_OVERRIDE) is dropped at the next program."""
     drop_from_bounding_set, override = 24, 1

@@ -1,5 +1,6 @@
 """Files that are written whole: another process, or the next command after a kill, never sees half of one."""
 
+import errno
 import fcntl
 import os
 import re
@@ -33,6 +34,18 @@ def write_bytes(path: Path, data: bytes) -> None:
             _replace(path.resolve(), data)
     except OSError as error:
         raise unwritable(path, error) from None
+
+
+def require_writable(path: Path) -> None:
+    """To be called before a long computation whose result goes into this file.
+
+    Raises:
+        FileError: it could not be written.
+    """
+    for place in [path] if path.exists() else [path.parent]:
+        if not os.access(place, os.W_OK):
+            error = os.strerror(errno.EACCES if place.exists() else errno.ENOENT)
+            raise FileError(f"{path}: cannot be written ({error})")
 
 
 def write_text(path: Path, text: str) -> None:

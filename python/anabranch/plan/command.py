@@ -79,8 +79,6 @@ def plan(
             except KeyboardInterrupt:
                 interrupted = True
         rival = rivals[0] if rivals else None
-    if out is not None:
-        write(chosen, out, topology, capacity_bps)
     if json:
         _print_json(chosen, plans if front else [], rival)
     else:
@@ -88,6 +86,7 @@ def plan(
         if front:
             _print_front(plans, rivals[1:])
     if out is not None:
+        write(chosen, out, topology, capacity_bps)
         print(f"Plan: {out}", file=sys.stderr)
     if interrupted:
         print("Interrupted: the best plan until then.", file=sys.stderr)

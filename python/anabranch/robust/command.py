@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from anabranch.output_files import write_text
+from anabranch.output_files import require_writable, write_text
 from anabranch.robust.options import Capacity, Hose, Matrix, Pipe, TopologyName
 
 if TYPE_CHECKING:
@@ -71,6 +71,9 @@ def robust(
     from anabranch.robust.progress import Bounds
     from anabranch.topologies.warned import load_warned
 
+    for file in (out, picture):
+        if file is not None:
+            require_writable(file)
     network = Network.of(load_warned(topology, directed), None if capacity is None else _rate(capacity, "--capacity"))
     model = _model(network, hose, pipe, matrix or [], box)
     chosen = _problem(network, model, paths, by, ties)
@@ -86,14 +89,13 @@ def robust(
         routing = best_found(problem, method, gap, progress, _seconds(limit))
     verify(routing)
     text = _text(routing, failures)
-    if out is not None:
-        write_text(out, text + "\n")
     if json:
         print(text)
     else:
         _print(routing, failures)
-        if out is not None:
-            print(f"Splits: {out}", file=sys.stderr)
+    if out is not None:
+        write_text(out, text + "\n")
+        print(f"Splits: {out}", file=sys.stderr)
     if routing.interrupted:
         print(f"Interrupted: the best routing until then, with a gap of {routing.gap:.2%}.", file=sys.stderr)
         return INTERRUPTED
@@ -234,14 +236,14 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, out: P
     with Bounds() as progress:
         found = protect(problem, failures, gap, progress)
     text = dumps(protected_document(found), indent=1, ensure_ascii=False, allow_nan=False)
-    if out is not None:
-        write_text(out, text + "\n")
     if json:
         print(text)
     else:
         print(f"worst-case load  {found.load:.6f} over {len(failures)} failures, {found.load_before:.6f} without")
         print(f"lower bound      {found.lower_bound:.6f}   gap {found.gap:.2g}")
         _print_failures(found.after)
+    if out is not None:
+        write_text(out, text + "\n")
     return INTERRUPTED if found.interrupted else DONE
 
 
