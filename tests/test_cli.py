@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.cli import _quantity, status
+from anabranch.cli import status
+from anabranch.results import Result
+from anabranch.text_table import quantity
 from scenarios import DESIGN, LINE
 
 
@@ -42,12 +44,63 @@ def test_run_prints_a_table_and_writes_a_run_directory(scenario: Path, capsys: p
     lines = captured.out.splitlines()
     assert lines[0] == "A line"
     assert lines[1].split()[:3] == ["stack", "runs", "goodput"]
-    assert [line.split()[:2] for line in lines[2:]] == [["newreno", "3"], ["cubic", "3"]]
+    assert [line.split()[:2] for line in lines[2:4]] == [["newreno", "3"], ["cubic", "3"]]
+    assert lines[4].startswith("Goodput: payload counted once")
     for name in ("manifest.json", "flows.parquet", "links.parquet", "report.html"):
         assert (Path("runs/line") / name).is_file()
     assert "runs/line/report.html" in captured.err
     assert status(["run", str(scenario), "--no-report"]) == 0
     assert Path("runs/line-2").is_dir()
+
+
+FINITE = LINE.replace("bulk = true", 'size = ["10 kB", "3 MB"]').replace('stack = "newreno"', 'stack = "cubic"')
+
+
+def test_flows_that_finish_have_completion_times_and_no_goodput(
+    scenario: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was sent over the duration said nothing of how long it took."""
+    scenario.write_text(FINITE.replace("3 MB", "1 MB"))
+    assert status(["run", str(scenario), "--no-report", "--out", "out"]) == 0
+    out = capsys.readouterr().out
+    assert "bit/s" not in out
+    assert "goodput" not in out
+    rows = [line.split() for line in out.splitlines()]
+    head = rows.index(
+        ["size", "size", "flows", "unfinished", "mean", "median", "95th", "99th", "slowdown", "median", "95th", "99th"]
+    )
+    times = Result.load("out").flows["fct_s"]
+    assert rows[head + 1][:7] == ["10", "kB", "all", "1", "0", *quantity(times[0], "s").split()]
+    assert rows[head + 1][-4:] == ["1"] * 4, "alone in the network, the flow takes as long as it must"
+    assert rows[head + 2][:7] == ["1", "MB", "all", "1", "0", *quantity(times[1], "s").split()]
+    assert "lower bounds" not in out
+
+
+def test_a_flow_that_does_not_finish_has_both(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """3 MB need more than the 2 s."""
+    scenario.write_text(FINITE)
+    assert status(["run", str(scenario), "--no-report", "--out", "out"]) == 0
+    out = capsys.readouterr().out
+    goodput = Result.load("out").flows["goodput_bps"][1]
+    rows = [line.split() for line in out.splitlines()]
+    assert ["10", "kB", "1", "-", "-"] in [row[:5] for row in rows]
+    assert ["3", "MB", "1", *quantity(goodput, "bit/s").split()] in [row[:5] for row in rows]
+    assert ["3", "MB", "all", "1", "1", "2", "s"] in [row[:7] for row in rows]
+    assert "lower bounds" in out
+
+
+def test_the_json_document_has_completion_times_with_typed_keys(
+    scenario: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario.write_text(FINITE)
+    assert status(["run", str(scenario), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    first, second = (row for row in document["completion_times"] if row["size_below_bytes"] is None)
+    flow = document["runs"][0]["flows"][0]
+    assert (first["size"], first["fct_p99_s"], first["unfinished"]) == (10_000, flow["fct_s"], 0)
+    assert (second["size"], second["fct_p99_s"], second["unfinished"]) == (3_000_000, 2.0, 1)
+    assert flow["slowdown"] == pytest.approx(1.0)
+    assert document["runs"][1]["flows"][0]["slowdown"] is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="paths elsewhere are text")
@@ -71,7 +124,7 @@ def test_a_path_that_is_no_text_loses_no_results(scenario: Path) -> None:
     ],
 )
 def test_quantities_have_a_readable_prefix(value: float | None, unit: str, shown: str) -> None:
-    assert _quantity(value, unit) == shown
+    assert quantity(value, unit) == shown
 
 
 def test_run_prints_one_json_document(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,9 +19,9 @@ import polars as pl
 import pytest
 from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
-from anabranch import report
+from anabranch import report, statistics
 from anabranch.manifest import ManifestError
-from anabranch.report import chart, layout, run_directory, series, statistics
+from anabranch.report import chart, layout, run_directory, series
 
 MEGABYTE = 1_000_000
 HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteError('pwned')>&amp;\"'{{7*7}}"
@@ -99,92 +99,6 @@ def test_nothing_heavy_is_imported_with_the_package() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"
-
-
-class TestStatistics:
-    # Two-sided 95 %: the printed table of any textbook (e.g. NIST/SEMATECH e-Handbook, 1.3.6.7.2).
-    @pytest.mark.parametrize(
-        ("degrees", "t"),
-        [
-            (1, 12.706),
-            (2, 4.303),
-            (3, 3.182),
-            (4, 2.776),
-            (5, 2.571),
-            (9, 2.262),
-            (10, 2.228),
-            (30, 2.042),
-            (100, 1.984),
-        ],
-    )
-    def test_student_t_is_the_tabulated_one(self, degrees: int, t: float) -> None:
-        assert statistics.student_t(degrees) == pytest.approx(t, abs=5e-4)
-
-    def test_student_t_at_another_level(self) -> None:
-        assert statistics.student_t(4, 0.99) == pytest.approx(4.604, abs=5e-4)
-        assert statistics.student_t(7, 0.9) == pytest.approx(1.895, abs=5e-4)
-
-    def test_half_width_of_a_worked_sample(self) -> None:
-        # Mean 3, variance 2.5, standard error sqrt(2.5 / 5), t(4) = 2.776.
-        assert statistics.half_width([1, 2, 3, 4, 5]) == pytest.approx(2.776445 * math.sqrt(0.5), rel=1e-6)
-
-    def test_one_value_has_no_interval(self) -> None:
-        assert statistics.half_width([3.0]) is None
-
-    def test_the_interval_of_equal_rates_is_zero(self) -> None:
-        """The mean of five times 0.1 + 0.2 is not exactly that, and the interval printed as 45 nbit/s."""
-        flows = pl.DataFrame(
-            {"run": range(5), "variant": 0, "stack": "cubic", "goodput_bps": [9.0e6 * (0.1 + 0.2)] * 4 + [2.7e6]}
-        )
-        columns = [
-            *("fct_s", "segments_sent", "retransmits", "spurious_retransmits", "timeouts", "srtt_s"),
-            *("reordered_segments", "reordering_extent_max", "reordering_extent_mean"),
-        ]
-        found = statistics.summary(flows.with_columns(pl.lit(1.0).alias(name) for name in columns), ["variant"])
-        assert found["goodput_interval_bps"].to_list() == [0.0]
-        assert found["goodput_bps"].item() == pytest.approx(2.7e6)
-
-    def test_jains_index_is_that_of_the_tcp_flows(self) -> None:
-        """Probes that ended before anything was measured made two equal flows look unfair."""
-        flows = pl.DataFrame(
-            {"run": 0, "variant": 0, "stack": ["cubic", "cubic", None], "goodput_bps": [5.0, 5.0, 0.0]}
-        )
-        columns = [
-            *("fct_s", "segments_sent", "retransmits", "spurious_retransmits", "timeouts", "srtt_s"),
-            *("reordered_segments", "reordering_extent_max", "reordering_extent_mean"),
-        ]
-        found = statistics.summary(flows.with_columns(pl.lit(1.0).alias(name) for name in columns), ["variant"])
-        assert found["jain_index"].to_list() == [1.0]
-
-    @pytest.mark.parametrize(
-        ("goodput", "index"), [([5.0, 5.0, 5.0], 1.0), ([6.0, 0.0, 0.0], 1 / 3), ([1.0, 3.0], 0.8), ([4.0], None)]
-    )
-    def test_jain_index(self, goodput: list[float], index: float | None) -> None:
-        found = pl.DataFrame({"x": goodput}).select(statistics.jain_index(pl.col("x"))).item()
-        assert found == (None if index is None else pytest.approx(index))
-
-    def test_cumulative_distribution_keeps_every_value_while_there_is_room(self) -> None:
-        found = statistics.cumulative_distribution(pl.Series([3.0, 1.0, None, 2.0, 2.0]))
-        assert found.rows() == [(1.0, 0.25), (2.0, 0.5), (2.0, 0.75), (3.0, 1.0)]
-
-    def test_cumulative_distribution_of_many_values_stays_on_the_curve(self) -> None:
-        found = statistics.cumulative_distribution(pl.Series(range(1, 100_001), dtype=pl.Float64), points=100)
-        assert found.height == 100
-        assert (found["value"] / 100_000 - found["share"]).abs().max() < 1e-12
-
-    def test_a_flow_counts_with_its_share_of_the_measured_time(self, tmp_path: Path) -> None:
-        directory = write_run_directory(
-            tmp_path / "run", stacks=["cubic"], routings=["ospf"], seeds=1, flows=2, sample_s=None
-        )
-        # Measured from 5 s to 30 s. The first flow had 8 Mbit/s from 10 s to 20 s, the second 2 Mbit/s throughout.
-        flows = pl.read_parquet(directory / "flows.parquet").with_columns(
-            pl.Series("goodput_bps", [8e6, 2e6]), pl.Series("start_s", [10.0, 0.0]), pl.Series("end_s", [20.0, None])
-        )
-        flows.write_parquet(directory / "flows.parquet")
-        found = statistics.summary(run_directory.read([directory]).flows, ["variant"])
-        assert found["goodput_bps"].item() == pytest.approx(8e6 * 10 / 25 + 2e6)
-        assert found["flow_goodput_bps"].item() == pytest.approx(5e6)
-        assert found["goodput_interval_bps"].item() is None
 
 
 class TestSeries:
@@ -360,11 +274,45 @@ class TestPage:
             tmp_path, stacks=["cubic", "mprc"], routings=["ospf"], seeds=1, flows=5000, sized=True, sample_s=1.0
         )
         assert path.stat().st_size < 2 * MEGABYTE
-        assert {"completion", "goodput-of-flows"} <= page.charts
+        assert {"completion", "completion-mean"} <= page.charts
+        assert "goodput" not in page.charts, "what flows that finish have sent over time says nothing"
         assert "Median over flows" in page.seen
-        assert "Jain index" in page.seen
         (lines,) = page.specification("time-cwnd")["datasets"].values()
         assert len(lines) == 2
+
+    def test_many_flows_that_last_have_a_distribution_of_goodput(self, tmp_path: Path) -> None:
+        _, page = write(tmp_path, stacks=["cubic"], routings=["ospf"], seeds=1, flows=20)
+        assert {"goodput", "goodput-of-flows"} <= page.charts
+        assert "completion-mean" not in page.charts
+
+    def test_completion_times_are_in_the_answer_and_in_a_table(self, tmp_path: Path) -> None:
+        """Against polars' quantiles of the files; a flow that did not finish counts with the time that it had had."""
+        directory = write_run_directory(
+            tmp_path / "run", stacks=["cubic"], routings=["ospf"], seeds=2, flows=40, sized=True, sample_s=None
+        )
+        path = directory / "flows.parquet"
+        flows = pl.read_parquet(path).with_columns(
+            pl.when(pl.col("flow") > 0).then(name).alias(name) for name in ("fct_s", "end_s")
+        )
+        flows.write_parquet(path)
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        shown = flows.filter(pl.col("start_s") >= 5)
+        unfinished = shown["fct_s"].null_count()
+        assert unfinished > 0
+        times = shown.select(pl.coalesce("fct_s", 30.0 - pl.col("start_s"))).to_series()
+        figures = [times.mean(), *(times.quantile(share, "linear") for share in (0.5, 0.95, 0.99))]
+        assert f"cubic ospf all {shown.height} {unfinished} " + " ".join(map(chart.three_digits, figures)) in page.seen
+        assert f"Not finished: {unfinished} of {shown.height} flows of cubic · ospf" in page.seen
+
+    def test_long_stalls_are_shown_and_short_ones_are_not(self, tmp_path: Path) -> None:
+        _, page = write(tmp_path / "short", stacks=["mprc"], routings=["spray"], seeds=1)
+        assert "Longest stall" not in page.seen
+        directory = write_run_directory(tmp_path / "long", stacks=["mprc"], routings=["spray"], seeds=1)
+        path = directory / "flows.parquet"
+        pl.read_parquet(path).with_columns(longest_stall_s=26.25).write_parquet(path)
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        assert "Longest stall" in page.seen
+        assert " 26.2 " in page.seen
 
     def test_many_variants_are_cut_and_it_says_so(self, tmp_path: Path) -> None:
         path, page = write(

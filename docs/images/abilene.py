@@ -4,8 +4,8 @@ from pathlib import Path
 
 import altair
 
-from anabranch import Scenario
-from anabranch.report import chart, statistics
+from anabranch import Scenario, statistics
+from anabranch.report import chart
 
 HERE = Path(__file__).parent
 SCENARIO = HERE.parents[1] / "scenarios" / "abilene.toml"

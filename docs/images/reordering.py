@@ -13,8 +13,8 @@ import altair
 import polars as pl
 
 from anabranch import Scenario
-from anabranch.report.statistics import half_width
 from anabranch.results import Result
+from anabranch.statistics import half_width
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "reordering.md"

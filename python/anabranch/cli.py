@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from anabranch import units, version
+from anabranch.text_table import TextTable, plain, print_table, quantity
 
 if TYPE_CHECKING:
     from anabranch.results import Result
@@ -237,10 +238,10 @@ def predict(
         _print_json({"predictions": [one.record() for one in found]})
         return DONE
     rows = [
-        (one.model, "no limit" if one.rate_bps == inf else _quantity(one.rate_bps, "bit/s"), *one.cells())
+        (one.model, "no limit" if one.rate_bps == inf else quantity(one.rate_bps, "bit/s"), *one.cells())
         for one in found
     ]
-    _print_table(("model", "rate", "segments", "least loss", "greatest", "holds"), rows, text_columns=1)
+    print_table(TextTable(("model", "rate", "segments", "least loss", "greatest", "holds"), rows, text_columns=1))
     for one in found:
         if one.note:
             _say(f"{one.model}: a loss of {loss:g} is {one.note}")
@@ -355,10 +356,7 @@ def routes(
     if export is not None:
         return DONE
     for table in answer.tables(rows):
-        if table.rows:
-            _print_table(table.head, table.rows, text_columns=table.text_columns)
-        for line in table.notes:
-            print(line)
+        print_table(table)
     if picture is not None:
         _say(f"Picture: {picture}")
     return DONE
@@ -424,13 +422,14 @@ def show_topology(
         (
             link.source,
             link.target,
-            *(_quantity(*pair) for pair in _quantities(link)),
-            _plain(link.loss),
-            _plain(link.cost),
+            *(quantity(*pair) for pair in _quantities(link)),
+            plain(link.loss),
+            plain(link.cost),
         )
         for link in loaded.links
     ]
-    _print_table(("source", "target", "capacity", "delay", "length", "loss", "cost"), rows)
+    head = ("source", "target", "capacity", "delay", "length", "loss", "cost")
+    print_table(TextTable(head, rows, text_columns=2))
     return DONE
 
 
@@ -558,57 +557,15 @@ def _write_report(directories: list[Path], output: Path) -> Path:
 
 
 def _print_summary(result: "Result") -> None:
+    from anabranch.run_tables import tables
+
     print(result.manifest["title"])
-    if not result.manifest["runs"]:
-        return
-    rows = [
-        (
-            *(row[key] for key in result.keys),
-            f"{row['runs']}, {row['interrupted']} interrupted" if row["interrupted"] else str(row["runs"]),
-            _quantity(row["goodput_bps"], "bit/s"),
-            _quantity(row["goodput_interval_bps"], "bit/s"),
-            _percent(row["retransmit_ratio"]),
-            _percent(row["spurious_ratio"]),
-            _plain(row["timeouts"]),
-            "-" if row["jain_index"] is None else f"{row['jain_index']:.3f}",
-        )
-        for row in result.summary.to_dicts()
-    ]
-    head = (*result.keys, "runs", "goodput", "± 95 %", "retransmits", "spurious", "timeouts", "Jain")
-    _print_table(head, rows, text_columns=len(result.keys))
-
-
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int = 2) -> None:
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    for row in (head, *rows):
-        cells = (
-            cell.ljust(width) if column < text_columns else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print("  ".join(cells).rstrip())
+    for table in tables(result.runs) if result.manifest["runs"] else []:
+        print_table(table)
 
 
 def _quantities(link: Any) -> list[tuple[float | None, str]]:
     return [(link.capacity_bps, "bit/s"), (link.delay_s, "s"), (link.length_m, "m")]
-
-
-def _quantity(value: float | None, unit: str) -> str:
-    """A number with four digits and a prefix of its unit; ``-`` for an unknown one, 0 for less than 1 bit/s."""
-    if value is None:
-        return "-"
-    if unit == "bit/s" and abs(value) < 1:
-        return f"0 {unit}"
-    prefixes = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
-    prefix, scale = next(((p, s) for p, s in prefixes if abs(value) >= s * (1 - 5e-5)), ("", 1.0))
-    return f"{value / scale:.4g} {prefix}{unit}"
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.3g} %"
-
-
-def _plain(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
 
 
 def _count(number: int, noun: str) -> str:

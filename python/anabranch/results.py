@@ -2,20 +2,22 @@
 
 import json
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from anabranch.forks import refuse_after_fork
-from anabranch.matrix_columns import key_table, text, with_keys
+from anabranch.matrix_columns import key_table, with_keys
+
+if TYPE_CHECKING:
+    from anabranch.report.run_directory import Runs
 
 Columns = Mapping[str, npt.NDArray[Any]]
 Schema = dict[str, type[pl.DataType]]
@@ -23,7 +25,7 @@ Schema = dict[str, type[pl.DataType]]
 FLOWS: Schema = {
     "run": pl.UInt32, "seed": pl.UInt64, "flow": pl.UInt32, "traffic": pl.String, "src": pl.String, "dst": pl.String,
     "stack": pl.String, "routing": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "fct_s": pl.Float64,
-    "idle_fct_s": pl.Float64, "size_bytes": pl.UInt64, "delivered_bytes": pl.UInt64, "goodput_bps": pl.Float64, "segments_sent": pl.UInt64, "retransmits": pl.UInt64,
+    "idle_fct_s": pl.Float64, "slowdown": pl.Float64, "size_bytes": pl.UInt64, "delivered_bytes": pl.UInt64, "goodput_bps": pl.Float64, "segments_sent": pl.UInt64, "retransmits": pl.UInt64,
     "spurious_retransmits": pl.UInt64, "retransmit_ratio": pl.Float64, "timeouts": pl.UInt64, "recoveries": pl.UInt64,
     "undone": pl.UInt64, "srtt_s": pl.Float64, "min_rtt_s": pl.Float64, "cwnd_segments": pl.Float64,
     "reordered_segments": pl.UInt64, "reordering_extent_max": pl.UInt32, "reordering_extent_mean": pl.Float64,
@@ -96,6 +98,11 @@ def frame(
             column = column.cast(kind)
         series.append(column)
     return pl.DataFrame(series)
+
+
+def flow_frame(columns: Columns, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """The flows that the core reports, and how much longer they took than in an idle network."""
+    return frame({**columns, "slowdown": columns["fct_s"] / columns["idle_fct_s"]}, FLOWS, constants, names)
 
 
 def state_frame(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
@@ -255,23 +262,32 @@ class Result:
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """One row for each variant: the keys of the matrix, and :func:`anabranch.report.statistics.summary`.
+        """One row for each variant: the keys of the matrix, and :func:`anabranch.statistics.summary`.
 
-        ``goodput_bps`` is that of all flows of a run together, as a mean over the seeds; ``goodput_interval_bps`` is
-        half of its 95 % confidence interval, null for one seed. ``interrupted`` is how many of the ``runs`` were cut short.
+        Goodput is payload counted once, when it first arrives, within the measured time. ``goodput_bps`` is that of all
+        flows together that send to the end of the run, as a mean over the seeds. ``goodput_interval_bps`` is half of its
+        95 % confidence interval, null for one seed. ``interrupted`` is how many of the ``runs`` were cut short.
         """
-        from anabranch.report import run_directory, statistics
+        from anabranch import statistics
 
-        runs = run_directory.read([self.directory])
-        stopped = Counter(
-            tuple(text(run["variant"].get(key)) for key in self.keys)
-            for run in self.manifest["runs"]
-            if run["status"] != COMPLETE
-        )
-        counts = {variant.index: stopped[tuple(variant.values.values())] for variant in runs.variants}
-        numbers = statistics.summary(runs.flows, ["variant"])
-        interrupted = pl.Series("interrupted", [counts[index] for index in numbers["variant"]], dtype=pl.UInt32)
-        return self._with_keys(numbers.insert_column(2, interrupted))
+        return self._with_keys(statistics.summary(self.runs.flows, ["variant"]))
+
+    @cached_property
+    def completion_times(self) -> pl.DataFrame:
+        """For each variant and class of sizes: completion times and slowdown of the flows with a size.
+
+        The keys of the matrix, and :func:`anabranch.statistics.completion_times`; empty without such flows.
+        """
+        from anabranch import statistics
+
+        return self._with_keys(statistics.completion_times(self.runs.flows, ["variant"]))
+
+    @cached_property
+    def runs(self) -> "Runs":
+        """The tables with the variant of each row, as a report takes them."""
+        from anabranch.report import run_directory
+
+        return run_directory.read([self.directory])
 
     def _with_keys(self, numbers: pl.DataFrame) -> pl.DataFrame:
         """Numbers of variants, with the values of the matrix instead of the variant's index."""
@@ -285,13 +301,19 @@ class Result:
         return table.select(*(name for name in table.columns if name not in numbers.columns), *numbers.columns[1:])
 
     def documents(self) -> dict[str, Any]:
-        """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant."""
+        """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant.
+
+        With flows that have a size, ``completion_times`` has the rows of :attr:`completion_times`.
+        """
         documents = [self._document(run) for run in self.manifest["runs"]]
+        times = self.completion_times.to_dicts() if documents else []
         if len(documents) == 1 and not self.keys:
-            return documents[0]
-        for document, run in zip(documents, self.manifest["runs"], strict=True):
-            document["variant"] = run["variant"]
-        return {"runs": documents}
+            document = documents[0]
+        else:
+            for document, run in zip(documents, self.manifest["runs"], strict=True):
+                document["variant"] = run["variant"]
+            document = {"runs": documents}
+        return document | ({"completion_times": times} if times else {})
 
     def _document(self, run: dict[str, Any]) -> dict[str, Any]:
         def rows(table: pl.DataFrame, schema: Schema) -> list[dict[str, Any]]:

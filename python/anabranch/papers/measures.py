@@ -10,8 +10,8 @@ import polars as pl
 
 from anabranch.matrix_columns import CLASH
 from anabranch.report.chart import with_interval
-from anabranch.report.statistics import half_width
 from anabranch.results import OWN_COLUMNS
+from anabranch.statistics import half_width
 
 if TYPE_CHECKING:
     from anabranch.results import Result

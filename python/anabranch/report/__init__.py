@@ -1,7 +1,7 @@
 """Reports: one self-contained HTML page from one or more run directories.
 
 Nothing heavy is imported before :func:`prepare` or :func:`write` is called. The charts of the page are in :mod:`anabranch.report.chart`,
-the numbers behind them in :mod:`anabranch.report.statistics`; both take polars frames, in a notebook as well.
+the numbers behind them in :mod:`anabranch.statistics`; both take polars frames, in a notebook as well.
 """
 
 from __future__ import annotations

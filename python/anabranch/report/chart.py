@@ -15,7 +15,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from anabranch.report import layout, statistics
+from anabranch import statistics
+from anabranch.report import layout
 
 # Okabe and Ito (2008), without black and yellow, in an order in which neighbours differ in lightness too; then four of
 # Tol's "muted" scheme (2021). Both stay apart under the common colour vision deficiencies, on white and on black.
@@ -59,23 +60,50 @@ def stack_scale(stacks: Sequence[str]) -> alt.Scale:
     return alt.Scale(domain=list(stacks), range=[PALETTE[place % len(PALETTE)] for place in range(len(stacks))])
 
 
+def seconds(column: str, title: str, largest_s: float | None) -> Measure:
+    """A time in seconds, or in milliseconds below one second."""
+    return Measure(column, title, "s") if (largest_s or 0) >= 1 else Measure(column, title, "ms", 1e3)
+
+
 def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> alt.LayerChart:
     """Bars of goodput, side by side for the stacks, with the 95 % confidence interval where there is one.
 
     Args:
-        summary: what :func:`anabranch.report.statistics.summary` returns: ``stack``, the column ``x``, ``goodput_bps``,
+        summary: what :func:`anabranch.statistics.summary` returns: ``stack``, the column ``x``, ``goodput_bps``,
             ``goodput_interval_bps``, ``runs``.
         x: the column to compare by.
         x_title: what that column is, for the axis.
         stacks: all stacks, in the order of their colours.
     """
     shown = rate("goodput_bps", "Goodput", _largest(summary["goodput_bps"]))
-    rows = summary.select(
+    return _bars(summary, shown, "goodput_interval_bps", "runs", x=x, x_title=x_title, stacks=stacks)
+
+
+def completion_bars(times: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> alt.LayerChart:
+    """Bars of mean completion times, as :func:`goodput_bars`.
+
+    ``times`` is what :func:`anabranch.statistics.completion_times` returns of one class of sizes.
+    """
+    shown = seconds("fct_mean_s", "Mean completion time", _largest(times["fct_mean_s"]))
+    return _bars(times, shown, "fct_interval_s", "flows", x=x, x_title=x_title, stacks=stacks)
+
+
+def _bars(
+    table: pl.DataFrame,
+    shown: Measure,
+    interval: str,
+    count: str,
+    *,
+    x: str,
+    x_title: str,
+    stacks: Sequence[str],
+) -> alt.LayerChart:
+    rows = table.select(
         pl.col(x).cast(pl.String).alias("x"),
         "stack",
-        "runs",
-        mean=pl.col("goodput_bps") * shown.factor,
-        half=pl.col("goodput_interval_bps") * shown.factor,
+        pl.col(count).alias("count"),
+        mean=pl.col(shown.column) * shown.factor,
+        half=pl.col(interval) * shown.factor,
     ).with_columns(low=pl.col("mean") - pl.col("half"), high=pl.col("mean") + pl.col("half"))
     rows = rows.with_columns(
         pl.col("mean", "half", "low", "high").round_sig_figs(5),
@@ -96,14 +124,14 @@ def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequenc
         alt.Tooltip("x:N", title=x_title or "variant"),
         alt.Tooltip("mean:Q", title=shown.axis),
         alt.Tooltip("half:Q", title="± (95 %)"),
-        alt.Tooltip("runs:Q", title="runs"),
+        alt.Tooltip("count:Q", title=count),
     ]
     colour = alt.Color("stack:N", scale=stack_scale(stacks), legend=_legend("Stack", "square"))
     length: dict[str, Any] = {value: across("mean:Q", title=shown.axis)}
     bars = base.mark_bar(cornerRadiusEnd=2).encode(**length, color=colour, tooltip=tooltip)
     known = alt.datum.half != None  # noqa: E711 - builds a Vega expression
-    interval: dict[str, Any] = {value: across("low:Q", title=shown.axis), end: "high:Q"}
-    intervals = base.transform_filter(known).mark_rule(strokeWidth=1.5).encode(**interval, tooltip=tooltip)
+    ends_of_interval: dict[str, Any] = {value: across("low:Q", title=shown.axis), end: "high:Q"}
+    intervals = base.transform_filter(known).mark_rule(strokeWidth=1.5).encode(**ends_of_interval, tooltip=tooltip)
     beyond: dict[str, Any] = {value: "end:Q"}
     beside: dict[str, Any] = {"dy": -7} if upright else {"dx": 5, "align": "left"}
     ends = base.transform_calculate(end="max(datum.mean, datum.high)")
@@ -323,7 +351,7 @@ def link_map(
 
     Args:
         nodes: ``name``, and ``latitude`` and ``longitude``, or ``x`` and ``y``, or nulls.
-        links: what :func:`anabranch.report.statistics.link_summary` returns, of one topology.
+        links: what :func:`anabranch.statistics.link_summary` returns, of one topology.
         variants: their labels by the number in ``links``.
         width: pixels.
     """

@@ -6,6 +6,7 @@ import itertools
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,16 @@ import polars as pl
 import tomlkit
 from altair.utils.schemapi import debug_mode
 
+from anabranch import statistics
 from anabranch.matrix_columns import text
-from anabranch.report import chart, libraries, routes, run_directory, series, statistics
+from anabranch.report import chart, libraries, routes, run_directory, series
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.parts import Column, Figure, Table, cells, count, get, largest
 from anabranch.report.run_directory import Runs, Source
+from anabranch.text_table import size_class
 
+NO_STACK = "UDP"
+"""What stands for the stack of flows that have none."""
 # More than this is no longer read, and would make the page heavy; the page says so where it leaves something out.
 MOST_BARS = 120
 MOST_PANELS = 24
@@ -38,9 +43,15 @@ LEAST_COMPLETED = 5
 def render(run_directories: Sequence[Path]) -> str:
     """The HTML of the report."""
     runs = run_directory.read(run_directories)
-    stacks = _stacks(runs)
     by = _grouping(runs)
-    summary = _named(runs, statistics.summary(runs.flows, by))
+    summary, times = (
+        numbers.with_columns(pl.col("stack").fill_null(NO_STACK))
+        for numbers in (statistics.summary(runs.flows, by), statistics.completion_times(runs.flows, by))
+    )
+    runs = replace(runs, flows=runs.flows.with_columns(pl.col("stack").fill_null(NO_STACK)))
+    stacks = _stacks(runs)
+    summary, times = _named(runs, summary), _named(runs, times)
+    whole = times.filter(statistics.ALL_SIZES)
     links = statistics.link_summary(runs.links)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("anabranch.report", "templates"),
@@ -53,7 +64,8 @@ def render(run_directories: Sequence[Path]) -> str:
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[_facts(source, index, runs) for index, source in enumerate(runs.sources)],
         answer=_answer(summary),
-        bars=None if summary.is_empty() else _bars(runs, summary, by, stacks),
+        soonest=_soonest(whole),
+        bars=_bars(runs, summary, whole, by, stacks),
         maps=_maps(runs, links),
         over_time=_over_time(runs, links, stacks),
         timeline=routes.timeline(runs),
@@ -61,6 +73,7 @@ def render(run_directories: Sequence[Path]) -> str:
         route_changes=routes.changes(runs),
         distributions=_distributions(runs, stacks),
         summary=_summary_table(runs, summary, by),
+        completions=_completion_table(runs, times, by),
         states=_state_table(runs),
         links=_link_table(runs, links),
         several=len(runs.sources) > 1,
@@ -216,29 +229,56 @@ def _answer(summary: pl.DataFrame) -> dict[str, Any] | None:
     return {"best": say(best), "worst": say(others[-1]) if others else None, "equal": equal}
 
 
-def _bars(runs: Runs, summary: pl.DataFrame, by: Sequence[str], stacks: Sequence[str]) -> Figure:
-    shown = summary.head(MOST_BARS)
+def _soonest(times: pl.DataFrame) -> dict[str, Any] | None:
+    """The groups whose flows finish soonest and latest in the mean, and how many flows did not finish."""
+    known = times.drop_nulls("fct_mean_s").sort("fct_mean_s", maintain_order=True).to_dicts()
+    if not known:
+        return None
+    shown = chart.seconds("fct_mean_s", "Completion", known[-1]["fct_mean_s"])
+
+    def say(row: Mapping[str, Any]) -> tuple[str, str]:
+        half = row["fct_interval_s"]
+        value = chart.with_interval(row["fct_mean_s"] * shown.factor, None if half is None else half * shown.factor)
+        return row["label"], f"{value} {shown.unit}"
+
+    unfinished = [(row["label"], row["unfinished"], row["flows"]) for row in known if row["unfinished"]]
+    return {"best": say(known[0]), "worst": say(known[-1]) if len(known) > 1 else None, "unfinished": unfinished}
+
+
+def _bars(
+    runs: Runs, summary: pl.DataFrame, times: pl.DataFrame, by: Sequence[str], stacks: Sequence[str]
+) -> list[Figure]:
     stack_keys = _stack_keys(runs, summary)
-    rest = [key for key in runs.keys if key not in stack_keys] + list(by[2:])
-    title = ", ".join(rest).capitalize()
-    bars = chart.goodput_bars(shown, x="group", x_title=title, stacks=stacks)
-    upright = shown.height <= chart.UPRIGHT_BARS
-    flows = largest(summary["flows"])
-    caption = (
-        ("Payload delivered in order per second" + (", all flows of the group together" if flows > 1 else ""))
-        + (", mean over the seeds. Lines: 95 % confidence interval." if largest(summary["runs"]) > 1 else ".")
-        + (
-            f" The first {MOST_BARS} of {summary.height} groups; the table has all."
-            if summary.height > MOST_BARS
-            else ""
+    title = ", ".join([key for key in runs.keys if key not in stack_keys] + list(by[2:])).capitalize()
+    intervals = ", mean over the seeds. Lines: 95 % confidence interval." if largest(summary["runs"]) > 1 else "."
+
+    def figure(name: str, heading: str, caption: str, table: pl.DataFrame, draw: Callable[..., Any]) -> Figure:
+        shown = table.head(MOST_BARS)
+        if table.height > MOST_BARS:
+            caption += f" The first {MOST_BARS} of {table.height} groups; the table has all."
+        upright = shown.height <= chart.UPRIGHT_BARS
+        layout = {"kind": "single", "aspect": 0.34, "least": 260, "most": 380, "legend": _longest(stacks)}
+        layout |= {"bars": shown.height} if upright else {"height": 17 * shown.height + 60}
+        drawing = draw(shown, x="group", x_title=title, stacks=stacks)
+        return Figure(name, heading, caption, chart.specification(drawing), layout)
+
+    timed = times.drop_nulls("fct_mean_s")
+    lasting = summary.drop_nulls("goodput_bps") if timed.height else summary
+    figures = []
+    if lasting.height:
+        together = ", all flows of the group together" if largest(summary["flows"]) > 1 else ""
+        caption = f"Payload per second, each byte counted once, when it first arrives{together}{intervals}"
+        figures.append(figure("goodput", "Goodput", caption, lasting, chart.goodput_bars))
+    if timed.height:
+        caption = (
+            f"From the start of a flow to the arrival of its last byte, mean over the flows with a size{intervals}"
         )
-    )
-    layout = {"kind": "single", "aspect": 0.34, "least": 260, "most": 380, "legend": _longest(stacks)}
-    if not upright:
-        layout |= {"height": 17 * shown.height + 60}
-    else:
-        layout |= {"bars": shown.height}
-    return Figure("goodput", "Goodput", caption, chart.specification(bars), layout)
+        if timed["unfinished"].sum():
+            caption += (
+                " A flow that had not finished counts with the time that it had had: such a mean is a lower bound."
+            )
+        figures.append(figure("completion-mean", "Completion time", caption, timed, chart.completion_bars))
+    return figures
 
 
 def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
@@ -395,46 +435,52 @@ def _distributions(runs: Runs, stacks: Sequence[str]) -> list[Figure]:
         "legend": _longest(stacks),
     }
     figures = []
-    completed = flows.drop_nulls("fct_s")
-    if completed.height >= LEAST_COMPLETED:
+    sized = flows.filter(pl.col("size_bytes").is_not_null(), pl.col("start_s") >= pl.col("warm_up_s"))
+    completed = sized["fct_s"].count()
+    if completed >= LEAST_COMPLETED:
         measure = Measure("fct_s", "Flow completion time", "s")
-        drawing = chart.distributions(completed, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
-        share = completed.height / flows.height
-        caption = f"The {completed.height:,} completed flows of all seeds ({share:.0%} of {flows.height:,})." + omitted
-        figures.append(Figure("completion", measure.title, caption, chart.specification(drawing), layout))
-    if largest(flows.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
-        measure = chart.rate("goodput_bps", "Goodput of a flow", largest(flows["goodput_bps"]))
-        drawing = chart.distributions(
-            flows.drop_nulls("goodput_bps"), measure, panel="panel", panels=panels, stacks=stacks, columns=columns
-        )
-        caption = f"All {flows.height:,} flows of all seeds." + omitted
+        drawing = chart.distributions(sized, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
+        caption = f"{completed:,} of {sized.height:,} flows of all seeds finished; a curve ends at the share that did."
+        figures.append(Figure("completion", measure.title, caption + omitted, chart.specification(drawing), layout))
+    lasting = flows.with_columns(goodput_bps=statistics.lasting_goodput(["variant", "stack"])).drop_nulls("goodput_bps")
+    if largest(lasting.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
+        measure = chart.rate("goodput_bps", "Goodput of a flow", largest(lasting["goodput_bps"]))
+        drawing = chart.distributions(lasting, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
+        caption = f"All {lasting.height:,} flows of all seeds that send to the end of the run." + omitted
         figures.append(Figure("goodput-of-flows", measure.title, caption, chart.specification(drawing), layout))
     return figures
 
 
-def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Table:
-    stack_keys = _stack_keys(runs, summary)
+def _group_columns(runs: Runs, table: pl.DataFrame, by: Sequence[str]) -> list[Column]:
+    """What a row is of: stack, matrix values, and what else differs among the flows of a run."""
+    stack_keys = _stack_keys(runs, table)
 
     def matrix_value(key: str) -> Callable[[Mapping[str, Any]], str]:
         return lambda row: runs.variants[row["variant"]].values[key]
 
+    return [
+        Column("Stack", "", "Transport stack: congestion control, loss detection and ACK policy.", get("stack")),
+        *(
+            Column(key, "", "A value of the scenario's matrix.", matrix_value(key))
+            for key in runs.keys
+            if key not in stack_keys
+        ),
+        *(Column(name.capitalize(), "", f"The flows' {name}.", get(name)) for name in by[2:]),
+    ]
+
+
+def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Table:
     shown = chart.rate("goodput_bps", "Goodput", largest(summary["goodput_bps"]))
     single = chart.rate("flow_goodput_bps", "per flow", largest(summary["flow_goodput_bps"]))
-    columns = [Column("Stack", "", "Transport stack: congestion control, loss detection and ACK policy.", get("stack"))]
-    columns += [
-        Column(key, "", "A value of the scenario's matrix.", matrix_value(key))
-        for key in runs.keys
-        if key not in stack_keys
-    ]
-    columns += [Column(name.capitalize(), "", f"The flows' {name}.", get(name)) for name in by[2:]]
+    columns = _group_columns(runs, summary, by)
     columns += [
         Column("Runs", "", "Number of runs, one a seed.", get("runs"), count),
         Column("Flows", "", "Flows in a run.", get("flows"), count),
         Column(
             "Goodput",
             shown.unit,
-            "Payload delivered in order to the receiving application per second of measured time (after the warm-up), "
-            "all flows of the row together; mean over the seeds.",
+            "Payload counted once, when it first arrives, per second of measured time (after the warm-up); all flows of "
+            "the row together that send to the end of the run; mean over the seeds.",
             get("goodput_bps", shown.factor),
             three_digits,
         ),
@@ -458,15 +504,10 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
             Column(
                 "Jain index",
                 "",
-                "Fairness among the row's flows: 1 if all have the same goodput, 1/n if one of n has all.",
+                "Fairness among the row's TCP flows: 1 if all have the same goodput, 1/n if one of n has all.",
                 get("jain_index"),
                 three_digits,
             ),
-        ]
-    if largest(summary["completed"]) > 0:
-        columns += [
-            Column("Completed", "", "Flows in a run that delivered all they had.", get("completed"), three_digits),
-            Column("Completion", "s", "Mean flow completion time of those.", get("fct_s"), three_digits),
         ]
     columns += [
         Column("Retransmitted", "%", "Retransmissions per segment sent.", get("retransmit_ratio", 100), three_digits),
@@ -503,9 +544,77 @@ def _summary_table(runs: Runs, summary: pl.DataFrame, by: Sequence[str]) -> Tabl
             three_digits,
         ),
     ]
-    rows = summary.head(MOST_ROWS_OF_TABLE).to_dicts()
-    note = f"The first {MOST_ROWS_OF_TABLE} of {summary.height} rows." if summary.height > MOST_ROWS_OF_TABLE else ""
-    return Table(columns, [cells(columns, row) for row in rows], note=note)
+    if statistics.waits_long(runs.flows):
+        columns += [
+            Column(
+                "Longest stall",
+                "s",
+                "Longest time without delivery in order while data is outstanding, of any flow and seed.",
+                get("longest_stall_s"),
+                three_digits,
+            ),
+            Column(
+                "Reassembly, peak",
+                "kB",
+                "The most that a receiver held beyond a hole, of any flow and seed.",
+                get("reassembly_peak_bytes", 1e-3),
+                three_digits,
+            ),
+        ]
+    return _rows(columns, summary)
+
+
+def _completion_table(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> Table | None:
+    """Completion times and slowdown by class of sizes, if there are flows with a size."""
+    if times.is_empty():
+        return None
+    shown = chart.seconds("fct_p99_s", "", largest(times["fct_p99_s"]))
+    names = dict(zip(statistics.FIGURES, ("mean", "median", "95th percentile", "99th percentile"), strict=True))
+    columns = [
+        *_group_columns(runs, times, by),
+        Column(
+            "Size",
+            "",
+            "Class of the flows' sizes, with its lower bound.",
+            lambda row: size_class(row["size_from_bytes"], row["size_below_bytes"]),
+        ),
+        Column("Flows", "", "Flows of all seeds that started after the warm-up.", get("flows"), count),
+        Column(
+            "Unfinished",
+            "",
+            "Those that had not finished when the run ended. They count with the time that they had had: the figures of "
+            "the row are lower bounds.",
+            get("unfinished"),
+            count,
+        ),
+        *(
+            Column(
+                f"Completion, {name}",
+                shown.unit,
+                f"Time from the start of a flow to the arrival of its last byte: {name} over the flows.",
+                get(f"fct_{what}_s", shown.factor),
+                three_digits,
+            )
+            for what, name in names.items()
+        ),
+        *(
+            Column(
+                f"Slowdown, {name}",
+                "",
+                f"Completion time over that in an idle network: {name} over the flows.",
+                get(f"slowdown_{what}"),
+                three_digits,
+            )
+            for what, name in names.items()
+        ),
+    ]
+    return _rows(columns, statistics.worth_showing(times, by))
+
+
+def _rows(columns: list[Column], table: pl.DataFrame) -> Table:
+    """The first rows of a table, and a note if there are more."""
+    note = f"The first {MOST_ROWS_OF_TABLE} of {table.height} rows." if table.height > MOST_ROWS_OF_TABLE else ""
+    return Table(columns, [cells(columns, row) for row in table.head(MOST_ROWS_OF_TABLE).to_dicts()], note=note)
 
 
 def _state_table(runs: Runs) -> Table | None:

@@ -11,16 +11,14 @@ import polars as pl
 
 from anabranch import manifest
 from anabranch.matrix_columns import text
-from anabranch.results import MANIFEST
+from anabranch.results import COMPLETE, MANIFEST
 from anabranch.runs.directory import settle
-
-NO_STACK = "UDP"
-"""What stands for the stack of flows that have none."""
 
 # What a report takes of the tables; they have more.
 _COLUMNS = {
     "flows": (
         *("run", "flow", "traffic", "src", "dst", "stack", "routing", "start_s", "end_s", "fct_s", "goodput_bps"),
+        *("idle_fct_s", "size_bytes", "longest_stall_s", "reassembly_peak_bytes"),
         *("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "srtt_s"),
         *("reordered_segments", "reordering_extent_max", "reordering_extent_mean"),
     ),
@@ -92,10 +90,10 @@ class Runs:
     """Everything that a report is made of.
 
     ``flows`` and ``links`` have the columns of the run directory's tables, and besides: ``source`` (index of the run
-    directory), ``variant`` (index into ``variants``) and, in ``flows``, ``active_share`` (share of the measured time
-    that lies between the flow's start and its end). ``states`` has the shares of time in the states of congestion
-    controls that report them; it is empty without any. ``routes`` and ``link_state`` are of routings that measure links;
-    ``routes`` is empty without any.
+    directory) and ``variant`` (index into ``variants``). ``flows`` also has ``warm_up_s`` and ``simulated_s`` of the run,
+    whether it was ``interrupted``, and ``active_share`` (share of the measured time that lies between the flow's start
+    and its end). ``states`` has the shares of time in the states of congestion controls that report them; it is empty
+    without any. ``routes`` and ``link_state`` are of routings that measure links; ``routes`` is empty without any.
     """
 
     sources: list[Source]
@@ -122,14 +120,14 @@ def read(directories: Iterable[Path]) -> Runs:
     several = len(sources) > 1
     keys = list(dict.fromkeys(key for source in sources for key in source.manifest["keys"]))
     variants, runs = _variants(sources, keys, several)
-    flows = _table(sources, "flows", runs).with_columns(_active_share(), pl.col("stack").fill_null(NO_STACK))
+    flows = _table(sources, "flows", runs).with_columns(_active_share())
     return Runs(
         sources=sources,
         keys=(["run directory"] if several else []) + keys,
         variants=variants,
-        flows=flows.drop("simulated_s", "warm_up_s"),
+        flows=flows,
         states=_optional(sources, "states", _STATES, runs),
-        links=_table(sources, "links", runs).drop("simulated_s", "warm_up_s"),
+        links=_table(sources, "links", runs).drop("simulated_s", "warm_up_s", "interrupted"),
         flow_series=_series(sources, "flows", runs),
         link_series=_series(sources, "links", runs),
         routes=_optional(sources, "routes", _ROUTES, runs),
@@ -160,13 +158,16 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
             chosen = {key: text(run["variant"].get(key)) for key in keys}
             values = ({"run directory": source.name} if several else {}) | chosen
             variant = variants.setdefault((index, tuple(chosen.values())), Variant(len(variants), index, values))
-            rows.append((index, run["run"], variant.index, run["simulated_s"], run["warm_up_s"]))
+            rows.append(
+                (index, run["run"], variant.index, run["simulated_s"], run["warm_up_s"], run["status"] != COMPLETE)
+            )
     schema = {
         "source": pl.UInt32,
         "run": pl.UInt32,
         "variant": pl.UInt32,
         "simulated_s": pl.Float64,
         "warm_up_s": pl.Float64,
+        "interrupted": pl.Boolean,
     }
     return list(variants.values()), pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -1,6 +1,6 @@
 """What ``anabranch routes`` answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from anabranch.routes.compare import OPTIMUM, Comparison, compare
 from anabranch.routes.model import Forwarding, Routes
 from anabranch.routes.quantities import completed
 from anabranch.routes.search import Certificate, Search
+from anabranch.text_table import TextTable
 from anabranch.topologies import Topology
 
 
@@ -32,16 +33,6 @@ class Question:
     node_disjoint: int | None = None
     within: float | None = None
     pareto: bool = False
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table for people, and sentences below it."""
-
-    head: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    text_columns: int = 3
-    notes: Sequence[str] = ()
 
 
 class Answer(Protocol):

@@ -10,7 +10,7 @@ import polars as pl
 from anabranch.compile import compile_run, traffic_name
 from anabranch.engines import packet
 from anabranch.matrix_columns import with_keys
-from anabranch.results import COMPLETE, FLOWS, LINKS, frame, result_hash, route_frame, state_frame
+from anabranch.results import COMPLETE, LINKS, flow_frame, frame, result_hash, route_frame, state_frame
 from anabranch.runs.kept import KeptRun, KeptRuns
 from anabranch.runs.recorder import Recorder
 from anabranch.scenario import Case
@@ -81,7 +81,7 @@ class Run:
             "routing": [routing["name"] for routing in spec["routings"]],
         }
         constants = {"run": self.number, "seed": self.seed}
-        flows = frame(outcome.flows, FLOWS, constants, names)
+        flows = flow_frame(outcome.flows, constants, names)
         links = frame(outcome.links, LINKS, constants, names)
         tables = {
             "flows": flows,

@@ -14,7 +14,7 @@ from anabranch.papers.mprc.fairness import FAIR
 from anabranch.papers.mprc.measure import OTHERS, STACKS, per_flow, verdict
 from anabranch.papers.mprc.places import FORWARDING
 from anabranch.papers.study import Claim, Findings, Number, Table
-from anabranch.report.statistics import jain_index
+from anabranch.statistics import jain_index
 
 if TYPE_CHECKING:
     from anabranch.results import Result

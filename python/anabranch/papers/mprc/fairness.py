@@ -12,7 +12,7 @@ from anabranch.papers.measures import Mean
 from anabranch.papers.mprc import pictures
 from anabranch.papers.mprc.measure import FULL, over_time, payload, percent, settled, verdict
 from anabranch.papers.study import Claim, Findings, Number, Picture
-from anabranch.report.statistics import jain_index
+from anabranch.statistics import jain_index
 
 if TYPE_CHECKING:
     from anabranch.results import Result

@@ -16,9 +16,9 @@ from anabranch.output_files import write_text
 from anabranch.papers.measures import flows as flows_of
 from anabranch.papers.study import Lab
 from anabranch.papers.tcpbp.networks import Path
-from anabranch.report.statistics import jain_index
 from anabranch.results import Result
 from anabranch.scenario import Scenario
+from anabranch.statistics import jain_index
 from anabranch.topologies import Link, Topology
 
 STACK = """[stacks.linux]

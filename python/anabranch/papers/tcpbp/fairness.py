@@ -4,8 +4,8 @@ import polars as pl
 
 from anabranch.papers.measures import over_seeds, with_variants
 from anabranch.papers.study import Experiment, Lab
-from anabranch.report.statistics import jain_index
 from anabranch.results import Result
+from anabranch.statistics import jain_index
 
 WINDOWS_S = (1, 5, 20)
 

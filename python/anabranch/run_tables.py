@@ -1,0 +1,81 @@
+"""What the command line prints of a run: goodput of flows that last, completion times of those that finish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from anabranch import statistics
+from anabranch.text_table import TextTable, percent, plain, quantity, size_class
+
+if TYPE_CHECKING:
+    from anabranch.report.run_directory import Runs
+
+GOODPUT = "Goodput: payload counted once, when it first arrives, per second of measured time."
+SLOWDOWN = "Slowdown: completion time over that in an idle network."
+UNFINISHED = (
+    "Flows that had not finished count with the time that they had had: the figures of their rows are lower bounds."
+)
+
+
+def tables(runs: Runs) -> Iterator[TextTable]:
+    """A table with a row for each variant, and one with completion times by size if there are flows with a size."""
+    yield _summary(runs)
+    times = statistics.completion_times(runs.flows, ["variant"])
+    if times.height:
+        yield _completion_times(runs, times)
+
+
+def _summary(runs: Runs) -> TextTable:
+    summary = statistics.summary(runs.flows, ["variant"])
+    lasting = summary["goodput_bps"].count() > 0
+    waits = statistics.waits_long(runs.flows)
+
+    def row(one: Mapping[str, Any]) -> tuple[str, ...]:
+        goodput = (quantity(one["goodput_bps"], "bit/s"), quantity(one["goodput_interval_bps"], "bit/s"))
+        stalls = (quantity(one["longest_stall_s"], "s"), quantity(one["reassembly_peak_bytes"], "B"))
+        return (
+            *runs.variants[one["variant"]].values.values(),
+            f"{one['runs']}, {one['interrupted']} interrupted" if one["interrupted"] else str(one["runs"]),
+            *(goodput if lasting else ()),
+            percent(one["retransmit_ratio"]),
+            percent(one["spurious_ratio"]),
+            plain(one["timeouts"]),
+            *(stalls if waits else ()),
+            *(("-" if one["jain_index"] is None else f"{one['jain_index']:.3f}",) if lasting else ()),
+        )
+
+    head = (
+        *runs.keys,
+        "runs",
+        *(("goodput", "± 95 %") if lasting else ()),
+        *("retransmits", "spurious", "timeouts"),
+        *(("longest stall", "reassembly") if waits else ()),
+        *(("Jain",) if lasting else ()),
+    )
+    return TextTable(head, [row(one) for one in summary.to_dicts()], len(runs.keys), (GOODPUT,) if lasting else ())
+
+
+def _completion_times(runs: Runs, times: pl.DataFrame) -> TextTable:
+    def row(one: Mapping[str, Any]) -> tuple[str, ...]:
+        return (
+            *runs.variants[one["variant"]].values.values(),
+            size_class(one["size_from_bytes"], one["size_below_bytes"]),
+            str(one["flows"]),
+            str(one["unfinished"]),
+            *(quantity(one[f"fct_{what}_s"], "s") for what in statistics.FIGURES),
+            *(plain(one[f"slowdown_{what}"]) for what in statistics.FIGURES),
+        )
+
+    names = ("mean", "median", "95th", "99th")
+    head = (*runs.keys, "size", "flows", "unfinished", *names, "slowdown", *names[1:])
+    notes = [f"Completion times: mean, median, 95th and 99th percentile. {SLOWDOWN}"]
+    if times["unfinished"].sum():
+        notes.append(UNFINISHED)
+    early = times.filter(statistics.ALL_SIZES)["warm_up_flows"].sum()
+    if early:
+        notes.append(f"Not among them: the {early} flows of all variants that started during the warm-up.")
+    shown = statistics.worth_showing(times, ["variant"])
+    return TextTable(head, [row(one) for one in shown.to_dicts()], len(runs.keys) + 1, notes)

@@ -1,0 +1,234 @@
+"""Statistics of results: means and intervals over seeds, fairness, completion times, distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+CONFIDENCE = 0.95
+SIZE_CLASSES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+"""Bytes at which a class of flow sizes ends and the next begins; the bound belongs to the upper one."""
+LONG_STALL_S = 1.0
+LONG_STALL_ROUND_TRIPS = 10
+LARGE_REASSEMBLY_BYTES = 6 * 2**20
+"""What Linux lets a receive buffer grow to without tuning (the third value of net.ipv4.tcp_rmem)."""
+LEAST_RATE_BPS = 1.0
+"""A mean or interval of rates below this counts as zero: it is what rounding leaves of equal values."""
+
+
+def student_t(degrees: int, confidence: float = CONFIDENCE) -> float:
+    """The t for which ``P(|T| <= t) = confidence`` under Student's distribution with ``degrees`` of freedom.
+
+    Inverts the closed form for whole degrees of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4) by bisection
+    over the angle ``atan(t / sqrt(degrees))``.
+    """
+    if degrees < 1:
+        raise ValueError(f"degrees of freedom are {degrees}; an interval needs at least two values, hence 1")
+    low, high = 0.0, math.pi / 2
+    for _ in range(80):
+        angle = (low + high) / 2
+        if _two_sided(angle, degrees) < confidence:
+            low = angle
+        else:
+            high = angle
+    return math.sqrt(degrees) * math.tan(low)
+
+
+def _two_sided(angle: float, degrees: int) -> float:
+    """``P(|T| <= sqrt(degrees) tan(angle))``."""
+    odd = degrees % 2
+    squared = math.cos(angle) ** 2
+    term = math.cos(angle) if odd else 1.0
+    total = term if degrees > 1 else 0.0
+    for power in range(2 + odd, degrees - 1, 2):
+        term *= squared * (power - 1) / power
+        total += term
+    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Half the width of the 95 % confidence interval of the mean (Student's t), unknown for fewer than two values."""
+    count = len(values)
+    if count < 2:
+        return None
+    mean = math.fsum(values) / count
+    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    return student_t(count - 1) * math.sqrt(variance / count)
+
+
+def jain_index(goodput: pl.Expr) -> pl.Expr:
+    """Jain's fairness index ``(sum x)^2 / (n sum x^2)`` (Jain, Chiu and Hawe 1984); unknown for a single flow."""
+    index = goodput.sum() ** 2 / (goodput.count() * (goodput**2).sum())
+    return pl.when((goodput.count() > 1) & index.is_finite()).then(index)
+
+
+def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """A row for each combination of the columns ``by``: means over the runs, in the order of first appearance.
+
+    Goodput is payload counted once, when it first arrives, within the measured time. ``goodput_bps`` adds up the flows
+    that send to the end of the run: those without a size, and those of a traffic group of which no flow has finished. A
+    flow counts with its share of the measured time, if the column ``active_share`` gives it. Without such flows goodput
+    is null, and :func:`completion_times` has what counts instead. ``flow_goodput_bps`` is the mean of these flows, and
+    ``jain_index`` is over those of them that are TCP.
+
+    ``goodput_interval_bps`` is half the width of the 95 % confidence interval of ``goodput_bps`` over the runs, null
+    with a single run; rates below :data:`LEAST_RATE_BPS` are 0. Ratios are of the sums over all runs; ``timeouts`` is
+    the mean of a run; ``interrupted`` is how many of the ``runs`` were cut short, if a column says so; ``longest_stall_s`` and ``reassembly_peak_bytes`` are the most of any flow.
+    """
+    means = ["goodput_bps", "flow_goodput_bps", "jain_index", "timeouts", "srtt_s", "reordering_extent_mean"]
+    grouped = _per_run(flows, by).group_by(by, maintain_order=True)
+    sent = pl.col("segments_sent").sum()
+    table = grouped.agg(
+        pl.len().alias("runs"),
+        pl.col("interrupted").sum(),
+        pl.col("flows").mean(),
+        pl.col("goodput_bps").alias("_goodput_of_runs"),
+        *(pl.col(name).mean() for name in means),
+        pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
+        retransmit_ratio=pl.col("retransmits").sum() / sent,
+        spurious_ratio=pl.col("spurious_retransmits").sum() / pl.col("retransmits").sum(),
+        reordered_ratio=pl.col("reordered_segments").sum() / sent,
+    )
+    return (
+        table.with_columns(
+            _half_widths("_goodput_of_runs").alias("goodput_interval_bps"),
+            pl.col("retransmit_ratio", "spurious_ratio", "reordered_ratio").fill_nan(None),
+        )
+        .with_columns(
+            pl.when(pl.col(name) < LEAST_RATE_BPS).then(0.0).otherwise(name).alias(name)
+            for name in ("goodput_bps", "flow_goodput_bps", "goodput_interval_bps")
+        )
+        .drop("_goodput_of_runs")
+    )
+
+
+def lasting_goodput(by: Sequence[str]) -> pl.Expr:
+    """``goodput_bps`` of the flows of which it says something, as :func:`summary` has it; null for the others."""
+    finished = pl.col("size_bytes").is_not_null() & pl.col("fct_s").is_not_null()
+    return pl.when(~finished.any().over([*dict.fromkeys([*by, "traffic"])])).then("goodput_bps")
+
+
+def _per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """What each group of flows did in each run: a row for each run and each combination of the columns ``by``."""
+    share = pl.col("active_share") if "active_share" in flows.columns else pl.lit(1.0)
+    run = ["source", "run"] if "source" in flows.columns else ["run"]
+    goodput = pl.col("_goodput")
+    lasting = flows.with_columns(_goodput=lasting_goodput(by))
+    return lasting.group_by([*dict.fromkeys([*run, *by])], maintain_order=True).agg(
+        pl.col("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "reordered_segments").sum(),
+        pl.col("srtt_s", "reordering_extent_mean").mean(),
+        pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
+        flows=pl.len(),
+        interrupted=(pl.col("interrupted") if "interrupted" in flows.columns else pl.lit(False)).first(),
+        goodput_bps=pl.when(goodput.count() > 0).then((goodput * share).sum()),
+        flow_goodput_bps=goodput.mean(),
+        jain_index=jain_index(goodput.filter(pl.col("stack").is_not_null())),
+    )
+
+
+def completion_times(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Completion times of the flows with a size: for each combination of ``by`` a row for all sizes and one for each class.
+
+    ``flows`` needs ``warm_up_s`` and ``simulated_s`` of its run, as :func:`anabranch.report.run_directory.read` gives
+    them. A row for all sizes has ``size_from_bytes`` 0 and no ``size_below_bytes``; :data:`SIZE_CLASSES` are the bounds.
+
+    ``flows`` counts those that started after the warm-up, and ``warm_up_flows`` those before, which do not count further.
+    ``unfinished`` of them had not finished when the run ended. These count with the time that they had had by then, so
+    that all figures of their row are lower bounds. Quantiles are over the flows of all runs, interpolated linearly
+    (Hyndman and Fan 1996, type 7). Slowdown is the completion time over that in an idle network. ``fct_interval_s`` is
+    half the width of the 95 % confidence interval over the means of the runs.
+    """
+    time = pl.coalesce("fct_s", pl.col("simulated_s") - pl.col("start_s"))
+    size = pl.col("size_bytes")
+    bounds = [0, *SIZE_CLASSES]
+    sized = flows.filter(size.is_not_null(), pl.col("start_s") < pl.col("simulated_s")).with_columns(
+        time=time,
+        slow=time / pl.col("idle_fct_s"),
+        counts=pl.col("start_s") >= pl.col("warm_up_s"),
+        size_from_bytes=pl.max_horizontal(pl.when(size >= bound).then(bound) for bound in bounds).cast(pl.UInt64),
+        first=pl.int_range(pl.len()),
+    )
+    classes = sized.with_columns(
+        size_below_bytes=pl.col("size_from_bytes").replace_strict(bounds, [*SIZE_CLASSES, None], return_dtype=pl.UInt64)
+    )
+    whole = sized.with_columns(size_from_bytes=pl.lit(0, pl.UInt64), size_below_bytes=pl.lit(None, pl.UInt64))
+    keys = [*by, "size_from_bytes", "size_below_bytes"]
+    tables = [_completions(part, keys) for part in (whole, classes)]
+    rows = pl.concat([part.with_columns(part=pl.lit(number)) for number, part in enumerate(tables)])
+    return rows.sort("part", "size_from_bytes", "first").drop("first", "part")
+
+
+ALL_SIZES = (pl.col("size_from_bytes") == 0) & pl.col("size_below_bytes").is_null()
+"""The rows of :func:`completion_times` for all sizes."""
+FIGURES = ("mean", "median", "p95", "p99")
+
+
+def worth_showing(times: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The rows of :func:`completion_times` without the classes, if no group has flows of more than one."""
+    classes = times.filter(~ALL_SIZES)
+    return times if classes.select(by).is_duplicated().any() else times.filter(ALL_SIZES)
+
+
+def _completions(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    run = ["source", "run"] if "source" in flows.columns else ["run"]
+    means = flows.filter("counts").group_by([*dict.fromkeys([*by, *run])]).agg(pl.col("time").mean())
+    intervals = means.group_by(by).agg(pl.col("time").alias("_means"))
+
+    def figures(column: str, name: str, unit: str) -> dict[str, pl.Expr]:
+        values = pl.col(column).filter("counts")
+        quantiles = (values.quantile(share, "linear") for share in (0.5, 0.95, 0.99))
+        return {f"{name}_{what}{unit}": one for what, one in zip(FIGURES, (values.mean(), *quantiles), strict=True)}
+
+    table = flows.group_by(by).agg(
+        flows=pl.col("counts").sum(),
+        unfinished=(pl.col("counts") & pl.col("fct_s").is_null()).sum(),
+        warm_up_flows=(~pl.col("counts")).sum(),
+        **figures("time", "fct", "_s"),
+        **figures("slow", "slowdown", ""),
+        first=pl.col("first").min(),
+    )
+    joined = table.join(intervals, on=by, how="left", nulls_equal=True)
+    return joined.with_columns(_half_widths("_means").alias("fct_interval_s")).drop("_means")
+
+
+def waits_long(flows: pl.DataFrame) -> bool:
+    """Whether an application waited so long for a repair, or so much waited with it, that tables should say so.
+
+    That is a stall of more than :data:`LONG_STALL_S` or :data:`LONG_STALL_ROUND_TRIPS` smoothed RTTs of its flow, or
+    more than :data:`LARGE_REASSEMBLY_BYTES` beyond a hole.
+    """
+    stall = pl.col("longest_stall_s")
+    long = (stall > LONG_STALL_S) | (stall > LONG_STALL_ROUND_TRIPS * pl.col("srtt_s"))
+    return flows.filter(long | (pl.col("reassembly_peak_bytes") > LARGE_REASSEMBLY_BYTES)).height > 0
+
+
+def _half_widths(name: str) -> pl.Expr:
+    """:func:`half_width` of each list of a column, without its nulls."""
+    return pl.col(name).map_elements(lambda values: half_width(values.drop_nulls().to_list()), return_dtype=pl.Float64)
+
+
+def link_summary(links: pl.DataFrame) -> pl.DataFrame:
+    """A row for each variant and directed link: means over the runs; the longest wait is the longest of any run."""
+    return links.group_by(["source", "variant", "link", "src", "dst"], maintain_order=True).agg(
+        pl.col("capacity_bps", "delay_s", "packets", "utilisation", "queue_drops", "losses", "marks").mean(),
+        pl.col("queue_drop_ratio", "loss_ratio", "queue_delay_mean_s").mean(),
+        pl.col("queue_delay_max_s").max(),
+    )
+
+
+def cumulative_distribution(values: pl.Series, points: int = 200) -> pl.DataFrame:
+    """The empirical distribution function: a ``value``, and the ``share`` at or below it; at most ``points`` rows.
+
+    A null is a value above all others: with one, the shares end below 1.
+    """
+    ordered = values.drop_nulls().sort()
+    count = len(ordered)
+    if count == 0:
+        return pl.DataFrame(schema={"value": pl.Float64, "share": pl.Float64})
+    wanted = min(points, count)
+    ranks = [math.ceil(count * step / wanted) for step in range(1, wanted + 1)]
+    return pl.DataFrame(
+        {"value": ordered.gather([rank - 1 for rank in ranks]), "share": [rank / len(values) for rank in ranks]}
+    )

@@ -1,0 +1,209 @@
+"""Statistics of results against worked numbers and printed tables."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from report_fixture import write_run_directory
+
+from anabranch import statistics
+from anabranch.report import run_directory
+from anabranch.scenario import Scenario
+from scenarios import LINE
+
+
+# Two-sided 95 %: the printed table of any textbook (e.g. NIST/SEMATECH e-Handbook, 1.3.6.7.2).
+@pytest.mark.parametrize(
+    ("degrees", "t"),
+    [
+        (1, 12.706),
+        (2, 4.303),
+        (3, 3.182),
+        (4, 2.776),
+        (5, 2.571),
+        (9, 2.262),
+        (10, 2.228),
+        (30, 2.042),
+        (100, 1.984),
+    ],
+)
+def test_student_t_is_the_tabulated_one(degrees: int, t: float) -> None:
+    assert statistics.student_t(degrees) == pytest.approx(t, abs=5e-4)
+
+
+def test_student_t_at_another_level() -> None:
+    assert statistics.student_t(4, 0.99) == pytest.approx(4.604, abs=5e-4)
+    assert statistics.student_t(7, 0.9) == pytest.approx(1.895, abs=5e-4)
+
+
+def test_half_width_of_a_worked_sample() -> None:
+    # Mean 3, variance 2.5, standard error sqrt(2.5 / 5), t(4) = 2.776.
+    assert statistics.half_width([1, 2, 3, 4, 5]) == pytest.approx(2.776445 * math.sqrt(0.5), rel=1e-6)
+
+
+def test_one_value_has_no_interval() -> None:
+    assert statistics.half_width([3.0]) is None
+
+
+def flows(**columns: object) -> pl.DataFrame:
+    """Bulk flows of one traffic group that retransmitted nothing, with these columns instead."""
+    zeros = (
+        *("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "srtt_s", "longest_stall_s"),
+        *("reassembly_peak_bytes", "reordered_segments", "reordering_extent_max", "reordering_extent_mean"),
+    )
+    table = pl.DataFrame({"run": 0, "variant": 0, "stack": "cubic", "traffic": "a"} | columns)
+    empty = ("fct_s", "size_bytes", "goodput_bps")
+    return table.with_columns(
+        *(pl.lit(0.0).alias(name) for name in zeros if name not in columns),
+        *(pl.lit(None, pl.Float64).alias(name) for name in empty if name not in columns),
+    )
+
+
+def test_the_interval_of_equal_rates_is_zero() -> None:
+    """The mean of five times 0.1 + 0.2 is not exactly that, and the interval printed as 45 nbit/s."""
+    found = statistics.summary(flows(run=range(5), goodput_bps=[9.0e6 * (0.1 + 0.2)] * 4 + [2.7e6]), ["variant"])
+    assert found["goodput_interval_bps"].to_list() == [0.0]
+    assert found["goodput_bps"].item() == pytest.approx(2.7e6)
+
+
+def test_jains_index_is_that_of_the_tcp_flows() -> None:
+    """Probes that ended before anything was measured made two equal flows look unfair."""
+    found = statistics.summary(flows(stack=["cubic", "cubic", None], goodput_bps=[5.0, 5.0, 0.0]), ["variant"])
+    assert found["jain_index"].to_list() == [1.0]
+
+
+def test_jains_index_of_a_result_is_that_of_its_tcp_flows() -> None:
+    """In a run's summary, UDP flows had a stack of their own and counted."""
+    traffic = """
+[[traffic]]
+from = "A"
+to = "C"
+constant = "100kbps"
+transport = "udp"
+"""
+    summary = Scenario.from_toml(LINE.replace("bulk = true", "bulk = true\nflows = 2") + traffic).run(seed=1).summary
+    assert summary["flows"].to_list() == [3.0]
+    assert summary["jain_index"].item() > 0.8  # with the third flow at most (1 + 1 + 0)^2 / (3 x 2) = 2/3
+
+
+def test_goodput_is_of_the_flows_that_send_to_the_end_of_the_run() -> None:
+    """Bytes over time say nothing of a flow that finishes: its time is what counts."""
+    table = flows(
+        traffic=["bulk", "short", "short", "large"],
+        size_bytes=[None, 10, 10, 10**9],
+        fct_s=[None, 0.1, None, None],
+        goodput_bps=[8.0, 100.0, 200.0, 2.0],
+    )
+    found = statistics.summary(table, ["variant"])
+    assert found["goodput_bps"].to_list() == [10.0]
+    assert found["flow_goodput_bps"].to_list() == [5.0]
+    assert statistics.summary(table, ["traffic"])["goodput_bps"].to_list() == [8.0, None, 2.0]
+
+
+def sized(**columns: object) -> pl.DataFrame:
+    """Flows with a size of 5 kB that started at 10 s, of a run from 0 to 100 s with these columns instead."""
+    table = pl.DataFrame(columns)
+    others = {
+        "run": 0, "variant": 0, "start_s": 10.0, "size_bytes": 5000, "idle_fct_s": 0.5, "warm_up_s": 0.0, "simulated_s": 100.0,
+    }  # fmt: skip
+    return table.with_columns(pl.lit(value).alias(name) for name, value in others.items() if name not in columns)
+
+
+def test_completion_times_are_those_of_the_flows() -> None:
+    """Against numpy's percentiles of the same values."""
+    times = [0.5 + 0.01 * n**2 for n in range(40)]
+    found = statistics.completion_times(sized(fct_s=times), ["variant"])
+    assert found.height == 2  # all sizes, and the one class that there is
+    assert found.select("size_from_bytes", "size_below_bytes").rows() == [(0, None), (0, 10_000)]
+    for row in found.to_dicts():
+        assert (row["flows"], row["unfinished"], row["warm_up_flows"]) == (40, 0, 0)
+        for name, factor in (("fct_{}_s", 1), ("slowdown_{}", 2)):
+            assert row[name.format("mean")] == pytest.approx(factor * np.mean(times))
+            for what, share in (("median", 50), ("p95", 95), ("p99", 99)):
+                assert row[name.format(what)] == pytest.approx(factor * np.percentile(times, share))
+
+
+def test_flows_that_did_not_finish_count_with_the_time_they_had() -> None:
+    """Dropped, they would leave the two that were quick."""
+    found = statistics.completion_times(
+        sized(fct_s=[1.0, 1.0, None, None], start_s=[10.0, 10.0, 20.0, 40.0]), ["variant"]
+    )
+    row = found.row(0, named=True)
+    assert (row["flows"], row["unfinished"]) == (4, 2)
+    assert row["fct_mean_s"] == pytest.approx((1 + 1 + 80 + 60) / 4)
+    assert row["fct_median_s"] == pytest.approx((1 + 60) / 2)
+    assert row["slowdown_mean"] == pytest.approx((1 + 1 + 80 + 60) / 4 / 0.5)
+
+
+def test_flows_of_the_warm_up_are_counted_and_left_out() -> None:
+    found = statistics.completion_times(sized(fct_s=[9.0, 1.0], start_s=[4.0, 5.0], warm_up_s=5.0), ["variant"])
+    row = found.row(0, named=True)
+    assert (row["flows"], row["warm_up_flows"], row["fct_mean_s"]) == (1, 1, 1.0)
+    alone = statistics.completion_times(sized(fct_s=[9.0], start_s=[0.0], warm_up_s=5.0), ["variant"])
+    assert alone.select("flows", "warm_up_flows", "fct_mean_s").row(0) == (0, 1, None)
+
+
+def test_sizes_fall_into_classes_whose_lower_bound_is_in_them() -> None:
+    sizes = [1, 9_999, 10_000, 10**6, 10**8, 10**10]
+    found = statistics.completion_times(sized(fct_s=[1.0] * 6, size_bytes=sizes), ["variant"])
+    assert found.select("size_from_bytes", "size_below_bytes", "flows").rows() == [
+        (0, None, 6), (0, 10_000, 2), (10_000, 100_000, 1), (10**6, 10**7, 1), (10**8, None, 2),
+    ]  # fmt: skip
+
+
+def test_the_interval_of_completion_times_is_over_the_means_of_the_runs() -> None:
+    """Means 1, 2, 3: s = 1, t(2) = 4.303."""
+    found = statistics.completion_times(sized(run=[0, 0, 1, 2], fct_s=[0.5, 1.5, 2.0, 3.0]), ["variant"])
+    assert found["fct_interval_s"][0] == pytest.approx(4.303 / 3**0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("stall", "srtt", "held", "long"),
+    [
+        (0.2, 0.1, 0, False),
+        (1.1, 0.5, 0, True),
+        (0.2, 0.001, 0, True),
+        (0.0, 0.1, 7 * 2**20, True),
+        (None, None, 0, False),
+    ],
+)
+def test_long_waits_for_a_repair_are_shown(stall: float | None, srtt: float | None, held: int, long: bool) -> None:
+    table = pl.DataFrame({"longest_stall_s": [stall], "srtt_s": [srtt], "reassembly_peak_bytes": [held]})
+    assert statistics.waits_long(table.cast(pl.Float64)) == long
+
+
+@pytest.mark.parametrize(
+    ("goodput", "index"), [([5.0, 5.0, 5.0], 1.0), ([6.0, 0.0, 0.0], 1 / 3), ([1.0, 3.0], 0.8), ([4.0], None)]
+)
+def test_jain_index(goodput: list[float], index: float | None) -> None:
+    found = pl.DataFrame({"x": goodput}).select(statistics.jain_index(pl.col("x"))).item()
+    assert found == (None if index is None else pytest.approx(index))
+
+
+def test_cumulative_distribution_keeps_every_value_while_there_is_room() -> None:
+    """What is unknown is above what is known, as the time of a flow that has not finished."""
+    found = statistics.cumulative_distribution(pl.Series([3.0, 1.0, None, 2.0, 2.0]))
+    assert found.rows() == [(1.0, 0.2), (2.0, 0.4), (2.0, 0.6), (3.0, 0.8)]
+
+
+def test_cumulative_distribution_of_many_values_stays_on_the_curve() -> None:
+    found = statistics.cumulative_distribution(pl.Series(range(1, 100_001), dtype=pl.Float64), points=100)
+    assert found.height == 100
+    assert (found["value"] / 100_000 - found["share"]).abs().max() < 1e-12
+
+
+def test_a_flow_counts_with_its_share_of_the_measured_time(tmp_path: Path) -> None:
+    directory = write_run_directory(
+        tmp_path / "run", stacks=["cubic"], routings=["ospf"], seeds=1, flows=2, sample_s=None
+    )
+    # Measured from 5 s to 30 s. The first flow had 8 Mbit/s from 10 s to 20 s, the second 2 Mbit/s throughout.
+    flows = pl.read_parquet(directory / "flows.parquet").with_columns(
+        pl.Series("goodput_bps", [8e6, 2e6]), pl.Series("start_s", [10.0, 0.0]), pl.Series("end_s", [20.0, None])
+    )
+    flows.write_parquet(directory / "flows.parquet")
+    found = statistics.summary(run_directory.read([directory]).flows, ["variant"])
+    assert found["goodput_bps"].item() == pytest.approx(8e6 * 10 / 25 + 2e6)
+    assert found["flow_goodput_bps"].item() == pytest.approx(5e6)
+    assert found["goodput_interval_bps"].item() is None
