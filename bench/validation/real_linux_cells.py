@@ -17,13 +17,14 @@ from bench.peers.linux.runs import run as run_peer
 from bench.validation.lost_packets import bernoulli
 from bench.validation.work import Unrecorded, seconds
 
-CONGESTION: Sequence[Literal["cubic", "reno", "bbr"]] = ("cubic", "reno", "bbr")
+Congestion = Literal["cubic", "reno", "bbr"]
+LOSS_BASED: tuple[Congestion, ...] = ("cubic", "reno")
 DURATION_S = 20
 WIRE_BYTES = 1500
 SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 """Linux's segments of 1500 bytes with timestamps."""
 
-STACKS: Mapping[str, Mapping[str, str]] = {
+STACKS: Mapping[Congestion, Mapping[str, str]] = {
     "cubic": {"preset": "linux-cubic"},
     "reno": {"preset": "linux-reno"},
     "bbr": {"preset": "linux-cubic", "congestion": "bbr"},
@@ -41,7 +42,7 @@ ROOMY_PACKETS = 1_000_000
 class Cell:
     """One network and what runs over it."""
 
-    flows: Sequence[Literal["cubic", "reno", "bbr"]]
+    flows: Sequence[Congestion]
     rate_bps: int
     """Of each path."""
     round_trips_s: Sequence[float]
@@ -87,11 +88,11 @@ def single_flows(quick: bool) -> list[Cell]:
     round_trips_s = (0.040, 0.120) if quick else (0.010, 0.040, 0.120, 0.300)
     full = [
         Cell((name,), 8_000_000, (round_trip_s,), queue_bdp)
-        for name, round_trip_s, queue_bdp in product(CONGESTION, round_trips_s, (0.6, 1.8))
+        for name, round_trip_s, queue_bdp in product(STACKS, round_trips_s, (0.6, 1.8))
     ]
     lossy = [
         Cell((name,), 10_000_000, (round_trip_s,), 1.2, loss)
-        for name, round_trip_s, loss in product(CONGESTION, round_trips_s, (0.001, 0.01))
+        for name, round_trip_s, loss in product(STACKS, round_trips_s, (0.001, 0.01))
     ]
     return full + lossy
 
@@ -99,20 +100,20 @@ def single_flows(quick: bool) -> list[Cell]:
 def pairs(quick: bool) -> list[Cell]:
     """Two flows of different congestion control over one queue."""
     round_trips_s = (0.060,) if quick else (0.020, 0.060, 0.150)
+    others: tuple[Congestion, ...] = ("reno", "bbr")
     return [
         Cell(("cubic", other), 9_000_000, (round_trip_s,), queue_bdp)
-        for other, round_trip_s, queue_bdp in product(("reno", "bbr"), round_trips_s, (0.7, 2.5))
+        for other, round_trip_s, queue_bdp in product(others, round_trips_s, (0.7, 2.5))
     ]
 
 
 def sprayed(quick: bool) -> list[Cell]:
     """One flow, packet by packet over two paths of equal and of different delay."""
+    selects: tuple[peer.Select, ...] = ("round-robin", "random")
     differences_s = (0.0, 0.020) if quick else (0.0, 0.012, 0.050)
     return [
         Cell((name,), 4_000_000, (0.045, 0.045 + difference_s), 1.5, loss, select)
-        for name, difference_s, loss, select in product(
-            ("cubic", "reno"), differences_s, (0.0, 0.001), ("round-robin", "random")
-        )
+        for name, difference_s, loss, select in product(LOSS_BASED, differences_s, (0.0, 0.001), selects)
     ]
 
 
