@@ -118,13 +118,13 @@ impl LinuxCubic {
         let least = self.min_rtt.map_or(rtt, |least| least.min(rtt));
         self.min_rtt = Some(least);
         let may_end = self.parameters.hystart && !self.hystart_done && self.window.in_slow_start();
-        if may_end && self.window.cwnd >= self.parameters.hystart_low_window && self.hystart(ack, rtt, least) {
+        if may_end && self.hystart(ack, rtt, least) {
             self.hystart_done = true;
             self.window.ssthresh = self.window.cwnd;
         }
     }
 
-    /// Whether slow start is to end.
+    /// Whether slow start is to end. Rounds are followed from the first ACK on; below the least window they decide nothing.
     fn hystart(&mut self, ack: &AckEvent, rtt: Duration, min_rtt: Duration) -> bool {
         let now = ack.now;
         let begun = Round {
@@ -141,6 +141,9 @@ impl LinuxCubic {
             }
             round => round.insert(begun),
         };
+        if self.window.cwnd < self.parameters.hystart_low_window {
+            return false;
+        }
         let mut long_train = false;
         if now - round.last_of_train <= TRAIN_GAP {
             round.last_of_train = now;
@@ -244,7 +247,7 @@ impl CongestionControl for LinuxCubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bottleneck::{Bench, Path, calls, check_calls, flow};
+    use super::super::bottleneck::{Bench, Path, calls, check_calls, flow, rtt_estimate};
     use super::*;
     use proptest::prelude::*;
 
@@ -269,6 +272,20 @@ mod tests {
                 .map(millis)
                 .map(|bound| { if bound == millis(12) { Duration::from_micros(12_500) } else { bound } })
         );
+    }
+
+    /// Windows of 10 and 20 over a path of 30 ms that passes a segment a millisecond, as Linux 6.1 takes them: the second
+    /// train is longer than 15 ms at its 17th ACK, when the window is 36. The first one, in which the window passes 16, counts for nothing.
+    #[test]
+    fn the_first_train_longer_than_half_the_rtt_ends_slow_start() {
+        let mut cubic = LinuxCubic::new(Parameters::default(), flow(10));
+        let acks = (0..10).map(|ack| 30 + ack).chain((0..20).map(|ack| 60 + ack));
+        for (number, at) in acks.enumerate() {
+            let now = Time::ZERO + Duration::from_millis(at);
+            let (rtt, in_flight) = (Some(Duration::from_millis(30)), 9 + number as u32);
+            cubic.on_ack(&AckEvent { now, growth: 1, rtt, in_flight, ..AckEvent::ORDINARY }, &rtt_estimate());
+        }
+        assert_eq!(cubic.ssthresh(), 36.0);
     }
 
     #[test]
