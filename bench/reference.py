@@ -129,7 +129,14 @@ EXTRAS = (
     Case("capture", "pcapng of the bottleneck", "dumbbell", {"capture": '[["left", "right"]]'}, target="1.2"),
     *(
         Case(stack, f"{stack} instead of newreno", "dumbbell", {"stacks.newreno.preset": stack}, target="1.5")
-        for stack in ("cubic", "bbr", "mprc", "kikolo")
+        for stack in ("cubic", "mprc", "kikolo")
+    ),
+    Case(
+        "bbr",
+        "bbr with duplicate ACKs instead of newreno",
+        "dumbbell",
+        {"stacks.newreno.preset": "bbr", "stacks.newreno.detection": "dup-ack"},
+        target="1.5",
     ),
     Case("rack-tlp", "newreno with rack-tlp", "dumbbell", {"stacks.newreno.detection": "rack-tlp"}, target="1.5"),
 )

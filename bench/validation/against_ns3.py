@@ -292,7 +292,7 @@ def goodput_bps(setting: Setting, stack: str, seed: int) -> float:
             "queue": {"discipline": "drop-tail", "limit": "101 packets"},
         },
         "routing": {"routing": {"metric": "hop-count", **spray}},
-        "stacks": {"stack": {"preset": stack, **setting.ours}},
+        "stacks": {"stack": {"preset": stack, "detection": "dup-ack", **setting.ours}},
         "traffic": [{"from": "Seattle", "to": "Atlanta", "bulk": True, "stack": "stack", "routing": "routing"}],
         "run": {"duration": seconds(RUN_SECONDS), "warm_up": seconds(WARM_UP_SECONDS)},
     }

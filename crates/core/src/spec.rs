@@ -251,6 +251,8 @@ pub enum WindowGrowth {
     Acknowledged,
     /// What it newly reports as delivered: what duplicate ACKs reported before does not count again (Linux).
     Delivered,
+    /// One segment, however many the cumulative acknowledgement passes (RFC 2581 section 3.1, ns-2).
+    Acks,
 }
 
 /// When the window counts as used (RFC 7661's concern).

@@ -86,13 +86,13 @@ fn switches() -> impl Strategy<Value = Switches> {
         prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
     let slow_start =
         prop::sample::select(every::<SlowStartSpec>(SlowStartSpec::describe().iter().map(|info| info.name)));
-    let flags = prop::array::uniform10(any::<bool>());
+    let growth = prop::sample::select(vec![WindowGrowth::Acknowledged, WindowGrowth::Delivered, WindowGrowth::Acks]);
+    let flags = prop::array::uniform9(any::<bool>());
     let echo = prop_oneof![Just(EcnEcho::Classic), Just(EcnEcho::Exact)];
     let windows = (1u32..12, prop_oneof![1u32..6, 6u32..200]);
-    (flags, spurious, slow_start, echo, windows).prop_map(
-        |(flags, spurious, slow_start, ecn_echo, (initial_window, receive_window))| {
-            let [sack, f_rto, limited_transmit, pacing, ecn, handshake, delivered, round_trip, rfc9937, restart] =
-                flags;
+    (flags, spurious, slow_start, echo, windows, growth).prop_map(
+        |(flags, spurious, slow_start, ecn_echo, (initial_window, receive_window), window_growth)| {
+            let [sack, f_rto, limited_transmit, pacing, ecn, handshake, round_trip, rfc9937, restart] = flags;
             Switches {
                 sack,
                 spurious,
@@ -105,7 +105,7 @@ fn switches() -> impl Strategy<Value = Switches> {
                 ecn_echo,
                 initial_window,
                 receive_window,
-                window_growth: if delivered { WindowGrowth::Delivered } else { WindowGrowth::Acknowledged },
+                window_growth,
                 window_use: if round_trip { WindowUse::RoundTrip } else { WindowUse::Now },
                 rate_reduction: if rfc9937 { RateReduction::Rfc9937 } else { RateReduction::Rfc6937 },
                 restart_after_idle: restart,

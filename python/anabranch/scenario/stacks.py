@@ -93,13 +93,17 @@ _LINUX: dict[str, Any] = {
 PRESETS: dict[str, dict[str, Any]] = {
     **{algorithm["name"]: {"congestion": algorithm["name"]} for algorithm in REGISTRIES["congestion"]},
     "kikolo": {"congestion": "kikolo", "detection": {"name": "dup-ack", "threshold": 2}},
+    "bbr": {"congestion": "bbr", "detection": "rack-tlp"},
+    "bbr3": {"congestion": "bbr3", "detection": "rack-tlp"},
     "dctcp": {"congestion": "dctcp", "ecn": True, "ecn_echo": "exact"},
     "linux-reno": {"congestion": "linux-reno"} | _LINUX,
     "linux-cubic": {"congestion": "linux-cubic"} | _LINUX,
+    "linux-bbr": {"congestion": "bbr"} | _LINUX,
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
 }
 """The stacks that have a name of their own, by what they set: every congestion control with the defaults of the rest, and
-products that a paper names. All but Linux's acknowledge every segment at once, so that a comparison of two of them compares senders;
+products that a paper names. BBR has RACK-TLP, because its authors test and use it with Linux's loss recovery; the papers of the
+others have duplicate ACKs. All but Linux's acknowledge every segment at once, so that a comparison of two of them compares senders;
 give ``ack = "delayed"`` for the receiver of RFC 5681."""
 
 
@@ -152,9 +156,10 @@ class Stack(Table):
     rto_granularity: PositiveDuration = Field(
         "10ms", description="The least that the timeout exceeds SRTT by (G of RFC 6298; Linux: 200 ms)."
     )
-    window_growth: Literal["acknowledged", "delivered"] = Field(
+    window_growth: Literal["acknowledged", "delivered", "acks"] = Field(
         "acknowledged",
-        description="What an ACK grows the window by: what it passes (RFC 5681), or of that what it newly reports (Linux).",
+        description="What an ACK grows the window by: the segments that it passes (RFC 5681), those of them that it newly "
+        "reports (Linux), or one segment (RFC 2581, ns-2).",
     )
     window_use: Literal["now", "round-trip"] = Field(
         "now",

@@ -31,12 +31,12 @@ DETECTORS = {
     "bbr-fast-rto": "BBR + FastRTO",
     "bbr-rack-tlp": "BBR + RACK-TLP",
     "bbr": "BBR + duplicate ACKs",
+    "bbr3": "BBR3 + RACK-TLP",
     "linux-reno": "Linux's Reno",
     "linux-cubic": "Linux's Cubic",
 }
 """RACK-TLP, TCP-BA and RR-TCP take false reductions back by DSACK, as hosts and their papers do."""
 CONTROLS = {
-    "bbr3": "BBR3",
     "westwood": "Westwood+",
     "vegas": "Vegas",
     "htcp": "H-TCP",
@@ -44,7 +44,7 @@ CONTROLS = {
     "compound": "Compound",
     "kikolo": "Kikolo",
 }
-"""With the detection of their papers, which is duplicate ACKs."""
+"""With duplicate ACKs, the detection of their papers."""
 MEASURED = (
     "mprc",
     "newreno-rack-tlp",

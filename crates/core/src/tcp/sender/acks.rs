@@ -213,6 +213,7 @@ impl Sender {
             event.growth = match self.options.window_growth {
                 WindowGrowth::Acknowledged => delivered.cumulative,
                 WindowGrowth::Delivered => delivered.cumulative.min(delivered.count),
+                WindowGrowth::Acks => delivered.cumulative.min(1),
             };
         }
         if event.delivered > 0 {

@@ -88,6 +88,14 @@ impl Pair {
         sent
     }
 
+    /// These segments arrive, and only the last one's ACK; all that may be sent then is sent.
+    fn deliver_by_one_ack(&mut self, segments: impl IntoIterator<Item = u32>) {
+        let acks = segments.into_iter().map(|segment| self.arrive(segment, false, false));
+        let last = acks.last().expect("some segment");
+        self.sender.on_ack(self.now, &last);
+        self.send();
+    }
+
     /// The deadline comes; what is sent then.
     fn time_out(&mut self) -> Vec<(u32, bool)> {
         self.now = self.sender.deadline().expect("data is outstanding");
@@ -127,6 +135,26 @@ fn rfc5681_section_3_1_ssthresh_stays_when_a_retransmission_times_out_again() {
     pair.deliver_as([0], true);
     pair.time_out();
     assert_eq!(pair.sender.congestion.ssthresh(), 2.0);
+}
+
+/// Every ACK acknowledges two segments. RFC 5681 adds two segments for it in slow start and 2 / cwnd after a loss; ns-2 adds one and
+/// 1 / cwnd.
+#[test]
+fn rfc2581_section_3_1_growth_by_acks_ignores_how_many_segments_an_ack_passes() {
+    for (growth, slow_start, segments) in [("acknowledged", 20.0, 2.0), ("acks", 15.0, 1.0)] {
+        let mut pair = Pair::new(json!({"window_growth": growth}));
+        (0..10).step_by(2).for_each(|first| pair.at(100).deliver_by_one_ack([first, first + 1]));
+        assert_eq!(pair.cwnd(), slow_start, "{growth}");
+        // 10 is lost; its retransmission repairs the window, which has halved to that of 20 or 15 in flight.
+        let next = pair.sender.board.next();
+        pair.at(200).deliver(11..next);
+        pair.deliver_as([10], true);
+        pair.deliver(next..pair.sender.board.next());
+        let before = pair.cwnd();
+        let next = pair.sender.board.next() - pair.sender.board.outstanding();
+        pair.at(300).deliver_by_one_ack([next, next + 1]);
+        assert_eq!(pair.cwnd(), before + segments / before, "{growth}");
+    }
 }
 
 #[test]
