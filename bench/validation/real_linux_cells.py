@@ -18,18 +18,11 @@ from bench.validation.lost_packets import bernoulli
 from bench.validation.work import Unrecorded, seconds
 
 Congestion = Literal["cubic", "reno", "bbr"]
-LOSS_BASED: tuple[Congestion, ...] = ("cubic", "reno")
+CONGESTION: tuple[Congestion, ...] = ("cubic", "reno", "bbr")
 DURATION_S = 20
 WIRE_BYTES = 1500
 SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 """Linux's segments of 1500 bytes with timestamps."""
-
-STACKS: Mapping[Congestion, Mapping[str, str]] = {
-    "cubic": {"preset": "linux-cubic"},
-    "reno": {"preset": "linux-reno"},
-    "bbr": {"preset": "linux-cubic", "congestion": "bbr"},
-}
-"""Ours under Linux's name."""
 
 LEAST_S = 0.000001
 """The delay of the link on which packets are lost, behind the one with the queue: only what has left the queue is counted."""
@@ -88,11 +81,11 @@ def single_flows(quick: bool) -> list[Cell]:
     round_trips_s = (0.040, 0.120) if quick else (0.010, 0.040, 0.120, 0.300)
     full = [
         Cell((name,), 8_000_000, (round_trip_s,), queue_bdp)
-        for name, round_trip_s, queue_bdp in product(STACKS, round_trips_s, (0.6, 1.8))
+        for name, round_trip_s, queue_bdp in product(CONGESTION, round_trips_s, (0.6, 1.8))
     ]
     lossy = [
         Cell((name,), 10_000_000, (round_trip_s,), 1.2, loss)
-        for name, round_trip_s, loss in product(STACKS, round_trips_s, (0.001, 0.01))
+        for name, round_trip_s, loss in product(CONGESTION, round_trips_s, (0.001, 0.01))
     ]
     return full + lossy
 
@@ -113,7 +106,7 @@ def sprayed(quick: bool) -> list[Cell]:
     differences_s = (0.0, 0.020) if quick else (0.0, 0.012, 0.050)
     return [
         Cell((name,), 4_000_000, (0.045, 0.045 + difference_s), 1.5, loss, select)
-        for name, difference_s, loss, select in product(LOSS_BASED, differences_s, (0.0, 0.001), selects)
+        for name, difference_s, loss, select in product(CONGESTION[:2], differences_s, (0.0, 0.001), selects)
     ]
 
 
@@ -153,9 +146,9 @@ def run_linux(cell: Cell, seed: int) -> Run:
     )
 
 
-def run_here(cell: Cell, seed: int) -> Run:
-    """One run of this engine."""
-    case = Scenario(document(cell, seed)).cases[0]
+def run_here(cell: Cell, seed: int, *, ack: str | Mapping[str, Any] = "quick-ack") -> Run:
+    """One run of this engine, with this ACK policy."""
+    case = Scenario(document(cell, seed, ack)).cases[0]
     flows = packet.simulate(compile_run(case, seed), Unrecorded(), Event()).flows
     return Run(
         tuple(float(count) * 8 / DURATION_S for count in flows["delivered_bytes"]),
@@ -164,7 +157,7 @@ def run_here(cell: Cell, seed: int) -> Run:
     )
 
 
-def document(cell: Cell, seed: int) -> Mapping[str, Any]:
+def document(cell: Cell, seed: int, ack: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """The same network and flows, for this engine."""
     links, queues, losses = [], [], []
     for index, round_trip_s in enumerate(cell.round_trips_s):
@@ -190,7 +183,7 @@ def document(cell: Cell, seed: int) -> Mapping[str, Any]:
         },
         "impairments": losses,
         "routing": {"routing": routing},
-        "stacks": {name: {**STACKS[name], **SIZES} for name in cell.flows},
+        "stacks": {name: {"preset": f"linux-{name}", **SIZES, "ack": ack} for name in cell.flows},
         "traffic": [
             {
                 "from": "source",

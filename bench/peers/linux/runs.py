@@ -51,10 +51,12 @@ def run(case: Case) -> LinuxRun:
     guest = hashlib.sha256(kernel.read_bytes() + program.read_bytes() + case.text().encode("ascii"))
     kept = BUILD_FOLDER / "linux-runs" / f"{guest.hexdigest()[:32]}.json"
     if not kept.exists():
+        outcome = run_guest(kernel, program, case)
         kept.parent.mkdir(exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=kept.parent, encoding="ascii", delete=False) as fresh:
-            fresh.write(run_guest(kernel, program, case))
-        os.replace(fresh.name, kept)
+        with tempfile.TemporaryDirectory(dir=BUILD_FOLDER) as folder:
+            fresh = Path(folder) / kept.name
+            fresh.write_text(outcome, encoding="ascii")
+            os.replace(fresh, kept)
     return _read(json.loads(kept.read_text(encoding="ascii")), case)
 
 
