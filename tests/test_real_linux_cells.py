@@ -1,0 +1,46 @@
+"""What real Linux is compared on: both sides get the same network and the same lost packets."""
+
+import pytest
+
+from anabranch import units
+from bench.validation.against_real_linux import Result, first_share
+from bench.validation.real_linux_cells import Cell, Run, document, linux_case, pairs, single_flows, sprayed
+
+CELLS = [*single_flows(quick=True), *pairs(quick=True), *sprayed(quick=True)]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_both_sides_run_on_the_same_network(cell: Cell) -> None:
+    scenario, case = document(cell, 2, "quick-ack"), linux_case(cell, 2)
+    links = scenario["topology"]["links"]
+    limits = {tuple(one["link"]): one["queue"]["limit"] for one in scenario["topology"]["override"]}
+    losses = {tuple(one["link"]): one["loss"]["packets"] for one in scenario["impairments"]}
+    ours = [
+        (
+            units.rate(link["capacity"]),
+            units.duration(link["delay"]),
+            limits.get((link["source"], link["target"]), scenario["topology"]["queue"]["limit"]),
+            losses.get((link["source"], link["target"]), []),
+        )
+        for link in links
+    ]
+    theirs = [
+        (link.rate_bps, round(link.delay_s * 1e9) * 1000, f"{link.queue_packets} packets", list(link.lost))
+        for path in case.flows[0].ahead.paths
+        for link in (case.links[index] for index in path)
+    ]
+    assert ours == theirs
+    starts = [units.duration(traffic["start"]) for traffic in scenario["traffic"]]
+    assert starts == [round(flow.start_s * 1e9) * 1000 for flow in case.flows]
+    for ahead, back, round_trip_s in zip(
+        case.flows[0].ahead.paths, case.flows[0].back.paths, cell.round_trips_s, strict=True
+    ):
+        assert sum(case.links[index].delay_s for index in (*ahead, *back)) == pytest.approx(round_trip_s)
+
+
+def test_shares_and_ratios_are_of_means_over_draws() -> None:
+    theirs = [Run((3e6, 1e6), 0, 0), Run((1e6, 1e6), 0, 0)]
+    ours = [Run((1e6, 2e6), 0, 0), Run((2e6, 1e6), 0, 0)]
+    result = Result(CELLS[0], theirs, ours)
+    assert result.ratio == 1.0
+    assert (first_share(theirs), first_share(ours)) == (0.625, 0.5)
