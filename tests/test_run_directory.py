@@ -166,7 +166,7 @@ def test_a_second_interrupt_keeps_what_is_finished_and_leaves_no_other_debris(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(tables, "write_json", interrupted)
+        patch.setattr(tables, "write_new_json", interrupted)
         with pytest.raises(KeyboardInterrupt):
             design(tmp_path / "out")
     left = tmp_path / "out" / ".anabranch"

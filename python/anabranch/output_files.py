@@ -55,14 +55,23 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document as :func:`write_bytes` does."""
-    from pydantic_core import to_json
-
-    # The standard library takes five times as long for indented text, a quarter of a second more for 60,000 links.
-    write_bytes(path, to_json(document, indent=1, inf_nan_mode="constants", fallback=str) + b"\n")
+    write_bytes(path, _json(document))
 
 
-def write_table(path: Path, table: "pl.DataFrame") -> None:
-    """Write Parquet. The file may be there by half if this fails: the folder must be one that is renamed once it is complete.
+def write_new_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a document into a folder that gets its name once it is complete; the file may be there by half if this fails.
+
+    Raises:
+        FileError: it cannot be written.
+    """
+    try:
+        path.write_bytes(_json(document))
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def write_new_table(path: Path, table: "pl.DataFrame") -> None:
+    """Write Parquet as :func:`write_new_json` does.
 
     Raises:
         FileError: it cannot be written.
@@ -80,6 +89,13 @@ def unwritable(path: Path, error: Exception) -> FileError:
     found = _SYSTEM_ERROR.search(str(error))
     reason = getattr(error, "strerror", None) or (found[1].strip() if found else str(error))
     return FileError(f"{path}: cannot be written ({reason})")
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    from pydantic_core import to_json
+
+    # The standard library takes five times as long for indented text, a quarter of a second more for 60,000 links.
+    return to_json(document, indent=1, inf_nan_mode="constants", fallback=str) + b"\n"
 
 
 def is_open_at(descriptor: int, path: Path) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from anabranch.locks import Lock, is_held
 from anabranch.manifest import FORMAT
-from anabranch.output_files import FileError, unwritable, write_text
+from anabranch.output_files import FileError, unwritable
 from anabranch.results import MANIFEST, is_interrupted
 from anabranch.runs.kept import KeptRuns
 
@@ -58,7 +58,7 @@ class RunDirectory(AbstractContextManager["RunDirectory"]):
         try:
             _put_in_place(self.path)
             self._sweep()
-            write_text(self._workspace / _PURPOSE, self._purpose)
+            _write_purpose(self._workspace / _PURPOSE, self._purpose)
         except BaseException:
             self.__exit__()
             raise
@@ -135,6 +135,13 @@ def settle(path: Path) -> None:
             _put_in_place(path)
         except OSError as error:
             raise unwritable(path, error) from None
+
+
+def _write_purpose(path: Path, purpose: str) -> None:
+    try:
+        path.write_text(purpose, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def _is_unfinished(workspace: Path, purpose: str) -> bool:

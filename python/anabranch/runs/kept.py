@@ -17,11 +17,13 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.output_files import unwritable, write_json, write_table
-from anabranch.results import result_hash
+from anabranch.output_files import unwritable, write_new_json, write_new_table
+from anabranch.results import ROUTES, STATES, result_hash
 
 _FACTS = "facts.json"
 _PARTIAL = ".partial"
+_OPTIONAL = {"states": STATES, "routes": ROUTES}
+"""Tables that are empty for most runs, and then have no file."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class KeptRuns:
             return None
         try:
             facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
-            tables = {path.stem: pl.read_parquet(path) for path in folder.glob("*.parquet")}
+            read = {path.stem: pl.read_parquet(path) for path in folder.glob("*.parquet")}
+            tables = {name: pl.DataFrame(schema=schema) for name, schema in _OPTIONAL.items()} | read
             for part in (folder / "series").glob("*.parquet"):
                 pl.read_parquet_schema(part)
             whole = result_hash(tables["flows"], tables["links"]) == facts["result_hash"]
@@ -74,8 +77,9 @@ class KeptRuns:
     def put(self, key: str, run: KeptRun) -> KeptRun:
         """Keep a run that is complete."""
         for name, table in run.tables.items():
-            write_table(run.folder / f"{name}.parquet", table)
-        write_json(run.folder / _FACTS, run.facts)
+            if table.height or name not in _OPTIONAL:
+                write_new_table(run.folder / f"{name}.parquet", table)
+        write_new_json(run.folder / _FACTS, run.facts)
         folder = self.directory / key
         try:
             run.folder.rename(folder)

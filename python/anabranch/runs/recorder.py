@@ -8,7 +8,7 @@ import polars as pl
 
 from anabranch.captures import CaptureFiles
 from anabranch.matrix_columns import with_keys
-from anabranch.output_files import unwritable, write_table
+from anabranch.output_files import unwritable, write_new_table
 from anabranch.results import SERIES, SERIES_SCHEMAS, Columns, frame
 
 ROWS_PER_PART = 250_000
@@ -78,4 +78,4 @@ class Recorder:
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise unwritable(folder, error) from None
-        write_table(folder / f"{kind}-{part}.parquet", with_keys(pl.concat(pending), self._keys))
+        write_new_table(folder / f"{kind}-{part}.parquet", with_keys(pl.concat(pending), self._keys))

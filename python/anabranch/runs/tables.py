@@ -13,7 +13,7 @@ from anabranch.captures import FOLDER as CAPTURES
 from anabranch.compile import compile_run, stationary_loss
 from anabranch.manifest import FORMAT
 from anabranch.matrix_columns import with_keys
-from anabranch.output_files import unwritable, write_json, write_table
+from anabranch.output_files import unwritable, write_new_json, write_new_table
 from anabranch.results import FLOWS, LINKS, MANIFEST, REPORT, ROUTES_FILE, SERIES, SERIES_SCHEMAS, STATES_FILE
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
@@ -36,11 +36,11 @@ def write(
     """
     for name, schema in (("flows", FLOWS), ("links", LINKS)):
         tables = [one.table(name) for one in finished] or [with_keys(pl.DataFrame(schema=schema), keys.clear())]
-        write_table(folder / f"{name}.parquet", pl.concat(tables))
+        write_new_table(folder / f"{name}.parquet", pl.concat(tables))
     for name, file in (("states", STATES_FILE), ("routes", ROUTES_FILE)):
         tables = [one.table(name) for one in finished]
         if any(table.height for table in tables):
-            write_table(folder / file, pl.concat(tables))
+            write_new_table(folder / file, pl.concat(tables))
     records = []
     try:
         for one in finished:
@@ -51,7 +51,7 @@ def write(
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     manifest = _manifest(scenario, engine, finished, command)
     manifest |= {"planned_runs": planned, "runs": records, "files": [*files, REPORT]}
-    write_json(folder / MANIFEST, manifest)
+    write_new_json(folder / MANIFEST, manifest)
     return manifest
 
 
@@ -65,7 +65,7 @@ def _series(one: Finished, folder: Path) -> None:
         if first.equals(one.labelled(first.select(own))):
             _link(part, target)
         else:  # it was finished as a run of another number or matrix
-            write_table(target, one.labelled(pl.read_parquet(part, columns=own)))
+            write_new_table(target, one.labelled(pl.read_parquet(part, columns=own)))
 
 
 def _captures(one: Finished, folder: Path) -> list[dict[str, Any]]:
