@@ -20,6 +20,7 @@ A scenario is a TOML file. This page lists every section and key; `docs/scenario
 - A list at a key that takes one value makes a matrix: one variant of the scenario for each value, and for each
   combination of several such keys. Equal lists at the same key of several `[[traffic]]` entries vary together.
 - A name alone stands for a table with its defaults: `queue = "codel"` is `queue = { discipline = "codel" }`.
+- What a run gives, column by column, is in [results.md](results.md).
 - A key with the default "none" can be left out; one that is **required** cannot.
 
 The smallest scenario is a topology and one traffic group:

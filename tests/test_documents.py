@@ -4,10 +4,16 @@ import ast
 import doctest
 import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+
+from anabranch.results import FLOW_SERIES, FLOWS, LINK_SERIES, LINK_STATE, LINKS, ROUTES, STATES
+from anabranch.scenario import Scenario
+from scenarios import LINE
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -47,3 +53,31 @@ def test_the_examples_of_the_page_on_prediction_are_what_python_says() -> None:
     failed, attempted = doctest.testfile(str(DOCS / "prediction.md"), module_relative=False)
     assert attempted
     assert not failed
+
+
+TABLES = {
+    "flows": FLOWS,
+    "links": LINKS,
+    "states": STATES,
+    "routes": ROUTES,
+    "link_state": LINK_STATE,
+    "series_flows": FLOW_SERIES,
+    "series_links": LINK_SERIES,
+}
+
+
+def test_the_page_on_results_names_exactly_the_columns_of_the_tables() -> None:
+    """In their order, with their types; of the computed ones as a run has them."""
+    text = LINE.replace("bulk = true", 'size = "1 MB"').replace('duration = "2s"', 'duration = "2s"\nsample = "1s"')
+    result = Scenario.from_toml(text).run(seed=1)
+    pages = re.split(r"^## ", (DOCS / "results.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    described = {
+        page.partition("\n")[0]: dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE)) for page in pages
+    }
+    for name, schema in TABLES.items():
+        found: pl.DataFrame = getattr(result, name)
+        assert list(described[name].items()) == [(column, str(kind)) for column, kind in found.schema.items()], name
+        assert list(schema) == found.columns, name
+    for name in ("summary", "completion_times"):
+        found = getattr(result, name)
+        assert list(described[name].items()) == [(column, str(kind)) for column, kind in found.schema.items()], name
