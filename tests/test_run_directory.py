@@ -1,9 +1,7 @@
 """A run directory never loses a result: not by a refusal, a full disk, a kill, or a second process, and a stopped command goes on."""
 
-import ctypes
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -326,19 +324,19 @@ def test_what_is_no_regular_file_is_written_to_and_not_replaced() -> None:
         output_files.write_text(Path("/dev/full"), "x")
 
 
-def command(folder: Path, *words: str, before: Callable[[], None]) -> str:
-    """What a command that fails says on standard error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "anabranch", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        preexec_fn=before,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
+"""Files may have 1000 bytes, which no result fits into; the system says so as it says that a disk is full."""
+PERMISSIONS_HOLD = "import ctypes; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)"
+"""Nothing is read-only for root, unless its right to override permissions (PR_CAPBSET_DROP, CAP_DAC_OVERRIDE) is dropped."""
+
+
+def command(folder: Path, *words: str, first: str = "") -> subprocess.CompletedProcess[str]:
+    """A command that fails with a message, after some Python code in the process that becomes the command."""
+    become = f"{first}\nimport os, sys; os.execv(sys.executable, [sys.executable, '-m', 'anabranch', *sys.argv[1:]])"
+    done = subprocess.run([sys.executable, "-c", become, *words], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
-    return done.stderr
+    return done
 
 
 WRITING = {
@@ -358,14 +356,10 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", WRITING)
 def test_a_full_disk_keeps_the_former_result(name: str, folder: Path) -> None:
-    """Files may have 1000 bytes, which none of the results fits into; the system says so as it says that a disk is full."""
     words, place = WRITING[name]
     former = write_former(folder / place)
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
-    message = command(folder, *words, before=limit)
+    message = command(folder, *words, first=FULL_DISK).stderr
     assert "cannot be written (File too large)" in message
     assert read_former(folder / place) == former
     assert not list(folder.rglob("*.partial"))
@@ -377,27 +371,16 @@ def test_a_read_only_directory_keeps_the_former_result(name: str, folder: Path) 
     former = write_former(folder / place)
     for path in [*folder.rglob("*"), folder]:
         path.chmod(0o555 if path.is_dir() else 0o444)
-    message = command(folder, *words, before=obey_permissions)
+    message = command(folder, *words, first=PERMISSIONS_HOLD).stderr
     assert "cannot be written (Permission denied)" in message
     assert read_former(folder / place) == former
 
 
 @pytest.mark.parametrize("name", ["robust", "plan"])
 def test_a_result_that_cannot_be_written_is_printed_all_the_same(name: str, folder: Path) -> None:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
     words, _ = WRITING[name]
-    arguments = [sys.executable, "-m", "anabranch", *words, "--json"]
-    done = subprocess.run(arguments, cwd=folder, capture_output=True, preexec_fn=limit)
-    assert done.returncode == 1
+    done = command(folder, *words, "--json", first=FULL_DISK)
     assert len(json.loads(done.stdout)["splits"]) > 0
-
-
-def obey_permissions() -> None:
-    """Nothing is read-only for root, unless the right to override permissions (CAP_DAC_OVERRIDE) is dropped at the next program."""
-    drop_from_bounding_set, override = 24, 1
-    ctypes.CDLL(None).prctl(drop_from_bounding_set, override, 0, 0, 0)
 
 
 def write_former(place: Path) -> dict[str, bytes]:
@@ -416,7 +399,7 @@ def test_two_processes_do_not_write_to_the_study_of_one_paper(folder: Path) -> N
     place = folder / "papers" / "mprc"
     place.mkdir(parents=True)
     with Lock(place / ".lock"):
-        message = command(folder, "paper", "mprc", "--quick", "--out", "papers", before=lambda: None)
+        message = command(folder, "paper", "mprc", "--quick", "--out", "papers").stderr
     assert f"{place.relative_to(folder)}: in use by process {os.getpid()}" in message
     assert names(place) == []
 
