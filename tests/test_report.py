@@ -445,6 +445,7 @@ class TestErrors:
             ({"topology": {}}, "topology.nodes: Field required"),
             ({"topology": {"nodes": [], "links": [LINK]}}, r"links\[0\] is not between two of the nodes"),
             ({"keys": ["queue"]}, r"runs\[0\].variant must have the keys"),
+            ({"planned_runs": None}, "planned_runs: Input should be a valid integer"),
             ({"command": [1]}, r"command\[0\]: Input should be a valid string"),
         ],
     )

@@ -95,7 +95,7 @@ class _Run(_Strict):
     warm_up_s: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
     simulated_s: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
     result_hash: str
-    packet_hops: _Count = 0
+    packet_hops: _Count
     packets_expired: _Count = 0
     threads: _Count = 1
 
@@ -110,7 +110,7 @@ class _Manifest(_Strict):
     keys: list[str]
     topology: _Topology
     runs: list[_Run]
-    planned_runs: _Count | None = None
+    planned_runs: _Count = 0
     files: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
