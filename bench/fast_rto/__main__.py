@@ -146,7 +146,7 @@ def _held_out(effort: Effort, finalists: Sequence[Choice], current: Choice) -> S
         "held-out",
         "On cases not seen before",
         f"Means over the held-out cases and {effort.seeds} seeds: goodput as a share of what equal shares of the paths "
-        f"can carry; the share of seconds below {runs.STEADY_SHARE * 100:.0f} % of the run's own mean; the share of tenths of a second without any delivery; spurious "
+        f"can carry; the share of seconds below {runs.STEADY_SHARE * 100:.0f} % of the run's own mean; the longest stall, of the time; spurious "
         "retransmissions of all segments; Jain's index.",
         ("detection: " + ", ".join(NAMES), "growth", *MEASURES),
         rows,

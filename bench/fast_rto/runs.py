@@ -23,11 +23,11 @@ class Outcome:
     """What a run gave, as shares."""
 
     goodput: float
-    """All flows' payload in order, of what equal shares of the paths can carry."""
+    """All flows' payload, of what equal shares of the paths can carry."""
     unsteady: float
-    """Of the seconds after the warm-up, those in which the flows together had less than 90 % of their own mean."""
+    """Of the seconds after the warm-up, those in which less than 90 % of the flows' own mean arrived."""
     stalled: float
-    """Of the tenths of a second after the warm-up, those in which nothing was delivered in order: what repairs take."""
+    """The longest stall of a flow (no delivery in order while data is outstanding), of the time after the warm-up."""
     spurious: float
     """Of the segments sent, those that the receiver had already."""
     fairness: float
@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def score(self) -> float:
-        """Goodput, fairly shared, less what was sent in vain, a quarter of the unsteady seconds, half of the stalls."""
+        """Goodput, fairly shared, less what was sent in vain, a quarter of the unsteady seconds, half of the stall."""
         waiting = UNSTEADY_WEIGHT * self.unsteady + STALLED_WEIGHT * self.stalled
         return self.goodput * self.fairness - self.spurious - waiting
 
@@ -73,7 +73,7 @@ def run(case: Case, stack: Mapping[str, Any], seed: int) -> Outcome:
     return Outcome(
         goodput=total / case.bound_bps,
         unsteady=sum(rate < STEADY_SHARE * mean for rate in each) / len(each),
-        stalled=sum(rate == 0 for rate in short) / len(short),
+        stalled=float(flows["longest_stall_s"].max()) / (SECONDS - WARM_UP_SECONDS),
         spurious=float(flows["spurious_retransmits"].sum() / flows["segments_sent"].sum()),
         fairness=total**2 / (len(goodput) * float((goodput**2).sum())) if total else 0.0,
     )

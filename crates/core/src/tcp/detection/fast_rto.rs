@@ -13,6 +13,9 @@
 //! - A segment that expired although it was only late gives its RTT all the same, as timestamps (RFC 7323) would: when it
 //!   arrives sooner after its retransmission than any RTT, or when a DSACK follows. Without that, a path that looks too
 //!   slow once would never be measured again, because its segments would all be retransmitted first.
+//! - A segment that expires a third time was lost twice although the window had shrunk: it reduces the window once more (RFC
+//!   5681 section 4.3 asks for that at the second loss), unless nothing at all is delivered. The thesis, read strictly, ignores
+//!   it; then a flow whose window just fills all queues can repeat a repair for ever.
 //! - While nothing at all is delivered, a segment that expires again doubles the timeout of what is sent from then on,
 //!   up to the greatest RTO, or a dead path would be flooded.
 //! - It never claims a timeout.
@@ -26,6 +29,16 @@ use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Scoreboard, Transmission};
 use crate::units::{Duration, Time, nearest_whole, nearest_whole_plus};
 use std::collections::VecDeque;
+
+crate::choice! {
+    /// What a segment that was sent before the last reduction, and expires again and again, does to the window.
+    pub enum RepeatedExpiry {
+        /// Nothing, however often (thesis, chapter 4, read strictly).
+        Ignored = "ignored",
+        /// The second expiry does nothing; the third and each further one reduces the window.
+        ThirdReduces = "third-reduces",
+    }
+}
 
 crate::parameters! {
     /// The constants of equations 4.1 to 4.3. The source gives none but the bound of 500 ms; the defaults come from an
@@ -44,6 +57,9 @@ crate::parameters! {
         pub k_diversity: f64 = 1.5, in 0.0..=1000.0;
         /// Greatest FastRTO (RTOmax, equation 4.3). Must exceed every path's RTT, or each segment there expires.
         pub max_rto: Duration = Duration::from_millis(500);
+        /// What a segment does that expires again and again: the third expiry and each further one reduces the window once more,
+        /// or all are ignored, as the thesis is read strictly; then flows can stall.
+        pub repeated_expiry: RepeatedExpiry = RepeatedExpiry::ThirdReduces;
     }
 }
 
@@ -135,6 +151,16 @@ struct Silence {
     doublings: u32,
 }
 
+/// A segment that expired.
+#[derive(Debug, Clone, Copy)]
+struct Expired {
+    segment: u32,
+    /// When it was sent first.
+    sent: Time,
+    /// How often it expired.
+    times: u32,
+}
+
 /// The detector's state.
 #[derive(Debug, Clone)]
 pub struct FastRto {
@@ -146,9 +172,11 @@ pub struct FastRto {
     round_began: bool,
     /// The next segment to send at the last reduction.
     reduced_at: u32,
+    /// When the last reduction was.
+    reduced: Time,
     silence: Option<Silence>,
-    /// First transmissions that expired, and their times, by ascending segment, until they are cumulatively acknowledged.
-    expired: VecDeque<(u32, Time)>,
+    /// Segments that expired, in ascending order, until they are cumulatively acknowledged.
+    expired: VecDeque<Expired>,
     /// The last time from a first transmission to the delivery of its segment that may have been its RTT.
     candidate: Option<Duration>,
 }
@@ -162,6 +190,7 @@ impl FastRto {
             least_timeout: Duration::ZERO,
             round_began: false,
             reduced_at: 0,
+            reduced: Time::ZERO,
             silence: None,
             expired: VecDeque::new(),
             candidate: None,
@@ -209,16 +238,21 @@ impl FastRto {
     /// Measures a segment that was delivered after it expired, if that was its first transmission.
     fn measure_expired(&mut self, now: Time, delivered: &Delivered, board: &Scoreboard, rtt: &RttEstimate) {
         if let Some((again, segment)) = delivered.newest().filter(|_| delivered.newest_retransmitted)
-            && let Ok(index) = self.expired.binary_search_by_key(&segment, |(segment, _)| *segment)
+            && let Some(expired) = self.expired(segment)
         {
-            self.candidate = Some(now - self.expired[index].1);
+            self.candidate = Some(now - expired.sent);
             if rtt.minimum().is_some_and(|least| now - again < least) {
                 self.take_candidate();
             }
         }
-        while self.expired.front().is_some_and(|(segment, _)| *segment < board.una()) {
+        while self.expired.front().is_some_and(|expired| expired.segment < board.una()) {
             self.expired.pop_front();
         }
+    }
+
+    fn expired(&mut self, segment: u32) -> Option<&mut Expired> {
+        let index = self.expired.binary_search_by_key(&segment, |expired| expired.segment).ok()?;
+        self.expired.get_mut(index)
     }
 
     fn take_candidate(&mut self) {
@@ -243,17 +277,25 @@ impl FastRto {
             .take_while(|transmission| self.expiry(*transmission, timeout, rtt.max_rto()) <= now)
             .collect();
         let Some(latest) = expired.last() else { return Verdict::default() };
+        let mut was_lost_thrice = false;
         for Transmission { segment, sent } in &expired {
             if !board.was_retransmitted(*segment) {
-                self.expired.push_back((*segment, *sent));
+                self.expired.push_back(Expired { segment: *segment, sent: *sent, times: 1 });
+            } else if let Some(expired) = self.expired(*segment) {
+                expired.times += 1;
+                let is_third = expired.times >= 3;
+                was_lost_thrice |= is_third && *sent >= self.reduced;
             }
             board.mark_lost(*segment);
         }
-        let repeated = self.count_silence(now, latest.sent);
+        let is_unanswered = self.count_silence(now, latest.sent);
+        let reduces_again = self.parameters.repeated_expiry == RepeatedExpiry::ThirdReduces;
         let signal = signal_of(expired.iter().map(|transmission| transmission.segment), self.reduced_at);
-        if signal == Signal::NewLoss {
-            self.reduced_at = board.next();
-        } else if repeated && board.in_flight() == 0 {
+        if signal == Signal::NewLoss || reduces_again && was_lost_thrice && !is_unanswered {
+            (self.reduced_at, self.reduced) = (board.next(), now);
+            return Verdict::of(Signal::NewLoss);
+        }
+        if is_unanswered && board.in_flight() == 0 {
             return Verdict::of(Signal::Loss);
         }
         Verdict::of(signal)
@@ -366,6 +408,7 @@ mod tests {
         k: 4.0,
         k_diversity: 0.0,
         max_rto: Duration::from_millis(500),
+        repeated_expiry: RepeatedExpiry::ThirdReduces,
     };
 
     fn driver() -> Driver {
@@ -477,16 +520,34 @@ mod tests {
         }
     }
 
-    /// A lost retransmission expires again, FastRTO later, and reduces nothing: it was first sent before the reduction.
+    /// A lost retransmission expires again, FastRTO later. The second expiry reduces nothing, as the segment was first sent before the
+    /// reduction; by default the third and the fourth do.
     #[test]
-    fn a_lost_retransmission_is_found_and_reduces_nothing() {
+    fn a_lost_retransmission_is_found_and_reduces_from_the_third_expiry_on() {
+        for (repeated_expiry, again) in
+            [(RepeatedExpiry::Ignored, Signal::None), (RepeatedExpiry::ThirdReduces, Signal::NewLoss)]
+        {
+            let mut driver = Driver::of(&DetectionSpec::FastRto(Parameters { repeated_expiry, ..WORKED }), true);
+            let fate = |segment, nth| (segment != 3 || nth > 3).then_some(millis(100));
+            transfer(&mut driver, 100, 10, fate, 1_000);
+            let signals: Vec<Signal> = driver.decisions.iter().map(|decision| decision.verdict.signal).collect();
+            assert_eq!(signals, [Signal::NewLoss, Signal::None, again, again], "{repeated_expiry:?}");
+            for pair in driver.decisions.windows(2) {
+                assert_eq!(pair[1].lost, [3]);
+                assert!(pair[1].at >= pair[0].at + millis(150));
+            }
+        }
+    }
+
+    /// Two segments of successive windows are lost three times each. The last retransmission of the second one was sent before the
+    /// reduction for the first one, so both cost one reduction at their first expiry and one at their third.
+    #[test]
+    fn retransmissions_sent_before_a_reduction_do_not_reduce_again() {
         let mut driver = driver();
-        let fate = |segment, nth| (segment != 3 || nth > 1).then_some(millis(100));
-        transfer(&mut driver, 60, 10, fate, 1_000);
-        let signals: Vec<Signal> = driver.decisions.iter().map(|decision| decision.verdict.signal).collect();
-        assert_eq!(signals, [Signal::NewLoss, Signal::None]);
-        assert_eq!(driver.decisions[1].lost, [3]);
-        assert!(driver.decisions[1].at >= driver.decisions[0].at + millis(150));
+        let fate = |segment, nth| (!matches!(segment, 3 | 11) || nth > 2).then_some(millis(100));
+        transfer(&mut driver, 100, 10, fate, 1_000);
+        let reductions = driver.decisions.iter().filter(|decision| decision.verdict.signal == Signal::NewLoss).count();
+        assert_eq!((driver.decisions.len(), reductions), (6, 2), "{:?}", driver.decisions);
     }
 
     #[test]
