@@ -40,7 +40,7 @@ validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2)
 kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares with (apt-get install flex bison bc; some minutes)
 	$(RUN)/python -m bench.peers.linux.kernel
 
-fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another
+fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another; 7,000 broken files
 	$(RUN)/python -m bench.fuzz
 
 kills: $(VENV)/installed ## 1,000 kills of commands at random moments, which may lose no result

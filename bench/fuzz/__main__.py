@@ -1,6 +1,7 @@
-"""Run random scenarios and look for results that cannot be, for panics and for runs that do not end.
+"""Run random scenarios and look for results that cannot be, read broken files and look for answers that no reader should give.
 
-Prints each problem with the number of its scenario, which ``--show`` prints as a document. The exit status is 1 if there is any.
+A panic, a traceback and a run that does not end are problems in both. Prints each problem with the number of its scenario or file, which
+``--show`` and ``--show-file`` print. The exit status is 1 if there is any.
 """
 
 import argparse
@@ -8,8 +9,7 @@ import faulthandler
 import json
 import os
 import sys
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -17,11 +17,12 @@ from functools import partial
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bench.fuzz.run import problems
+from bench.fuzz import read, run
+from bench.fuzz.broken import broken
 from bench.fuzz.scenarios import random_scenario
 
 AT_ONCE = 50
-"""Scenarios that a process runs one after another."""
+"""Scenarios or files that a process takes one after another."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,22 +34,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--limit", type=int, default=120, help="seconds after which a scenario counts as one that hangs"
     )
     parser.add_argument("--show", type=int, help="print the scenario of this number, and what is wrong with it")
+    parser.add_argument("--files", type=int, default=7_000, help="how many broken files (default 7000)")
+    parser.add_argument(
+        "--show-file", type=int, help="print the broken file of this number, and what is wrong with how it is read"
+    )
     options = parser.parse_args(arguments)
     if options.show is not None:
         print(json.dumps(random_scenario(options.show), indent=1))
-        print(*problems(options.show), sep="\n")
+        print(*run.problems(options.show), sep="\n")
         return 0
-    numbers = range(options.first, options.first + options.scenarios)
-    found = _all(numbers, options.limit)
-    for number, problem in sorted(found):
-        print(f"scenario {number}: {problem}")
-    print(f"{len(numbers)} random scenarios, {len(found)} problems in {len(Counter(number for number, _ in found))}")
+    if options.show_file is not None:
+        original, data = broken(options.show_file)
+        sys.stdout.buffer.write(data)
+        print(original.name, *read.problems(options.show_file), sep="\n")
+        return 0
+    found = 0
+    for what, count, problems in (
+        ("scenario", options.scenarios, run.problems),
+        ("broken file", options.files, read.problems),
+    ):
+        numbers = range(options.first, options.first + count)
+        listed = sorted(_all(what, numbers, partial(_part, problems=problems, limit=options.limit)))
+        for number, problem in listed:
+            print(f"{what} {number}: {problem}")
+        print(f"{count} {what}s, {len(listed)} problems in {len({number for number, _ in listed})}")
+        found += len(listed)
     return 1 if found else 0
 
 
-def _all(numbers: range, limit: int) -> list[tuple[int, str]]:
+def _all(what: str, numbers: range, part_of: Callable[[range], list[tuple[int, str]]]) -> list[tuple[int, str]]:
     columns = (
-        TextColumn("random scenarios"),
+        TextColumn(f"{what}s"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -58,7 +74,7 @@ def _all(numbers: range, limit: int) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     with Progress(*columns, console=Console(stderr=True)) as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
         task = progress.add_task("", total=len(numbers))
-        futures = {pool.submit(partial(_part, limit=limit), part): part for part in parts}
+        futures = {pool.submit(part_of, part): part for part in parts}
         for future in as_completed(futures):
             part = futures[future]
             try:
@@ -73,7 +89,7 @@ def _all(numbers: range, limit: int) -> list[tuple[int, str]]:
     return found
 
 
-def _part(numbers: Sequence[int], limit: int) -> list[tuple[int, str]]:
+def _part(numbers: range, problems: Callable[[int], list[str]], limit: int) -> list[tuple[int, str]]:
     found = []
     for number in numbers:
         faulthandler.dump_traceback_later(limit, exit=True)

@@ -76,6 +76,16 @@ def test_protection_meets_its_bound_and_no_renormalised_splits_are_better(seed: 
     assert found.load >= unprotected.lower_bound * (1 - 1e-6)
 
 
+def test_a_failure_of_all_links_leaves_no_load_and_no_pair() -> None:
+    network = three_ways()
+    model = robust.hose(network, 1e6)
+    routing = robust.solve(robust.Problem(network, model, robust.shortest(network, 1)))
+    everything = failures.Failure("everything", tuple(range(network.links)))
+    (after,) = failures.after(model, routing.splits, [everything])
+    assert after.load == 0
+    assert len(after.lost_pairs) == network.pairs
+
+
 def test_shared_risks_from_a_file(tmp_path: Path) -> None:
     network = three_ways()
     file = tmp_path / "risks.json"

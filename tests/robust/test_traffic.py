@@ -89,6 +89,7 @@ def test_a_matrix_names_its_ends_as_topologies_or_as_our_tables_do(
         ("a.csv", "src,dst,rate\n{0},{1},fast\n", "must be a rate"),
         ("a.toml", "x = ", "is not TOML"),
         ("a.toml", "x = 1", "must be a table"),
+        ("a.toml", "{0}.{1} = 1e999", "must be a rate with its unit"),
         ("a.xml", "<network/>", "has no <demand>"),
     ],
 )

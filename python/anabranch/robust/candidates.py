@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from anabranch import _core
-from anabranch.robust.errors import RobustError
+from anabranch.robust.errors import RobustError, shortened
 from anabranch.robust.network import Array, Network
 
 By = Literal["hop-count", "delay"]
@@ -136,10 +136,10 @@ def given(network: Network, paths: Iterable[Sequence[str]]) -> Candidates:
     place = {name: index for index, name in enumerate(network.names)}
     listed: dict[int, list[list[int]]] = {}
     for path in paths:
-        shown = " ".join(path)
+        shown = shortened(" ".join(path))
         unknown = next((name for name in path if name not in place), None)
         if unknown is not None:
-            raise RobustError(f"path {shown}: {network.topology.name} has no node {unknown}")
+            raise RobustError(f"path {shown}: {network.topology.name} has no node {shortened(unknown)}")
         if len(path) < 2 or len(set(path)) != len(path):
             raise RobustError(f"path {shown}: must join two nodes and visit none twice")
         nodes = [place[name] for name in path]

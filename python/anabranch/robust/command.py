@@ -192,7 +192,10 @@ def _problem(
             robust.disjoint(network, int(number), by) if equals else robust.shortest(network, int(number), by, ties)
         )
     elif Path(paths).exists():
-        chosen = robust.given(network, path_lists(Path(paths)))
+        try:
+            chosen = robust.given(network, path_lists(Path(paths)))
+        except robust.RobustError as error:
+            raise robust.RobustError(f"--paths {paths}: {error}") from None
     else:
         raise robust.RobustError(f'--paths {paths}: must be a number, "all", disjoint=N, or a file of paths')
     return robust.Problem(network, model, chosen)

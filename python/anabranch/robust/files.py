@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from anabranch import input_files, units
-from anabranch.robust.errors import RobustError
+from anabranch.robust.errors import RobustError, shortened
 from anabranch.robust.network import Array, Network
 from anabranch.toml_text import TomlError, parse
 
@@ -154,7 +154,8 @@ def _pair_rows(path: Path) -> Iterator[tuple[str, str, str, str | float]]:
             if not isinstance(row, dict):
                 raise RobustError(f"{path}: [{src}] must be a table of rates by destination")
             for dst, value in row.items():
-                yield f"{path}: {src}.{dst}", src, dst, value
+                where = f"{path}: {src}.{dst}"
+                yield where, src, dst, _rate(value, where)
     elif path.suffix.lower() == ".xml":
         yield from _sndlib(path)
     else:
@@ -202,7 +203,7 @@ def _csv(
             expected = ",".join((*needed, *(f"[{name}]" for name in optional)))
             others = ", ".join(f"{name} may be called {other}" for other, name in also.items())
             raise RobustError(
-                f"{path}: the header is {','.join(written) or 'missing'}; it must be {expected}"
+                f"{path}: the header is {shortened(','.join(written)) or 'missing'}; it must be {expected}"
                 + (f" ({others})" if others else "")
             )
         for row in rows:
@@ -220,7 +221,7 @@ def _node(place: dict[str, int], name: str, where: str, network: Network) -> int
     if name not in place:
         from anabranch.scenario.problems import suggest
 
-        raise RobustError(f"{where}: {network.topology.name} has no node {name}; {suggest(name, place)}")
+        raise RobustError(f"{where}: {network.topology.name} has no node {shortened(name)}; {suggest(name, place)}")
     return place[name]
 
 
@@ -237,4 +238,4 @@ def _rate(value: object, where: str) -> float:
     try:
         return float(units.rate(value))  # type: ignore[arg-type]  # refuses what is no text
     except units.UnitError as error:
-        raise RobustError(f"{where} {value!r}: {error}") from None
+        raise RobustError(f"{where} {shortened(repr(value))}: {error}") from None

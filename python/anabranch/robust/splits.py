@@ -65,7 +65,8 @@ def crossings(candidates: Candidates, shares: Array) -> Crossings:
     pairs = np.repeat(candidates.pair[used].astype(np.int64), hops)
     key = links * candidates.network.pairs + pairs
     found, place = np.unique(key, return_inverse=True)
-    total = np.bincount(place, weights=np.repeat(shares[used], hops), minlength=len(found))
+    # bincount counts in whole numbers if there is nothing to count
+    total = np.bincount(place, weights=np.repeat(shares[used], hops), minlength=len(found)).astype(np.float64)
     link = found // candidates.network.pairs
     start = np.searchsorted(link, np.arange(candidates.network.links + 1))
     return Crossings(start, found % candidates.network.pairs, total)

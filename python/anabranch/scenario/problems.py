@@ -25,10 +25,10 @@ class Problem:
 
     def describe(self) -> str:
         """One line without the file: key path, value, message."""
-        place = format_path(self.path)
+        place, message = _cut(format_path(self.path)), _cut(self.message, 500)
         if self.value is MISSING:
-            return f"{place}: {self.message}" if place else self.message
-        return f"{place} = {_shorten(self.value)}: {self.message}"
+            return f"{place}: {message}" if place else message
+        return f"{place} = {_shorten(self.value)}: {message}"
 
 
 class Listing:
@@ -170,4 +170,8 @@ def _shorten(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return _cut(text)
+
+
+def _cut(text: str, longest: int = 80) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."

@@ -13,7 +13,7 @@ from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
-from anabranch.toml_text import Path
+from anabranch.toml_text import Path, format_path
 
 if TYPE_CHECKING:
     from anabranch.topologies import Topology
@@ -88,16 +88,24 @@ def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
         if not isinstance(routing.paths, list):
             continue
         for index, nodes in enumerate(routing.paths):
-            place = (*path, "paths", index)
-            unknown = [problem for i, node in enumerate(nodes) for problem in network.node(node, (*place, i))]
-            yield from unknown
-            if unknown:
-                continue
-            if len(set(nodes)) != len(nodes):
-                yield Problem(place, "a path must not pass a node twice", nodes)
-            for source, target in pairwise(nodes):
-                if not network.joined(source, target):
-                    yield Problem(place, f"there is no link from {source} to {target}", nodes)
+            for problem in _path(nodes, (*path, "paths", index), network):
+                if routing.from_ is None:
+                    yield problem
+                else:  # the paths do not stand in the scenario
+                    message = problem.describe().removeprefix(format_path(path) + ".")
+                    yield Problem((*path, "from"), f"{routing.from_}: {message}", routing.from_)
+
+
+def _path(nodes: list[str], place: Path, network: _Network) -> Iterator[Problem]:
+    unknown = [problem for index, node in enumerate(nodes) for problem in network.node(node, (*place, index))]
+    yield from unknown
+    if unknown:
+        return
+    if len(set(nodes)) != len(nodes):
+        yield Problem(place, "a path must not pass a node twice", nodes)
+    for source, target in pairwise(nodes):
+        if not network.joined(source, target):
+            yield Problem(place, f"there is no link from {source} to {target}", nodes)
 
 
 def _link_state(variant: Variant, routing: Routing, path: Path) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ class TopologyError(ValueError):
         self.value = value
         self.expectation = expectation
         shown = "" if value is None else f" = {_shown(value)}"
-        super().__init__(f"{source}: {element}{shown}: {expectation}")
+        super().__init__(f"{source}: {_cut(element, 2 * _LONGEST)}{shown}: {_cut(expectation, 5 * _LONGEST)}")
 
 
 def _shown(value: object) -> str:
@@ -21,4 +21,8 @@ def _shown(value: object) -> str:
         text = repr(value)
     except (ValueError, RecursionError):  # an integer of thousands of digits, or a structure nested as deep
         text = f"<{type(value).__name__}>"
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return _cut(text, _LONGEST)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 3] + "..."

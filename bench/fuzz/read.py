@@ -1,0 +1,49 @@
+"""One broken file: read by the command that reads such files, which takes it or refuses it by name, and never fails otherwise."""
+
+import io
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from anabranch.cli import DONE, FAILED, status
+from bench.fuzz.broken import broken
+
+LONGEST_LINE = 1000
+"""Characters of a message, which nobody reads if they are more; a scenario may have many problems, in a line each."""
+OF_THE_WHOLE = (
+    "no path of the routing leads",
+    "the traffic model has no traffic",
+    '= "n1": no such node',
+    '= "n3": no such node',
+)
+"""What is wrong with a whole that a valid file is a part of."""
+
+
+def problems(number: int) -> list[str]:
+    """What is wrong with how the broken file of this number is read."""
+    original, data = broken(number)
+    with tempfile.TemporaryDirectory(prefix="broken-") as folder:
+        file, scenario = Path(folder) / original.name, Path(folder) / "on-file.toml"
+        file.write_bytes(data)
+        scenario.write_text(original.scenario, encoding="utf-8")
+        arguments = [word.format(file, scenario=scenario) for word in original.command]
+        output, message = io.StringIO(), io.StringIO()
+        try:
+            with redirect_stdout(output), redirect_stderr(message):
+                ended = status(arguments)
+        except BaseException as error:  # a panic of the core is no Exception
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return [f"{original.name}: {type(error).__name__}: {str(error)[:200]}"]
+    said = message.getvalue()
+    found = []
+    if ended not in (DONE, FAILED):
+        found.append(f"{original.name}: exit status {ended}: {said[:200]}")
+    if ended == FAILED and original.name not in said and not any(reason in said for reason in OF_THE_WHOLE):
+        found.append(f"{original.name}: the message does not name the file: {said[:200]}")
+    if "Traceback" in said or "internal error" in said:
+        found.append(f"{original.name}: {said[:200]}")
+    longest = max(said.splitlines(), key=len, default="")
+    if len(longest) > LONGEST_LINE:
+        found.append(f"{original.name}: a message of {len(longest)} characters: {longest[:200]}")
+    return found
