@@ -14,8 +14,9 @@ import pytest
 from fake_simulation import FakeSimulation
 from report_fixture import write_run_directory
 
-from anabranch import output_files
+from anabranch import output_files, report
 from anabranch.locks import Lock
+from anabranch.manifest import ManifestError
 from anabranch.output_files import FileError
 from anabranch.results import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
@@ -283,6 +284,20 @@ def test_a_damaged_finished_run_is_run_again(tmp_path: Path) -> None:
 def test_arguments_that_cannot_be_used_are_refused(arguments: dict) -> None:
     with pytest.raises(RunError, match=f"^{next(iter(arguments))} = "):
         execute(Scenario.from_toml(LINE), **arguments)
+
+
+def test_a_table_whose_checksum_is_wrong_is_refused(tmp_path: Path) -> None:
+    """Before the Parquet reader sees it, which for some bytes panics or ends the process."""
+    design(tmp_path)
+    for path in (tmp_path / "flows.parquet", tmp_path / "series" / "links-3-0.parquet"):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:30] + bytes([whole[30] ^ 1]) + whole[31:])
+        with pytest.raises(ManifestError, match=rf"{path.name}: is damaged"):
+            Result.load(tmp_path)
+        with pytest.raises(ManifestError, match=rf"{path.name}: is damaged"):
+            report.write([tmp_path], tmp_path / "page.html")
+        path.write_bytes(whole)
+    assert Result.load(tmp_path).flows.height == 20
 
 
 def test_work_after_a_fork_is_refused_instead_of_hanging() -> None:

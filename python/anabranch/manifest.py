@@ -1,6 +1,8 @@
 """The manifest of a run directory as it is read: whatever has happened to the file, a problem names the field."""
 
 import json
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -49,6 +51,31 @@ def read(path: Path) -> dict[str, Any]:
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
         raise ManifestError(f"{path}: {field or 'the manifest'}: {first['msg']}") from None
     return dict(document)
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a file's bytes (ISO-HDLC, as in PNG and zip)."""
+    value = 0
+    with path.open("rb") as file:
+        while piece := file.read(2**20):
+            value = zlib.crc32(piece, value)
+    return value
+
+
+def verify(directory: Path, manifest: Mapping[str, Any]) -> None:
+    """Compare the tables with the manifest's checksums: the Parquet reader ends the process for some damaged files.
+
+    Raises:
+        ManifestError: a table is damaged or cannot be read.
+    """
+    for name, expected in manifest.get("checksums", {}).items():
+        path = directory / name
+        try:
+            found = checksum(path)
+        except OSError as error:
+            raise ManifestError(f"{path}: cannot be read ({error.strerror}); run the scenario again") from None
+        if found != expected:
+            raise ManifestError(f"{path}: is damaged, its checksum differs from the manifest's; run the scenario again")
 
 
 class _Strict(BaseModel):
@@ -112,6 +139,7 @@ class _Manifest(_Strict):
     runs: list[_Run]
     planned_runs: _Count = 0
     files: list[str] = Field(default_factory=list)
+    checksums: dict[Annotated[str, Field(pattern=r"^(series/)?[^/]+\.parquet$")], int] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _runs_have_the_keys(self) -> "_Manifest":

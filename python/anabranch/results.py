@@ -177,7 +177,9 @@ class Result:
 
         directory = Path(directory)
         settle(directory)
-        return cls(directory, manifest.read(directory / MANIFEST))
+        found = manifest.read(directory / MANIFEST)
+        manifest.verify(directory, found)
+        return cls(directory, found)
 
     def save(self, directory: str | Path) -> None:
         """Write the run directory to another place, which must not exist or be empty."""

@@ -144,6 +144,7 @@ def _distinct_names(directories: list[Path]) -> list[str]:
 def _read_manifest(directory: Path) -> Mapping[str, Any]:
     settle(directory)
     found = manifest.read(directory / MANIFEST)
+    manifest.verify(directory, found)
     if not found["runs"]:
         raise RunDirectoryError(f"{directory / MANIFEST}: runs is empty; there is nothing to report")
     return found

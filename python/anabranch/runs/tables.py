@@ -11,7 +11,7 @@ import polars as pl
 from anabranch import version
 from anabranch.captures import FOLDER as CAPTURES
 from anabranch.compile import compile_run, stationary_loss
-from anabranch.manifest import FORMAT
+from anabranch.manifest import FORMAT, checksum
 from anabranch.matrix_columns import with_keys
 from anabranch.output_files import unwritable, write_new_json, write_new_table
 from anabranch.results import FLOWS, LINKS, MANIFEST, REPORT, ROUTES_FILE, SERIES, SERIES_SCHEMAS, STATES_FILE
@@ -51,6 +51,7 @@ def write(
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     manifest = _manifest(scenario, engine, finished, command)
     manifest |= {"planned_runs": planned, "runs": records, "files": [*files, REPORT]}
+    manifest["checksums"] = {name: checksum(folder / name) for name in files if name.endswith(".parquet")}
     write_new_json(folder / MANIFEST, manifest)
     return manifest
 
