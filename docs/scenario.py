@@ -37,6 +37,23 @@ to = "Atlanta"
 It sends all that Linux's CUBIC can (`stack = "linux-cubic"`, `bulk = true`) over the path that OSPF finds, for 30 s with seed 1.
 Links without a capacity have 100 Mbit/s, and queues hold 100 packets, 12 ms at that rate. Links without a delay have that of light in
 fibre; one without a length counts as 1000 km. Where several stacks or routings are defined, traffic must name one.
+
+## Warnings
+
+`check` and `run` warn of what can run but may not be meant, with the place and the remedy. The manifest, `--json` and the report keep
+the warnings.
+
+- `paths = { disjoint = N }` or `{ shortest = N }` finds fewer than N paths for a pair with traffic. Disjoint paths count from the first
+  node with a choice: they may share the links that every path begins or ends with.
+- A failure leaves a pair without a path while it has traffic. Without `reconverge` a routing keeps its paths, whatever else is left.
+- `min_rto` has no effect, because `rto_granularity` is larger.
+- DCTCP runs without ECN, or a queue that may fill on its way does not mark. A queue may fill if the links before it, or a host without a
+  narrower link behind, bring more than its link carries.
+- Lists at one key of several entries differ in length, such as `stack` of two `[[traffic]]`. They multiply, where equal lists vary
+  together. Other lists are meant to multiply: `check` and `run` say of which the variants are, as in `6 variants (3 stack x 2 routing)`.
+- A topology changed as it was read, such as parallel links that became one.
+
+A queue that cannot hold a packet that comes to it is refused, as it would drop all of them.
 """
 
 

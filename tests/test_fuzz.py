@@ -47,8 +47,8 @@ KEYS = st.sampled_from(
      "hash", "size"]
 )  # fmt: skip
 
-ONLY_THE_ENGINE_KNOWS = r"^routing '|more than 2\^32|at most 20 hours|loses every packet"
-"""What takes routes, arithmetic over all links, or a loss model's limit to know; the refusal names the place."""
+ONLY_THE_ENGINE_KNOWS = r"^routing '|more than 2\^32|at most 20 hours|holds no packet of"
+"""What takes routes or arithmetic over all links to know; the refusal names the place."""
 
 
 @st.composite

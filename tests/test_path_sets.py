@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import networkx
@@ -70,17 +70,34 @@ def test_k_shortest_paths_are_those_of_networkx(graph: networkx.DiGraph, network
         assert paths == [as_links(graph, nodes) for nodes, _ in zip(expected, range(5), strict=False)]
 
 
+def shared(paths: list[list[int]]) -> list[int]:
+    """The nodes that all paths begin with."""
+    return [nodes[0] for nodes in takewhile(lambda nodes: len(set(nodes)) == 1, zip(*paths, strict=False))]
+
+
 @pytest.mark.parametrize(
     ("by_nodes", "count"), [(False, networkx.edge_connectivity), (True, networkx.node_connectivity)]
 )
 def test_there_are_as_many_disjoint_paths_as_networkx_counts(
     graph: networkx.DiGraph, network: _core.Network, by_nodes: bool, count: Any
 ) -> None:
+    """Between the first node with a choice and the last: what all paths begin or end with, they share."""
     for (src, dst), paths in paths_of(network.disjoint(json.dumps("delay"), *pairs(graph), 9, by_nodes)):
-        direct = by_nodes and graph.has_edge(src, dst)  # networkx counts nodes to remove: no number of them cuts a link
-        rest = networkx.restricted_view(graph, [], [(src, dst)] if direct else [])
-        assert len(paths) == direct + count(rest, src, dst)
-        inner = [node for links in paths for node in as_nodes(graph, links)[1:-1]]
+        every = list(networkx.all_simple_paths(graph, src, dst))
+        first = shared(every)
+        last = shared([nodes[::-1] for nodes in every])[::-1]
+        if len(every) == 1:
+            assert paths == [as_links(graph, every[0])]
+            continue
+        parting, meeting = first[-1], last[0]
+        direct = by_nodes and graph.has_edge(
+            parting, meeting
+        )  # networkx counts nodes to remove: none of them cuts a link
+        rest = networkx.restricted_view(graph, [], [(parting, meeting)] if direct else [])
+        assert len(paths) == direct + count(rest, parting, meeting)
+        found = [as_nodes(graph, links) for links in paths]
+        assert all(nodes[: len(first)] == first and nodes[-len(last) :] == last for nodes in found)
+        inner = [node for nodes in found for node in nodes[len(first) : -len(last)]]
         assert not by_nodes or len(set(inner)) == len(inner)
 
 

@@ -191,8 +191,8 @@ def test_a_share_may_be_given_in_per_cent() -> None:
     assert {link.loss for link in case.topology.links} == {None, 0.001}
     assert case.variant.topology.queue.model_dump()["probability"] == 0.2
     assert case.variant.routing["x"].model_dump()["paths"]["within"] == 1.5
-    found = problems(lossy.replace('"12.5%"', '"100%"').replace('"1%"', '"one %"').replace('"0.1%"', '"-1%"'))
-    assert "less than 1" in found["impairments[0].loss[2]"]
+    found = problems(lossy.replace('"12.5%"', '"101%"').replace('"1%"', '"one %"').replace('"0.1%"', '"-1%"'))
+    assert "at most 1" in found["impairments[0].loss[2]"]
     assert found["impairments[0].loss[0]"] == 'must be a share: a number and a unit, such as "1%"'
     assert "not negative" in found["topology.links[1].loss"]
 
@@ -212,7 +212,7 @@ def test_a_share_may_be_given_in_per_cent() -> None:
         (("[run]", '[[events]]\nat="3s"\nreroute=true\n[run]'), "events[0].at", "after the end"),
         (("[run]", '[[events]]\nat="1s"\nfail=["A", "C"]\n[run]'), "events[0].fail", "A has links to B"),
         (("[run]", '[[events]]\nat="1s"\n[run]'), "events[0]", "exactly one of"),
-        (("[run]", '[[impairments]]\nlink="all"\nloss=1.0\n[run]'), "impairments[0].loss", "less than 1"),
+        (("[run]", '[[impairments]]\nlink="all"\nloss=1.5\n[run]'), "impairments[0].loss", "at most 1"),
         (("[run]", '[[impairments]]\nlink="B"\nloss=0.1\n[run]'), "impairments[0].link", 'must be "all"'),
         (("[run]", '[stacks]\nx={congestion="newrno"}\n[run]'), "stacks.x.congestion", 'did you mean "newreno"?'),
         (

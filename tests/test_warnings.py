@@ -61,3 +61,151 @@ def test_commands_on_topologies_warn_as_well(command: str, tmp_path: Path, capsy
     words = [name, str(file), *options] if name != "topology" else ["topology", "show", str(file)]
     assert status(words) == DONE
     assert f"{file}: warning: 1 parallel link added" in capsys.readouterr().err
+
+
+# Hosts h and i at switches a and d; between those, two ways: over b and over c. Host j at d as well.
+TWO_WAYS = """
+[topology]
+links = [
+    { source = "h", target = "a" }, { source = "a", target = "b" }, { source = "b", target = "d" },
+    { source = "a", target = "c" }, { source = "c", target = "d" }, { source = "d", target = "i" },
+    { source = "d", target = "j" },
+]
+[[traffic]]
+from = "h"
+to = "i"
+"""
+
+
+@pytest.mark.parametrize("by", ["disjoint", "shortest"])
+def test_paths_that_are_not_there(by: str) -> None:
+    """Paths count from the first node with a choice, so that a host with one access link has those of its switch."""
+    asking = TWO_WAYS + f'[routing.spray]\nselect = "random"\npaths = {{ {by} = N }}\n'
+    assert warnings(asking.replace("N", "2")) == {}
+    assert warnings(asking.replace("N", "3")) == {
+        "routing.spray.paths": "1 of 1 pairs with traffic have fewer, such as h to i with 2 paths; "
+        "ask for fewer, or add links"
+    }
+    between_neighbours = asking.replace("N", "2").replace('from = "h"', 'from = "j"')
+    assert "such as j to i with 1 path;" in warnings(between_neighbours)["routing.spray.paths"]
+    assert warnings(asking.replace("N", "3").replace('to = "i"', 'to = "i"\nrouting = "ospf"')) == {}, (
+        "nobody takes them"
+    )
+
+
+def test_spraying_from_a_host_with_one_access_link_uses_both_ways() -> None:
+    """The 100 Mbit/s of each way are less than what two of them carry together, behind access links of 1 Gbit/s."""
+    fast = TWO_WAYS.replace('target = "a" }', 'target = "a", capacity = "1Gbps" }', 1)
+    fast = fast.replace('target = "i" }', 'target = "i", capacity = "1Gbps" }')
+    text = fast + 'transport = "udp"\nconstant = "180Mbps"\n[run]\nduration = "200ms"\nwarm_up = "100ms"\n'
+    text += '[routing.spray]\nselect = "round-robin"\npaths = { disjoint = 2 }\n'
+    assert Scenario.from_toml(text).run().flows["goodput_bps"][0] == pytest.approx(180e6, rel=0.01)
+
+
+def test_a_least_timeout_below_the_granularity() -> None:
+    stack = TWO_WAYS + '[stacks.x]\npreset = "linux-cubic"\n'
+    assert warnings(stack) == {}
+    assert 'give rto_granularity = "10ms" as well' in warnings(stack + 'min_rto = "10ms"\n')["stacks.x.min_rto"]
+    assert warnings(stack + 'min_rto = "10ms"\nrto_granularity = "5ms"\n') == {}
+    assert warnings(stack + 'min_rto = "300ms"\n') == {}
+
+
+MARKS = 'queue = "ecn-threshold"'
+
+
+def test_dctcp_in_queues_that_do_not_mark() -> None:
+    text = TWO_WAYS.replace("]\n[[", "]\nqueue = QUEUE\n[[") + 'stack = "dctcp"\n'
+    found = warnings(text.replace("QUEUE", '"drop-tail"'))
+    assert found == {
+        "traffic[0].stack": "is DCTCP, and the drop-tail queue from h to a does not mark its packets; "
+        'give such queues queue = "ecn-threshold"'
+    }
+    assert "give such queues ecn = true" in warnings(text.replace("QUEUE", '"red"'))["traffic[0].stack"]
+    for marking in ('"ecn-threshold"', '{ discipline = "codel", ecn = true }'):
+        assert warnings(text.replace("QUEUE", marking)) == {}
+    assert warnings(text.replace("QUEUE", '"drop-tail"').replace('stack = "dctcp"', 'stack = "cubic"')) == {}
+
+
+def test_queues_that_cannot_fill_need_not_mark() -> None:
+    """One sender at 10 Gbit/s and a bottleneck of 1 Gbit/s: only there packets wait."""
+    text = """
+    topology = { generate = { kind = "dumbbell", pairs = PAIRS }, queue = "drop-tail", override = [
+        { link = ["left", "right"], queue = "ecn-threshold", capacity = "RATE" },
+    ] }
+    traffic = [{ from = ["s1", "s2"], to = ["d1", "d2"], pattern = "pairs", stack = "dctcp" }]
+    """
+    assert warnings(text.replace("PAIRS", "2").replace("RATE", "1Gbps")) == {}
+    of_senders = warnings(text.replace("PAIRS", "2").replace("RATE", "10Gbps"))["traffic[0].stack"]
+    assert "the drop-tail queue from s1 to left" in of_senders
+    fan_in = text.replace("PAIRS", "2").replace("RATE", "15Gbps").replace(MARKS, 'queue = "drop-tail"')
+    assert "from left to right" in warnings(fan_in + '\n[stacks.dctcp]\npreset = "dctcp"\n')["traffic[0].stack"]
+
+
+def test_dctcp_without_ecn() -> None:
+    text = TWO_WAYS + '[stacks.x]\ncongestion = "dctcp"\n'
+    assert "give ecn = true" in warnings(text)["stacks.x"]
+    assert warnings(text + 'ecn = true\n[topology.queue]\ndiscipline = "ecn-threshold"\n') == {}
+
+
+CONVERGING = '[routing.ospf]\nreconverge = "1s"\n'
+
+
+def test_pairs_without_a_path_after_failures_if_they_have_traffic() -> None:
+    def failing(*ends: str, more: str = CONVERGING) -> dict[str, str]:
+        events = "".join(f'[[events]]\nat = "10s"\nfail = ["{end[0]}", "{end[1]}"]\n' for end in ends)
+        return warnings(TWO_WAYS + events + more)
+
+    assert failing("ab") == {}
+    assert failing("dj") == {}, "j has no traffic"
+    message = 'leaves a pair with traffic without a path of routing "ospf" for the rest of the run, from '
+    assert failing("di") == {"events[0].fail": f"{message}h to i; repair it, or add a link"}
+    assert failing("ab", "cd") == {"events[1].fail": f"{message}h to i; repair it, or add a link"}
+    repaired = CONVERGING + '[[events]]\nat = "12s"\nrepair = ["d", "i"]\n'
+    assert "until 12s" in failing("di", more=repaired)["events[0].fail"]
+    assert failing("di", more=repaired.replace('"12s"', '"10s"')) == {}
+    # Over b or over c: without reconverge the routes stay as they were.
+    (stays,) = (failing("ab", more="") | failing("ac", more="")).values()
+    assert stays.endswith('from h to i; give [routing.ospf] reconverge = "1s"')
+    assert failing("ab", "ac", more='[[events]]\nat = "10s"\nreroute = true\n')["events[1].fail"]
+    assert failing("ab", more='[[events]]\nat = "10s"\nreroute = true\n') == {}
+    # The path of ACKs alone, and traffic that ends before.
+    one_way = '[[events]]\nat = "10s"\none_way = true\nfail = ["i", "d"]\n'
+    assert "leaves a pair with ACKs" in warnings(TWO_WAYS + one_way)["events[0].fail"]
+    assert warnings(TWO_WAYS + 'stop = "9s"\n' + one_way) == {}
+
+
+def test_given_paths_and_spraying_keep_what_is_left() -> None:
+    events = '[[events]]\nfail = ["a", "b"]\n'
+    spray = '[routing.x]\nselect = "random"\npaths = '
+    ways = ('["h", "a", "b", "d", "i"]', '["h", "a", "c", "d", "i"]')
+    for paths in ("{ disjoint = 2 }", f"[{ways[0]}, {ways[1]}]"):
+        assert warnings(TWO_WAYS + events + spray + paths) == {}
+    alone = warnings(TWO_WAYS + events + f'[routing.x]\npaths = [{ways[0]}]\nreconverge = "1s"\n')
+    assert 'without a path of routing "x"' in alone["events[0].fail"]
+
+
+def test_lists_of_different_lengths_at_one_key_of_several_entries() -> None:
+    other = '[[traffic]]\nfrom = "i"\nto = "h"\nstack = ["bbr", "vegas", "reno"]\n'
+    text = TWO_WAYS + 'stack = ["cubic", "reno"]\n' + other
+    assert warnings(text) == {
+        "traffic[1].stack": "has 3 values and traffic[0].stack has 2, so the two lists multiply; give both the same values "
+        "for them to vary together"
+    }
+    assert warnings(text.replace('"bbr", "vegas", "reno"', '"cubic", "reno"')) == {}
+    assert warnings(text.replace('"bbr", "vegas", "reno"', '"bbr", "vegas"')) == {}, "every sender against every other"
+    several_keys = Scenario.from_toml(TWO_WAYS + 'stack = ["cubic", "reno"]\nflows = [1, 2, 3]\n')
+    assert several_keys.warnings.problems == []
+    assert several_keys.size == "6 variants (2 stack x 3 flows)"
+
+
+def test_warnings_stand_in_all_that_a_run_gives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(TWICE + 'warm_up = "0s"\n')
+    assert status(["run", str(file), "--json"]) == DONE
+    assert [warning["message"] for warning in json.loads(capsys.readouterr().out)["warnings"]] == [ADDED]
+    assert status(["run", str(file), "--out", str(tmp_path / "out")]) == DONE
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    record = {"file": str(file), "line": 3, "field": "topology", "value": None, "message": ADDED}
+    assert manifest["warnings"] == [record]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f"<strong>Warning.</strong> {file}:3: topology: 1 parallel link added" in page

@@ -16,6 +16,9 @@ def drill(script: str, stack: str) -> str:
     :class:`ValueError` if there is no such stack (``linux``, ``rfc``).
     """
 
+def review(spec: str) -> str:
+    """What of a compiled run (JSON) may not be expected, as a JSON list; empty for a run that cannot be."""
+
 def disagreement(spec: str) -> str | None:
     """Run a compiled run in both event loops to the end; the first result in which they differ, if there is one."""
 

@@ -94,6 +94,8 @@ def run(
     chosen = _seeds(seed, seeds)
     loaded = _load(scenario, set_)
     _warn(loaded)
+    if len(loaded.keys) > 1:
+        _say(f"{loaded.size} x {_count(len(chosen or loaded.seeds), 'seed')}")
     from anabranch.report import prepare
     from anabranch.runs import default_directory, execute
 
@@ -167,7 +169,7 @@ def check(scenario: ScenarioFile, /, *, set_: Settings = None, json: Json = Fals
     if refused:
         _say("\n".join(f"{scenario}: {message}" for message in refused))
     else:
-        print(f"{scenario}: {_count(len(loaded.cases), 'variant')} x {_count(len(loaded.seeds), 'seed')}, no problems")
+        print(f"{scenario}: {loaded.size} x {_count(len(loaded.seeds), 'seed')}, no problems")
     return FAILED if refused else DONE
 
 
@@ -274,7 +276,9 @@ def routes(
     ] = False,
     rows: Annotated[int, Parameter(help="With --compare: at most so many rows of pairs that differ.")] = 20,
     shortest: Annotated[int | None, Parameter(help="The K shortest loopless paths of each pair.")] = None,
-    disjoint: Annotated[int | None, Parameter(help="At most so many paths of each pair that share no link.")] = None,
+    disjoint: Annotated[
+        int | None, Parameter(help="At most so many paths that share no link but access links.")
+    ] = None,
     node_disjoint: Annotated[int | None, Parameter(help="At most so many that share no node in between.")] = None,
     within: Annotated[
         Share | None, Parameter(help="All paths that cost at most 1 + this times the least: 0.05 or 5%.")

@@ -127,6 +127,13 @@ class _Run(_Strict):
     threads: _Count = 1
 
 
+class _Warning(_Strict):
+    file: str
+    line: NonNegativeInt | None
+    field: str
+    message: str
+
+
 class _Manifest(_Strict):
     title: str
     engine: str
@@ -135,6 +142,7 @@ class _Manifest(_Strict):
     scenario_hash: str
     command: list[str]
     keys: list[str]
+    warnings: list[_Warning] = Field(default_factory=list)
     topology: _Topology
     runs: list[_Run]
     planned_runs: _Count = 0

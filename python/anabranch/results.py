@@ -253,6 +253,11 @@ class Result:
         return list(self.manifest["keys"])
 
     @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """What the scenario may say but its author may not mean: file, line, field, value, message of each."""
+        return list(self.manifest.get("warnings", []))
+
+    @property
     def interrupted(self) -> bool:
         """Whether a run was stopped before its end, or not begun."""
         return is_interrupted(self.manifest)
@@ -303,7 +308,7 @@ class Result:
         return table.select(*(name for name in table.columns if name not in numbers.columns), *numbers.columns[1:])
 
     def documents(self) -> dict[str, Any]:
-        """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant.
+        """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant; and the warnings.
 
         With flows that have a size, ``completion_times`` has the rows of :attr:`completion_times`.
         """
@@ -315,7 +320,7 @@ class Result:
             for document, run in zip(documents, self.manifest["runs"], strict=True):
                 document["variant"] = run["variant"]
             document = {"runs": documents}
-        return document | ({"completion_times": times} if times else {})
+        return document | ({"completion_times": times} if times else {}) | {"warnings": self.warnings}
 
     def _document(self, run: dict[str, Any]) -> dict[str, Any]:
         def rows(table: pl.DataFrame, schema: Schema) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ pub mod packet;
 pub mod parameters;
 pub mod predict;
 mod prefetch;
+pub mod review;
 pub mod rng;
 pub mod robust;
 pub mod routing;

@@ -105,6 +105,26 @@ pub enum QueueSpec {
     },
 }
 
+impl QueueSpec {
+    /// The most that it holds.
+    pub fn limit(&self) -> QueueLimit {
+        let (QueueSpec::DropTail { limit }
+        | QueueSpec::Red { limit, .. }
+        | QueueSpec::Codel { limit, .. }
+        | QueueSpec::EcnThreshold { limit, .. }) = self;
+        *limit
+    }
+
+    /// Whether it marks ECN-capable packets.
+    pub fn marks(&self) -> bool {
+        match self {
+            QueueSpec::DropTail { .. } => false,
+            QueueSpec::Red { ecn, .. } | QueueSpec::Codel { ecn, .. } => *ecn,
+            QueueSpec::EcnThreshold { .. } => true,
+        }
+    }
+}
+
 /// The most that a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -123,7 +143,7 @@ pub enum LossSpec {
     None,
     /// Each packet independently.
     Bernoulli {
-        /// Loss ratio, in [0, 1).
+        /// Loss ratio, in [0, 1].
         ratio: f64,
     },
     /// Two states with a loss ratio each, changing per packet (Gilbert 1960, Elliott 1963).
@@ -540,6 +560,30 @@ impl TrafficSpec {
 }
 
 impl RunSpec {
+    /// The routing, source and destination of every route that flows may take, those of their ACKs as well.
+    pub fn routes_in_use(&self) -> Vec<(usize, NodeId, NodeId)> {
+        self.traffic.iter().flat_map(|group| self.data_routes(group).chain(self.ack_routes(group))).collect()
+    }
+
+    /// The routing, source and destination of the routes of a group's data.
+    pub fn data_routes(&self, group: &TrafficSpec) -> impl Iterator<Item = (usize, NodeId, NodeId)> {
+        group.pairs.iter().map(|(src, dst)| (group.routing, *src, *dst))
+    }
+
+    /// The same of its ACKs; none of UDP.
+    pub fn ack_routes(&self, group: &TrafficSpec) -> impl Iterator<Item = (usize, NodeId, NodeId)> {
+        let routing = self.routings[group.routing].acks.unwrap_or(group.routing);
+        let acknowledged = matches!(group.transport, TransportSpec::Tcp { .. });
+        group.pairs.iter().filter(move |_| acknowledged).map(move |(src, dst)| (routing, *dst, *src))
+    }
+
+    /// A link by its ends, for messages.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let name = |node: NodeId| self.nodes.get(node as usize).map_or("?", String::as_str);
+        let LinkSpec { src, dst, .. } = self.links[link as usize];
+        format!("{} -> {}", name(src), name(dst))
+    }
+
     /// Bytes that an application of a group writes at a time: the payload of a full segment, or a datagram.
     pub fn unit_bytes(&self, group: &TrafficSpec) -> u64 {
         match group.transport {

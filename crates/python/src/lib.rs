@@ -52,6 +52,15 @@ fn disagreement(py: Python<'_>, spec: &str) -> PyResult<Option<String>> {
         .map_err(PyValueError::new_err)
 }
 
+/// What of a run may not be expected, as a JSON text.
+#[pyfunction]
+fn review(py: Python<'_>, spec: &str) -> PyResult<String> {
+    let found = py
+        .detach(|| read_spec(spec).map(|spec| anabranch_core::review::review(&spec)))
+        .map_err(PyValueError::new_err)?;
+    Ok(serde_json::json!(found).to_string())
+}
+
 fn read_spec(spec: &str) -> Result<RunSpec, String> {
     serde_json::from_str(spec).map_err(|error| format!("the compiled run: {error}"))
 }
@@ -170,6 +179,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(drill, module)?)?;
     module.add_function(wrap_pyfunction!(disagreement, module)?)?;
+    module.add_function(wrap_pyfunction!(review, module)?)?;
     module.add_function(wrap_pyfunction!(predict::prediction_models, module)?)?;
     module.add_function(wrap_pyfunction!(predict::predict, module)?)?;
     module.add_function(wrap_pyfunction!(predict::round_trip, module)?)?;

@@ -150,6 +150,7 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         "interrupted": source.interrupted,
         "planned": source.planned,
         "stopped": _stopped(source),
+        "warnings": [_warning(warning) for warning in manifest.get("warnings", [])],
         "command": shlex.join(str(word) for word in manifest["command"]),
         "scenario": _scenario_text(manifest["scenario"]),
         "scenario_hash": manifest["scenario_hash"],
@@ -164,6 +165,11 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
         ],
         "omitted": max(len(manifest["runs"]) - MOST_ROWS_OF_TABLE, 0),
     }
+
+
+def _warning(warning: Mapping[str, Any]) -> str:
+    place = warning["file"] if warning["line"] is None else f"{warning['file']}:{warning['line']}"
+    return f"{place}: {warning['field']}: {warning['message']}"
 
 
 def _stopped(source: Source) -> list[str]:

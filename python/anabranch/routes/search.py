@@ -115,6 +115,8 @@ class Search:
     ) -> Routes:
         """As many paths of each pair as share no link, or no node between the ends, at most so many, of least total (Suurballe).
 
+        They share what every path must take at its ends, such as a host's access link.
+
         Raises:
             ValueError: as :meth:`routes`, or a metric that is no sum.
         """

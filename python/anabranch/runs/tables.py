@@ -105,6 +105,7 @@ def _manifest(scenario: Scenario, engine: str, finished: Sequence[Finished], com
         "scenario_hash": scenario.hash(),
         "command": list(command),
         "keys": scenario.keys,
+        "warnings": scenario.warnings.as_records(),
         "topology": {
             "nodes": [
                 {"name": n.name, "latitude": n.latitude, "longitude": n.longitude, "x": n.x, "y": n.y}

@@ -141,7 +141,14 @@ class Scenario:
         """What may not be meant, of all variants (:mod:`anabranch.scenario.warnings`)."""
         combinations = zip(self.cases, walk.combinations(self._matrix), strict=True)
         found = [self._in_document(problem, values) for case, values in combinations for problem in warnings.of(case)]
-        return Listing(_unique(found), self.source, self._text)
+        return Listing(_unique([*walk.multiplied(self._matrix), *found]), self.source, self._text)
+
+    @property
+    def size(self) -> str:
+        """How many variants there are, and of which lists: ``6 variants (3 stack x 2 routing)``."""
+        total = len(self.cases)
+        product = " x ".join(f"{len(dimension.values)} {dimension.name}" for dimension in self._matrix)
+        return ("1 variant" if total == 1 else f"{total} variants") + (f" ({product})" if len(self._matrix) > 1 else "")
 
     def hash(self) -> str:
         """SHA-256 over the document, whatever its layout and comments."""

@@ -114,7 +114,7 @@ class Bernoulli(Table):
     """Each packet independently."""
 
     model: Literal["bernoulli"]
-    ratio: Ratio = Field(description="Share of packets lost.")
+    ratio: Probability = Field(description="Share of packets lost; 1 is an outage.")
 
 
 class GilbertElliott(Table):
@@ -146,7 +146,7 @@ def _loss_kind(value: object) -> str | None:
 
 
 Loss = Annotated[
-    Annotated[Ratio, Tag("<number>")]
+    Annotated[Probability, Tag("<number>")]
     | Annotated[
         Annotated[
             Annotated[Bernoulli | GilbertElliott | Periodic | LossList, Field(discriminator="model")],

@@ -24,7 +24,10 @@ Metric = Annotated[
 
 
 class Disjoint(Table):
-    """Disjoint paths of least total weight (Suurballe), at most so many."""
+    """Disjoint paths of least total weight (Suurballe), at most so many.
+
+    They share what every path must take at its ends, such as a host's access link.
+    """
 
     disjoint: Count
     by: Literal["links", "nodes"] = Field(

@@ -82,6 +82,20 @@ def count(matrix: list[Dimension]) -> int:
     return total
 
 
+def multiplied(matrix: list[Dimension]) -> Iterator[Problem]:
+    """Lists of different lengths at one key of several entries: they multiply, where equal ones vary together."""
+    first: dict[Path, Dimension] = {}
+    for dimension in matrix:
+        path = dimension.paths[0]
+        other = first.setdefault(tuple(part for part in path if not isinstance(part, int)), dimension)
+        if len(other.values) != len(dimension.values):
+            message = (
+                f"has {len(dimension.values)} values and {format_path(other.paths[0])} has {len(other.values)}, so the two lists "
+                "multiply; give both the same values for them to vary together"
+            )
+            yield Problem(path, message, list(dimension.values))
+
+
 def substitute(document: Any, values: Mapping[Path, Any], here: Path = ()) -> Any:
     """The document, or a copy with other values at some paths."""
     if not values:

@@ -10,7 +10,9 @@ use super::simulation::{Control, Engine, EventLoop};
 use crate::packet::loss;
 use crate::rng::{Purpose, Stream};
 use crate::routing::{Graph, RoutingError};
-use crate::spec::{ApplicationSpec, LinkAction, NodeId, QueueSpec, RoutingSpec, RunSpec, TrafficSpec, TransportSpec};
+use crate::spec::{
+    ApplicationSpec, LinkAction, NodeId, QueueLimit, QueueSpec, RoutingSpec, RunSpec, TrafficSpec, TransportSpec,
+};
 use crate::traffic::{application, arrivals::ShortFlowArrivals, distribution::EmpiricalDistribution};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
@@ -43,7 +45,7 @@ pub enum BuildError {
 /// The longest run: a packet's clock has 56 bits.
 const LONGEST: Duration = Duration::from_secs(72_000);
 
-fn refuse(place: impl Into<String>, problem: impl Into<String>) -> BuildError {
+pub(super) fn refuse(place: impl Into<String>, problem: impl Into<String>) -> BuildError {
     BuildError::Value { place: place.into(), problem: problem.into() }
 }
 
@@ -57,9 +59,8 @@ fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
     if spec.sample == Some(Duration::ZERO) {
         return Err(refuse("run.sample", "0: must be more than 0"));
     }
-    for link in &spec.links {
-        let name = |node: NodeId| spec.nodes.get(node as usize).map_or("?", String::as_str);
-        let place = format!("link {} -> {}", name(link.src), name(link.dst));
+    for (index, link) in (0..).zip(&spec.links) {
+        let place = format!("link {}", spec.link_name(index));
         if link.src as usize >= spec.nodes.len() || link.dst as usize >= spec.nodes.len() || link.src == link.dst {
             return Err(refuse(place, "must join two different nodes that exist"));
         }
@@ -112,12 +113,7 @@ fn check_link_state(routing: &RoutingSpec) -> Result<(), String> {
 }
 
 fn check_queue(queue: &QueueSpec) -> Result<(), String> {
-    use crate::spec::QueueLimit;
-    let (QueueSpec::DropTail { limit }
-    | QueueSpec::Red { limit, .. }
-    | QueueSpec::Codel { limit, .. }
-    | QueueSpec::EcnThreshold { limit, .. }) = queue;
-    if matches!(limit, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
+    if matches!(queue.limit(), QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
         return Err("limit 0: must hold at least one packet".into());
     }
     match *queue {
@@ -267,7 +263,7 @@ impl<L: EventLoop> Engine<L> {
         let mut flows = Vec::new();
         let mut sizes = Vec::new();
         let end = Time::ZERO + spec.duration;
-        forwarding.prepare(ways_wanted(&spec));
+        forwarding.prepare(spec.routes_in_use());
         for (index, group) in spec.traffic.iter().enumerate() {
             let reverse_routing = spec.routings[group.routing].acks.unwrap_or(group.routing);
             let has_reverse = matches!(group.transport, TransportSpec::Tcp { .. });
@@ -299,7 +295,6 @@ impl<L: EventLoop> Engine<L> {
         }
         forwarding.settle();
         flows.shrink_to_fit();
-        check_sequence_space(&spec)?;
         let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();
         spec.captures.iter().for_each(|link| links[*link as usize].capture());
@@ -307,35 +302,9 @@ impl<L: EventLoop> Engine<L> {
             links.iter_mut().for_each(Link::measure);
         }
         let controls = controls(&spec, &mut forwarding);
-        Ok(Engine::assemble(spec, links, forwarding, flows, FlowSizes::new(sizes), controls))
+        let engine = Engine::assemble(spec, links, forwarding, flows, FlowSizes::new(sizes), controls);
+        engine.check_queues()?;
+        engine.check_sequence_space()?;
+        Ok(engine)
     }
-}
-
-/// The routing, source and destination of every way that flows may take.
-fn ways_wanted(spec: &RunSpec) -> Vec<(usize, NodeId, NodeId)> {
-    let mut wanted = Vec::new();
-    for group in &spec.traffic {
-        wanted.extend(group.pairs.iter().map(|(src, dst)| (group.routing, *src, *dst)));
-        if let TransportSpec::Tcp { .. } = group.transport {
-            let reverse = spec.routings[group.routing].acks.unwrap_or(group.routing);
-            wanted.extend(group.pairs.iter().map(|(src, dst)| (reverse, *dst, *src)));
-        }
-    }
-    wanted
-}
-
-/// Segments are numbered with 32 bits: refuses a run in which a flow might send more.
-fn check_sequence_space(spec: &RunSpec) -> Result<(), BuildError> {
-    let fastest = spec.links.iter().map(|link| link.rate).max();
-    let smallest = spec.stacks.iter().map(|stack| u64::from(stack.mss + stack.header)).min();
-    if let (Some(fastest), Some(smallest)) = (fastest, smallest) {
-        let segments = fastest.bytes_in(spec.duration) / smallest;
-        if segments >= u64::from(u32::MAX) {
-            return Err(refuse(
-                "run.duration",
-                format!("{}: a flow could send {segments} segments, more than 2^32; shorten the run", spec.duration),
-            ));
-        }
-    }
-    Ok(())
 }

@@ -577,9 +577,9 @@ mod tests {
         );
         assert_eq!(paths(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 3}), "flow"), 1);
         assert_eq!(
-            paths(json!({"kind": "disjoint", "metric": "hop-count", "paths": 2}), "packet"),
-            1,
-            "one access link"
+            paths(json!({"kind": "disjoint", "metric": "hop-count", "paths": 9}), "packet"),
+            2,
+            "behind one access link"
         );
         let given = json!([[0, 1, 2, 4, 5, 7, 8], [0, 1, 3, 4, 6, 7, 8], [8, 7, 5, 4, 2, 1, 0]]);
         assert_eq!(paths(json!({"kind": "explicit", "paths": given, "weights": [1.0, 1.0, 1.0]}), "packet"), 2);

@@ -159,8 +159,8 @@ impl Chance {
 pub fn check(spec: &LossSpec) -> Result<(), String> {
     match spec {
         LossSpec::None => Ok(()),
-        LossSpec::Bernoulli { ratio } if (0.0..1.0).contains(ratio) => Ok(()),
-        LossSpec::Bernoulli { ratio } => Err(format!("ratio is {ratio}: it must be at least 0 and below 1")),
+        LossSpec::Bernoulli { ratio } if (0.0..=1.0).contains(ratio) => Ok(()),
+        LossSpec::Bernoulli { ratio } => Err(format!("ratio is {ratio}: it must be between 0 and 1")),
         LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
             let fields = [
                 ("good_to_bad", good_to_bad),
@@ -173,13 +173,10 @@ pub fn check(spec: &LossSpec) -> Result<(), String> {
                     return Err(format!("{name} is {value}: it must be between 0 and 1"));
                 }
             }
-            if spec.stationary_ratio() >= 1.0 {
-                return Err("the channel loses every packet: lower loss_bad or raise bad_to_good".into());
-            }
             Ok(())
         }
-        LossSpec::Periodic { every } if *every >= 2 => Ok(()),
-        LossSpec::Periodic { every } => Err(format!("every is {every}: it must be at least 2")),
+        LossSpec::Periodic { every: 0 } => Err("every is 0: it must be at least 1".into()),
+        LossSpec::Periodic { .. } => Ok(()),
         LossSpec::List { packets } => {
             if packets.first() == Some(&0) {
                 return Err("packets contains 0: packets are counted from 1".into());
@@ -273,11 +270,21 @@ mod tests {
     }
 
     #[test]
+    fn an_outage_is_a_loss_of_one() {
+        let bad = LossSpec::GilbertElliott { good_to_bad: 1.0, bad_to_good: 0.0, loss_good: 1.0, loss_bad: 1.0 };
+        for spec in [LossSpec::Bernoulli { ratio: 1.0 }, LossSpec::Periodic { every: 1 }, bad] {
+            assert_eq!(check(&spec), Ok(()));
+            assert_eq!(spec.stationary_ratio(), 1.0);
+            assert!(losses(&spec, 1, 1, 1000).into_iter().all(|lost| lost), "{spec:?}");
+        }
+    }
+
+    #[test]
     fn check_names_the_field_and_its_value() {
         let error = |spec| check(&spec).unwrap_err();
-        assert!(error(LossSpec::Bernoulli { ratio: 1.0 }).contains("ratio is 1"));
+        assert!(error(LossSpec::Bernoulli { ratio: 1.5 }).contains("ratio is 1.5"));
         assert!(error(LossSpec::Bernoulli { ratio: f64::NAN }).contains("ratio is NaN"));
-        assert!(error(LossSpec::Periodic { every: 1 }).contains("every is 1"));
+        assert!(error(LossSpec::Periodic { every: 0 }).contains("every is 0"));
         assert!(error(LossSpec::List { packets: vec![0, 1] }).contains("counted from 1"));
         assert!(error(LossSpec::List { packets: vec![3, 3] }).contains("3 before 3"));
         let channel = |bad_to_good, loss_good| LossSpec::GilbertElliott {
@@ -287,7 +294,6 @@ mod tests {
             loss_bad: 1.0,
         };
         assert!(error(channel(0.5, -0.1)).contains("loss_good is -0.1"));
-        assert!(error(channel(0.0, 0.0)).contains("every packet"));
         assert_eq!(check(&channel(0.5, 0.0)), Ok(()));
     }
 

@@ -12,6 +12,7 @@ mod column;
 mod compare;
 mod controller;
 mod ends;
+mod feasible;
 mod feeds;
 mod flow;
 mod forwarding;

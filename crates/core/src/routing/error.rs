@@ -32,7 +32,7 @@ pub enum RoutingError {
         cost: f64,
     },
     /// A loss ratio that is none.
-    #[error("link {link} has loss {loss}: a ratio of lost packets is at least 0 and less than 1")]
+    #[error("link {link} has loss {loss}: a ratio of lost packets is between 0 and 1")]
     Loss {
         /// The link.
         link: LinkId,

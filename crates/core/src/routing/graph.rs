@@ -17,7 +17,7 @@ pub struct Link {
     pub delay: Duration,
     /// The operator's cost.
     pub cost: f64,
-    /// Ratio of packets that the wire loses, in [0, 1).
+    /// Ratio of packets that the wire loses, in [0, 1].
     pub loss: f64,
 }
 
@@ -90,7 +90,7 @@ impl Graph {
             if let Some(node) = [link.src, link.dst].into_iter().find(|&node| node as usize >= nodes) {
                 return Err(RoutingError::LinkEnd { link: id, node, nodes });
             }
-            if !(0.0..1.0).contains(&link.loss) {
+            if !(0.0..=1.0).contains(&link.loss) {
                 return Err(RoutingError::Loss { link: id, loss: link.loss });
             }
         }
@@ -110,9 +110,9 @@ impl Graph {
         Graph::new(nodes, links.iter().map(Link::from).collect())
     }
 
-    /// Lets routing believe that a link has this delay and this loss ratio, which lies in [0, 1).
+    /// Lets routing believe that a link has this delay and this loss ratio, which lies in [0, 1].
     pub fn set_quality(&mut self, link: LinkId, delay: Duration, loss: f64) {
-        debug_assert!((0.0..1.0).contains(&loss));
+        debug_assert!((0.0..=1.0).contains(&loss));
         let link = &mut self.links[link as usize];
         (link.delay, link.loss) = (delay, loss);
     }

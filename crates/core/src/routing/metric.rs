@@ -12,7 +12,7 @@ const REFERENCE_BANDWIDTH: u64 = 100_000_000;
 const COST_UNITS: f64 = 1e6;
 /// The greatest cost: beyond it, millionths overflow 64 bits.
 const MAX_COST: f64 = 1e13;
-/// Units of the metric `loss`: -ln(1 - p) is held in units of 2^-58, which leaves room for every p below 1.
+/// Units of the metric `loss`: -ln(1 - p) is held in units of 2^-58, which leaves room for every p below 1; the greatest number stands for 1.
 pub(super) const LOSS_UNITS: f64 = (1_u64 << 58) as f64;
 
 const HOP_BITS: u32 = 32;
@@ -156,6 +156,7 @@ mod tests {
         // 1 - 0.9 * 0.8 = 0.28.
         assert!((loss(0.1) + loss(0.2)).abs_diff(loss(0.28)) <= 32);
         assert_eq!(loss(1e-9), 288_230_376); // (1e-9 + 0.5e-18) 2^58
+        assert!(loss(1.0_f64.next_down()) < loss(1.0));
     }
 
     #[test]

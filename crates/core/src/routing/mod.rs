@@ -18,6 +18,7 @@ mod node_disjoint;
 mod pareto;
 mod path_sets;
 pub mod routes;
+mod shared_ends;
 mod shortest;
 mod source_tree;
 pub mod tcpbp;

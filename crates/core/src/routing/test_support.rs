@@ -89,3 +89,16 @@ pub fn simple_paths<W: PathWeight>(network: &Network<W>, source: NodeId, destina
     extend(network, &mut vec![source], &Path { weight: W::IDENTITY, links: vec![] }, destination, &mut found);
     found
 }
+
+/// How many links these paths share at their beginning, and how many at their end; one path shares all at its beginning.
+pub fn shared_by_all<W>(paths: &[Path<W>]) -> (usize, usize) {
+    let Some(any) = paths.first() else { return (0, 0) };
+    let alike = |at: &dyn Fn(&Path<W>, usize) -> Option<LinkId>| {
+        (0..any.links.len()).take_while(|&index| paths.iter().all(|path| at(path, index) == at(any, index))).count()
+    };
+    let first = alike(&|path, index| path.links.get(index).copied());
+    if first == any.links.len() {
+        return (first, 0);
+    }
+    (first, alike(&|path, index| path.links.iter().rev().nth(index).copied()))
+}

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
+from anabranch.scenario.warnings.routes import routes
+from anabranch.scenario.warnings.stacks import stacks
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case
@@ -40,4 +42,4 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
 _WITH_HOSTS = ("dumbbell", "parallel", "fat-tree")
 """The topologies whose nodes are either hosts or switches."""
 
-RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (_topology, _forwarding_nodes)
+RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (_topology, _forwarding_nodes, stacks, routes)

@@ -1,0 +1,75 @@
+//! What a researcher may not expect of a run, though it can run: found before it begins, and said as a warning.
+
+mod cut_off;
+mod fewer_paths;
+mod routes;
+mod unmarked;
+
+use crate::routing::{Graph, RoutingError};
+use crate::spec::{LinkId, NodeId, RunSpec};
+use crate::units::Time;
+use serde::Serialize;
+
+/// One thing that may not be expected. Routings, traffic groups, events, links and nodes are indexes into the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Finding {
+    /// A routing finds fewer paths than it asks for.
+    FewerPaths {
+        /// The routing.
+        routing: usize,
+        /// Whether only ACKs have fewer: then pairs are theirs.
+        acks: bool,
+        /// How many pairs have fewer.
+        pairs: usize,
+        /// How many pairs use the routing.
+        of: usize,
+        /// One of those with the fewest paths.
+        src: NodeId,
+        /// Its destination.
+        dst: NodeId,
+        /// Its number of paths.
+        paths: u32,
+    },
+    /// DCTCP comes to queues that may fill and do not mark.
+    Unmarked {
+        /// The traffic group.
+        traffic: usize,
+        /// How many such links.
+        links: usize,
+        /// The first of them.
+        link: LinkId,
+    },
+    /// Failed links leave pairs with traffic without a path.
+    CutOff {
+        /// The event that did it.
+        event: usize,
+        /// The routing.
+        routing: usize,
+        /// Whether only ACKs are left without a path: then pairs are theirs.
+        acks: bool,
+        /// How many pairs.
+        pairs: usize,
+        /// The one that waits longest.
+        src: NodeId,
+        /// Its destination.
+        dst: NodeId,
+        /// When it has a path again; `None` if not before the end of the run.
+        until: Option<Time>,
+        /// Whether links lead from its source to its destination still, which the routing does not look for.
+        is_connected: bool,
+    },
+}
+
+/// All findings of a run. A run that cannot be has none: its engine says why.
+pub fn review(spec: &RunSpec) -> Vec<Finding> {
+    findings(spec).unwrap_or_default()
+}
+
+fn findings(spec: &RunSpec) -> Result<Vec<Finding>, RoutingError> {
+    let graph = Graph::of_specs(spec.nodes.len(), &spec.links)?;
+    let mut found = fewer_paths::find(spec, &graph)?;
+    found.extend(unmarked::find(spec, &graph)?);
+    found.extend(cut_off::find(spec, &graph)?);
+    Ok(found)
+}

@@ -1,0 +1,103 @@
+//! The routes between two nodes as links, whether a routing chooses paths or next hops.
+
+use crate::routing::{Graph, RoutingError, explicit_paths, next_hops};
+use crate::spec::{HopsSpec, LinkId, NodeId};
+use std::rc::Rc;
+
+/// By node, the next hops to a destination.
+type NextHops = Rc<Vec<Vec<LinkId>>>;
+
+/// The routes of one pair.
+pub(super) enum Routes {
+    /// Paths that the source chooses from.
+    Paths(Vec<Vec<LinkId>>),
+    /// Next hops, of which every node chooses.
+    NextHops(NextHops),
+}
+
+/// Finds routes on the links that are up; pairs of one routing and destination are to come one after another.
+#[derive(Default)]
+pub(super) struct Finder {
+    last: Option<((usize, NodeId), NextHops)>,
+}
+
+impl Finder {
+    /// The routes of a pair under a routing; none if it has no path.
+    pub(super) fn find(
+        &mut self,
+        graph: &Graph,
+        (routing, hops): (usize, &HopsSpec),
+        src: NodeId,
+        dst: NodeId,
+    ) -> Result<Routes, RoutingError> {
+        if hops.is_explicit() {
+            return match explicit_paths(graph, hops, src, dst) {
+                Err(RoutingError::NoPath { .. }) => Ok(Routes::Paths(Vec::new())),
+                found => Ok(Routes::Paths(found?.into_iter().map(|path| path.links).collect())),
+            };
+        }
+        if let Some((key, known)) = &self.last
+            && *key == (routing, dst)
+        {
+            return Ok(Routes::NextHops(Rc::clone(known)));
+        }
+        let found = Rc::new(next_hops(graph, hops, dst)?);
+        self.last = Some(((routing, dst), Rc::clone(&found)));
+        Ok(Routes::NextHops(found))
+    }
+}
+
+impl Routes {
+    /// Whether one of them has all its links up.
+    pub(super) fn arrive(&self, graph: &Graph, src: NodeId, dst: NodeId) -> bool {
+        match self {
+            Routes::Paths(paths) => paths.iter().any(|links| links.iter().all(|&link| graph.is_up(link))),
+            Routes::NextHops(next_hops) => {
+                let mut arrived = false;
+                visit(graph, next_hops, src, |_, link| {
+                    let is_up = graph.is_up(link);
+                    arrived |= is_up && graph.link(link).dst == dst;
+                    is_up
+                });
+                arrived
+            }
+        }
+    }
+
+    /// The links of all routes, each with the one that packets come from; `None` before it is the host.
+    pub(super) fn steps(&self, graph: &Graph, src: NodeId) -> Vec<(Option<LinkId>, LinkId)> {
+        let mut steps = Vec::new();
+        match self {
+            Routes::Paths(paths) => {
+                for links in paths {
+                    steps.extend(
+                        links
+                            .iter()
+                            .enumerate()
+                            .map(|(index, link)| (index.checked_sub(1).map(|before| links[before]), *link)),
+                    );
+                }
+            }
+            Routes::NextHops(next_hops) => visit(graph, next_hops, src, |before, link| {
+                steps.push((before, link));
+                true
+            }),
+        }
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+}
+
+/// Visits every link that next hops lead over, with every link before it; goes on behind those that `take` wants.
+fn visit(graph: &Graph, next_hops: &[Vec<LinkId>], src: NodeId, mut take: impl FnMut(Option<LinkId>, LinkId) -> bool) {
+    let mut visited = vec![false; graph.links().len()];
+    let mut waiting = vec![(None, src)];
+    while let Some((before, node)) = waiting.pop() {
+        for &link in &next_hops[node as usize] {
+            if take(before, link) && !std::mem::replace(&mut visited[link as usize], true) {
+                waiting.push((Some(link), graph.link(link).dst));
+            }
+        }
+    }
+}
