@@ -43,7 +43,7 @@ def test_the_python_runs_and_its_frames_are_there(monkeypatch: pytest.MonkeyPatc
 
 def test_the_scenario_that_make_demo_runs_has_no_problems(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["check", str(ROOT / "scenarios" / "abilene.toml")]) == 0
-    assert "12 variants x 5 seeds, no problems" in capsys.readouterr().out
+    assert "12 variants (4 stack x 3 routing) x 5 seeds, no problems" in capsys.readouterr().out
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:
