@@ -181,37 +181,24 @@ impl<T: Threshold> DuplicateAcks<T> {
     }
 }
 
-/// RFC 6675 section 6: the timer runs from the fast retransmission, not from the last ACK that advanced; else it expires just before
-/// every repair where the RTO is hardly more than the RTT.
-#[inline(always)]
-fn restart_timer(signal: Signal, now: Time, in_recovery: bool, board: &mut Scoreboard) {
-    if signal != Signal::None && !in_recovery {
-        board.restart_timer(now);
-    }
-}
-
 impl<T: Threshold> LossDetector for DuplicateAcks<T> {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         self.policy.on_ack(ack, delivered, board, rtt);
         let signal = if self.has_sack() {
-            self.judge_board(ack.now, ack.in_recovery, board)
+            self.judge_board(ack.in_recovery, board)
         } else {
             self.follow_timeout(ack.in_recovery, board);
-            let signal = self.without_sack(ack, board);
-            restart_timer(signal, ack.now, ack.in_recovery, board);
-            signal
+            self.without_sack(ack, board)
         };
         let withheld = if signal == Signal::None { self.policy.withheld() } else { 0 };
         Verdict { withheld, ..Verdict::of(signal) }
     }
 
     #[inline]
-    fn judge_board(&mut self, now: Time, in_recovery: bool, board: &mut Scoreboard) -> Signal {
+    fn judge_board(&mut self, in_recovery: bool, board: &mut Scoreboard) -> Signal {
         self.follow_timeout(in_recovery, board);
-        let signal = self.judge(board);
-        restart_timer(signal, now, in_recovery, board);
-        signal
+        self.judge(board)
     }
 
     fn judges_by_board(&self) -> bool {
@@ -261,8 +248,6 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::DetectionSpec;
-    use super::super::script::{Driver, ms};
     use super::*;
 
     fn board_with(sacked: &[(u32, u32)], sent: u32) -> Scoreboard {
@@ -280,20 +265,6 @@ mod tests {
         assert_eq!(loss_edge(&board_with(&[(1, 4)], 10), 3), Some(1));
         assert_eq!(loss_edge(&board_with(&[(1, 2), (3, 4), (6, 7)], 10), 3), Some(1));
         assert_eq!(loss_edge(&board_with(&[(1, 2), (3, 4), (6, 8)], 10), 3), Some(3));
-    }
-
-    #[test]
-    fn rfc6675_section_6_the_timer_runs_from_the_fast_retransmission() {
-        let spec: DetectionSpec = serde_json::from_str(r#"{ "name": "dup-ack" }"#).expect("defaults suffice");
-        for sack in [true, false] {
-            let mut driver = Driver::of(&spec, sack);
-            (0..10).for_each(|_| driver.send_new());
-            for (at, block) in [(100, (1, 2)), (101, (1, 3)), (102, (1, 4))] {
-                driver.pass_until(ms(at));
-                driver.acknowledge(0, &[block]);
-            }
-            assert_eq!(driver.board.timer_start(), ms(102), "SACK: {sack}");
-        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub trait LossDetector: Send + Sync {
 
     /// [`Self::on_ack`] of an ACK that delivers one segment beyond the cumulative acknowledgement at the most, which stays, if the detector
     /// [judges by the scoreboard](Self::judges_by_board).
-    fn judge_board(&mut self, _now: Time, _in_recovery: bool, _board: &mut Scoreboard) -> Signal {
+    fn judge_board(&mut self, _in_recovery: bool, _board: &mut Scoreboard) -> Signal {
         Signal::None
     }
 

@@ -83,6 +83,9 @@ impl Driver {
     pub fn retransmit(&mut self) -> bool {
         let Some(segment) = self.board.next_lost() else { return false };
         self.board.retransmit(segment, self.now);
+        if segment == self.board.una() {
+            self.board.restart_timer(self.now); // as the sender does
+        }
         self.sent.push(segment);
         true
     }

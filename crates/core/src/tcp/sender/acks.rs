@@ -167,7 +167,7 @@ impl Sender {
             ..AckEvent::ORDINARY
         };
         self.judge_by(event, &delivered, was_in_fast_recovery, |sender, event| {
-            Verdict::of(sender.detector.judge_board(now, event.in_recovery, &mut sender.board))
+            Verdict::of(sender.detector.judge_board(event.in_recovery, &mut sender.board))
         });
     }
 

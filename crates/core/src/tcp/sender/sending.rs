@@ -157,7 +157,13 @@ impl Sender {
     }
 
     fn send_again(&mut self, now: Time, segment: u32) -> Transmission {
+        let is_first = segment == self.board.una();
         let number = self.board.retransmit(segment, now);
+        // RFC 6675 section 6, and Linux: the timer times this copy, not the last ACK that advanced; else it would expire just before
+        // every repair where the RTO is hardly more than the RTT. After a partial ACK without SACK it goes on (RFC 6582 section 3.2).
+        if is_first && !matches!(self.phase, Phase::Fast { partial: true, .. }) {
+            self.board.restart_timer(now);
+        }
         self.unreported_retransmits += 1;
         self.after_sending(now, segment);
         Transmission::Data { segment, number, retransmission: true, window_reduced: false }

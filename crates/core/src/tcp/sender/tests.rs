@@ -11,6 +11,7 @@ use crate::units::Duration;
 use serde_json::json;
 
 mod short_ways;
+mod timer;
 
 fn ms(milliseconds: u64) -> Time {
     Time::ZERO + Duration::from_millis(milliseconds)

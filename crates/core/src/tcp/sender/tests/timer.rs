@@ -1,0 +1,35 @@
+//! When the retransmission timer starts.
+
+use super::*;
+
+/// Segment 1 is lost; 0 arrives at 500 ms, and 2, 3 and 4 follow 20 ms after one another. The third makes it lost.
+fn retransmitted_at_560(changes: serde_json::Value) -> Pair {
+    let mut pair = Pair::new(changes);
+    pair.at(500).deliver([0]);
+    for (at, segment) in [(520, 2), (540, 3)] {
+        pair.at(at).deliver([segment]);
+    }
+    assert_eq!(pair.at(560).deliver([4]).first(), Some(&(1, true)));
+    pair
+}
+
+#[test]
+fn rfc6675_section_6_the_retransmission_of_the_first_segment_restarts_the_timer() {
+    for (detection, sack) in [("dup-ack", true), ("dup-ack", false), ("rack-tlp", true)] {
+        let pair = retransmitted_at_560(json!({"detection": {"name": detection}, "sack": sack}));
+        assert_eq!(pair.sender.board.timer_start(), ms(560), "{detection}, SACK: {sack}");
+    }
+}
+
+/// Linux (`tcp_xmit_retransmit_queue`) restarts the timer for the head of the queue only, but each time that it goes out.
+#[test]
+fn the_second_retransmission_of_the_first_segment_restarts_the_timer_that_of_a_later_segment_does_not() {
+    let mut pair = retransmitted_at_560(json!({"detection": {"name": "rack-tlp"}, "initial_window": 20}));
+    // 5 is lost as well.
+    let sent = pair.at(580).deliver([6, 7, 8, 9, 10, 11]);
+    assert!(sent.contains(&(5, true)), "{sent:?}");
+    assert_eq!(pair.sender.board.timer_start(), ms(560));
+    // The copy of 1 is lost: that of 5 arrives, which was sent later, and by 1/4 RTT or more.
+    assert_eq!(pair.at(1300).deliver_as([5], true).first(), Some(&(1, true)));
+    assert_eq!(pair.sender.board.timer_start(), ms(1300));
+}
