@@ -1,10 +1,16 @@
-//! CUBIC as Linux has it: RFC 9438's curve in whole segments, with Linux's HyStart, for comparison with Linux.
+//! CUBIC as Linux 6.1 has it: RFC 9438's curve in whole segments, with Linux's HyStart, for comparison with Linux.
 //!
-//! What differs from [`super::cubic`]: the window grows by whole segments, one for every so many acknowledged, which is
-//! found anew when the window has changed or 1/32 s has passed; without a remembered maximum it grows by at most one for
-//! twenty; Reno's window is estimated by counting acknowledged segments; the reduction is from the window, whatever was
-//! in flight; slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011).
-//! The train counts as long after half the least RTT, as for a sender that is not paced.
+//! What differs from [`super::cubic`]:
+//! - The window grows by whole segments, one for every so many acknowledged. This number is found anew when the window has
+//!   changed or 1/32 s has passed.
+//! - The curve's distance from its origin is rounded down to whole segments on both sides of the origin.
+//! - The curve's time counts in ticks of the kernel's clock, and the least RTT in whole ticks rounded up. The curve is
+//!   evaluated once a tick at the most.
+//! - Without a remembered maximum the window grows by at least one segment for twenty.
+//! - Reno's window is estimated by counting acknowledged segments.
+//! - The reduction is from the window, whatever was in flight.
+//! - Slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011). The train
+//!   counts as long after half the least RTT, as for a sender that is not paced.
 
 use super::cubic::{saturation_point, time_to_maximum, w_cubic};
 use super::linux_window::{Window, slow_start};
@@ -20,6 +26,8 @@ crate::parameters! {
         pub c: f64 = 0.4, in 0.0001..=1000.0;
         /// What remains of the window after a loss (717/1024).
         pub beta: f64 = 717.0 / 1024.0, in 0.01..=0.99;
+        /// Ticks of the kernel's clock a second (HZ: 250 in most distributions; 100, 300 and 1000 occur).
+        pub hz: u32 = 250, in 32..=1_000_000;
         /// Whether slow start may end before a loss (HyStart).
         pub hystart: bool = true;
         /// The least window at which it may, segments (16).
@@ -31,12 +39,17 @@ crate::parameters! {
 const SLOWEST_BEFORE_LOSS: u32 = 20;
 /// The window grows by one for at least so many segments.
 const FASTEST: u32 = 2;
-/// A curve is found anew at the earliest so much later, while the window stays.
-const REFRESH: Duration = Duration::from_micros(31_250);
+/// While the window stays, the curve is evaluated anew after more than this part of a second, in whole ticks.
+const REFRESH: u32 = 32;
 /// RTT samples of a round trip before HyStart judges by them.
 const HYSTART_SAMPLES: u32 = 8;
 /// ACKs no further apart belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
+
+/// Window to reach, `t` seconds into a stage whose curve has its origin `k` seconds after the beginning.
+pub fn target(c: f64, t: f64, k: f64, origin: f64) -> f64 {
+    origin + w_cubic(c, t, k, 0.0).trunc()
+}
 
 /// How many segments to acknowledge for one more in the window, to reach `target` in a round trip.
 pub fn segments_per_increase(cwnd: f64, target: f64) -> u32 {
@@ -80,12 +93,14 @@ struct Epoch {
 #[derive(Debug, Clone)]
 pub struct LinuxCubic {
     parameters: Parameters,
+    /// A tick of the kernel's clock.
+    tick: Duration,
     window: Window,
     before_reduction: Window,
     last_maximum: f64,
     epoch: Option<Epoch>,
-    /// The window and the time that the rate of growth was found for.
-    found_for: (u32, Time),
+    /// The window and the tick that the curve was evaluated for.
+    found_for: (u32, u64),
     per_increase: u32,
     min_rtt: Option<Duration>,
     round: Option<Round>,
@@ -98,11 +113,12 @@ impl LinuxCubic {
         let window = Window::new(flow.initial_window);
         LinuxCubic {
             parameters,
+            tick: Duration::from_secs(1) / u64::from(parameters.hz),
             window,
             before_reduction: window,
             last_maximum: 0.0,
             epoch: None,
-            found_for: (0, Time::ZERO),
+            found_for: (0, 0),
             per_increase: 0,
             min_rtt: None,
             round: None,
@@ -159,36 +175,57 @@ impl LinuxCubic {
         long_train || long_rtt
     }
 
+    /// Ticks of the clock until this instant.
+    fn ticks(&self, time: Time) -> u64 {
+        (time - Time::ZERO).0 / self.tick.0
+    }
+
     /// Finds how many segments to acknowledge for one more in the window.
     fn find_growth(&mut self, now: Time, acked: u32) {
-        let Parameters { c, beta, .. } = self.parameters;
-        let (cwnd, whole) = (f64::from(self.window.cwnd), self.window.cwnd);
-        let last_maximum = self.last_maximum;
-        let mut epoch = self.epoch.unwrap_or(Epoch {
-            start: now,
-            k: time_to_maximum(c, last_maximum, cwnd),
-            origin: last_maximum.max(cwnd),
-            acked: 0,
-            reno_window: whole,
-        });
-        epoch.acked += acked;
-        let is_fresh = self.epoch.is_some() && self.found_for.0 == whole && now - self.found_for.1 <= REFRESH;
-        if !is_fresh {
-            self.found_for = (whole, now);
-            let t = (now - epoch.start) + self.min_rtt.unwrap_or(Duration::ZERO);
-            self.per_increase = segments_per_increase(cwnd, w_cubic(c, t.as_secs(), epoch.k, epoch.origin).floor());
-            if last_maximum == 0.0 {
-                self.per_increase = self.per_increase.min(SLOWEST_BEFORE_LOSS);
-            }
-            let per_reno = segments_per_reno_increase(whole, beta);
-            epoch.reno_window += epoch.acked.saturating_sub(1) / per_reno;
-            epoch.acked -= epoch.acked.saturating_sub(1) / per_reno * per_reno;
-            if epoch.reno_window > whole {
-                self.per_increase = self.per_increase.min(whole / (epoch.reno_window - whole));
-            }
-            self.per_increase = self.per_increase.max(FASTEST);
+        if let Some(epoch) = &mut self.epoch {
+            epoch.acked += acked;
         }
-        self.epoch = Some(epoch);
+        let (tick, window) = (self.ticks(now), self.window.cwnd);
+        if self.found_for.0 == window && tick - self.found_for.1 <= u64::from(self.parameters.hz / REFRESH) {
+            return;
+        }
+        if self.epoch.is_none() || self.found_for.1 != tick {
+            self.found_for = (window, tick);
+            self.follow_curve(now, acked);
+        }
+        self.follow_reno();
+        self.per_increase = self.per_increase.max(FASTEST);
+    }
+
+    /// To be where the curve is a least RTT from now; begins a stage if there is none.
+    fn follow_curve(&mut self, now: Time, acked: u32) {
+        let (c, cwnd) = (self.parameters.c, f64::from(self.window.cwnd));
+        let Epoch { start, k, origin, .. } = *self.epoch.get_or_insert_with(|| Epoch {
+            start: now,
+            k: time_to_maximum(c, self.last_maximum, cwnd),
+            origin: self.last_maximum.max(cwnd),
+            acked,
+            reno_window: self.window.cwnd,
+        });
+        let least_rtt = self.min_rtt.unwrap_or(Duration::ZERO).0.div_ceil(self.tick.0);
+        let t = self.tick * (self.ticks(now) - self.ticks(start) + least_rtt);
+        self.per_increase = segments_per_increase(cwnd, target(c, t.as_secs(), k, origin));
+        if self.last_maximum == 0.0 {
+            self.per_increase = self.per_increase.min(SLOWEST_BEFORE_LOSS);
+        }
+    }
+
+    /// To be no slower than Reno's window.
+    fn follow_reno(&mut self) {
+        let Some(epoch) = &mut self.epoch else { return };
+        let window = self.window.cwnd;
+        let per_reno = segments_per_reno_increase(window, self.parameters.beta);
+        let steps = epoch.acked.saturating_sub(1) / per_reno;
+        epoch.reno_window += steps;
+        epoch.acked -= steps * per_reno;
+        if epoch.reno_window > window {
+            self.per_increase = self.per_increase.min(window / (epoch.reno_window - window));
+        }
     }
 }
 
@@ -255,6 +292,50 @@ mod tests {
     fn growth_reaches_the_target_in_a_round_trip_of_acknowledgements() {
         assert_eq!(segments_per_increase(50.0, 55.0), 10);
         assert_eq!(segments_per_increase(50.0, 50.0), 5000);
+    }
+
+    /// Linux's curve by hand: after a loss at 10 segments the window is 7 and K = cbrt(3 / 0.4) = 1.96 s; 0.012 s on, the curve is
+    /// 0.4 * 1.945^3 = 2.94 segments below its origin, of which 2 count, and 0.5 s behind K 0.05 segments above, of which none does.
+    #[test]
+    fn the_distance_from_the_origin_is_rounded_down_on_both_sides() {
+        let k = time_to_maximum(0.4, 10.0, 7.0);
+        assert_eq!([0.012, k + 0.5, k + 1.5].map(|t| target(0.4, t, k, 10.0)), [8.0, 10.0, 11.0]);
+    }
+
+    fn cubic(cwnd: u32, last_maximum: f64, min_rtt: u64) -> LinuxCubic {
+        let mut cubic = LinuxCubic::new(Parameters::default(), FlowContext { initial_window: cwnd, ..flow(1) });
+        (cubic.last_maximum, cubic.min_rtt) = (last_maximum, Some(Duration::from_millis(min_rtt)));
+        cubic
+    }
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Duration::from_micros(micros)
+    }
+
+    /// As above with a least RTT of 9 ms, three ticks of 4 ms: 7 segments for one more, to be at 8 in a round trip.
+    #[test]
+    fn the_curve_is_taken_a_least_rtt_ahead_in_whole_ticks() {
+        let mut cubic = cubic(7, 10.0, 9);
+        cubic.find_growth(at(1_003_000), 1);
+        assert_eq!(cubic.per_increase, 7);
+    }
+
+    /// In the tick of 1000 to 1003.999 ms it is evaluated once, for the window
+    /// of 700 only; in the next for 701; and then, while that window stays, not before more than seven ticks have passed.
+    #[test]
+    fn the_curve_is_evaluated_once_a_tick_and_again_after_seven_while_the_window_stays() {
+        let mut cubic = cubic(700, 1600.0, 100);
+        cubic.find_growth(at(1_000_000), 1);
+        assert_eq!(cubic.found_for, (700, 250));
+        cubic.window.cwnd = 701;
+        cubic.find_growth(at(1_003_999), 1);
+        assert_eq!(cubic.found_for, (700, 250));
+        cubic.find_growth(at(1_004_000), 1);
+        assert_eq!(cubic.found_for, (701, 251));
+        cubic.find_growth(at(1_035_999), 1);
+        assert_eq!(cubic.found_for, (701, 251));
+        cubic.find_growth(at(1_036_000), 1);
+        assert_eq!(cubic.found_for, (701, 259));
     }
 
     /// RFC 9438 section 4.3 with beta = 0.7: one segment for 3(1 - 0.7)/(1 + 0.7) = 0.53 round trips, 1.89 windows.

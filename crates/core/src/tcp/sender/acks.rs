@@ -205,11 +205,13 @@ impl Sender {
         }
         event.in_flight = self.board.in_flight();
         event.in_recovery = self.is_recovering();
-        let may_grow = !was_in_fast_recovery && !matches!(self.phase, Phase::Fast { .. });
+        let may_grow = (!was_in_fast_recovery || self.options.window_growth == WindowGrowth::Delivered)
+            && !matches!(self.phase, Phase::Fast { .. });
         // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
         if may_grow && !event.ecn_echo && self.is_window_limited(prior_in_flight) {
             // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
-            // (RFC 3042 section 2). The ACK that ends fast recovery reports segments that were delivered during it.
+            // (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered during it: it grows the
+            // window only by what it newly reports, as in Linux.
             event.growth = match self.options.window_growth {
                 WindowGrowth::Acknowledged => delivered.cumulative,
                 WindowGrowth::Delivered => delivered.cumulative.min(delivered.count),

@@ -187,6 +187,18 @@ fn rfc6675_section_5_with_sack_all_holes_go_out_in_one_episode() {
     assert_eq!(pair.cwnd(), 5.0);
 }
 
+/// The ACK that ends recovery passes nine segments and newly reports one. RFC 5681 leaves it out of the growth; Linux counts the one
+/// (`tcp_cong_avoid` after `tcp_end_cwnd_reduction`).
+#[test]
+fn the_ack_that_ends_recovery_grows_the_window_by_what_it_delivers_in_linux_and_by_nothing_else() {
+    for (growth, cwnd) in [("acknowledged", 4.0), ("delivered", 4.25)] {
+        let mut pair = Pair::new(json!({"window_growth": growth, "limited_transmit": false}));
+        pair.at(100).deliver([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        pair.at(200).deliver_as([0], true);
+        assert_eq!((pair.sender.phase, pair.cwnd()), (Phase::Open, cwnd), "{growth}");
+    }
+}
+
 #[test]
 fn rfc3042_without_limited_transmit_nothing_new_goes_out_before_recovery() {
     let mut pair = Pair::new(json!({"limited_transmit": false}));
