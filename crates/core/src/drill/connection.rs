@@ -10,8 +10,8 @@ use crate::spec::{SpuriousResponse, StackSpec};
 use crate::tcp::ack::ReceiverContext;
 use crate::tcp::detection::{DetectionSpec, dup_ack};
 use crate::tcp::persist::PersistTimer;
-use crate::tcp::receiver::{Ack, DataSegment, Receiver, SackBlocks};
-use crate::tcp::scoreboard::Delivered;
+use crate::tcp::receiver::{Ack, DataSegment, Due, Receiver, SackBlocks};
+use crate::tcp::scoreboard::{Delivered, Range};
 use crate::tcp::sender::{Sender, Transmission};
 use crate::units::{Duration, Time};
 use std::collections::VecDeque;
@@ -77,6 +77,10 @@ pub struct Connection {
     /// The end of the last short segment.
     short_end: u64,
     peer_fin: bool,
+    /// The first run of duplicate segments in the packet that last brought one (RFC 2883 section 4).
+    duplicate: Range,
+    /// The longest segment that has arrived, bytes; at first, the default segment size.
+    received_mss: u32,
     /// The application closed after the peer.
     closed_second: bool,
     /// Bytes that the application has read.
@@ -128,6 +132,8 @@ impl Connection {
             cork: false,
             short_end: 0,
             peer_fin: false,
+            duplicate: (0, 0),
+            received_mss: DEFAULT_MSS.min(settings.mss),
             closed_second: false,
             read: 0,
             recent_timestamp: 0,
@@ -151,6 +157,11 @@ impl Connection {
     /// Its sender.
     pub fn sender(&self) -> &Sender {
         &self.sender
+    }
+
+    /// The peer's segment size as far as its segments show it, bytes.
+    pub fn received_mss(&self) -> u32 {
+        self.received_mss
     }
 
     /// Its record of reordering.
@@ -494,8 +505,15 @@ impl Connection {
     fn take_data(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
         let start = u64::from(segment.seq.wrapping_sub(self.peer.isn).wrapping_sub(1));
         let end = start + u64::from(segment.length) + u64::from(segment.flags.fin);
-        let mut answer = None;
-        for piece in self.incoming.pieces(start, end) {
+        let size = segment.length.min(self.settings.joined_mss.unwrap_or(u32::MAX)).min(self.settings.mss);
+        self.received_mss = self.received_mss.max(size);
+        let pieces = self.incoming.pieces(start, end);
+        if let Some(first) = pieces.clone().find(|piece| self.receiver.has(*piece)) {
+            let length = (first..pieces.end).take_while(|piece| self.receiver.has(*piece)).count() as u32;
+            self.duplicate = (first, first + length);
+        }
+        let (mut answer, mut is_due) = (None, false);
+        for piece in pieces {
             let data = DataSegment {
                 segment: piece,
                 retransmission: false,
@@ -503,7 +521,14 @@ impl Connection {
                 window_reduced: segment.flags.cwr,
                 last: segment.flags.fin,
             };
-            answer = self.receiver.on_segment(now, &data).or(answer);
+            match self.receiver.take(now, &data) {
+                Due::Now => is_due = true,
+                Due::Later => {}
+                Due::Earlier(earlier) => answer = Some(*earlier),
+            }
+        }
+        if is_due {
+            answer = Some(self.receiver.acknowledge()); // one for all that the packet brought
         }
         self.peer_fin |= segment.flags.fin && self.incoming.start(self.receiver.delivered()) >= end;
         if self.peer_fin && segment.flags.fin {
@@ -587,8 +612,9 @@ impl Connection {
 
     fn sack_option(&self, ack: &Ack) -> Option<TcpOption> {
         let number = |piece: u32| self.peer.isn.wrapping_add(1 + self.incoming.start(piece) as u32);
+        let duplicate = ack.sack.duplicate().map(|_| self.duplicate);
         let blocks: Vec<(u32, u32)> =
-            ack.sack.all().iter().map(|(start, end)| (number(*start), number(*end))).collect();
+            duplicate.iter().chain(ack.sack.held()).map(|(start, end)| (number(*start), number(*end))).collect();
         (!blocks.is_empty()).then_some(TcpOption::Sack(blocks))
     }
 

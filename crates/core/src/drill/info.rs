@@ -7,7 +7,7 @@ use crate::tcp::sender::Episode;
 use crate::units::Duration;
 
 /// All names.
-pub const NAMES: [&str; 43] = [
+pub const NAMES: [&str; 44] = [
     "tcpi_snd_cwnd",
     "tcpi_snd_ssthresh",
     "tcpi_ca_state",
@@ -26,6 +26,7 @@ pub const NAMES: [&str; 43] = [
     "tcpi_probes",
     "tcpi_snd_mss",
     "tcpi_advmss",
+    "tcpi_rcv_mss",
     "tcpi_delivered",
     "tcpi_state",
     "TCP_CA_Open",
@@ -151,6 +152,7 @@ pub fn value(connection: &Connection, name: &str) -> Option<f64> {
         "tcpi_probes" => f64::from(connection.window_probes()),
         "tcpi_snd_mss" => f64::from(connection.stack().mss),
         "tcpi_advmss" => f64::from(connection.settings().mss),
+        "tcpi_rcv_mss" => f64::from(connection.received_mss()),
         "tcpi_snd_wscale" => f64::from(connection.settings().window_scale),
         "tcpi_pacing_rate" => sender.pacing_rate().map_or(f64::from(u32::MAX), |rate| (rate.0 / 8) as f64),
         // The SYN counts as delivered.

@@ -164,7 +164,7 @@ impl<'a> Runner<'a> {
     }
 
     fn new_connection(&self) -> Connection {
-        let mut connection = Connection::new(&self.settings, outline(self.script));
+        let mut connection = Connection::new(&self.settings, outline(self.script, self.settings.joined_mss));
         let (nagle, cork) = self.coalescing;
         connection.set_coalescing(self.now, Some(nagle), Some(cork));
         connection
@@ -516,6 +516,9 @@ fn compare_options(expected: &Segment, sent: &Segment) -> Result<(), String> {
     Err("other options were sent".to_string())
 }
 
+/// Data that fits in a packet of IPv4 beside the headers, bytes.
+const LONGEST_PACKET: u32 = 65_535 - 40;
+
 /// Refuses what is refused before anything happens, so that a script does not stop half-way.
 fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
     let mut scratch = settings.clone();
@@ -539,6 +542,10 @@ fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
                     }
                 }
             }
+            Action::Inbound(segment) if segment.length > LONGEST_PACKET => {
+                let text = format!("a packet of {} bytes: IP carries at most {LONGEST_PACKET}", segment.length);
+                return Err(Problem::refused(event.line, text));
+            }
             Action::Outbound(segment) if segment.window.is_some() && !segment.flags.rst => {
                 let text = "win of a packet that is sent: the receiver's buffer has no limits".to_string();
                 return Err(Problem::refused(event.line, text));
@@ -550,7 +557,7 @@ fn check(script: &Script, settings: &Settings) -> Result<(), Problem> {
 }
 
 /// What the script says of its connection before it begins: sequence numbers, how data is cut, the first timestamp.
-fn outline(script: &Script) -> Outline {
+fn outline(script: &Script, joined_mss: Option<u32>) -> Outline {
     let segments = |inbound: bool| {
         script.events.iter().filter_map(move |event| match &event.action {
             Action::Inbound(segment) if inbound => Some(segment),
@@ -566,7 +573,11 @@ fn outline(script: &Script) -> Outline {
         let end = start + u64::from(segment.length);
         (segment.length > 0 || segment.flags.fin).then_some((start, end, segment.flags.fin))
     });
-    let pieces = data.flat_map(|(start, end, fin)| [Some((start, end)), fin.then_some((end, end + 1))]).flatten();
+    let pieces = data.flat_map(|(start, end, fin)| {
+        let size = joined_mss.map_or(end - start, u64::from).max(1);
+        let segments = (start..end).step_by(size as usize).map(move |cut| (cut, end.min(cut + size)));
+        segments.chain(fin.then_some((end, end + 1)))
+    });
     let timestamp = segments(false).find_map(|segment| {
         segment.options.iter().flatten().find_map(|option| match option {
             TcpOption::Timestamp { value, .. } => Some(*value),

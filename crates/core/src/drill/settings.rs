@@ -26,6 +26,9 @@ pub struct Settings {
     pub stack: StackSpec,
     /// The segment size that our SYN announces, bytes.
     pub mss: u32,
+    /// The size of the segments that one arriving packet may join (generic receive offload), bytes; `None` if each packet is one
+    /// segment.
+    pub joined_mss: Option<u32>,
     /// The window scale that our SYN announces.
     pub window_scale: u32,
     /// Whether our SYN offers timestamps.
@@ -70,6 +73,7 @@ impl Preset {
                 Preset::Rfc => presets::rfc(),
             },
             mss: 1460,
+            joined_mss: None,
             window_scale: 8,
             timestamps: false,
             ecn: EcnUse::Off,
@@ -140,7 +144,7 @@ impl Settings {
                     return Err(Problem::syntax(option.line, text));
                 }
             }
-            "mss" => self.mss = number(1, 65_495)?,
+            "mss" => self.joined_mss = Some(number(1, 65_495)?),
             "mtu" => self.mss = number(41, 65_535)? - 40,
             // Where and how to reach the machine under test, and how to report: nothing of the connection.
             "ip_version" | "bind_port" | "connect_port" | "remote_ip" | "local_ip" | "gateway_ip" | "netmask_ip"

@@ -340,7 +340,13 @@ impl Receiver {
     /// Keeps a segment from beyond a hole; `false` if it was there already.
     fn hold(&mut self, data: &DataSegment) -> bool {
         let beyond = self.beyond.get_or_insert_default();
-        let Err(position) = beyond.find(data.segment) else { return false };
+        let position = match beyond.find(data.segment) {
+            Err(position) => position,
+            Ok(position) => {
+                beyond.touch(position);
+                return false;
+            }
+        };
         self.counters.count_reordering(data, beyond.held.get(position));
         beyond.hold(position, data.segment, self.counters.arrivals);
         true

@@ -85,6 +85,13 @@ impl Beyond {
         self.remember_recent((self.held[changed].start, self.held[changed].end));
     }
 
+    /// A duplicate of a segment in this block has come: the block is to be reported first (RFC 2018 section 4), behind the duplicate
+    /// (RFC 2883 section 4 (4)).
+    #[cold]
+    pub(super) fn touch(&mut self, position: usize) {
+        self.remember_recent((self.held[position].start, self.held[position].end));
+    }
+
     /// Holds the segment that follows the newest block, if that is the highest; `false`, and nothing done, for another.
     #[inline(always)]
     pub(super) fn append(&mut self, segment: u32) -> bool {
