@@ -28,7 +28,7 @@ def run(quick: bool) -> Section:
     round_trips = (0.1, 0.6) if quick else (0.05, 0.1, 0.2, 0.4, 0.6)
     seeds, counted = (4, 200) if quick else (10, 300)
     cells = list(product(STACKS, round_trips, LOSSES))
-    jobs = [partial(_measure, *cell, counted, seed) for cell in cells for seed in range(1, seeds + 1)]
+    jobs = [partial(measure_cell, *cell, counted, seed) for cell in cells for seed in range(1, seeds + 1)]
     results = iter(in_parallel("Random loss", jobs))
     rows, worst, most_timeouts = [], 0.0, 0.0
     for stack, rtt, loss in cells:
@@ -75,7 +75,8 @@ def run(quick: bool) -> Section:
     )
 
 
-def _measure(stack: str, rtt: float, loss: float, counted: int, seed: int) -> Measured:
+def measure_cell(stack: str, rtt: float, loss: float, counted: int, seed: int) -> Measured:
+    """One run of a stack, of about that many losses after a warm-up of 20."""
     per_loss_s = 1 / (loss * formulas.mathis(loss, rtt))
     document = one_link(
         STACKS[stack],
