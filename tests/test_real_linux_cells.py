@@ -1,8 +1,12 @@
 """What real Linux is compared on: both sides get the same network and the same lost packets."""
 
+from pathlib import Path
+
 import pytest
 
 from anabranch import units
+from bench import validate
+from bench.peers.linux import kernel
 from bench.validation.against_real_linux import Result, first_share
 from bench.validation.real_linux_cells import Cell, Run, document, linux_case, pairs, single_flows, sprayed
 
@@ -44,3 +48,11 @@ def test_shares_and_ratios_are_of_means_over_draws() -> None:
     result = Result(CELLS[0], theirs, ours)
     assert result.ratio == 1.0
     assert (first_share(theirs), first_share(ours)) == (0.625, 0.5)
+
+
+def test_without_a_kernel_the_comparison_is_skipped_and_says_how_to_get_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kernel, "BUILD_FOLDER", tmp_path)
+    assert validate.main(["--quick", "--only", "real-linux"]) == 0
+    assert "real-linux: skipped, no Linux kernel has been built; make kernel" in capsys.readouterr().err

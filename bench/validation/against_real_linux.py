@@ -21,7 +21,7 @@ SETTINGS = (
     f"Bulk flows for {DURATION_S} s, from their start; drop-tail queues; data lost behind the queue by the same list of packets on both "
     "sides; ACKs come back over links with the same rates and delays and are never lost. Segments of 1448 bytes in packets of "
     "1500, initial window 10, least timeout 200 ms, quick and delayed ACKs, SACK, timestamps. Both sides count payload once, when "
-    "it first arrives. Where draws matter, means of three draws."
+    "it first arrives. Where draws matter, means of two draws."
 )
 DIFFERENCES = (
     f"Linux runs as it comes (default sysctls, {kernel.JIFFIES_PER_SECOND} jiffies a second) but for these: segmentation offload is off, so that "

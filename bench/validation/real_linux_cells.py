@@ -55,7 +55,7 @@ class Cell:
     def seeds(self) -> range:
         """Of the runs; one where nothing is drawn."""
         drawn = self.loss > 0 or self.select == "random" or len(self.flows) > 1 or "bbr" in self.flows
-        return range(1, 4 if drawn else 2)
+        return range(1, 3 if drawn else 2)
 
     def lost(self, path: int, seed: int) -> list[int]:
         """Numbers of the packets lost on a path."""
@@ -102,11 +102,11 @@ def pairs(quick: bool) -> list[Cell]:
 
 def sprayed(quick: bool) -> list[Cell]:
     """One flow, packet by packet over two paths of equal and of different delay."""
-    selects: tuple[peer.Select, ...] = ("round-robin", "random")
+    choices: tuple[tuple[float, peer.Select], ...] = ((0.0, "round-robin"), (0.0, "random"), (0.001, "random"))
     differences_s = (0.0, 0.020) if quick else (0.0, 0.012, 0.050)
     return [
         Cell((name,), 4_000_000, (0.045, 0.045 + difference_s), 1.5, loss, select)
-        for name, difference_s, loss, select in product(CONGESTION[:2], differences_s, (0.0, 0.001), selects)
+        for name, difference_s, (loss, select) in product(CONGESTION[:2], differences_s, choices)
     ]
 
 

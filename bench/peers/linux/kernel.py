@@ -1,6 +1,6 @@
 """Build the Linux kernel of the peer: User Mode Linux with virtual time, and the program that runs in it.
 
-``python -m bench.peers.linux.kernel`` does it, in a few minutes. The source is Debian's package, which is downloaded
+``make kernel`` does it, in a few minutes. The source is Debian's package, which is downloaded
 (or taken from /usr/src, where it is installed) and deleted again; bench/.build keeps the two programs.
 """
 
@@ -40,9 +40,7 @@ def built() -> tuple[Path, Path]:
     """The kernel and its program; PeerMissing if they have not been built from these sources."""
     kernels = sorted(BUILD_FOLDER.glob(f"linux-*-{_kernel_fingerprint()}"))
     if not kernels:
-        raise PeerMissing(
-            "no Linux kernel has been built; python -m bench.peers.linux.kernel builds it in some minutes"
-        )
+        raise PeerMissing("no Linux kernel has been built; make kernel builds it in some minutes")
     return kernels[-1], _program()
 
 
