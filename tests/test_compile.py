@@ -276,7 +276,8 @@ def test_the_core_takes_every_algorithm_with_its_defaults_written_out(kind: str)
 @pytest.mark.parametrize("name", [algorithm["name"] for algorithm in REGISTRIES["congestion"]])
 def test_every_congestion_control_is_a_preset(name: str) -> None:
     stack = compiled(('stack = "newreno"', f'stack = "{name}"'))["stacks"][0]
-    policies = ("rack-tlp", "quick-ack") if name.startswith("linux-") else ("dup-ack", "immediate")
+    detection = "rack-tlp" if name.startswith(("linux-", "bbr")) else "dup-ack"
+    policies = (detection, "quick-ack" if name.startswith("linux-") else "immediate")
     assert [stack[part]["name"] for part in ("congestion", "detection", "ack")] == [name, *policies]
 
 
