@@ -271,6 +271,25 @@ def test_the_default_directory_is_the_one_where_the_same_runs_are_unfinished(tmp
     assert default_directory(wanted, scenario, None) == tmp_path / "design-2"
 
 
+def test_a_kill_while_finished_runs_are_removed_leaves_no_half_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run whose series are gone already must not be taken for a finished one."""
+
+    def killed(folder: Path, **_: object) -> None:
+        for file in Path(folder).rglob("series/*"):
+            file.unlink()
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        with pytest.raises(Killed):
+            design(tmp_path)
+    again = design(tmp_path)
+    assert again.series_flows.height == 20 * 10
+    assert not list(tmp_path.glob(".anabranch"))
+
+
 def test_a_damaged_finished_run_is_run_again(tmp_path: Path) -> None:
     design(tmp_path, interrupted_in_run(3))
     tables_of_runs = sorted(tmp_path.glob(".anabranch/finished/*/flows.parquet"))

@@ -93,11 +93,14 @@ class RunDirectory(AbstractContextManager["RunDirectory"]):
 
     def __exit__(self, *_: object) -> None:
         """Remove what nobody needs any more and release the lock; finished runs stay if the result is not complete."""
-        self._sweep()
-        in_place = not (self._workspace / _RESULT).exists()
-        if in_place and (self._is_complete or not self.kept.count()):
-            shutil.rmtree(self._workspace, ignore_errors=True)
-        self._lock.__exit__()
+        try:
+            self._sweep()
+            in_place = not (self._workspace / _RESULT).exists()
+            if in_place and (self._is_complete or not self.kept.count()):
+                self.kept.clear()
+                shutil.rmtree(self._workspace, ignore_errors=True)
+        finally:
+            self._lock.__exit__()
         if self._is_new:
             with suppress(OSError):  # it has a result
                 self.path.rmdir()

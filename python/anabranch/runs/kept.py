@@ -62,7 +62,7 @@ class KeptRuns:
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
             whole = False
         if not whole:
-            shutil.rmtree(folder)
+            _remove(folder)
             return None
         return KeptRun(folder, tables, facts)
 
@@ -91,10 +91,28 @@ class KeptRuns:
         """How many finished runs there are."""
         return sum(folder.suffix != _PARTIAL for folder in self.directory.glob("*"))
 
+    def clear(self) -> None:
+        """Remove all runs."""
+        if self.directory.exists():
+            _remove(self.directory)
+
     def sweep(self) -> None:
-        """Remove the folders of runs that were not finished."""
+        """Remove the folders of runs that were not finished, and what a killed process has begun to remove."""
+        shutil.rmtree(_removed(self.directory), ignore_errors=True)
         for folder in self.directory.glob(f"*{_PARTIAL}"):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder so that one that is removed by half, after a kill, is not taken for a whole one."""
+    removed = _removed(folder)
+    shutil.rmtree(removed, ignore_errors=True)
+    folder.rename(removed)
+    shutil.rmtree(removed, ignore_errors=True)
+
+
+def _removed(folder: Path) -> Path:
+    return folder.with_name(folder.name + _PARTIAL)
 
 
 @cache
