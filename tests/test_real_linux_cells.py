@@ -15,7 +15,7 @@ CELLS = [*single_flows(quick=True), *pairs(quick=True), *sprayed(quick=True)]
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_both_sides_run_on_the_same_network(cell: Cell) -> None:
-    scenario, case = document(cell, 2, "quick-ack"), linux_case(cell, 2)
+    scenario, case = document(cell, 2), linux_case(cell, 2)
     links = scenario["topology"]["links"]
     limits = {tuple(one["link"]): one["queue"]["limit"] for one in scenario["topology"]["override"]}
     losses = {tuple(one["link"]): one["loss"]["packets"] for one in scenario["impairments"]}

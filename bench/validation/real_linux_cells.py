@@ -13,6 +13,7 @@ from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
 from bench.peers.linux import case as peer
+from bench.peers.linux.kernel import JIFFIES_PER_SECOND
 from bench.peers.linux.runs import run as run_peer
 from bench.validation.lost_packets import bernoulli
 from bench.validation.work import Unrecorded, seconds
@@ -23,6 +24,13 @@ DURATION_S = 20
 WIRE_BYTES = 1500
 SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 """Linux's segments of 1500 bytes with timestamps."""
+
+STACKS: Mapping[Congestion, Mapping[str, Any]] = {
+    "cubic": {"preset": "linux-cubic", "congestion": {"name": "linux-cubic", "hz": JIFFIES_PER_SECOND}},
+    "reno": {"preset": "linux-reno"},
+    "bbr": {"preset": "linux-bbr"},
+}
+"""Ours, with the clock of that kernel."""
 
 LEAST_S = 0.000001
 """The delay of the link on which packets are lost, behind the one with the queue: only what has left the queue is counted."""
@@ -146,9 +154,9 @@ def run_linux(cell: Cell, seed: int) -> Run:
     )
 
 
-def run_here(cell: Cell, seed: int, *, ack: str | Mapping[str, Any] = "quick-ack") -> Run:
-    """One run of this engine, with this ACK policy."""
-    case = Scenario(document(cell, seed, ack)).cases[0]
+def run_here(cell: Cell, seed: int) -> Run:
+    """One run of this engine."""
+    case = Scenario(document(cell, seed)).cases[0]
     flows = packet.simulate(compile_run(case, seed), Unrecorded(), Event()).flows
     return Run(
         tuple(float(count) * 8 / DURATION_S for count in flows["delivered_bytes"]),
@@ -157,7 +165,7 @@ def run_here(cell: Cell, seed: int, *, ack: str | Mapping[str, Any] = "quick-ack
     )
 
 
-def document(cell: Cell, seed: int, ack: str | Mapping[str, Any]) -> Mapping[str, Any]:
+def document(cell: Cell, seed: int) -> Mapping[str, Any]:
     """The same network and flows, for this engine."""
     links, queues, losses = [], [], []
     for index, round_trip_s in enumerate(cell.round_trips_s):
@@ -183,7 +191,7 @@ def document(cell: Cell, seed: int, ack: str | Mapping[str, Any]) -> Mapping[str
         },
         "impairments": losses,
         "routing": {"routing": routing},
-        "stacks": {name: {"preset": f"linux-{name}", **SIZES, "ack": ack} for name in cell.flows},
+        "stacks": {name: {**STACKS[name], **SIZES} for name in cell.flows},
         "traffic": [
             {
                 "from": "source",

@@ -1,6 +1,11 @@
 //! Linux's delayed ACK (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`): a number of quick ACKs first, so that slow
 //! start is not held back, then one for every second segment or when a timer ends that follows the distance of segments (ATO).
 //!
+//! Every segment that makes the receive window grow is answered at once, too (`tcp_grow_window`). Autotuning
+//! (`tcp_rcv_space_adjust`) lets the window grow while more arrives in each round trip than in the one before. The receiver here
+//! does not know round trips. It takes the window to grow from the third round trip of an initial window of ten on, up to
+//! the greatest window, or until slow start has lost a segment.
+//!
 //! What a receiver that never sends data leaves out: it is never in interactive ("ping-pong") mode, which would end the quick
 //! ACKs, and has no RTT of its own to bound the timer by. Its retransmission timeout, which is what Linux takes for
 //! a long pause, is a parameter. Compression of duplicate ACKs (since Linux 4.18) is not modelled: every segment out of order is
@@ -18,10 +23,15 @@ crate::parameters! {
         pub min_timer: Duration = Duration::from_millis(40);
         /// The longest wait of a segment for its ACK (`TCP_DELACK_MAX`).
         pub max_timer: Duration = Duration::from_millis(200);
+        /// How many segments, each by two, take the receive window from 64 KB to its greatest size (half of 6 MB, `tcp_rmem`).
+        pub growing: u32 = 1055, in 0..=1_000_000;
         /// After a pause of more than this, quick ACKs again (the receiver's retransmission timeout).
         pub pause: Duration = Duration::from_secs(1);
     }
 }
+
+/// Segments of the first two round trips: the receive window does not grow until more than ten arrived in one.
+const NOT_GROWING: u32 = 30;
 
 /// How many segments get a quick ACK (`tcp_incr_quickack`): half the window's, two at least, `most` at most.
 pub fn quick_acks(window: u32, most: u32) -> u32 {
@@ -43,6 +53,9 @@ pub struct QuickAck {
     /// The timer for the next delayed ACK (ATO), unbounded; `None` before the first segment.
     ato: Option<Duration>,
     last_arrival: Time,
+    /// Segments that have arrived in order before the first one out of order, and whether that one has come.
+    arrived: u32,
+    lost: bool,
     /// A segment waits for its ACK.
     timer_runs: bool,
 }
@@ -50,11 +63,27 @@ pub struct QuickAck {
 impl QuickAck {
     /// A flow that has not received yet.
     pub fn new(parameters: Parameters, flow: ReceiverContext) -> QuickAck {
-        QuickAck { parameters, window: flow.window, quick: 0, ato: None, last_arrival: Time::ZERO, timer_runs: false }
+        QuickAck {
+            parameters,
+            window: flow.window,
+            quick: 0,
+            ato: None,
+            last_arrival: Time::ZERO,
+            arrived: 0,
+            lost: false,
+            timer_runs: false,
+        }
     }
 
     fn be_quick(&mut self) {
         self.quick = self.quick.max(quick_acks(self.window, self.parameters.quick));
+    }
+
+    /// Whether this segment makes the receive window grow.
+    fn grows(&mut self, arrival: &Arrival) -> bool {
+        self.lost |= !arrival.in_order;
+        self.arrived = self.arrived.saturating_add(1);
+        !self.lost && self.arrived > NOT_GROWING && self.arrived - NOT_GROWING <= self.parameters.growing
     }
 
     fn observe(&mut self, now: Time) {
@@ -84,6 +113,9 @@ impl AckPolicy for QuickAck {
             self.ato = Some(self.parameters.min_timer);
         } else if arrival.in_order || arrival.filled_hole {
             self.observe(arrival.now);
+        }
+        if self.grows(arrival) {
+            self.quick = self.quick.max(1);
         }
         self.timer_runs = !self.timer_runs && self.quick == 0 && arrival.in_order && !arrival.last;
         if !self.timer_runs {
@@ -129,8 +161,9 @@ mod tests {
     }
 
     /// A policy whose quick ACKs are used up, after segments at 0, 1, ... 15 ms.
-    fn delaying() -> QuickAck {
-        let mut policy = QuickAck::new(Parameters::default(), ReceiverContext { window: 44 });
+    fn delaying(growing: u32) -> QuickAck {
+        let parameters = Parameters { growing, ..Parameters::default() };
+        let mut policy = QuickAck::new(parameters, ReceiverContext { window: 44 });
         for at in 0..16 {
             assert_eq!(take(&mut policy, in_order(at)), When::Now);
         }
@@ -152,15 +185,36 @@ mod tests {
 
     #[test]
     fn sixteen_quick_acks_then_every_second_segment() {
-        let mut policy = delaying();
+        let mut policy = delaying(0);
         assert_eq!(take(&mut policy, in_order(16)), When::By(ms(56)));
         assert_eq!(take(&mut policy, in_order(17)), When::Now);
         assert_eq!(take(&mut policy, in_order(18)), When::By(ms(58)));
     }
 
+    /// Of the segments after the first sixteen, every second one is answered at once, but from the 31st on each, until one is out of order.
+    #[test]
+    fn segments_that_make_the_window_grow_are_answered_at_once() {
+        let quick_of = |policy: &mut QuickAck, times: std::ops::Range<u64>| {
+            times.filter(|at| take(policy, in_order(*at)) == When::Now).count()
+        };
+        let mut policy = delaying(1055);
+        assert_eq!(quick_of(&mut policy, 16..30), 7);
+        assert_eq!(quick_of(&mut policy, 30..100), 70);
+        take(&mut policy, Arrival { in_order: false, ..in_order(100) });
+        take(&mut policy, Arrival { in_order: false, filled_hole: true, ..in_order(101) });
+        assert_eq!(quick_of(&mut policy, 102..122), 10);
+    }
+
+    #[test]
+    fn the_window_stops_growing_at_its_greatest_size() {
+        let mut policy = delaying(10);
+        let quick = (16..60).filter(|at| take(&mut policy, in_order(*at)) == When::Now).count();
+        assert_eq!(quick, 7 + 10 + 10); // of 14 before the growth, in the growth, of 20 behind it
+    }
+
     #[test]
     fn a_timer_that_ends_before_the_second_segment_doubles_the_next_one() {
-        let mut policy = delaying();
+        let mut policy = delaying(0);
         assert_eq!(take(&mut policy, in_order(16)), When::By(ms(56)));
         policy.on_ack_sent(); // at 56 ms: ATO 80 ms
         // 60 ms later: 80 / 2 + 60 = 100 ms.
@@ -173,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_pause_longer_than_the_timeout_brings_quick_acks_back() {
-        let mut policy = delaying();
+        let mut policy = delaying(0);
         assert_eq!(take(&mut policy, in_order(1016)), When::Now);
         for at in 1017..1032 {
             assert_eq!(take(&mut policy, in_order(at)), When::Now);
@@ -185,13 +239,13 @@ mod tests {
     fn at_once_out_of_order_into_a_hole_and_at_the_end_of_the_data() {
         let apart = Arrival { in_order: false, ..in_order(16) };
         for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { last: true, ..in_order(16) }] {
-            assert_eq!(take(&mut delaying(), arrival), When::Now, "{arrival:?}");
+            assert_eq!(take(&mut delaying(0), arrival), When::Now, "{arrival:?}");
         }
     }
 
     #[test]
     fn a_duplicate_brings_quick_acks_back() {
-        let mut policy = delaying();
+        let mut policy = delaying(0);
         take(&mut policy, Arrival { duplicate: true, in_order: false, ..in_order(16) });
         for at in 17..32 {
             assert_eq!(take(&mut policy, in_order(at)), When::Now);
