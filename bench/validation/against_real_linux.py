@@ -1,6 +1,6 @@
 """The presets of Linux against real Linux: one flow, two flows over one queue, one flow over two paths."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, median
@@ -13,7 +13,8 @@ from bench.validation.work import in_parallel
 
 MEDIAN_TOLERANCE = 0.05
 CELL_TOLERANCE = 0.15
-SHARE_TOLERANCE = 0.10
+
+WITHOUT_COMPRESSION = {"net/ipv4/tcp_comp_sack_nr": "0"}
 
 SETTINGS = (
     f"Bulk flows for {DURATION_S} s, from their start; drop-tail queues; data lost behind the queue by the same list of packets on both "
@@ -78,8 +79,8 @@ def run(quick: bool) -> Section:
 
 
 def run_sprayed(quick: bool) -> Section:
-    """One flow over two paths."""
-    results = _results("Spraying, against Linux", real_linux_cells.sprayed(quick))
+    """One flow over two paths; judged against Linux without the compression of SACKs, which is not modelled."""
+    results = _results("Spraying, against Linux", real_linux_cells.sprayed(quick), WITHOUT_COMPRESSION)
     return _section(
         "real-linux-spraying",
         "One flow over two paths against real Linux",
@@ -102,7 +103,7 @@ def run_pairs(quick: bool) -> Section:
     """Two flows over one queue."""
     results = _results("Coexistence, against Linux", real_linux_cells.pairs(quick))
     differences = [first_share(result.ours) - first_share(result.theirs) for result in results]
-    greatest = max(map(abs, differences))
+    middle, greatest = median(map(abs, differences)), max(map(abs, differences))
     return Section(
         key="real-linux-pairs",
         title="Two flows over one queue against real Linux",
@@ -124,10 +125,10 @@ def run_pairs(quick: bool) -> Section:
             )
             for result, difference in zip(results, differences, strict=True)
         ],
-        passed=greatest <= SHARE_TOLERANCE,
+        passed=middle <= MEDIAN_TOLERANCE and greatest <= CELL_TOLERANCE,
         verdict=(
-            f"the share differs by {median(map(abs, differences)) * 100:.1f} points in the median of {len(results)} cells and "
-            f"by {greatest * 100:.1f} at most ({SHARE_TOLERANCE * 100:.0f} are allowed)"
+            f"the share differs by {middle * 100:.1f} points in the median of {len(results)} cells (at most "
+            f"{MEDIAN_TOLERANCE * 100:.0f}) and by {greatest * 100:.1f} at most ({CELL_TOLERANCE * 100:.0f})"
         ),
         notes=DIFFERENCES,
     )
@@ -169,11 +170,11 @@ def _section(
     )
 
 
-def _results(label: str, cells: Sequence[Cell]) -> list[Result]:
+def _results(label: str, cells: Sequence[Cell], settings: Mapping[str, str] | None = None) -> list[Result]:
+    """Both sides of the cells; the settings are Linux's."""
     kernel.built()
-    jobs: list[Callable[[], Run]] = [
-        partial(one, cell, seed) for cell in cells for one in (run_linux, run_here) for seed in cell.seeds
-    ]
+    sides = (partial(run_linux, settings=settings or {}), run_here)
+    jobs: list[Callable[[], Run]] = [partial(one, cell, seed) for cell in cells for one in sides for seed in cell.seeds]
     runs = iter(in_parallel(label, jobs))
     return [
         Result(cell, [next(runs) for _ in cell.seeds], [next(runs) for _ in cell.seeds])  # in the order of the jobs

@@ -4,7 +4,7 @@ No other comparison has these rates, delays, queues and losses, so that nothing 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from threading import Event
 from typing import Any, Literal
@@ -28,9 +28,9 @@ SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 STACKS: Mapping[Congestion, Mapping[str, Any]] = {
     "cubic": {"preset": "linux-cubic", "congestion": {"name": "linux-cubic", "hz": JIFFIES_PER_SECOND}},
     "reno": {"preset": "linux-reno"},
-    "bbr": {"preset": "linux-bbr"},
+    "bbr": {"preset": "linux-bbr", "pacing_unit": "segment"},
 }
-"""Ours, with the clock of that kernel."""
+"""Ours, with the clock of that kernel, and paced as without segmentation offload."""
 
 LEAST_S = 0.000001
 """The delay of the link on which packets are lost, behind the one with the queue: only what has left the queue is counted."""
@@ -144,9 +144,9 @@ def linux_case(cell: Cell, seed: int) -> peer.Case:
     )
 
 
-def run_linux(cell: Cell, seed: int) -> Run:
-    """One run of real Linux."""
-    outcome = run_peer(linux_case(cell, seed))
+def run_linux(cell: Cell, seed: int, settings: Mapping[str, str]) -> Run:
+    """One run of real Linux, with these sysctls."""
+    outcome = run_peer(replace(linux_case(cell, seed), settings=settings))
     return Run(
         tuple(flow.goodput_bps for flow in outcome.flows),
         sum(flow.retransmits for flow in outcome.flows),
