@@ -1,4 +1,4 @@
-"""Throughput as the thesis plots it: Mbit/s over time; payload in order, or bytes as they arrive."""
+"""Throughput as the thesis plots it: Mbit/s over time; goodput, or all bytes that arrive."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def goodput(result: Result, by: Sequence[str]) -> dict[Any, Mean]:
 
 
 def over_time(result: Result, seconds: float) -> pl.DataFrame:
-    """Payload in order in Mbit/s (``mbps``) of each flow of each run (``traffic``), in bins that end at ``time_s``."""
+    """Goodput in Mbit/s (``mbps``) of each flow of each run (``traffic``), in bins that end at ``time_s``."""
     names = result.flows.select("run", "flow", "traffic")
     table = result.series_flows.join(names, on=["run", "flow"], maintain_order="left")
     return _binned(result, table.with_columns(mbps=pl.col("goodput_bps") / 1e6), ["traffic"], seconds)

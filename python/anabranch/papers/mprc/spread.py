@@ -20,6 +20,7 @@ from anabranch.papers.mprc.measure import (
     fluctuation,
     goodput,
     over_time,
+    per_flow,
     payload,
     settled,
 )
@@ -41,10 +42,12 @@ class Spread:
     rates: Mapping[tuple[str, str], Mean]
     """Goodput in Mbit/s by stack and routing."""
     seconds: pl.DataFrame
-    """In-order goodput of every second after the warm-up."""
+    """Goodput of every second after the warm-up."""
     arrived: pl.DataFrame
     """What arrived at the destination, likewise."""
     bins: pl.DataFrame
+    stalls: pl.DataFrame
+    """The longest stall of each flow, in ``longest_stall_s``."""
     network: float
     """What the network can carry, in links; ``equal_cost`` what its paths of equal cost can, ``equal_split`` what they do if split equally."""
     equal_cost: float
@@ -65,6 +68,7 @@ class Spread:
             settled(without_errors(over_time(result, 1.0))),
             settled(without_errors(arriving(result, place.target, 1.0))),
             without_errors(over_time(result, pictures.BIN_S)),
+            without_errors(per_flow(result)),
             bounds.max_flow(network, *ends),
             bounds.max_flow(bounds.fewest_links(network, *ends), *ends),
             bounds.equal_split(network, *ends),
@@ -96,9 +100,14 @@ class Spread:
         """What arrives in each second of all runs, as a share of the links' rate."""
         return (self.of_stack(self.arrived, stack)["mbps"] / (self.place.paths * LINK_MBPS)).to_list()
 
-    def in_order(self, stack: str) -> list[float]:
-        """What the application gets in each second of all runs, as a share of the links' payload."""
+    def goodput(self, stack: str) -> list[float]:
+        """Goodput of each second of all runs, as a share of the links' payload."""
         return (self.of_stack(self.seconds, stack)["mbps"] / self.bound).to_list()
+
+    def longest_stall_s(self, stack: str) -> float:
+        """The longest time without delivery in order while data is outstanding, of all runs."""
+        longest: float = self.of_stack(self.stalls, stack)["longest_stall_s"].max()  # type: ignore[assignment]
+        return longest
 
     def fills(self, stack: str) -> bool:
         """Whether it has all the payload of the disjoint paths."""
@@ -110,7 +119,7 @@ class Spread:
         return difference.value > (difference.half_width or 0.0)
 
     def fluctuation(self, stack: str) -> Mean:
-        """Of the application\'s seconds, in percent."""
+        """Of the goodput of seconds, in percent."""
         found: Mean = fluctuation(self.of_stack(self.seconds, stack), ["stack"])[stack]
         return found
 
