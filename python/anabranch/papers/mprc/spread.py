@@ -20,8 +20,8 @@ from anabranch.papers.mprc.measure import (
     fluctuation,
     goodput,
     over_time,
-    per_flow,
     payload,
+    per_flow,
     settled,
 )
 from anabranch.papers.mprc.places import ABILENE, ATT, FORWARDING, GRID, Place
