@@ -154,9 +154,9 @@ def run_linux(cell: Cell, seed: int, settings: Mapping[str, str]) -> Run:
     )
 
 
-def run_here(cell: Cell, seed: int) -> Run:
-    """One run of this engine."""
-    case = Scenario(document(cell, seed)).cases[0]
+def run_here(cell: Cell, seed: int, **stack: Any) -> Run:
+    """One run of this engine; `stack` changes keys of the stacks."""
+    case = Scenario(document(cell, seed, **stack)).cases[0]
     flows = packet.simulate(compile_run(case, seed), Unrecorded(), Event()).flows
     return Run(
         tuple(float(count) * 8 / DURATION_S for count in flows["delivered_bytes"]),
@@ -165,7 +165,7 @@ def run_here(cell: Cell, seed: int) -> Run:
     )
 
 
-def document(cell: Cell, seed: int) -> Mapping[str, Any]:
+def document(cell: Cell, seed: int, **stack: Any) -> Mapping[str, Any]:
     """The same network and flows, for this engine."""
     links, queues, losses = [], [], []
     for index, round_trip_s in enumerate(cell.round_trips_s):
@@ -191,7 +191,7 @@ def document(cell: Cell, seed: int) -> Mapping[str, Any]:
         },
         "impairments": losses,
         "routing": {"routing": routing},
-        "stacks": {name: {**STACKS[name], **SIZES} for name in cell.flows},
+        "stacks": {name: {**STACKS[name], **SIZES, **stack} for name in cell.flows},
         "traffic": [
             {
                 "from": "source",
