@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint validate kernel fuzz kills bench papers guard drill clean
+.PHONY: help demo test lint validate kernel fuzz kills mutants bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contr
 
 kills: $(VENV)/installed ## 1,000 kills of commands at random moments, which may lose no result
 	$(RUN)/python -m bench.kills
+
+mutants: ## change sender, detection, link and routing in ways that tests must notice (cargo install cargo-mutants); SHARD=1/40 runs a part
+	cargo mutants --package anabranch-core --jobs 2 --output bench/.build $(if $(SHARD),--shard $(SHARD))
 
 bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev) and graph libraries; writes docs/performance.md
 	$(RUN)/python -m pip install --quiet --group bench
