@@ -1,6 +1,6 @@
 use super::test_support::link;
 use super::*;
-use crate::spec::{Disjointness, LinkSpec, Metric};
+use crate::spec::{Disjointness, LinkSpec, Metric, ThroughputMetric};
 use crate::units::Duration;
 
 /// A ring of cables 0 1 2 3 with a chord 0 2. Link `2 i` goes as listed, link `2 i + 1` back; the chord is slow.
@@ -110,5 +110,8 @@ fn questions_that_have_no_answer_are_refused() {
     assert_eq!(explicit_paths(&ring(), &disjoint(2), 1, 1), Err(RoutingError::SameEnds { node: 1 }));
     assert_eq!(explicit_paths(&ring(), &disjoint(2), 0, 4), Err(RoutingError::UnknownNode { node: 4, nodes: 4 }));
     assert_eq!(next_hops(&ring(), &shortest, 4), Err(RoutingError::UnknownNode { node: 4, nodes: 4 }));
+    let by_throughput = HopsSpec::EqualCost { metric: MetricSpec::Throughput(ThroughputMetric::Tcpbp) };
+    let refused = RoutingError::NotIsotoneFor { metric: "tcpbp", wanted: "equal-cost next hops" };
+    assert_eq!(next_hops(&ring(), &by_throughput, 2), Err(refused));
     assert_eq!((shortest.is_explicit(), disjoint(2).is_explicit()), (false, true));
 }
