@@ -1,7 +1,7 @@
 """Kill commands (SIGKILL) at random moments and before random changes of the file system, and look for results that are lost, torn or different afterwards.
 
-Each command has two versions that write to one place in turn. After every kill the place holds a whole result, the former or the new one;
-no finished run has gone; and the same command, killed or not, goes on until its result equals that of a command that nobody killed.
+Each command has two versions that write to one place in turn. After every kill the place holds a whole result, the former or the new one,
+and no finished run has gone. The same command goes on until its result equals that of a command without a kill.
 """
 
 import argparse

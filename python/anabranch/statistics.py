@@ -75,7 +75,8 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
     ``goodput_interval_bps`` is half the width of the 95 % confidence interval of ``goodput_bps`` over the runs, null
     with a single run; rates below :data:`LEAST_RATE_BPS` are 0. Ratios are of the sums over all runs; ``timeouts`` is
-    the mean of a run; ``interrupted`` is how many of the ``runs`` were cut short, if a column says so; ``longest_stall_s`` and ``reassembly_peak_bytes`` are the most of any flow.
+    the mean of a run. ``interrupted`` is how many of the ``runs`` were cut short, if a column says so.
+    ``longest_stall_s`` and ``reassembly_peak_bytes`` are the most of any flow.
     """
     means = ["goodput_bps", "flow_goodput_bps", "jain_index", "timeouts", "srtt_s", "reordering_extent_mean"]
     grouped = _per_run(flows, by).group_by(by, maintain_order=True)

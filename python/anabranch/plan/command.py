@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.robust.options import Capacity, Hose, Matrix, Pipe, TopologyName
+from anabranch.text_table import TextTable, print_table
 
 if TYPE_CHECKING:
     from anabranch.plan.model import Plan
@@ -142,7 +143,7 @@ def _print(chosen: "Plan", rival: "tuple[float, Plan] | None", above: bool) -> N
         rows.append((f"HYBRID-HOP, X = {rival[0]:g}", *_cells(rival[1])))
     else:
         rows.append(("HYBRID-HOP", "above" if above else "-", "-", "-", "-", "-"))
-    _table(_HEAD, rows)
+    print_table(TextTable(_HEAD, rows, text_columns=1))
     print()
     print(f"load allowed  {chosen.allowed_load:g}")
     print(f"lower bound   {chosen.lower_bound:.6f}   of any routing over these candidates")
@@ -173,7 +174,7 @@ def _print_front(plans: "Sequence[Plan]", rivals: "Sequence[tuple[float, Plan] |
     for one, rival in zip_longest(plans, rivals):
         paper = "-" if rival is None else f"X = {rival[0]:g}, {_mbps(rival[1].mean_bps)}"
         rows.append(("front", *_cells(one), paper))
-    _table((*_HEAD, "HYBRID-HOP there, mean"), rows)
+    print_table(TextTable((*_HEAD, "HYBRID-HOP there, mean"), rows, text_columns=1))
 
 
 def _cells(one: "Plan") -> tuple[str, ...]:
@@ -189,10 +190,3 @@ def _cells(one: "Plan") -> tuple[str, ...]:
 
 def _mbps(rate_bps: float) -> str:
     return f"{rate_bps / 1e6:.4g} Mbit/s"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    for row in (head, *rows):
-        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        print("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
