@@ -32,7 +32,7 @@ lint: $(VENV)/installed ## formatting, lints and types
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 
-validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) and real Linux (make kernel); writes docs/validation.md
+validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) and real Linux (make kernel); writes docs/validation/comparisons.md
 	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
 	PROPTEST_CASES=10000 cargo test --release --quiet --package anabranch-core --lib packet::properties::agreement
 	$(RUN)/python -m bench.validate
@@ -49,7 +49,7 @@ kills: $(VENV)/installed ## 1,000 kills of commands at random moments, which may
 mutants: ## change sender, detection, link and routing in ways that tests must notice (cargo install cargo-mutants); SHARD=1/40 runs a part
 	cargo mutants --package anabranch-core --jobs 2 --output bench/.build $(if $(SHARD),--shard $(SHARD))
 
-bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev) and graph libraries; writes docs/performance.md
+bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev) and graph libraries; writes docs/development/performance.md
 	$(RUN)/python -m pip install --quiet --group bench
 	$(RUN)/python -m bench.routes
 	$(RUN)/python -m bench.bench
@@ -65,7 +65,7 @@ papers: $(VENV)/installed ## reproduce five papers in full (an hour or two; may 
 guard: $(VENV)/installed ## count the engine's instructions (apt-get install valgrind) and compare with bench/instructions.toml
 	$(RUN)/python -m bench.instructions
 
-drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=packetdrill/gtests/net/tcp); writes docs/drill.md
+drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=packetdrill/gtests/net/tcp); writes docs/validation/drill.md
 	$(RUN)/python -m bench.drill $(SCRIPTS) --page
 
 clean: ## removes what make has made

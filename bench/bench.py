@@ -1,6 +1,6 @@
 """Measure the packet engine's speed and memory beside ns-2 and ns-3 on one network.
 
-Prints a table and writes it into docs/performance.md.
+Prints a table and writes it into docs/development/performance.md.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from bench.peers.child import measure_child, run_child
 from bench.validation.page import write_part
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "development" / "performance.md"
 SCENARIO = ROOT / "bench" / "scenarios" / "dumbbell.toml"
 FLOWS = 16
 SECONDS = 20.0

@@ -1,6 +1,6 @@
 """Measure the packet engine on its reference work, cases A to H.
 
-Prints a table and writes it into docs/performance.md.
+Prints a table and writes it into docs/development/performance.md.
 """
 
 import argparse

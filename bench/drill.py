@@ -2,7 +2,7 @@
 
     python -m bench.drill CHECKOUT/gtests/net/tcp --page
 
-Prints a table of every script; ``--page`` writes it into docs/drill.md, with the checkout's commit. The exit status is 1 if a
+Prints a table of every script; ``--page`` writes it into docs/validation/drill.md, with the checkout's commit. The exit status is 1 if a
 script fails.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from anabranch import drill
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "drill.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation" / "drill.md"
 BEGIN, END = "<!-- written by python -m bench.drill -->", "<!-- end of what it writes -->"
 
 

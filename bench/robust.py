@@ -3,7 +3,7 @@
     python -m bench.robust [--page] [--only paper|speed] [--long]
 
 Everything runs one after the other, HiGHS on one thread; seconds are processor time of this process, so that other work on the
-machine counts little. ``--page`` writes the tables into docs/robust-routing.md, ``--long`` runs the case that takes minutes.
+machine counts little. ``--page`` writes the tables into docs/models/robust.md, ``--long`` runs the case that takes minutes.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 from anabranch import robust, topologies, version
 from anabranch.robust.sweep import PERCENTAGES, Step, sweep
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "robust-routing.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "models" / "robust.md"
 HOSE, PIPE, CAPACITY = 130e6, 50e6, 500e6
 """Table 1 of the paper, for all networks."""
 PUBLISHED = {"hop-count": (0.68, 0.82, 0.98, 1.08, 1.08, 1.08), "delay": (0.88, 1.04, 1.24, 1.50, 1.56, 1.56)}

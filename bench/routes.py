@@ -1,6 +1,6 @@
 """Measure path search beside scipy, rustworkx, igraph and networkx, one thread each, in one process and in turn.
 
-Prints a table and writes it into docs/performance.md. The peers come with `pip install --group bench`.
+Prints a table and writes it into docs/development/performance.md. The peers come with `pip install --group bench`.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Measure what surrounds a large run: a scenario of 10,000 nodes and a million flows, step by step.
 
-Prints a table and writes it into docs/performance.md.
+Prints a table and writes it into docs/development/performance.md.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """How long packet trains are: runs of a flow's packets that enter a link one after another, equally spaced.
 
-The engine moves such a run as one record (docs/decisions/0008-packet-trains.md). Captures every link of each case of the reference work for a
+The engine moves such a run as one record (docs/development/decisions/0008-packet-trains.md). Captures every link of each case of the reference work for a
 moment, and counts.
 """
 

@@ -1,6 +1,6 @@
 """Compare the packet engine with formulas, with ns-2, ns-3 and real Linux, and with a thesis.
 
-Prints tables and verdicts, and writes them into docs/validation.md. The exit status is 1 if a comparison deviates.
+Prints tables and verdicts, and writes them into docs/validation/comparisons.md. The exit status is 1 if a comparison deviates.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from bench.validation import (
 from bench.validation.page import write_part
 from bench.validation.section import Comparison, Section
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation" / "comparisons.md"
 COMPARISONS = (
     Comparison("periodic", periodic.run),
     Comparison("responses", responses.run),
@@ -89,7 +89,7 @@ def _write(section: Section) -> None:
     write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
     if section.annex:
         write_part(
-            PAGE.with_name(f"validation-{section.key}.md"), section.annex.key, f"{section.annex.markdown()}\n{source}"
+            PAGE.with_name(f"{section.key}-cells.md"), section.annex.key, f"{section.annex.markdown()}\n{source}"
         )
 
 

@@ -1,4 +1,4 @@
-"""What a scenario leaves out has the value that docs/scenario.md gives, and a topology with one traffic group is a scenario."""
+"""What a scenario leaves out has the value that docs/guide/scenario.md gives, and a topology with one traffic group is a scenario."""
 
 import tomllib
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from anabranch.compile import compile_run
 from anabranch.scenario import Scenario, ScenarioError
 
-PAGE = Path(__file__).parents[1] / "docs" / "scenario.md"
+PAGE = Path(__file__).parents[1] / "docs" / "guide" / "scenario.md"
 LINKS = """
 [topology]
 links = [{ source = "A", target = "B" }, { source = "B", target = "C" }]

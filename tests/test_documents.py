@@ -16,21 +16,22 @@ from anabranch.scenario import Scenario
 from scenarios import LINE
 
 DOCS = Path(__file__).parents[1] / "docs"
+GUIDE = DOCS / "guide"
 
 
 def test_the_reference_of_the_scenario_file_is_what_the_schema_says() -> None:
-    spec = importlib.util.spec_from_file_location("scenario_reference", DOCS / "scenario.py")
+    spec = importlib.util.spec_from_file_location("scenario_reference", GUIDE / "scenario.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (DOCS / "scenario.md").read_text(encoding="utf-8") == module.text(), "run: python docs/scenario.py"
+    assert (GUIDE / "scenario.md").read_text(encoding="utf-8") == module.text(), "run: python docs/guide/scenario.py"
 
 
 def test_the_notebook_runs_and_its_cells_show_something(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cell by cell as a kernel does it: the last expression of a cell is what it shows."""
-    monkeypatch.chdir(DOCS)
-    cells = json.loads((DOCS / "first-steps.ipynb").read_text(encoding="utf-8"))["cells"]
+    monkeypatch.chdir(GUIDE)
+    cells = json.loads((GUIDE / "first-steps.ipynb").read_text(encoding="utf-8"))["cells"]
     names: dict[str, Any] = {}
     shown = []
     for cell in cells:
@@ -50,7 +51,7 @@ def test_the_notebook_runs_and_its_cells_show_something(monkeypatch: pytest.Monk
 
 
 def test_the_examples_of_the_page_on_prediction_are_what_python_says() -> None:
-    failed, attempted = doctest.testfile(str(DOCS / "prediction.md"), module_relative=False)
+    failed, attempted = doctest.testfile(str(DOCS / "models" / "prediction.md"), module_relative=False)
     assert attempted
     assert not failed
 
@@ -70,7 +71,7 @@ def test_the_page_on_results_names_exactly_the_columns_of_the_tables() -> None:
     """In their order, with their types; of the computed ones as a run has them."""
     text = LINE.replace("bulk = true", 'size = "1 MB"').replace('duration = "2s"', 'duration = "2s"\nsample = "1s"')
     result = Scenario.from_toml(text).run(seed=1)
-    pages = re.split(r"^## ", (DOCS / "results.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    pages = re.split(r"^## ", (GUIDE / "results.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     described = {
         page.partition("\n")[0]: dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE)) for page in pages
     }

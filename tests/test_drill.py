@@ -91,7 +91,7 @@ def test_the_script_of_the_documentation_passes_and_its_failure_looks_as_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[1] / "docs" / "drill.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "validation" / "drill.md").read_text(encoding="utf-8")
     good, shown = (block.removeprefix("\n") for block in page.split("```")[3:6:2])
     path = Path("my.pkt")
     path.write_text(good)

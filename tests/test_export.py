@@ -489,7 +489,7 @@ def test_files_hold_ascii_whatever_the_names() -> None:
 def test_command_line_and_python_write_the_same_files_as_on_the_page(
     tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (FilePath(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
+    page = (FilePath(__file__).parents[1] / "docs" / "guide" / "export.md").read_text(encoding="utf-8")
     commands = re.findall(r"^anabranch (.*)$", page, re.MULTILINE)
     (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     written = []

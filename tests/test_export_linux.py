@@ -80,8 +80,8 @@ def segment_routing(namespaces: None) -> None:
 
 
 def run_example(directory: Path, number: int, flags: Sequence[str]) -> str:
-    """What a shell example of docs/export.md prints, in namespaces, after the page's Python."""
-    page = (Path(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
+    """What a shell example of docs/guide/export.md prints, in namespaces, after the page's Python."""
+    page = (Path(__file__).parents[1] / "docs" / "guide" / "export.md").read_text(encoding="utf-8")
     (python,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     shell = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)[number]
     done = subprocess.run([sys.executable, "-c", python], cwd=directory, capture_output=True, text=True, check=False)
@@ -243,7 +243,7 @@ def test_packets_take_the_planned_links(format: str, tmp_path: Path, segment_rou
 
 
 def test_the_worked_example_runs_as_it_stands_on_the_page(tmp_path: Path, namespaces: None) -> None:
-    """docs/export.md, by delay: from 1 to 10 over 5 and 4, as the TCPBP paper has it."""
+    """docs/guide/export.md, by delay: from 1 to 10 over 5 and 4, as the TCPBP paper has it."""
     said = run_example(tmp_path, 1, ("-rmn",))
     assert re.match(r"10\.0\.10\.1 via 10\.128\.0\.3 dev n1-n5 src 10\.0\.1\.1", said)
     (route,) = json.loads(said[said.index("[") :])

@@ -1,4 +1,4 @@
-"""MPRC over two paths whose queues stay full: repairs must get through (docs/fast-rto.md, repeated expiries)."""
+"""MPRC over two paths whose queues stay full: repairs must get through (docs/models/fast-rto.md, repeated expiries)."""
 
 from itertools import product
 from typing import Any

@@ -1,4 +1,4 @@
-"""Choose FastRTO's parameters by experiment; writes the tables of docs/fast-rto.md.
+"""Choose FastRTO's parameters by experiment; writes the tables of docs/models/fast-rto.md.
 
 Prints what it finds. The page is left as it is with --quick.
 """
@@ -36,7 +36,7 @@ from bench.fast_rto.search import (
 from bench.validation.page import write_part
 from bench.validation.section import Section
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "fast-rto.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "models" / "fast-rto.md"
 NAMES = ("gamma", "srtt_factor", "rttvar_factor", "k", "k_diversity")
 CASE_COLUMNS = ("case", "Mbit/s", "RTT of the paths, ms", "select", "queue", "loss", "slowest link", "flows")
 MEASURES = ("goodput", "unsteady", "stalled", "spurious", "fairness", "score")

@@ -173,7 +173,7 @@ def run(quick: bool) -> Section:
             "times the rate, packets of 1500 bytes, every one acknowledged, SACK, initial window 2 (ns-2's agent has no other), least timeout 200 ms, no initial "
             "threshold. Payload delivered by all flows from start to end. Both sides lose the same packets, drawn once, "
             "which takes most of the noise out of the deviations; how many draws, says the table of all cells. Ours detects losses by RACK-TLP, since ns-2 notices lost retransmissions. "
-            "Every cell: [validation-linux.md](validation-linux.md)."
+            "Every cell: [linux-cells.md](linux-cells.md)."
         ),
         columns=("algorithm", "ours", "cells", "median", "greatest", f"beyond {CELL_TOLERANCE * 100:.0f} %", "causes"),
         rows=[_row(name, [result for result in results if result.cell.algorithm == name], letters) for name in STACKS],
@@ -272,7 +272,7 @@ def _annex(results: Sequence[Result], early: dict[Cell, Result], letters: dict[C
         title="Every cell of the comparison with Linux in ns-2",
         model="ns-2's Agent/TCP/Linux (Linux 2.6.22)",
         how=(
-            "How it was measured, and what the causes mean, is said in [validation.md](validation.md#congestion-controls-against-linux-in-ns-2). "
+            "How it was measured, and what the causes mean, is said in [comparisons.md](comparisons.md#congestion-controls-against-linux-in-ns-2). "
             "Mean ± standard error over the seeds, deviation ± its standard error; how long ns-2 flooded its access link, and the share of time "
             "that its windows were below their thresholds; the deviation with an early loss, where it was run."
         ),

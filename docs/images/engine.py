@@ -1,4 +1,4 @@
-"""Draws engine.svg, the picture of docs/engine.md: python docs/images/engine.py."""
+"""Draws engine.svg, the picture of docs/development/engine.md: python docs/images/engine.py."""
 
 from html import escape
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs the reordering shoot-out, draws its picture and fills the tables of docs/reordering.md.
+"""Runs the reordering shoot-out, draws its picture and fills the tables of docs/models/reordering.md.
 
 ``python docs/images/reordering.py`` runs everything anew; with a directory it keeps the runs there, and uses those that are there.
 """
@@ -17,7 +17,7 @@ from anabranch.results import Result
 from anabranch.statistics import half_width
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "reordering.md"
+PAGE = HERE.parent / "models" / "reordering.md"
 SCENARIO = HERE.parents[1] / "scenarios" / "reordering.toml"
 GRID = {
     "topology.generate.paths": "[2, 4]",

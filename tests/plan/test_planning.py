@@ -228,7 +228,7 @@ def test_the_page_has_the_papers_heuristic_as_it_is(nsfnet: Planner, percent: in
     found = hybrid(problem, load, nsfnet.connection, nsfnet.tolerant)
     assert found is not None
     chosen, plan = found
-    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "models" / "plan.md").read_text()
     row = re.search(rf"^\| (\S+), HYBRID-HOP, X = {percent}.*\| (\S+) \| (\S+) \|$", page, re.MULTILINE)
     assert row is not None
     assert chosen == percent

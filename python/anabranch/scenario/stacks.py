@@ -88,7 +88,7 @@ _LINUX: dict[str, Any] = {
     "rate_reduction": "rfc9937",
     "pacing_unit": "pair",
 }
-"""What the stack ``linux`` of scripts (docs/drill.md) has besides its congestion control."""
+"""What the stack ``linux`` of scripts (docs/validation/drill.md) has besides its congestion control."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     **{algorithm["name"]: {"congestion": algorithm["name"]} for algorithm in REGISTRIES["congestion"]},

@@ -142,7 +142,7 @@ def claims(share: dict[str, Cells], kept: dict[str, Cells]) -> list[Claim]:
             if like_newreno <= 5.0
             else "Compound's delay part grows until 30 segments of a flow wait, which this queue never holds, and so faster than Kikolo's "
             "segment a round trip. ns-2's Compound, which the paper may have used, is its NewReno "
-            "(docs/validation.md): with it the claim would hold.",
+            "(docs/validation/comparisons.md): with it the claim would hold.",
         ),
         _friendly(
             "figure-8-lossy",

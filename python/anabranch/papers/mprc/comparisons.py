@@ -96,7 +96,7 @@ def _claim(rates: Mapping[tuple[str, float], Mean], seconds: Mapping[str, Mean])
         if found == "holds"
         else f"Those that judge by time or learn lengths do as well for a long flow: {', '.join(level)} Mbit/s. In a transfer of 1 MB MPRC "
         f"takes {seconds['mprc']} s, NewReno with RACK-TLP {seconds['newreno-rack-tlp']}, with TCP-PR {seconds['newreno-tcp-pr']} "
-        "(more in docs/reordering.md).",
+        "(more in docs/models/reordering.md).",
     )
 
 

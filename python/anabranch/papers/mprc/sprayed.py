@@ -63,7 +63,7 @@ def _grid_others(grid: Spread) -> Claim:
         f"{grid.says(*STACKS)} of {grid.bound:.2f}; one-second means vary by {newreno} % (NewReno) and {cubic} % (Cubic).",
         ""
         if found == "holds"
-        else "ns-3 has 10.9 with TcpNewReno, 10.1 with TcpLinuxReno and 12.2 with TcpCubic (docs/validation.md, setting 14): around 10 Mbit/s, "
+        else "ns-3 has 10.9 with TcpNewReno, 10.1 with TcpLinuxReno and 12.2 with TcpCubic (docs/validation/comparisons.md, setting 14): around 10 Mbit/s, "
         f"as here. In turn instead of at random hardly anything is reordered, and all fill both paths ({grid.says(*OTHERS, routing='ecmp-in-turn')}).",
     )
 
@@ -89,7 +89,7 @@ def _peak(grid: Spread) -> Mean:
 
 _BBR = (
     "The fall is ns-3's TcpBbr, which has it without any reordering too: its estimate does not come back after its second probe "
-    "of the RTT (docs/validation.md, settings 13 and 14, where ns-3 gives 0.46 on the grid)."
+    "of the RTT (docs/validation/comparisons.md, settings 13 and 14, where ns-3 gives 0.46 on the grid)."
 )
 
 
@@ -144,7 +144,7 @@ def _abilene_newreno(abilene: Spread, read: readings.Readings) -> Claim:
         ""
         if found == "holds"
         else "Paths that differ by 5 ms give every window false losses. With 1 ms on every link, so paths of equal delay, it has "
-        f"{read.rate('newreno', 'ecmp')} hop by hop (ns-3: 9.7 and 10.7 with its two NewRenos; docs/validation.md, setting 12): the thesis' figure needs "
+        f"{read.rate('newreno', 'ecmp')} hop by hop (ns-3: 9.7 and 10.7 with its two NewRenos; docs/validation/comparisons.md, setting 12): the thesis' figure needs "
         "equal delays, as if its great-circle delays had not taken effect. But hop by hop, where that gives 10, MPRC cannot have its 20.",
     )
 

@@ -105,7 +105,7 @@ def _isotonic(evidence: Evidence) -> Claim:
         "On the paper's own ten nodes it misses "
         + ", ".join(f"{pair.source}-{pair.target} (cost {pair.heuristic_ratio:.3f} times the least)" for pair in pairs)
         + f"; with 50 flows the exact routes of these get {_text(gains.on_differing)} times the goodput.",
-        "1 ms at 9 % loss beats 2 ms at 3 %, but no more after a further 10 ms at 0.1 %: docs/routing.md. "
+        "1 ms at 9 % loss beats 2 ms at 3 %, but no more after a further 10 ms at 0.1 %: docs/models/routing.md. "
         + (
             "In goodput the exact routes even lose: the better path by the law has more losses, which cost more than the law says."
             if gains.on_differing[0] < 1

@@ -1,4 +1,4 @@
-"""Writes the reference of the scenario file from its schema: ``python docs/scenario.py``."""
+"""Writes the reference of the scenario file from its schema: ``python docs/guide/scenario.py``."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 HEAD = """\
 # The scenario file
 
-A scenario is a TOML file. This page lists every section and key; `docs/scenario.py` writes it from the schema.
+A scenario is a TOML file. This page lists every section and key; `docs/guide/scenario.py` writes it from the schema.
 
 - A quantity is a text with its unit: `"10ms"`, `"1.5 Mbit/s"`, `"3 MB"`, `"100 packets"`. Durations: `ps`,
   `ns`, `us`, `ms`, `s`, `min`, `h`. Rates: `bps` (or `bit/s`), `kbps`, `Mbps`, `Gbps`, `Tbps`, and bytes as `kB/s`
