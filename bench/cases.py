@@ -48,25 +48,17 @@ COLUMNS = (
     "case",
     "packet-hops",
     "M hops per CPU second",
-    "ns per hop",
+    "plain loop",
+    *PEERS,
     "instructions per hop",
     "events per hop",
-    "build, CPU s",
     "bytes per flow",
     "peak memory, MB",
-    "asked for",
-)
-BESIDE_COLUMNS = (
-    "M hops per CPU second",
-    "here",
-    "plain loop",
-    *(column for peer in PEERS for column in (peer, "faster by")),
-    "asked for",
 )
 ON_THREADS = ("C", "D", "H")
 """What is run on two threads, too."""
-THREAD_COLUMNS = ("case on two threads", "seconds of the clock on one", "on two", "faster by", "asked for at least")
-EXTRA_COLUMNS = ("A with", "M hops per CPU second", "ns per hop", "of A's", "asked for at most")
+THREAD_COLUMNS = ("case on two threads", "seconds of the clock on one", "on two", "faster by")
+EXTRA_COLUMNS = ("A with", "M hops per CPU second", "ns per hop", "of A's")
 
 
 @dataclass
@@ -116,15 +108,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reference = next((each.speed for each in measured if each.case.key == "A"), None)
     extras = [_extra_row(each, reference) for each in measured if each.case in EXTRAS]
     _print("Reference work", COLUMNS, rows)
-    beside = [_beside_row(each) for each in measured if each.case in CASES]
-    _print("Beside others", BESIDE_COLUMNS, beside)
     threads = [_thread_row(each) for each in measured if each.threaded]
     _print("Case A with", EXTRA_COLUMNS, extras)
     _print("On two threads", THREAD_COLUMNS, threads)
     if len(chosen) == len(keys):
         tables = (
             (COLUMNS, rows),
-            (BESIDE_COLUMNS, beside),
             (EXTRA_COLUMNS, extras),
             (THREAD_COLUMNS, threads),
         )
@@ -197,43 +186,30 @@ def _run_peer(each: Measured, name: str, seconds: float, cpu: int) -> None:
 
 
 def _row(each: Measured) -> list[str]:
-    speed = each.speed
-    hops = each.values["packet_hops"]
     grown = median(run.values["grown_bytes"] for run in each.fast)
     of_flows = grown - PACKET_BYTES * each.values["in_flight_packets"]
+    hops = each.values["packet_hops"]
     return [
         f"{each.case.key}: {each.case.what}",
         f"{hops:,}",
-        f"{speed / 1e6:.1f}",
-        f"{1e9 / speed:.1f}",
+        f"{each.speed / 1e6:.1f}",
+        f"{median(run.hops_per_second for run in each.plain) / 1e6:.1f}",
+        *(_beside(each.speed, runs) for runs in each.peers.values()),
         "" if each.instructions is None else f"{each.instructions / hops:.0f}",
         f"{each.values['events'] / hops:.3f}",
-        f"{median(run.values['build_seconds'] for run in each.fast):.2f}",
         f"{of_flows / each.values['flows']:,.0f}" if each.values["flows"] >= 1000 else "",
         f"{median(run.peak_rss_bytes for run in each.fast) / 1e6:.0f}",
-        each.case.target,
     ]
 
 
-def _beside_row(each: Measured) -> list[str]:
-    plain = median(run.hops_per_second for run in each.plain)
-    return [
-        each.case.key,
-        f"{each.speed / 1e6:.1f}",
-        f"{plain / 1e6:.1f}",
-        *(cell for runs in each.peers.values() for cell in _beside(each.speed, runs)),
-        each.case.factor,
-    ]
-
-
-def _beside(speed: float, runs: list[float]) -> tuple[str, str]:
-    """A peer's speed, and how much faster the engine is; both are empty for a case that the peer does not have."""
-    return (f"{median(runs) / 1e6:.2f}", f"{speed / median(runs):.1f} times") if runs else ("", "")
+def _beside(speed: float, runs: list[float]) -> str:
+    """A peer's speed, and how many times faster the engine is; empty for a case that the peer does not have."""
+    return f"{median(runs) / 1e6:.2f} ({speed / median(runs):.1f}x)" if runs else ""
 
 
 def _extra_row(each: Measured, reference: float | None) -> list[str]:
     times = "" if reference is None else f"{reference / each.speed:.2f} times"
-    return [each.case.what, f"{each.speed / 1e6:.1f}", f"{1e9 / each.speed:.1f}", times, each.case.target]
+    return [each.case.what, f"{each.speed / 1e6:.1f}", f"{1e9 / each.speed:.1f}", times]
 
 
 def _thread_row(each: Measured) -> list[str]:
@@ -243,7 +219,6 @@ def _thread_row(each: Measured) -> list[str]:
         f"{one:.3f}",
         f"{two:.3f}",
         f"{one / two:.2f} times",
-        "1.5 times" if each.case.key == "C" else "",
     ]
 
 

@@ -1,6 +1,6 @@
 """Measure path search beside scipy, rustworkx, igraph and networkx, one thread each, in one process and in turn.
 
-Prints a table and writes it into docs/development/performance.md. The peers come with `pip install --group bench`.
+Prints a table and writes it into docs/models/routing.md. The peers come with `pip install --group bench`.
 """
 
 import argparse
@@ -28,9 +28,10 @@ from scipy.sparse.csgraph import dijkstra
 
 from anabranch import _core, topologies, version
 from anabranch.routes import completed
-from bench.bench import PAGE, machine
+from bench.bench import ROOT, machine
 from bench.validation.page import write_part
 
+PAGE = ROOT / "docs" / "models" / "routing.md"
 NODES, DEGREE = 1000, 6
 MANY_NODES = 100_000
 K = 8
