@@ -87,10 +87,9 @@ def _write(section: Section) -> None:
     today = datetime.now(UTC).date().isoformat()
     source = f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`"
     write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
-    if section.annex:
-        write_part(
-            PAGE.with_name(f"{section.key}-cells.md"), section.annex.key, f"{section.annex.markdown()}\n{source}"
-        )
+    if section.file:
+        name, cells = section.file
+        PAGE.with_name(name).write_text(cells.csv(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Printed
+
+from bench.validation.table import Table
+
+LONG = 20
+"""Rows of a table beyond which the page has its summary, and a CSV file beside the page the rows."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +29,12 @@ class Section:
     verdict: str
     """How close, in one sentence."""
     notes: Sequence[str] = field(default_factory=tuple)
-    annex: "Section | None" = None
-    """A table too long for the page and the terminal, for a page of its own."""
+    cells: Table | None = None
+    """What the table sums up, where it does, for a CSV file."""
 
     def show(self, console: Console) -> None:
         """Print the table and the verdict."""
-        table = Table(title=self.title, title_justify="left")
+        table = Printed(title=self.title, title_justify="left")
         for index, column in enumerate(self.columns):
             table.add_column(column, justify="left" if index == 0 else "right")
         for row in self.rows:
@@ -41,12 +46,20 @@ class Section:
 
     def markdown(self) -> str:
         """The part of the page."""
-        lines = [f"### {self.title}", "", self.how, "", _row(self.columns), _row(["---"] * len(self.columns))]
-        lines += [_row(row) for row in self.rows]
-        lines += ["", f"**{self.mark}**: {self.verdict}", ""]
-        for note in self.notes:
-            lines += [f"- {note}"]
+        table, file = Table(self.columns, self.rows), self.file
+        printed = table.summary() if file and not self.cells else table
+        lines = [f"### {self.title}", "", self.how, "", printed.markdown(), ""]
+        if file:
+            name, cells = file
+            lines += [f"All {len(cells.rows)} cells: [{name}]({name}).", ""]
+        lines += [f"**{self.mark}**: {self.verdict}", "", *(f"- {note}" for note in self.notes)]
         return "\n".join(lines).rstrip() + "\n"
+
+    @property
+    def file(self) -> tuple[str, Table] | None:
+        """The CSV file beside the page: its name and what it contains."""
+        cells = self.cells or (Table(self.columns, self.rows) if len(self.rows) > LONG else None)
+        return (f"{self.key}.csv", cells) if cells else None
 
     @property
     def mark(self) -> str:
@@ -71,7 +84,3 @@ def percent(ratio: float) -> str:
 def megabits(rate_bps: float) -> str:
     """A rate, in Mbit/s."""
     return f"{rate_bps / 1e6:.4g}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

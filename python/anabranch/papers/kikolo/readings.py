@@ -86,7 +86,7 @@ def reason(found: Cells, base: Cells, friendly: Cells, figure: str) -> str:
             else f"Of the other readings these count: {'; '.join(changing)}. "
         )
         + "Westwood+ cuts to what it measures the path to carry, which random losses do not lessen; so does Linux's Westwood in ns-2 "
-        "(95.8 % of 1 Gbit/s at 1e-3 and 42.8 % at 1e-2 with a queue of a bandwidth-delay product: docs/validation/linux-cells.md)."
+        "(95.8 % of 1 Gbit/s at 1e-3 and 42.8 % at 1e-2 with a queue of a bandwidth-delay product: docs/validation/linux.csv)."
     )
 
 
