@@ -227,6 +227,53 @@ def test_ctrl_c_and_kill_write_what_there_is(tmp_path: Path, number: signal.Sign
     assert statuses == {"interrupted"}
 
 
+GROUPS = {
+    "run": ["Scenario", "Work", "Output"],
+    "check": ["Scenario", "Output"],
+    "report": ["Output"],
+    "routes": ["Topology", "Paths", "Comparison", "Export", "Output"],
+    "robust": ["Topology", "Traffic", "Paths", "Failures", "Search", "Output"],
+    "plan": ["Topology", "Traffic", "Paths", "Output"],
+    "predict": ["Path", "Transport", "Output"],
+    "paper": ["Work", "Output"],
+    "drill": ["Scenario", "Output"],
+    "schema": [],
+    "doctor": ["Output"],
+    "topology list": ["Output"],
+    "topology show": ["Topology", "Output"],
+    "topology plot": ["Topology", "Output"],
+}
+
+
+@pytest.mark.parametrize("command", GROUPS)
+def test_the_help_page_of_each_command_has_its_options_in_groups(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status([*command.split(), "--help"]) == 0
+    headings = re.findall("^╭─ ([A-Z][a-z]+) ", capsys.readouterr().out, re.MULTILINE)
+    assert [heading for heading in headings if heading != "Arguments"] == GROUPS[command]
+
+
+def test_every_command_is_on_the_first_page_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["--help"]) == 0
+    said = dict(re.findall(r"^│ ([a-z]+) +([A-Z].+?) +│$", capsys.readouterr().out, re.MULTILINE))
+    assert set(said) == {command.split()[0] for command in GROUPS}
+
+
+def test_the_shell_completes_options_once_that_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert status(["--install-completion", "--shell", "bash"]) == 0
+    (script,) = tmp_path.glob(".local/share/bash-completion/completions/anabranch")
+    asked = (
+        f"source {script}; COMP_WORDS=(anabranch robust --ho); COMP_CWORD=2; COMP_LINE='anabranch robust --ho'; "
+        "$(complete -p anabranch | sed 's/.*-F \\([^ ]*\\).*/\\1/') anabranch --ho robust; echo ${COMPREPLY[@]}"
+    )
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["--hose"]
+
+
 def test_heavy_libraries_wait_until_they_are_needed() -> None:
     heavy = ("polars", "pydantic", "altair", "topohub", "networkx", "numpy", "tomlkit")
     code = f"import sys, anabranch, anabranch.cli; print([name for name in {heavy!r} if name in sys.modules])"

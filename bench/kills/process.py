@@ -15,14 +15,14 @@ from typing import Any
 
 IMPORTED = (
     "anabranch.cli",
-    "anabranch.papers.command",
+    "anabranch.cli.paper",
     "anabranch.papers.lab",
     "anabranch.papers.page",
     "anabranch.papers.readme",
-    "anabranch.plan.command",
+    "anabranch.cli.plan",
     "anabranch.plan.planning",
     "anabranch.report.page",
-    "anabranch.robust.command",
+    "anabranch.cli.robust",
     "anabranch.robust.lp",
     "anabranch.runs",
     "anabranch.topologies",

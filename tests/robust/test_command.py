@@ -92,7 +92,7 @@ def test_the_sweep_and_protection_print_tables(capsys: pytest.CaptureFixture[str
     [
         (["nsfnet", "--capacity", "1Gbps"], "no traffic model"),
         (["nsfnet", "--hose", "1Mbps"], "has no capacity; give one"),
-        (["nsfnet", "--hose", "1Mbps", "--capacity", "0bps"], "capacity 0 bit/s; it must be more than 0"),
+        (["nsfnet", "--hose", "1Mbps", "--capacity", "0bps"], "--capacity 0bps: must be more than 0"),
         (["nsfnet", "--hose", "0bps", "--capacity", "1Mbps"], "has no traffic"),
         (["nsfnet", "--hose", "fast", "--capacity", "1Mbps"], "neither a file nor a rate"),
         (["nsfnet", "--pipe", "demands", "--capacity", "1Mbps"], "has no demands of its own"),

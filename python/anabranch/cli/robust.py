@@ -1,66 +1,116 @@
 """``anabranch robust``."""
 
-import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from anabranch.cli.exit_status import DONE, INTERRUPTED
+from anabranch.cli.options import (
+    FAILURES,
+    OUTPUT,
+    PATHS,
+    SEARCH,
+    TRAFFIC,
+    Capacity,
+    Directed,
+    Json,
+    TopologyName,
+    rate_bps,
+    seconds,
+)
+from anabranch.cli.output import json_text, say
+from anabranch.cli.traffic import Traffic
 from anabranch.output_files import require_writable, write_text
-from anabranch.robust.options import Capacity, Hose, Matrix, Pipe, TopologyName
 
 if TYPE_CHECKING:
     from anabranch.robust import Network, Problem, RobustRouting, TrafficModel
     from anabranch.robust.failures import AfterFailure, Failure
 
-DONE, INTERRUPTED = 0, 130
 _SHOWN = 10
+
+
+@Parameter(name="*", group=PATHS)
+@dataclass(frozen=True)
+class Candidates:
+    """The paths to choose from."""
+
+    paths: Annotated[
+        str, Parameter(help='Candidates of a pair: so many of the shortest, "all", disjoint=N, or a file of paths.')
+    ] = "4"
+    by: Annotated[Literal["hop-count", "delay"], Parameter(help="What is short.")] = "hop-count"
+    ties: Annotated[
+        Literal["links", "delay", "hop-count", "first-found"],
+        Parameter(
+            help="Which of equally short paths comes first: of lower links, of less delay or hops, or networkx's."
+        ),
+    ] = "links"
+    single: Annotated[
+        float, Parameter(help="Percent of pairs that keep to their shortest path, those of longest candidates first.")
+    ] = 0.0
+    sweep: Annotated[
+        bool, Parameter(negative="", help="Instead of --single, all of 0, 20, ..., 100 percent, as a table.")
+    ] = False
+    draws: Annotated[int, Parameter(help="With --sweep: the range of loads over so many random tie-breaks.")] = 0
+
+
+@Parameter(name="*", group=SEARCH)
+@dataclass(frozen=True)
+class Solving:
+    """How, how well and for how long."""
+
+    method: Annotated[Literal["auto", "compact", "exchange"], Parameter(help="How it is solved.")] = "auto"
+    gap: Annotated[float, Parameter(help="At which relative gap between the bounds the search ends.")] = 1e-6
+    limit: Annotated[str | None, Parameter(help="End the search after so long, such as 60s, with the gap it has.")] = (
+        None
+    )
+
+
+@Parameter(name="*", group=FAILURES)
+@dataclass(frozen=True)
+class Failing:
+    """After which failures the load counts too."""
+
+    fail: Annotated[
+        str | None, Parameter(help='Also the load after failures: of "links", one at a time, or of groups in a file.')
+    ] = None
+    protect: Annotated[
+        bool, Parameter(negative="", help="With --fail: splits that bear every failure; else they are renormalised.")
+    ] = False
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class Output:
+    """Where the splits go."""
+
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the JSON document to this file.")] = None
+    picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None
+    json: Json = False
+
+    def write(self, text: str) -> None:
+        """Write the document to the file, if there is to be one."""
+        if self.out is not None:
+            write_text(self.out, text + "\n")
 
 
 def robust(
     topology: TopologyName,
     /,
     *,
-    hose: Hose = None,
-    pipe: Pipe = None,
-    matrix: Matrix = None,
-    box: Annotated[
-        str | None, Parameter(help="All matrices around the one of --matrix, from and to a factor: --box 0.5..2.")
-    ] = None,
-    directed: Annotated[bool | None, Parameter(help="Whether links of a CSV or SNDlib file are directed.")] = None,
+    directed: Directed = None,
     capacity: Capacity = None,
-    paths: Annotated[
-        str, Parameter(help='Candidates of a pair: so many of the shortest, "all", disjoint=N, or a file of paths.')
-    ] = "4",
-    by: Annotated[Literal["hop-count", "delay"], Parameter(help="What is short.")] = "hop-count",
-    ties: Annotated[
-        Literal["links", "delay", "hop-count", "first-found"],
-        Parameter(
-            help="Which of equally short paths comes first: of lower links, of less delay or hops, or networkx's."
-        ),
-    ] = "links",
-    single: Annotated[
-        float, Parameter(help="Percent of pairs that keep to their shortest path, those of longest candidates first.")
-    ] = 0.0,
-    sweep: Annotated[
-        bool, Parameter(negative="", help="Instead of --single, all of 0, 20, ..., 100 percent, as a table.")
-    ] = False,
-    draws: Annotated[int, Parameter(help="With --sweep: the range of loads over so many random tie-breaks.")] = 0,
-    picture: Annotated[Path | None, Parameter(help="With --sweep: draw it into this SVG file.")] = None,
-    method: Annotated[Literal["auto", "compact", "exchange"], Parameter(help="How it is solved.")] = "auto",
-    gap: Annotated[float, Parameter(help="At which relative gap between the bounds the search ends.")] = 1e-6,
-    limit: Annotated[
-        str | None, Parameter(help="End the search after so long, such as 60s, with the gap it has.")
+    traffic: Traffic = Traffic(),
+    box: Annotated[
+        str | None,
+        Parameter(group=TRAFFIC, help="All matrices around the one of --matrix, from and to a factor: --box 0.5..2."),
     ] = None,
-    fail: Annotated[
-        str | None, Parameter(help='Also the load after failures: of "links", one at a time, or of groups in a file.')
-    ] = None,
-    protect: Annotated[
-        bool, Parameter(negative="", help="With --fail: splits that bear every failure; else they are renormalised.")
-    ] = False,
-    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the JSON document to this file.")] = None,
-    json: Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")] = False,
+    candidates: Candidates = Candidates(),
+    solving: Solving = Solving(),
+    failing: Failing = Failing(),
+    output: Output = Output(),
 ) -> int:
     """Split the traffic of every pair so that the worst case of a traffic model loads no link more than need be.
 
@@ -71,67 +121,65 @@ def robust(
     from anabranch.robust.progress import Bounds
     from anabranch.topologies.warned import load_warned
 
-    for file in (out, picture):
+    for file in (output.out, output.picture):
         if file is not None:
             require_writable(file)
-    network = Network.of(load_warned(topology, directed), None if capacity is None else _rate(capacity, "--capacity"))
-    model = _model(network, hose, pipe, matrix or [], box)
-    chosen = _problem(network, model, paths, by, ties)
-    if sweep:
-        return _sweep(chosen, (paths, by, draws), method, gap, picture, json)
-    problem = with_single_paths(chosen, single)
-    failures = _failures(network, fail)
-    if protect:
-        if fail is None:
+    capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
+    network = Network.of(load_warned(topology, directed), capacity_bps)
+    chosen = _problem(network, traffic.model(network, box), candidates)
+    if candidates.sweep:
+        return _sweep(chosen, candidates, solving, output)
+    problem = with_single_paths(chosen, candidates.single)
+    failures = _failures(network, failing.fail)
+    if failing.protect:
+        if failing.fail is None:
             raise RobustError("--protect: say against which failures, as in --fail links")
-        return _protected(problem, failures, gap, out, json)
+        return _protected(problem, failures, solving.gap, output)
+    limit_s = float("inf") if solving.limit is None else seconds("--limit", solving.limit)
     with Bounds() as progress:
-        routing = best_found(problem, method, gap, progress, _seconds(limit))
+        routing = best_found(problem, solving.method, solving.gap, progress, limit_s)
     verify(routing)
     text = _text(routing, failures)
-    if json:
+    if output.json:
         print(text)
     else:
         _print(routing, failures)
-    if out is not None:
-        write_text(out, text + "\n")
-        print(f"Splits: {out}", file=sys.stderr)
+    output.write(text)
+    if output.out is not None:
+        say(f"Splits: {output.out}")
     if routing.interrupted:
-        print(f"Interrupted: the best routing until then, with a gap of {routing.gap:.2%}.", file=sys.stderr)
+        say(f"Interrupted: the best routing until then, with a gap of {routing.gap:.2%}.")
         return INTERRUPTED
     if routing.out_of_time:
-        print(f"Time is up: the best routing until then, with a gap of {routing.gap:.2%}.", file=sys.stderr)
+        say(f"Time is up: the best routing until then, with a gap of {routing.gap:.2%}.")
     elif not routing.closed:
-        raise RobustError(f"{method} ended with a gap of {routing.gap:.2g}, above the {gap:g} wanted")
+        raise RobustError(f"{solving.method} ended with a gap of {routing.gap:.2g}, above the {solving.gap:g} wanted")
     return DONE
 
 
-def _sweep(
-    problem: "Problem",
-    ties: tuple[str, Literal["hop-count", "delay"], int],
-    method: Literal["auto", "compact", "exchange"],
-    gap: float,
-    output: Path | None,
-    json: bool,
-) -> int:
-    from json import dumps
-
+def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output: Output) -> int:
     from anabranch.robust import RobustError
     from anabranch.robust.progress import Bounds
     from anabranch.robust.sweep import picture, records, sweep
 
-    paths, by, draws = ties
+    paths, by, draws = candidates.paths, candidates.by, candidates.draws
     if draws and not paths.isdecimal():
         raise RobustError(
             f"--draws {draws}: ranges over ties are of the shortest paths, such as --paths 2, not {paths}"
         )
     with Bounds() as progress:
-        steps = sweep(problem, method=method, gap=gap, report=progress, ties=(int(paths), by, draws) if draws else None)
+        steps = sweep(
+            problem,
+            method=solving.method,
+            gap=solving.gap,
+            report=progress,
+            ties=(int(paths), by, draws) if draws else None,
+        )
     rows = records(steps)
-    if output is not None:
-        picture(steps, f"{problem.network.topology.name}, by {by}", output)
-    if json:
-        print(dumps({"topology": problem.network.topology.name, "by": by, "sweep": rows}, indent=1, allow_nan=False))
+    if output.picture is not None:
+        picture(steps, f"{problem.network.topology.name}, by {by}", output.picture)
+    if output.json:
+        print(json_text({"topology": problem.network.topology.name, "by": by, "sweep": rows}))
     else:
         print("single paths  worst-case load  lower bound" + ("  over ties" if draws else ""))
         for row in rows:
@@ -141,55 +189,19 @@ def _sweep(
     return INTERRUPTED if steps[-1].routing.interrupted else DONE
 
 
-def _model(
-    network: "Network", hose: str | None, pipe: str | None, matrices: Sequence[str], box: str | None
-) -> "TrafficModel":
-    from anabranch import robust
-    from anabranch.robust.files import hose_rates, pair_rates
-
-    within = None
-    if hose is not None or pipe is not None:
-        sent, received = (None, None) if hose is None else hose_rates(hose, network)
-        within = robust.bounds(network, sent, received, None if pipe is None else pair_rates(pipe, network))
-    given = [pair_rates(source, network) for source in matrices]
-    if box is not None:
-        if len(given) != 1:
-            raise robust.RobustError(f"--box {box}: goes with one --matrix; there are {len(given)}")
-        least, dots, most = box.partition("..")
-        try:
-            factors = float(least), float(most)
-        except ValueError:
-            dots = ""
-        if not dots:
-            raise robust.RobustError(f"--box {box}: must be two factors, such as 0.5..2")
-        return robust.box(network, given[0], *factors, within=within)
-    if given:
-        if within is not None:
-            raise robust.RobustError(
-                "--matrix without --box is the whole traffic model; it does not go with --hose or --pipe"
-            )
-        return robust.matrices(network, given)
-    if within is None:
-        raise robust.RobustError("no traffic model: give --hose, --pipe, both, or --matrix")
-    return within
-
-
-def _problem(
-    network: "Network",
-    model: "TrafficModel",
-    paths: str,
-    by: Literal["hop-count", "delay"],
-    ties: Literal["links", "delay", "hop-count", "first-found"],
-) -> "Problem":
+def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) -> "Problem":
     from anabranch import robust
     from anabranch.robust.files import path_lists
 
+    paths, by = candidates.paths, candidates.by
     if paths == "all":
         return robust.Problem.over_all_paths(network, model)
     kind, equals, number = paths.rpartition("=")
     if number.isdecimal() and kind in ("", "disjoint"):
         chosen = (
-            robust.disjoint(network, int(number), by) if equals else robust.shortest(network, int(number), by, ties)
+            robust.disjoint(network, int(number), by)
+            if equals
+            else robust.shortest(network, int(number), by, candidates.ties)
         )
     elif Path(paths).exists():
         try:
@@ -201,26 +213,6 @@ def _problem(
     return robust.Problem(network, model, chosen)
 
 
-def _rate(text: str, option: str) -> float:
-    from anabranch import units
-    from anabranch.robust import RobustError
-
-    try:
-        return float(units.rate(text))
-    except units.UnitError as error:
-        raise RobustError(f"{option} {text}: {error}") from None
-
-
-def _seconds(limit: str | None) -> float:
-    from anabranch import units
-    from anabranch.robust import RobustError
-
-    try:
-        return float("inf") if limit is None else units.duration(limit) / units.PICOSECONDS_PER_SECOND
-    except units.UnitError as error:
-        raise RobustError(f"--limit {limit}: {error}") from None
-
-
 def _failures(network: "Network", fail: str | None) -> "list[Failure]":
     from anabranch.robust.failures import shared_risks, single_links
 
@@ -229,33 +221,28 @@ def _failures(network: "Network", fail: str | None) -> "list[Failure]":
     return single_links(network) if fail == "links" else shared_risks(Path(fail), network)
 
 
-def _protected(problem: "Problem", failures: "list[Failure]", gap: float, out: Path | None, json: bool) -> int:
-    from json import dumps
-
+def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output: Output) -> int:
     from anabranch.robust.document import protected_document
     from anabranch.robust.progress import Bounds
     from anabranch.robust.protection import protect
 
     with Bounds() as progress:
         found = protect(problem, failures, gap, progress)
-    text = dumps(protected_document(found), indent=1, ensure_ascii=False, allow_nan=False)
-    if json:
+    text = json_text(protected_document(found))
+    if output.json:
         print(text)
     else:
         print(f"worst-case load  {found.load:.6f} over {len(failures)} failures, {found.load_before:.6f} without")
         print(f"lower bound      {found.lower_bound:.6f}   gap {found.gap:.2g}")
         _print_failures(found.after)
-    if out is not None:
-        write_text(out, text + "\n")
+    output.write(text)
     return INTERRUPTED if found.interrupted else DONE
 
 
 def _text(routing: "RobustRouting", failures: "list[Failure]") -> str:
-    import json
-
     from anabranch.robust.document import document
 
-    return json.dumps(document(routing, failures), indent=1, ensure_ascii=False, allow_nan=False)
+    return json_text(document(routing, failures))
 
 
 def _print_failures(found: "Sequence[AfterFailure]") -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from anabranch import units
+from anabranch.cli.options import rate_bps
+from anabranch.cli.routes import Comparing, Completion, Selection
 from anabranch.progress import Steps
 from anabranch.routes import picture, tables
 from anabranch.routes.compare import OPTIMUM, Comparison, compare
@@ -14,25 +16,6 @@ from anabranch.routes.quantities import completed
 from anabranch.routes.search import Certificate, Search
 from anabranch.text_table import TextTable
 from anabranch.topologies import Topology
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked, as on the command line."""
-
-    metric: str = OPTIMUM
-    sources: list[str] | None = None
-    targets: list[str] | None = None
-    compare: bool = False
-    against: list[str] | None = None
-    once: bool = False
-    certify: bool = False
-    hop_by_hop: bool = False
-    shortest: int | None = None
-    disjoint: int | None = None
-    node_disjoint: int | None = None
-    within: float | None = None
-    pareto: bool = False
 
 
 class Answer(Protocol):
@@ -55,59 +38,56 @@ class Answer(Protocol):
         ...
 
 
-def network(
-    topology: Topology,
-    loss: float | None = None,
-    random_loss: str | None = None,
-    seed: int = 1,
-    capacity: str | None = None,
-    loss_floor: float = 0.0,
-) -> Topology:
+def network(topology: Topology, completion: Completion) -> Topology:
     """The topology, completed by what the command line says.
 
     Raises:
         ValueError: names the option, its value, and what would be right.
     """
     bounds = None
-    if random_loss is not None:
-        low, dots, high = random_loss.partition("..")
+    if completion.random_loss is not None:
+        low, dots, high = completion.random_loss.partition("..")
         try:
             bounds = units.share(low), units.share(high if dots else low)
         except ValueError:
-            raise ValueError(f"--random-loss {random_loss}: must be two ratios such as 1e-5..1e-2") from None
-    try:
-        rate = None if capacity is None else units.rate(capacity)
-    except ValueError as error:
-        raise ValueError(f"--capacity {capacity}: {error}") from None
-    return completed(topology, capacity_bps=rate, loss=loss, random_loss=bounds, seed=seed, loss_floor=loss_floor)
+            raise ValueError(f"--random-loss {completion.random_loss}: must be two ratios such as 1e-5..1e-2") from None
+    return completed(
+        topology,
+        capacity_bps=None if completion.capacity is None else rate_bps("--capacity", completion.capacity),
+        loss=completion.loss,
+        random_loss=bounds,
+        seed=completion.seed,
+        loss_floor=completion.loss_floor,
+    )
 
 
-def answer(question: Question, topology: Topology) -> Answer:
+def answer(selection: Selection, comparing: Comparing, topology: Topology) -> Answer:
     """Search or compare.
 
     Raises:
         ValueError: names what is wrong with the question or the topology.
     """
     search = Search(topology)
-    for node in (*(question.sources or ()), *(question.targets or ())):
+    for node in (*(selection.sources or ()), *(selection.targets or ())):
         search.index(node)  # before a complaint about what the topology does not say
-    if question.compare:
+    if comparing.compare:
         for option in ("metric", *_SEVERAL, "hop_by_hop", "certify"):
-            if getattr(question, option) != getattr(Question(), option):
+            if getattr(selection, option) != getattr(Selection(), option):
                 raise ValueError(
                     f"--{option.replace('_', '-')} does not go with --compare, which shows all metrics; leave one out"
                 )
-        return _Compared(compare(topology, question.against, question.sources, question.targets, once=question.once))
-    for option, given in (("--against", question.against), ("--once", question.once)):
+        ends = selection.sources, selection.targets
+        return _Compared(compare(topology, comparing.against, *ends, once=comparing.once))
+    for option, given in (("--against", comparing.against), ("--once", comparing.once)):
         if given:
             raise ValueError(f"{option} goes with --compare")
-    if question.certify and question.metric != OPTIMUM:
-        raise ValueError(f'--certify proves paths of the metric {OPTIMUM}, not of "{question.metric}"')
-    found = _searched(search, question)
+    if selection.certify and selection.metric != OPTIMUM:
+        raise ValueError(f'--certify proves paths of the metric {OPTIMUM}, not of "{selection.metric}"')
+    found = _searched(search, selection)
     if not found.routes:
         raise ValueError("--from and --to name the same node: a route joins two different nodes")
     certificates: dict[tuple[str, str], Certificate] = {}
-    if question.certify:
+    if selection.certify:
         with Steps(len(found.routes), "certifying") as steps:
             for route in found.routes:
                 certificate = search.certificate(route.source, route.target)
@@ -123,36 +103,36 @@ _MOST_PAIRS = 2_000_000
 """Of which a table in memory is of use to anyone; some gigabytes."""
 
 
-def _searched(search: Search, question: Question) -> Routes:
-    pairs = len(question.sources or search.names) * len(question.targets or search.names)
+def _searched(search: Search, selection: Selection) -> Routes:
+    pairs = len(selection.sources or search.names) * len(selection.targets or search.names)
     if pairs > _MOST_PAIRS:
         raise ValueError(
             f"{search.topology.name}: {pairs:,} pairs are more than {_MOST_PAIRS:,}; choose some by --from or --to"
         )
     # 0 is a number that was given, and not the same as none.
-    given = [option for option in _SEVERAL if not any(getattr(question, option) is absent for absent in (None, False))]
+    given = [option for option in _SEVERAL if not any(getattr(selection, option) is absent for absent in (None, False))]
     chosen = [f"--{option.replace('_', '-')}" for option in given]
-    ends = question.sources, question.targets
+    ends = selection.sources, selection.targets
     if not chosen:
-        forwarding: Forwarding = "hop-by-hop" if question.hop_by_hop else "explicit"
-        with Steps(len(question.sources or search.names), "searching") as steps:
-            return search.routes(question.metric, *ends, forwarding, steps.advance)
+        forwarding: Forwarding = "hop-by-hop" if selection.hop_by_hop else "explicit"
+        with Steps(len(selection.sources or search.names), "searching") as steps:
+            return search.routes(selection.metric, *ends, forwarding, steps.advance)
     option, *others = chosen
-    others += [other for other in ("--hop-by-hop", "--certify") if getattr(question, other[2:].replace("-", "_"))]
+    others += [other for other in ("--hop-by-hop", "--certify") if getattr(selection, other[2:].replace("-", "_"))]
     if others:
         raise ValueError(f"{option} and {others[0]} do not go together")
-    if question.pareto:
-        if question.metric != OPTIMUM:
+    if selection.pareto:
+        if selection.metric != OPTIMUM:
             raise ValueError("--pareto goes by delay, loss and capacity at once; leave --metric out")
         return search.pareto(*ends)
-    if question.within is not None:
-        return search.within(question.metric, question.within, sources=question.sources, targets=question.targets)
-    most = question.shortest or question.disjoint or question.node_disjoint or 0
+    if selection.within is not None:
+        return search.within(selection.metric, selection.within, sources=selection.sources, targets=selection.targets)
+    most = selection.shortest or selection.disjoint or selection.node_disjoint or 0
     if most < 1:
         raise ValueError(f"{option} {most}: must be at least 1")
-    if question.shortest:
-        return search.shortest(question.metric, most, *ends)
-    return search.disjoint(question.metric, most, *ends, by_nodes=question.node_disjoint is not None)
+    if selection.shortest:
+        return search.shortest(selection.metric, most, *ends)
+    return search.disjoint(selection.metric, most, *ends, by_nodes=selection.node_disjoint is not None)
 
 
 @dataclass(frozen=True)

@@ -1,49 +1,72 @@
 """``anabranch plan``."""
 
-import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from anabranch.robust.options import Capacity, Hose, Matrix, Pipe, TopologyName
+from anabranch.cli.exit_status import DONE, INTERRUPTED
+from anabranch.cli.options import OUTPUT, PATHS, TRAFFIC, Capacity, Json, TopologyName, rate_bps
+from anabranch.cli.output import json_text, say
+from anabranch.cli.traffic import Traffic
 from anabranch.text_table import TextTable, print_table
 
 if TYPE_CHECKING:
     from anabranch.plan.model import Plan
-    from anabranch.robust import Network, TrafficModel
 
-DONE, INTERRUPTED = 0, 130
 _SHOWN = 12
 
 
-def plan(
-    topology: TopologyName,
-    /,
-    *,
-    hose: Hose = None,
-    pipe: Pipe = None,
-    matrix: Matrix = None,
-    capacity: Capacity = None,
-    load: Annotated[float, Parameter(help="The worst-case load that no link may exceed.")] = 0.9,
-    paths: Annotated[int, Parameter(help="Candidates of a pair: so many of the shortest paths by hops.")] = 4,
+@Parameter(name="*", group=PATHS)
+@dataclass(frozen=True)
+class Allowed:
+    """Among which paths, and up to which load."""
+
+    load: Annotated[float, Parameter(help="The worst-case load that no link may exceed.")] = 0.9
+    paths: Annotated[int, Parameter(help="Candidates of a pair: so many of the shortest paths by hops.")] = 4
+    front: Annotated[
+        bool, Parameter(negative="", help="Also plans for less load, down to the least that is possible.")
+    ] = False
+
+
+@Parameter(name="*", group=TRAFFIC)
+@dataclass(frozen=True)
+class Transport:
+    """What TCP is told of every pair."""
+
     tolerant: Annotated[
         str,
         Parameter(
             help='Pairs whose hosts tolerate reordering, so that splitting costs them nothing: "none", "all", '
             "or a file with a line FROM TO for each."
         ),
-    ] = "none",
-    flow: Annotated[str, Parameter(help="What the application of a pair's TCP connection sends at most.")] = "10Mbps",
-    front: Annotated[
-        bool, Parameter(negative="", help="Also plans for less load, down to the least that is possible.")
-    ] = False,
+    ] = "none"
+    flow: Annotated[str, Parameter(help="What the application of a pair's TCP connection sends at most.")] = "10Mbps"
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class Output:
+    """Where the plan goes."""
+
     out: Annotated[
         Path | None, Parameter(name=["--out", "-o"], help="Write the plan (plan.json, plan.toml) into this directory.")
-    ] = None,
-    json: Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")] = False,
+    ] = None
+    json: Json = False
+
+
+def plan(
+    topology: TopologyName,
+    /,
+    *,
+    capacity: Capacity = None,
+    traffic: Traffic = Traffic(),
+    transport: Transport = Transport(),
+    allowed: Allowed = Allowed(),
+    output: Output = Output(),
 ) -> int:
     """Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.
 
@@ -56,81 +79,53 @@ def plan(
     from anabranch.plan.progress import Moves
     from anabranch.topologies.warned import load_warned
 
+    load = allowed.load
     if not 0 < load <= 1:
         raise robust.RobustError(
             f"--load {load:g}: must be more than 0 and at most 1, the whole capacity of a link, such as 0.9"
         )
-    capacity_bps = None if capacity is None else _rate(capacity, "--capacity")
+    capacity_bps = None if capacity is None else rate_bps("--capacity", capacity)
     network = robust.Network.of(load_warned(topology, None), capacity_bps)
-    model = _model(network, hose, pipe, matrix or [])
-    problem = robust.Problem(network, model, robust.shortest(network, paths, ties="delay"))
-    connection = Connection(_rate(flow, "--flow"))
-    tolerating = tolerant_pairs(tolerant, network)
+    model = traffic.model(network)
+    problem = robust.Problem(network, model, robust.shortest(network, allowed.paths, ties="delay"))
+    connection = Connection(rate_bps("--flow", transport.flow))
+    tolerating = tolerant_pairs(transport.tolerant, network)
     with Moves() as progress:
         planner = Planner(problem, connection, tolerating, progress)
-        plans = planner.front(load) if front else [planner.plan(load)]
+        plans = planner.front(load) if allowed.front else [planner.plan(load)]
         chosen = plans[0]
         interrupted = any(one.interrupted for one in plans)
         rivals: list[tuple[float, Plan] | None] = []
         if not interrupted:
             try:
                 two = robust.Problem(network, model, robust.shortest(network, 2, ties="delay"))
-                loads = [load, *(one.worst_case_load for one in plans if front)]
+                loads = [load, *(one.worst_case_load for one in plans if allowed.front)]
                 rivals = [hybrid(two, one, connection, tolerating) for one in loads]
             except KeyboardInterrupt:
                 interrupted = True
         rival = rivals[0] if rivals else None
-    if json:
-        _print_json(chosen, plans if front else [], rival)
+    if output.json:
+        _print_json(chosen, plans if allowed.front else [], rival)
     else:
         _print(chosen, rival, above=bool(rivals))
-        if front:
+        if allowed.front:
             _print_front(plans, rivals[1:])
-    if out is not None:
-        write(chosen, out, topology, capacity_bps)
-        print(f"Plan: {out}", file=sys.stderr)
+    if output.out is not None:
+        write(chosen, output.out, topology, capacity_bps)
+        say(f"Plan: {output.out}")
     if interrupted:
-        print("Interrupted: the best plan until then.", file=sys.stderr)
+        say("Interrupted: the best plan until then.")
         return INTERRUPTED
     return DONE
 
 
-def _rate(text: str, option: str) -> float:
-    from anabranch import units
-    from anabranch.robust import RobustError
-
-    try:
-        rate = float(units.rate(text))
-    except units.UnitError as error:
-        raise RobustError(f"{option} {text}: {error}") from None
-    if rate <= 0:
-        raise RobustError(f"{option} {text}: must be more than 0")
-    return rate
-
-
-def _model(network: "Network", hose: str | None, pipe: str | None, matrices: Sequence[str]) -> "TrafficModel":
-    from anabranch import robust
-    from anabranch.robust.files import hose_rates, pair_rates
-
-    if matrices:
-        if hose is not None or pipe is not None:
-            raise robust.RobustError("--matrix is the whole traffic model; it does not go with --hose or --pipe")
-        return robust.matrices(network, [pair_rates(source, network) for source in matrices])
-    if hose is None and pipe is None:
-        raise robust.RobustError("no traffic model: give --hose, --pipe, both, or --matrix")
-    sent, received = (None, None) if hose is None else hose_rates(hose, network)
-    return robust.bounds(network, sent, received, None if pipe is None else pair_rates(pipe, network))
-
-
 def _print_json(chosen: "Plan", plans: "Sequence[Plan]", rival: "tuple[float, Plan] | None") -> None:
-    import json
-
     from anabranch.plan.document import document, summary
 
     text = document(chosen)
     text["front"] = [summary(one) for one in plans]
     text["hybrid"] = None if rival is None else {"single_percent": rival[0], **summary(rival[1])}
-    print(json.dumps(text, indent=1, ensure_ascii=False, allow_nan=False))
+    print(json_text(text))
 
 
 _HEAD = ("", "load", "single-path pairs", "throughput, total", "mean", "worst pair")

@@ -1,0 +1,21 @@
+"""``anabranch doctor``."""
+
+from anabranch.cli.exit_status import DONE, FAILED
+from anabranch.cli.options import Json
+from anabranch.cli.output import json_text
+
+
+def doctor(*, json: Json = False) -> int:
+    """Say what works on this machine, and how to get the rest."""
+    from dataclasses import asdict
+
+    from anabranch.doctor import checks
+
+    found = checks()
+    if json:
+        print(json_text({"checks": [asdict(one) for one in found]}))
+    else:
+        for one in found:
+            mark = "ok     " if one.ok else "MISSING" if one.needed else "absent "
+            print(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""))
+    return FAILED if any(one.needed and not one.ok for one in found) else DONE

@@ -1,0 +1,86 @@
+"""Groups of options on the help pages, and options that several commands share."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group, Parameter, Token
+
+from anabranch import units
+from anabranch.cli.exit_status import UsageError
+
+# As they come on a help page, between the arguments and the output.
+TOPOLOGY = Group("Topology", sort_key=1)
+TRAFFIC = Group("Traffic", sort_key=2)
+PATHS = Group("Paths", sort_key=3)
+FAILURES = Group("Failures", sort_key=4)
+SEARCH = Group("Search", sort_key=5)
+COMPARISON = Group("Comparison", sort_key=6)
+EXPORT = Group("Export", sort_key=7)
+SCENARIO = Group("Scenario", sort_key=8)
+WORK = Group("Work", sort_key=9)
+OUTPUT = Group("Output", sort_key=10)
+
+
+def _share(_: type, tokens: Sequence[Token]) -> float:
+    return units.share(tokens[0].value)
+
+
+Share = Annotated[float, Parameter(converter=_share)]
+"""A number, or a percentage such as 1%."""
+ScenarioFile = Annotated[Path, Parameter(help="A scenario file (TOML).")]
+Settings = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set",
+        negative="",
+        group=SCENARIO,
+        help="Another value at a key: --set run.duration=5s. May be repeated.",
+    ),
+]
+TopologyName = Annotated[str, Parameter(help="A TopoHub name, a built-in, or a file.")]
+Directed = Annotated[bool | None, Parameter(group=TOPOLOGY, help="Whether links of a CSV or SNDlib file are directed.")]
+Capacity = Annotated[str | None, Parameter(group=TOPOLOGY, help="Capacity of links without their own, such as 10Gbps.")]
+Jobs = Annotated[
+    int | None,
+    Parameter(name=["--jobs", "-j"], group=WORK, help="Runs at a time (default one for each core)."),
+]
+Json = Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT, help="Print one JSON document.")]
+
+
+def at_least(least: int, **options: int | None) -> None:
+    """Check options that are numbers.
+
+    Raises:
+        UsageError: names the option, its value and the least.
+    """
+    for name, value in options.items():
+        if value is not None and value < least:
+            raise UsageError(f"--{name} {value}: must be at least {least}")
+
+
+def rate_bps(option: str, text: str) -> int:
+    """The bit/s of an option such as ``10Mbps``.
+
+    Raises:
+        ValueError: names the option, its value, and what would be right.
+    """
+    try:
+        rate = units.rate(text)
+    except units.UnitError as error:
+        raise ValueError(f"{option} {text}: {error}") from None
+    if rate <= 0:
+        raise ValueError(f"{option} {text}: must be more than 0")
+    return rate
+
+
+def seconds(option: str, text: str) -> float:
+    """The seconds of an option such as ``50ms``.
+
+    Raises:
+        ValueError: names the option, its value, and what would be right.
+    """
+    try:
+        return units.duration(text) / units.PICOSECONDS_PER_SECOND
+    except units.UnitError as error:
+        raise ValueError(f"{option} {text}: {error}") from None

@@ -1,0 +1,21 @@
+"""What commands print: messages on standard error, one JSON document on standard output."""
+
+import sys
+from typing import Any
+
+
+def say(message: str) -> None:
+    """A message, at once."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things: ``1 run``, ``2 runs``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def json_text(document: Any) -> str:
+    """A document as all commands print and write it. An infinite number is a :class:`ValueError`: JSON has none."""
+    import json
+
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str)

@@ -1,0 +1,57 @@
+"""``anabranch paper``."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from anabranch.cli.exit_status import DONE, INTERRUPTED
+from anabranch.cli.options import OUTPUT, WORK, Jobs, at_least
+from anabranch.cli.output import say
+
+
+@Parameter(name="*", group=WORK)
+@dataclass(frozen=True)
+class Work:
+    """How much is run."""
+
+    quick: Annotated[bool, Parameter(negative="", help="A smaller version, in a minute or so.")] = False
+    seeds: Annotated[int | None, Parameter(help="So many seeds instead of those of the scenarios.")] = None
+    jobs: Jobs = None
+
+
+def paper(
+    name: Annotated[
+        Literal["tcpbp", "kikolo", "multipath-forwarding", "fixed-robust-routing", "mprc", "all"],
+        Parameter(help="The paper."),
+    ],
+    /,
+    *,
+    work: Work = Work(),
+    out: Annotated[
+        Path | None,
+        Parameter(name=["--out", "-o"], group=OUTPUT, help="Directory (default runs/papers, or runs/papers-quick)."),
+    ] = None,
+) -> int:
+    """Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.
+
+    Finished runs are kept: interrupted, the same command goes on where it was. The page index.html gathers all papers of the directory.
+    """
+    from anabranch.papers import lab, page, registry
+
+    at_least(1, seeds=work.seeds, jobs=work.jobs)
+    directory = out or Path("runs") / ("papers-quick" if work.quick else "papers")
+    for one in registry.PAPERS if name == "all" else (name,):
+        place = lab.lab(one, directory, quick=work.quick, seeds=work.seeds)
+        say(f"{one}: {place.directory}")
+        found = lab.run(place, jobs=work.jobs, command=["anabranch", *sys.argv[1:]])
+        if found is None:
+            say("Interrupted: finished runs are kept; the same command goes on from there.")
+            return INTERRUPTED
+        for claim in found.claims:
+            print(f"{claim.verdict:14} {claim.where}: {claim.says}\n{'':14} {claim.evidence} {claim.reason}".rstrip())
+        page.write(directory)
+    say(f"Page: {directory / page.FILE}")
+    return DONE

@@ -1,0 +1,158 @@
+"""``anabranch routes``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from anabranch.cli.exit_status import DONE, UsageError
+from anabranch.cli.options import (
+    COMPARISON,
+    EXPORT,
+    OUTPUT,
+    PATHS,
+    TOPOLOGY,
+    Capacity,
+    Directed,
+    Json,
+    Share,
+    TopologyName,
+    at_least,
+)
+from anabranch.cli.output import count, json_text, say
+from anabranch.text_table import print_table
+
+
+@Parameter(name="*", group=TOPOLOGY)
+@dataclass(frozen=True)
+class Completion:
+    """What the topology's links have if it does not say."""
+
+    directed: Directed = None
+    capacity: Capacity = None
+    loss: Annotated[Share | None, Parameter(help="Loss ratio of links without their own.")] = None
+    random_loss: Annotated[str | None, Parameter(help="Loss ratios drawn for links without their own: 1e-5..1e-2.")] = (
+        None
+    )
+    seed: Annotated[int, Parameter(help="Of --random-loss.")] = 1
+    loss_floor: Annotated[Share, Parameter(help="Count no link's loss as less than this.")] = 0.0
+
+
+@Parameter(name="*", group=PATHS)
+@dataclass(frozen=True)
+class Selection:
+    """Which paths of which pairs."""
+
+    metric: Annotated[
+        str,
+        Parameter(
+            help="hop-count, delay, loss, ospf, cost, widest, tcpbp or tcpbp-exact; or isotone ones: hop-count,delay."
+        ),
+    ] = "tcpbp-exact"
+    sources: Annotated[
+        list[str] | None, Parameter(name="--from", negative="", help="Only from this node. May be repeated.")
+    ] = None
+    targets: Annotated[
+        list[str] | None, Parameter(name="--to", negative="", help="Only to this node. May be repeated.")
+    ] = None
+    shortest: Annotated[int | None, Parameter(help="The K shortest loopless paths of each pair.")] = None
+    disjoint: Annotated[int | None, Parameter(help="At most so many paths that share no link but access links.")] = None
+    node_disjoint: Annotated[int | None, Parameter(help="At most so many that share no node in between.")] = None
+    within: Annotated[
+        Share | None, Parameter(help="All paths that cost at most 1 + this times the least: 0.05 or 5%.")
+    ] = None
+    pareto: Annotated[bool, Parameter(negative="", help="All that no other beats in delay, loss and capacity.")] = False
+    hop_by_hop: Annotated[
+        bool,
+        Parameter(negative="", help="For --export: every router by its own route, not whole paths from the source."),
+    ] = False
+    certify: Annotated[bool, Parameter(negative="", help="Prove that no path by tcpbp-exact is better.")] = False
+
+
+@Parameter(name="*", group=COMPARISON)
+@dataclass(frozen=True)
+class Comparing:
+    """Metrics side by side."""
+
+    compare: Annotated[
+        bool, Parameter(negative="", help="All metrics side by side: differences, misses, hop-by-hop forwarding.")
+    ] = False
+    against: Annotated[
+        list[str] | None, Parameter(negative="", help="With --compare: these metrics instead of all. May be repeated.")
+    ] = None
+    once: Annotated[bool, Parameter(negative="", help="With --compare: every two nodes in one direction only.")] = False
+    rows: Annotated[int, Parameter(help="With --compare: at most so many rows of pairs that differ.")] = 20
+
+
+@Parameter(name="*", group=EXPORT)
+@dataclass(frozen=True)
+class Exporting:
+    """Files for real routers."""
+
+    export: Annotated[
+        str | None,
+        Parameter(
+            help="Write them for real routers: ip-route, srv6, frr, frr-segment-routing, openflow13, openflow15, segment-routing, json, scenario."
+        ),
+    ] = None
+    out: Annotated[
+        Path | None, Parameter(name=["--out", "-o"], help="Directory of --export (default TOPOLOGY-FORMAT).")
+    ] = None
+    source_port: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help="With an OpenFlow export: flows from this TCP port by another metric, 5001=delay. May be repeated.",
+        ),
+    ] = None
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class Output:
+    """What is written besides."""
+
+    picture: Annotated[Path | None, Parameter(help="Draw the routes on the map into this SVG file.")] = None
+    json: Json = False
+
+
+def routes(
+    topology: TopologyName,
+    /,
+    *,
+    completion: Completion = Completion(),
+    selection: Selection = Selection(),
+    comparing: Comparing = Comparing(),
+    exporting: Exporting = Exporting(),
+    output: Output = Output(),
+) -> int:
+    """Find routes by a metric, or compare metrics; by default by delay x sqrt(loss), that is, for the most TCP throughput.
+
+    A pair without a way has a row that says so.
+    """
+    from anabranch.cli.routes_answer import answer, network
+    from anabranch.topologies.warned import load_warned
+
+    at_least(0, rows=comparing.rows)
+    found = answer(selection, comparing, network(load_warned(topology, completion.directed), completion))
+    if output.picture is not None:
+        from anabranch.output_files import write_text
+
+        write_text(output.picture, found.drawing())
+    if exporting.export is not None:
+        directory = exporting.out or Path(f"{Path(topology).stem}-{exporting.export}")
+        written = found.export(exporting.export, directory, exporting.source_port)
+        say(f"Wrote {count(len(written), 'file')} into {directory}")
+    elif exporting.out is not None or exporting.source_port is not None:
+        raise UsageError("--out and --source-port go with --export")
+    if output.json:
+        print(json_text(found.document()))
+        return DONE
+    if exporting.export is not None:
+        return DONE
+    for table in found.tables(comparing.rows):
+        print_table(table)
+    if output.picture is not None:
+        say(f"Picture: {output.picture}")
+    return DONE

@@ -1,0 +1,149 @@
+"""``anabranch run``."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, at_least
+from anabranch.cli.output import count, json_text, say
+from anabranch.cli.scenarios import load, warn
+from anabranch.text_table import print_table
+
+if TYPE_CHECKING:
+    from anabranch.results import Result
+
+
+@Parameter(name="*", group=SCENARIO)
+@dataclass(frozen=True)
+class Variation:
+    """What is run otherwise than the scenario says."""
+
+    engine: Annotated[Literal["packet"], Parameter(help="The engine.")] = "packet"
+    seed: Annotated[int | None, Parameter(help="One seed instead of the scenario's.")] = None
+    seeds: Annotated[str | None, Parameter(help="Several seeds: 1..20, or 1,5,7.")] = None
+    settings: Settings = None
+
+    def chosen_seeds(self) -> list[int] | None:
+        """The seeds instead of the scenario's.
+
+        Raises:
+            UsageError: names the option, its value, and what would be right.
+        """
+        if self.seed is not None and self.seeds is not None:
+            raise UsageError("give either --seed or --seeds")
+        text = self.seeds if self.seed is None else str(self.seed)
+        return None if text is None else _seeds(text)
+
+
+@Parameter(name="*", group=WORK)
+@dataclass(frozen=True)
+class Work:
+    """How the work is shared out."""
+
+    jobs: Jobs = None
+    threads: Annotated[int, Parameter(help="Threads for one run, if it is large; the results are the same.")] = 1
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class Output:
+    """Where the results go."""
+
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Run directory (default runs/NAME).")] = None
+    report: Annotated[bool, Parameter(help="Write report.html into the run directory.")] = True
+    json: Json = False
+
+
+def run(
+    scenario: ScenarioFile,
+    /,
+    *,
+    variation: Variation = Variation(),
+    work: Work = Work(),
+    output: Output = Output(),
+) -> int:
+    """Run a scenario: all variants of its matrix with all seeds, into a run directory with a report.
+
+    With --json the tables go to standard output, and files are written only if --out says where.
+    """
+    at_least(1, jobs=work.jobs, threads=work.threads)
+    chosen = variation.chosen_seeds()
+    loaded = load(scenario, variation.settings)
+    warn(loaded)
+    if len(loaded.keys) > 1:
+        say(f"{loaded.size} x {count(len(chosen or loaded.seeds), 'seed')}")
+    from anabranch.report import prepare
+    from anabranch.runs import default_directory, execute
+
+    directory = output.out
+    if directory is None and not output.json:
+        directory = default_directory(Path("runs") / scenario.stem, loaded, chosen)
+    page = directory / "report.html" if output.report and directory is not None else None
+    if page is not None:
+        prepare()
+    result = execute(
+        loaded,
+        engine=variation.engine,
+        seeds=chosen,
+        directory=directory,
+        jobs=work.jobs,
+        threads=work.threads,
+        # A path may have bytes that no text has; the manifest is text.
+        command=["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])],
+        report=page is not None,
+    )
+    if result.kept_runs:
+        say(f"{count(result.kept_runs, 'run')} of {len(result.manifest['runs'])} had been finished before.")
+    most = max((one["threads"] for one in result.manifest["runs"]), default=work.threads)
+    if most < work.threads:
+        say(
+            f"On {most} of {work.threads} threads: a small run takes one, and so does one whose routing measures links."
+        )
+    if output.json:
+        print(json_text(result.documents()))
+    else:
+        _print_tables(result)
+    if directory is not None and result.directory == directory:
+        say(f"Run directory: {directory}")
+        if page is not None and page.exists():
+            say(f"Report:        {page}")
+    if not result.interrupted:
+        return DONE
+    _say_what_is_kept(result, directory)
+    return INTERRUPTED
+
+
+def _say_what_is_kept(result: "Result", directory: Path | None) -> None:
+    complete = sum(one["status"] == "complete" for one in result.manifest["runs"])
+    planned = count(result.manifest["planned_runs"], "run")
+    say(f"Interrupted: {complete} of {planned} complete; the tables hold what there was until then.")
+    if complete and directory is not None:
+        say(f"Complete runs are kept in {directory}: the same command goes on from there.")
+    if directory not in (None, result.directory):
+        say(f"{directory} keeps its former result, which is complete.")
+
+
+def _print_tables(result: "Result") -> None:
+    from anabranch.run_tables import tables
+
+    print(result.manifest["title"])
+    for table in tables(result.runs) if result.manifest["runs"] else []:
+        print_table(table)
+
+
+def _seeds(text: str) -> list[int]:
+    chosen: list[int] = []
+    try:
+        for part in text.split(","):
+            first, dots, last = part.partition("..")
+            chosen += range(int(first), int(last) + 1) if dots else [int(first)]
+    except ValueError:
+        raise UsageError(f"--seeds {text}: must be a range such as 1..20 or numbers such as 1,5,7") from None
+    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= value < 2**63 for value in chosen):
+        raise UsageError(f"--seeds {text}: must be different whole numbers from 0, such as 1..20")
+    return chosen

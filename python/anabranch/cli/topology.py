@@ -1,0 +1,75 @@
+"""``anabranch topology``: list, show, plot."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from anabranch.cli.exit_status import DONE, FAILED
+from anabranch.cli.options import OUTPUT, Directed, Json, TopologyName
+from anabranch.cli.output import count, json_text
+from anabranch.text_table import TextTable, plain, print_table, quantity
+
+
+def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
+    """List the names that can stand in a scenario's "from", those that contain PATTERN."""
+    from anabranch import topologies
+
+    names = [name for name in topologies.names() if pattern.lower() in name.lower()]
+    if json:
+        print(json_text({"topologies": names}))
+    else:
+        print("\n".join(names))
+    return DONE if names else FAILED
+
+
+def show_topology(topology: TopologyName, /, *, directed: Directed = None, json: Json = False) -> int:
+    """Show the nodes and links of a topology."""
+    from dataclasses import asdict
+
+    from anabranch.topologies.warned import load_warned
+
+    loaded = load_warned(topology, directed)
+    if json:
+        tables = {"nodes": [asdict(node) for node in loaded.nodes], "links": [asdict(link) for link in loaded.links]}
+        print(json_text({"name": loaded.name} | tables))
+        return DONE
+    print(f"{loaded.name}: {count(len(loaded.nodes), 'node')}, {count(len(loaded.links), 'directed link')}")
+    rows = [
+        (
+            link.source,
+            link.target,
+            quantity(link.capacity_bps, "bit/s"),
+            quantity(link.delay_s, "s"),
+            quantity(link.length_m, "m"),
+            plain(link.loss),
+            plain(link.cost),
+        )
+        for link in loaded.links
+    ]
+    head = ("source", "target", "capacity", "delay", "length", "loss", "cost")
+    print_table(TextTable(head, rows, text_columns=2))
+    return DONE
+
+
+def plot_topology(
+    topology: TopologyName,
+    /,
+    *,
+    directed: Directed = None,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="An SVG file (default standard output).")
+    ] = None,
+) -> int:
+    """Draw a topology as SVG."""
+    from anabranch.output_files import write_text
+    from anabranch.topologies import plot
+    from anabranch.topologies.warned import load_warned
+
+    drawing = plot.svg(load_warned(topology, directed))
+    if output is None:
+        print(drawing, end="")
+    else:
+        write_text(output, drawing)
+        print(output)
+    return DONE

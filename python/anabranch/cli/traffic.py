@@ -1,0 +1,69 @@
+"""Traffic models, as ``robust`` and ``plan`` are told in the same words."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from anabranch.cli.options import TRAFFIC
+
+if TYPE_CHECKING:
+    from anabranch.robust import Network, TrafficModel
+
+
+@Parameter(name="*", group=TRAFFIC)
+@dataclass(frozen=True)
+class Traffic:
+    """Bounds on nodes and pairs, or matrices."""
+
+    hose: Annotated[
+        str | None, Parameter(help="What each node sends and receives at most: a rate for all, or a file.")
+    ] = None
+    pipe: Annotated[
+        str | None,
+        Parameter(help='What each pair sends at most: a rate for all, a file, "demands", or gravity=TOTAL.'),
+    ] = None
+    matrix: Annotated[
+        list[str] | None,
+        Parameter(negative="", help="A traffic matrix (as --pipe) of an explicit set. May be repeated."),
+    ] = None
+
+    def model(self, network: "Network", box: str | None = None) -> "TrafficModel":
+        """The traffic model; ``box`` is ``LEAST..MOST``, factors around the one matrix.
+
+        Raises:
+            RobustError: names the options that are missing or do not go together, or the value that cannot be.
+        """
+        from anabranch import robust
+        from anabranch.robust.files import hose_rates, pair_rates
+
+        within = None
+        if self.hose is not None or self.pipe is not None:
+            if self.matrix and box is None:
+                raise robust.RobustError("--matrix is the whole traffic model; it does not go with --hose or --pipe")
+            sent, received = (None, None) if self.hose is None else hose_rates(self.hose, network)
+            within = robust.bounds(
+                network, sent, received, None if self.pipe is None else pair_rates(self.pipe, network)
+            )
+        given = [pair_rates(source, network) for source in self.matrix or []]
+        if box is not None:
+            if len(given) != 1:
+                raise robust.RobustError(f"--box {box}: goes with one --matrix; there are {len(given)}")
+            return robust.box(network, given[0], *_factors(box), within=within)
+        if given:
+            return robust.matrices(network, given)
+        if within is None:
+            raise robust.RobustError("no traffic model: give --hose, --pipe, both, or --matrix")
+        return within
+
+
+def _factors(box: str) -> tuple[float, float]:
+    from anabranch.robust import RobustError
+
+    least, dots, most = box.partition("..")
+    try:
+        if dots:
+            return float(least), float(most)
+    except ValueError:
+        pass
+    raise RobustError(f"--box {box}: must be two factors, such as 0.5..2")
