@@ -59,7 +59,7 @@ bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 li
 papers: $(VENV)/installed ## reproduce five papers in full (an hour or two; may be interrupted and goes on); writes papers/*/README.md
 	$(RUN)/anabranch paper all --out runs/papers
 	for study in runs/papers/*/README.md; do \
-		folder=$$(dirname $$study); target=papers/$$(basename $$folder); rm -rf $$target/figures; cp -r $$study $$folder/figures $$target/; \
+		folder=$$(dirname $$study); target=papers/$$(basename $$folder | tr - _); rm -rf $$target/figures; cp -r $$study $$folder/figures $$target/; \
 	done
 
 guard: $(VENV)/installed ## count the engine's instructions (apt-get install valgrind) and compare with bench/instructions.toml

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from anabranch.scenario import Scenario
 from scenarios import LINE
 
 EXPECTED = Path(__file__).parent / "papers"
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", registry.PAPERS)
@@ -35,6 +37,36 @@ def test_the_quick_version_finds_what_is_expected(name: str, tmp_path: Path) -> 
     }
     assert strayed == {}
     assert f'<section id="{name}">' in (tmp_path / "index.html").read_text()
+
+
+def test_each_paper_is_one_folder_with_data_and_code() -> None:
+    papers = Path(registry.__file__).parent
+    folders = {
+        path.name for path in papers.iterdir() if path.is_dir() and path.name not in ("templates", "__pycache__")
+    }
+    assert folders == {registry.folder(name).name for name in registry.PAPERS}
+    for folder in folders:
+        for file in ("__init__.py", "about.md", "published.toml", "scenarios", "README.md"):
+            assert (papers / folder / file).exists(), f"{folder}/{file}"
+    assert (papers.parents[2] / "papers").resolve() == papers, "the link at the top leads here"
+
+
+def test_make_papers_copies_what_a_study_wrote_into_its_folder(tmp_path: Path) -> None:
+    """The recipe's loop, with a study of each paper that wrote another README and no figure but one."""
+    for name in registry.PAPERS:
+        study, target = tmp_path / "runs" / "papers" / name, tmp_path / "papers" / registry.folder(name).name
+        (study / "figures").mkdir(parents=True)
+        (target / "figures").mkdir(parents=True)
+        (target / "figures" / "old.svg").touch()
+        (study / "README.md").write_text(name)
+        (study / "figures" / "new.svg").touch()
+    recipe = re.search(r"^papers:.*\n\t.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe
+    subprocess.run(["sh", "-ec", recipe[1].replace("$$", "$")], cwd=tmp_path, check=True)
+    for name in registry.PAPERS:
+        target = tmp_path / "papers" / registry.folder(name).name
+        assert (target / "README.md").read_text() == name
+        assert [file.name for file in (target / "figures").iterdir()] == ["new.svg"]
 
 
 @pytest.mark.parametrize("name", registry.PAPERS)

@@ -11,9 +11,9 @@ PAPERS = ("tcpbp", "kikolo", "multipath-forwarding", "fixed-robust-routing", "mp
 
 def study(name: str) -> Study:
     """The study of a paper."""
-    return cast(Study, import_module(f"anabranch.papers.{name.replace('-', '_')}"))
+    return cast(Study, import_module(f"anabranch.papers.{folder(name).name}"))
 
 
 def folder(name: str) -> Path:
-    """The paper's data."""
-    return Path(__file__).parent / name
+    """The paper's folder: its study, a package, with the scenarios and published numbers that it uses."""
+    return Path(__file__).parent / name.replace("-", "_")
