@@ -274,6 +274,21 @@ def test_the_shell_completes_options_once_that_is_installed(
     assert done.stdout.split() == ["--hose"]
 
 
+def test_two_signals_at_once_are_one(tmp_path: Path) -> None:
+    """``timeout`` sends one to the process and one to its group; the solver's thread must not be torn down by the second."""
+    code = (
+        "import os, signal, threading, time; from anabranch.cli import entry\n"
+        "def status():\n"
+        "    twice = lambda: [(os.kill(os.getpid(), signal.SIGINT), time.sleep(0.05)) for _ in range(2)]\n"
+        "    threading.Timer(0.1, twice).start()\n"
+        "    try: time.sleep(30)\n"
+        "    except KeyboardInterrupt: time.sleep(0.2); print('kept'); return 130\n"
+        "entry.status = status; entry.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "kept\n", "")
+
+
 def test_heavy_libraries_wait_until_they_are_needed() -> None:
     heavy = ("polars", "pydantic", "altair", "topohub", "networkx", "numpy", "tomlkit")
     code = f"import sys, anabranch, anabranch.cli; print([name for name in {heavy!r} if name in sys.modules])"

@@ -3,15 +3,19 @@
 import json
 import re
 import subprocess
+import time
 import tomllib
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from anabranch import progress
 from anabranch.cli import status
 from anabranch.papers import charts, lab, measures, page, published, readme, registry
+from anabranch.papers.fixed_robust_routing import choices
 from anabranch.papers.study import Claim, Findings, Lab, Number, Picture, Table
+from anabranch.plan.search import Searcher
 from anabranch.runs import Plan, execute_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.scenario import Scenario
@@ -19,6 +23,35 @@ from scenarios import LINE
 
 EXPECTED = Path(__file__).parent / "papers"
 ROOT = Path(__file__).parents[1]
+
+
+def test_an_interrupted_plan_is_none_of_the_studys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the search of a plan ends the study; the best plan so far would be kept as its result."""
+
+    def interrupted(searcher: Searcher, load: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Searcher, "_search", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        choices.plans("nsfnet", [1.0], moves_per_pair=1)
+
+
+def test_what_is_computed_before_the_runs_shows_progress_and_ends_with_a_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A paper's linear programs take minutes before the first run; Ctrl-C among them is answered as during the runs."""
+
+    def compute(*_: object) -> None:
+        time.sleep(0.3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress, "QUIET_S", 0.05)
+    monkeypatch.setattr(progress, "STATUS_INTERVAL_S", 0.1)
+    monkeypatch.setattr(choices, "of_the_paper", compute)
+    assert status(["paper", "fixed-robust-routing", "--quick", "--out", str(tmp_path)]) == 130
+    said = capsys.readouterr().err
+    assert "computing paper: 0 s" in said
+    assert said.endswith("Interrupted: finished runs are kept; the same command goes on from there.\n")
 
 
 @pytest.mark.parametrize("name", registry.PAPERS)

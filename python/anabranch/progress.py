@@ -1,6 +1,7 @@
 """How far a long piece of work is, on standard error: rate and time left."""
 
 import sys
+import threading
 import time
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -149,3 +150,31 @@ class StatusLine(AbstractContextManager["StatusLine"]):
         """Clear the line."""
         if self._status is not None:
             self._status.stop()
+
+
+class Computing(StatusLine):
+    """Shows for how long something has been computed, while the computation keeps this thread busy."""
+
+    def __init__(self, what: str) -> None:
+        """``what`` is computed."""
+        super().__init__()
+        self._what = what
+        self._over = threading.Event()
+        self._ticking = threading.Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> "Computing":
+        """Begin."""
+        self._ticking.start()
+        return self
+
+    def _tick(self) -> None:
+        while not self._over.wait(QUIET_S):
+            self.say(f"computing {self._what}: {self.elapsed_s():.0f} s")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Clear the line."""
+        self._over.set()
+        self._ticking.join()
+        super().__exit__(kind, error, trace)

@@ -2,36 +2,44 @@
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 from anabranch.cli.app import app
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, USAGE, UsageError
 from anabranch.cli.output import say
 
+TOGETHER_S = 1.0
+"""Two requests to terminate within this time are one."""
+
 
 def main() -> None:
     """Run the command line and leave with its exit status; a request to terminate is taken as Ctrl-C.
 
-    An interrupted process leaves without waiting for the threads of a solver.
+    An interrupted process leaves without waiting for the threads of a solver. A second request ends it at once, unless it comes
+    together with the first: ``timeout`` sends one to the process and one to its group.
     """
     import signal
 
-    interrupted = False
+    interrupted: float | None = None
 
     def interrupt(number: int, frame: object) -> None:
         nonlocal interrupted
-        interrupted = True
-        raise KeyboardInterrupt
+        if interrupted is None:
+            interrupted = time.monotonic()
+            raise KeyboardInterrupt
+        if time.monotonic() - interrupted > TOGETHER_S:
+            os._exit(INTERRUPTED)
 
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
     try:
         code = status()
     except Exception:
-        if not interrupted:
+        if interrupted is None:
             raise
         code = INTERRUPTED  # a library fails in its own way if it is interrupted while it is imported
-    if not interrupted:
+    if interrupted is None:
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()

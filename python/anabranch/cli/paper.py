@@ -46,7 +46,10 @@ def paper(
     for one in registry.PAPERS if name == "all" else (name,):
         place = lab.lab(one, directory, quick=work.quick, seeds=work.seeds)
         say(f"{one}: {place.directory}")
-        found = lab.run(place, jobs=work.jobs, command=["anabranch", *sys.argv[1:]])
+        try:
+            found = lab.run(place, jobs=work.jobs, command=["anabranch", *sys.argv[1:]])
+        except KeyboardInterrupt:  # outside the runs, which take it as their own
+            found = None
         if found is None:
             say("Interrupted: finished runs are kept; the same command goes on from there.")
             return INTERRUPTED

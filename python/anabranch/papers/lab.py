@@ -13,6 +13,7 @@ from anabranch.output_files import unwritable, write_json
 from anabranch.papers import findings as documents
 from anabranch.papers import published, readme, registry
 from anabranch.papers.study import Findings, Lab
+from anabranch.progress import Computing
 from anabranch.results import Result
 from anabranch.runs import Plan, execute_all
 from anabranch.runs.kept import KeptRuns
@@ -67,7 +68,9 @@ def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) ->
     path = directory / KEPT / f"{name}-{sha256(text.encode()).hexdigest()[:16]}.json"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"inputs": inputs, "result": compute()})
+        with Computing(name):
+            result = compute()
+        write_json(path, {"inputs": inputs, "result": result})
     return json.loads(path.read_text(encoding="utf-8"))["result"]
 
 

@@ -119,13 +119,19 @@ def of_other_optima_over_all_paths(topology: str) -> dict[str, Choice]:
 
 
 def plans(topology: str, loads: Iterable[float], moves_per_pair: int) -> dict[str, Choice]:
-    """What ``anabranch plan`` finds within loads; 0 stands for the least that is possible."""
+    """What ``anabranch plan`` finds within loads; 0 stands for the least that is possible.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; a plan that was searched for a part of the time is none of the study's.
+    """
     network, model = _network(topology)
     candidates = robust.shortest(network, PLAN_CANDIDATES, ties="delay")
     planner = Planner(robust.Problem(network, model, candidates), moves_per_pair=moves_per_pair)
     chosen = {}
     for load in loads:
         plan = planner.plan(load or planner.least.worst_case_load)
+        if plan.interrupted:
+            raise KeyboardInterrupt
         chosen[f"plan-{load:g}"] = _choice(plan.splits, model) | {"predicted_bps": plan.mean_bps}
     return chosen
 
