@@ -411,13 +411,14 @@ def test_a_refused_export_leaves_the_earlier_one(tmp_path: FilePath) -> None:
 def test_an_interrupt_leaves_no_debris(tmp_path: FilePath) -> None:
     """Interrupted while files are being written: neither the directory nor anything temporary stands there."""
     program = (
-        "import sys, time\nfrom pathlib import Path\n"
+        "import signal, sys, time\nfrom pathlib import Path\n"
         "from anabranch.routes.export.write import _replace\n"
         "class Slow(dict):\n"
         "    def items(self):\n"
         "        for number in range(10_000):\n"
         "            time.sleep(0.01)\n"
         "            yield f'{number}', 'x'\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it\n"
         "print('begun', flush=True)\n_replace(Path(sys.argv[1]), Slow())\n"
     )
     child = subprocess.Popen(
