@@ -1,13 +1,13 @@
 """What the README shows is true: its scenario, its Python, its commands."""
 
 import re
-import subprocess
-import sys
+import shlex
 from pathlib import Path
 
 import pytest
 
 from anabranch.cli import status
+from anabranch.papers.registry import PAPERS
 from anabranch.scenario import Scenario
 
 ROOT = Path(__file__).parents[1]
@@ -46,21 +46,53 @@ def test_the_scenario_that_make_demo_runs_has_no_problems(capsys: pytest.Capture
     assert "12 variants (4 stack x 3 routing) x 5 seeds, no problems" in capsys.readouterr().out
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
-    missing = [target for target in targets if not (ROOT / target).exists()]
-    assert not missing
-
-
 def test_every_example_scenario_has_no_problems() -> None:
     for path in sorted((ROOT / "scenarios").glob("*.toml")):
         assert status(["check", str(path)]) == 0, path
 
 
-@pytest.mark.parametrize("command", ["run", "check", "report", "topology", "schema", "doctor"])
-def test_every_command_of_the_readme_has_help(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "anabranch", command, "--help"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0
-    assert "Usage" in done.stdout
+def commands(section: str) -> list[str]:
+    """The commands of the README's section, without their comments."""
+    text = README.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    lines = (re.sub(r"\s+#.*", "", line) for block in blocks for line in block.splitlines())
+    return [command.strip() for line in lines for command in line.split(";")]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with what the commands of the README name: the reader's scenario and topology, and the repository's."""
+    (tmp_path / "my.toml").write_text(block("toml"))
+    (tmp_path / "my.csv").write_text(block("csv"))
+    for folder in ("scenarios", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+BRIEF = ["--set", "run.duration=100ms", "--set", "run.warm_up=0s", "--no-report"]
+
+
+def perform(command: str) -> None:
+    """Run it as a shell does, a simulation for a moment only."""
+    words = shlex.split(command.partition(" > ")[0])
+    assert words.pop(0) == "anabranch"
+    words = [name for word in words for name in (sorted(map(str, Path().glob(word))) if "*" in word else [word])]
+    assert status(words + (BRIEF if words[0] == "run" else [])) == 0, command
+
+
+def test_the_tasks_can_be_done(desk: Path) -> None:
+    """Papers take a minute each; tests/test_papers.py runs them."""
+    compare, topology, plan, paper = commands("Four tasks")
+    for command in (compare, topology, plan):
+        perform(command)
+    assert paper == "anabranch paper mprc --quick"
+    assert "mprc" in PAPERS
+
+
+def test_the_commands_of_the_tour_run(desk: Path) -> None:
+    for name in ("a", "b"):
+        assert status(["run", "my.toml", "--out", f"runs/{name}", "--seed", "1", *BRIEF]) == 0
+    for command in commands("A scenario"):
+        perform(command)
+    assert (desk / "both.html").exists()
