@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 from anabranch import topologies
-from anabranch.papers.mprc import bounds, measure
-from anabranch.papers.mprc.findings import in_order
+from anabranch.papers.mprc import bounds, in_order, measure
 from anabranch.papers.study import Table
 
 

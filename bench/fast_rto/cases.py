@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx as nx
 
-from anabranch.topologies.load import load
+from anabranch.topologies.loading import load
 from anabranch.topologies.model import Topology
 
 PAYLOAD = 1460 / 1500

@@ -12,9 +12,9 @@ import pytest
 from anabranch import robust, topologies
 from anabranch.plan import Plan, Planner, hybrid
 from anabranch.plan.options import Pool
-from anabranch.plan.throughput import Connection
+from anabranch.plan.tcp_throughput import Connection
 from anabranch.robust.splits import Splits
-from anabranch.robust.verify import check_splits
+from anabranch.robust.verification import check_splits
 from tests.robust.networks import random_model, random_network
 
 

@@ -9,9 +9,9 @@ import pytest
 from anabranch import robust, topologies
 from anabranch.plan import Connection, throughput
 from anabranch.plan.options import Pool
-from anabranch.plan.throughput import path_losses
+from anabranch.plan.tcp_throughput import path_losses
 from anabranch.predict import mathis
-from anabranch.robust.document import document
+from anabranch.robust.documents import document
 from anabranch.scenario import Scenario
 
 CONNECTION = Connection(10e6, 1000)

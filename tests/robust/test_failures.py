@@ -8,7 +8,7 @@ import pytest
 from anabranch import robust
 from anabranch.robust import failures
 from anabranch.robust.protection import protect
-from anabranch.robust.solve import silent
+from anabranch.robust.solving import silent
 from anabranch.robust.splits import Splits
 from anabranch.topologies import Link, Node, Topology
 from tests.robust.networks import random_model, random_network

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import robust, topologies
-from anabranch.robust.document import document
+from anabranch.robust.documents import document
 from anabranch.scenario import Scenario, ScenarioError
 
 PAIR = ("1", "11")

@@ -90,7 +90,7 @@ def test_a_solution_is_whole_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(best: object, gap: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(sys.modules["anabranch.robust.solve"]._METHODS, "auto", interrupted)
+    monkeypatch.setitem(sys.modules["anabranch.robust.solving"]._METHODS, "auto", interrupted)
     network = random_network(1)
     problem = robust.Problem(network, random_model(network, 1), robust.shortest(network, 2))
     assert robust.best_found(problem).interrupted

@@ -8,7 +8,7 @@ import pytest
 
 from anabranch import robust
 from anabranch.robust.splits import Splits
-from anabranch.robust.verify import check_matrix, load_under
+from anabranch.robust.verification import check_matrix, load_under
 from tests.robust.networks import random_model, random_network
 
 UNIT = 1e5

@@ -120,7 +120,7 @@ def plan(
 
 
 def _print_json(chosen: "Plan", plans: "Sequence[Plan]", rival: "tuple[float, Plan] | None") -> None:
-    from anabranch.plan.document import document, summary
+    from anabranch.plan.documents import document, summary
 
     text = document(chosen)
     text["front"] = [summary(one) for one in plans]

@@ -222,7 +222,7 @@ def _failures(network: "Network", fail: str | None) -> "list[Failure]":
 
 
 def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output: Output) -> int:
-    from anabranch.robust.document import protected_document
+    from anabranch.robust.documents import protected_document
     from anabranch.robust.progress import Bounds
     from anabranch.robust.protection import protect
 
@@ -240,7 +240,7 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
 
 
 def _text(routing: "RobustRouting", failures: "list[Failure]") -> str:
-    from anabranch.robust.document import document
+    from anabranch.robust.documents import document
 
     return json_text(document(routing, failures))
 
@@ -254,7 +254,7 @@ def _print_failures(found: "Sequence[AfterFailure]") -> None:
 
 
 def _print(routing: "RobustRouting", failures: "list[Failure]") -> None:
-    from anabranch.robust.document import document as as_document
+    from anabranch.robust.documents import document as as_document
     from anabranch.robust.failures import after
 
     document = as_document(routing)

@@ -10,9 +10,9 @@
 (182, True)
 """
 
-from anabranch.plan.document import as_routes, document
+from anabranch.plan.documents import as_routes, document
 from anabranch.plan.model import Plan
 from anabranch.plan.planning import Planner, hybrid
-from anabranch.plan.throughput import DUP_THRESH, Connection, throughput
+from anabranch.plan.tcp_throughput import DUP_THRESH, Connection, throughput
 
 __all__ = ["DUP_THRESH", "Connection", "Plan", "Planner", "as_routes", "document", "hybrid", "throughput"]

@@ -8,7 +8,7 @@ import numpy as np
 from anabranch import input_files
 from anabranch.locks import Lock
 from anabranch.output_files import unwritable, write_text
-from anabranch.plan.document import document
+from anabranch.plan.documents import document
 from anabranch.plan.model import Plan
 from anabranch.robust.errors import RobustError
 from anabranch.robust.network import Array, Network

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anabranch.plan.throughput import Connection
+from anabranch.plan.tcp_throughput import Connection
 from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import Loads, worst_loads

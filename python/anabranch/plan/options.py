@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from anabranch.plan.throughput import Connection, path_losses, throughput
+from anabranch.plan.tcp_throughput import Connection, path_losses, throughput
 from anabranch.robust.candidates import Candidates
 from anabranch.robust.network import Array
 from anabranch.robust.splits import Splits

@@ -5,12 +5,12 @@ import numpy as np
 from anabranch.plan.model import Plan
 from anabranch.plan.options import Pool
 from anabranch.plan.search import MOVES_PER_PAIR, Found, Report, Searcher
-from anabranch.plan.throughput import Connection
+from anabranch.plan.tcp_throughput import Connection
 from anabranch.robust.errors import RobustError
 from anabranch.robust.hybrid import with_single_paths
 from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
-from anabranch.robust.solve import RobustRouting, solve
+from anabranch.robust.solving import RobustRouting, solve
 from anabranch.robust.splits import Splits
 
 FRONT_POINTS = 6

@@ -11,7 +11,7 @@ from anabranch.plan.sparse import sparse
 from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import worst_loads
-from anabranch.robust.solve import RobustRouting, solve
+from anabranch.robust.solving import RobustRouting, solve
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
 

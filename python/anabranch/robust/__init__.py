@@ -9,16 +9,16 @@
 """
 
 from anabranch.robust.candidates import Candidates, disjoint, given, shortest, shortest_with_ties
-from anabranch.robust.document import as_routes, document
+from anabranch.robust.documents import as_routes, document
 from anabranch.robust.errors import RobustError
 from anabranch.robust.incremental import WorstLoads
 from anabranch.robust.network import Network
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import Loads, worst_loads
-from anabranch.robust.solve import RobustRouting, best_found, solve
+from anabranch.robust.solving import RobustRouting, best_found, solve
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds, Matrices, TrafficModel, bounds, box, hose, matrices, pipe
-from anabranch.robust.verify import Verified, verify
+from anabranch.robust.verification import Verified, verify
 
 __all__ = [
     "Bounds",

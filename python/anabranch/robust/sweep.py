@@ -9,7 +9,7 @@ from anabranch.output_files import write_text
 from anabranch.robust.candidates import By
 from anabranch.robust.hybrid import with_single_paths
 from anabranch.robust.problem import Problem, Report
-from anabranch.robust.solve import GAP, Method, RobustRouting, best_found, silent
+from anabranch.robust.solving import GAP, Method, RobustRouting, best_found, silent
 from anabranch.robust.ties import Range, over_draws
 
 PERCENTAGES = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)

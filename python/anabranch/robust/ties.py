@@ -10,7 +10,7 @@ from anabranch.robust.incremental import Flow, WorstLoads
 from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import worst_loads
-from anabranch.robust.solve import solve
+from anabranch.robust.solving import solve
 from anabranch.robust.splits import Crossings, Splits
 
 _PICOSECONDS = 1e12

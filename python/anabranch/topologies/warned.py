@@ -2,7 +2,7 @@
 
 import sys
 
-from anabranch.topologies.load import load
+from anabranch.topologies.loading import load
 from anabranch.topologies.model import Topology
 
 

@@ -13,7 +13,7 @@ from anabranch.plan import Planner
 from anabranch.plan.sparse import sparse
 from anabranch.robust.blocks import Blocks, Routing
 from anabranch.robust.candidates import By, Ties, shortest_with_ties
-from anabranch.robust.document import split_records
+from anabranch.robust.documents import split_records
 from anabranch.robust.hybrid import with_single_paths
 from anabranch.robust.lp import Method, Program
 from anabranch.robust.sweep import PERCENTAGES

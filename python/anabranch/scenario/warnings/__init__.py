@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
-from anabranch.scenario.warnings.routes import routes
-from anabranch.scenario.warnings.stacks import stacks
+from anabranch.scenario.warnings.of_routes import routes
+from anabranch.scenario.warnings.of_stacks import stacks
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case

@@ -8,7 +8,7 @@ import numpy as np
 from anabranch.robust.failures import AfterFailure, Failure, after
 from anabranch.robust.network import Network
 from anabranch.robust.protection import Protected
-from anabranch.robust.solve import RobustRouting
+from anabranch.robust.solving import RobustRouting
 from anabranch.robust.splits import Splits
 from anabranch.routes import Path, Route, Routes
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from anabranch.plan.model import Plan
-from anabranch.robust.document import as_routes as splits_as_routes
-from anabranch.robust.document import split_records
+from anabranch.robust.documents import as_routes as splits_as_routes
+from anabranch.robust.documents import split_records
 from anabranch.routes import Routes
 
 

@@ -8,7 +8,7 @@ from anabranch.robust.errors import RobustError
 from anabranch.robust.network import Array, Network
 from anabranch.robust.problem import prove
 from anabranch.robust.separation import worst_loads
-from anabranch.robust.solve import RobustRouting
+from anabranch.robust.solving import RobustRouting
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds, TrafficModel
 
