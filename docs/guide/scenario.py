@@ -8,20 +8,35 @@ from pydantic_core import PydanticUndefined
 from anabranch.scenario import Variant
 
 HERE = Path(__file__).parent
+LARGEST = 2**32 - 1
+"""A bound that says nothing but how the number is stored."""
+SAID_BY_TYPE = (
+    "a rate",
+    "a duration",
+    "a duration above zero",
+    "a length",
+    "A rate",
+    "A duration",
+    "A duration above zero",
+    "A length",
+)
 HEAD = """\
 # The scenario file
 
-A scenario is a TOML file. This page lists every section and key; `docs/guide/scenario.py` writes it from the schema.
+A scenario is a TOML file. `docs/guide/scenario.py` writes this page from the schema.
 
-- A quantity is a text with its unit: `"10ms"`, `"1.5 Mbit/s"`, `"3 MB"`, `"100 packets"`. Durations: `ps`,
-  `ns`, `us`, `ms`, `s`, `min`, `h`. Rates: `bps` (or `bit/s`), `kbps`, `Mbps`, `Gbps`, `Tbps`, and bytes as `kB/s`
-  and so on. Sizes: `B`, `kB`, `MB`, `GB`, `KiB`, `MiB` and so on.
-- A share is a number or a text in per cent: `0.01` or `"1%"`.
-- A list at a key that takes one value makes a matrix: one variant of the scenario for each value, and for each
-  combination of several such keys. Equal lists at the same key of several `[[traffic]]` entries vary together.
-- A name alone stands for a table with its defaults: `queue = "codel"` is `queue = { discipline = "codel" }`.
-- What a run gives, column by column, is in [results.md](results.md).
-- A key with the default "none" can be left out; one that is **required** cannot.
+| value | how it is written |
+|---|---|
+| quantity | text with a unit: `"10ms"`, `"1.5 Mbit/s"`, `"3 MB"`, `"100 packets"` |
+| duration | `ps`, `ns`, `us`, `ms`, `s`, `min`, `h` |
+| rate | `bps` (or `bit/s`), `kbps`, `Mbps`, `Gbps`, `Tbps`; bytes as `kB/s` and so on |
+| size | `B`, `kB`, `MB`, `GB`, `KiB`, `MiB` and so on |
+| share | a number, or a text in per cent: `0.01` or `"1%"` |
+| table with its defaults | its name alone: `queue = "codel"` is `queue = { discipline = "codel" }` |
+
+A list at a key that takes one value makes a matrix: one variant of the scenario per value, and per combination of several such keys. Equal
+lists at the same key of several `[[traffic]]` entries vary together. A key with the default "none" can be left out. A **required** key cannot.
+[Results](results.md) lists the columns of the tables that a run writes.
 
 The smallest scenario is a topology and one traffic group:
 
@@ -34,26 +49,26 @@ from = "Seattle"
 to = "Atlanta"
 ```
 
-It sends all that Linux's CUBIC can (`stack = "linux-cubic"`, `bulk = true`) over the path that OSPF finds, for 30 s with seed 1.
-Links without a capacity have 100 Mbit/s, and queues hold 100 packets, 12 ms at that rate. Links without a delay have that of light in
-fibre; one without a length counts as 1000 km. Where several stacks or routings are defined, traffic must name one.
+It sends bulk data by Linux's CUBIC (`stack = "linux-cubic"`, `bulk = true`) over the path that OSPF finds, for 30 s with seed 1. Links
+without a capacity have 100 Mbit/s. Queues hold 100 packets, which is 12 ms at that rate. Links without a delay have that of light in
+fibre, and links without a length count as 1000 km. If several stacks or routings are defined, traffic must name one.
 
 ## Warnings
 
-`check` and `run` warn of what can run but may not be meant, with the place and the remedy. The manifest, `--json` and the report keep
-the warnings.
+`check` and `run` warn of settings that can run but may be mistakes. A warning names the key and the remedy. The manifest, `--json` and the
+report keep the warnings. They warn of the following:
 
-- `paths = { disjoint = N }` or `{ shortest = N }` finds fewer than N paths for a pair with traffic. Disjoint paths count from the first
-  node with a choice: they may share the links that every path begins or ends with.
-- A failure leaves a pair without a path while it has traffic. Without `reconverge` a routing keeps its paths, whatever else is left.
+- `paths = { disjoint = N }` or `{ shortest = N }` finds fewer than N paths for a pair with traffic. Disjoint paths are counted from the first
+  node with a choice. They may share the links on which every path begins or ends.
+- A failure leaves a pair with traffic without a path. Without `reconverge` a routing keeps its paths.
 - `min_rto` has no effect, because `rto_granularity` is larger.
-- DCTCP runs without ECN, or a queue that may fill on its way does not mark. A queue may fill if the links before it, or a host without a
-  narrower link behind, bring more than its link carries.
-- Lists at one key of several entries differ in length, such as `stack` of two `[[traffic]]`. They multiply, where equal lists vary
-  together. Other lists are meant to multiply: `check` and `run` say of which the variants are, as in `6 variants (3 stack x 2 routing)`.
-- A topology changed as it was read, such as parallel links that became one.
+- DCTCP runs without ECN, or a queue on its path may fill and does not mark. A queue may fill if earlier links, or a host without a
+  slower link, bring more than its link carries.
+- Lists at one key of several entries differ in length, such as `stack` of two `[[traffic]]`. Such lists multiply. `check` and `run` print the
+  product, as in `6 variants (3 stack x 2 routing)`.
+- A topology was changed when read, such as parallel links that became one.
 
-A queue that cannot hold a packet that comes to it is refused, as it would drop all of them.
+A queue that is too small for a single packet is refused.
 """
 
 
@@ -65,12 +80,23 @@ def text() -> str:
     for name in _in_order(schema, definitions):
         definition = definitions[name]
         parts += [f"## {name}", "", *_summary(definition), *_table(definition, definitions), ""]
-    return "\n".join(parts)
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def _summary(definition: dict[str, Any]) -> list[str]:
-    described = definition.get("description", "")
-    return [" ".join(described.replace("``", "`").split()), ""] if described else []
+    """What the table is, and the key that chooses it."""
+    described = " ".join(definition.get("description", "").replace("``", "`").split())
+    chosen = _chooser(definition)
+    lines = [f"`{chosen[0]} = {_plain(chosen[1])}`", ""] if chosen else []
+    return [*lines, described, ""] if described else lines
+
+
+def _chooser(definition: dict[str, Any]) -> tuple[str, str] | None:
+    """The key with the one value that tells this table from its alternatives."""
+    for key, value in definition.get("properties", {}).items():
+        if value.get("type") == "string" and "const" in value:
+            return key, value["const"]
+    return None
 
 
 def _in_order(schema: dict[str, Any], definitions: dict[str, Any]) -> list[str]:
@@ -96,8 +122,12 @@ def _in_order(schema: dict[str, Any], definitions: dict[str, Any]) -> list[str]:
 
 def _table(definition: dict[str, Any], definitions: dict[str, Any]) -> list[str]:
     required = definition.get("required", [])
+    chosen = _chooser(definition)
+    rows = {key: value for key, value in definition.get("properties", {}).items() if not chosen or key != chosen[0]}
+    if not rows:
+        return ["It has no further keys."]
     lines = ["| Key | Type | Default | Meaning |", "| --- | --- | --- | --- |"]
-    for key, value in definition.get("properties", {}).items():
+    for key, value in rows.items():
         default = "**required**" if key in required else _default(value.get("default", PydanticUndefined))
         lines.append(f"| `{key}` | {_type(value, definitions)} | {default} | {_meaning(value)} |")
     return lines
@@ -119,9 +149,9 @@ def _meaning(value: dict[str, Any]) -> str:
     described = value.get("description", "")
     if not described and "anyOf" in value:
         described = next((item["description"] for item in value["anyOf"] if item.get("description")), "")
-    if "const" in value and value.get("type") == "string":
-        described = "Chooses this table."
     described = " ".join(described.replace("``", "`").split()).replace("|", "\\|")
+    if described in SAID_BY_TYPE:
+        return ""
     described = described[:1].upper() + described[1:]
     return described if not described or described.endswith(".") else described + "."
 
@@ -135,24 +165,46 @@ def _type(value: dict[str, Any], definitions: dict[str, Any]) -> str:
         return ", ".join(f"`{_plain(item)}`" for item in value.get("enum", [value.get("const")]))
     for key in ("anyOf", "oneOf"):
         if key in value:
-            kinds = [_type(item, definitions) for item in value[key] if item.get("type") != "null"]
-            return " or ".join(dict.fromkeys(kinds))
+            return _alternatives([item for item in value[key] if item.get("type") != "null"], definitions)
     if value.get("type") == "array":
         return f"list of {_type(value['items'], definitions)}"
     if value.get("type") == "object":
         return f"tables by name: {_type(value['additionalProperties'], definitions)}"
     if "examples" in value:
-        return f'text such as `"{value["examples"][0]}"`'
+        return f'`"{value["examples"][0]}"`'
     if "allOf" in value:
         return _type(value["allOf"][0], definitions)
-    names = {"string": "text", "boolean": "`true`, `false`", "integer": "whole number", "number": "number"}
+    names = {"string": "text", "boolean": "boolean", "integer": "whole number", "number": "number"}
     return names[value["type"]] + _range(value)
+
+
+def _alternatives(items: list[dict[str, Any]], definitions: dict[str, Any]) -> str:
+    """The kinds, where a name stands for a table with a link to it."""
+    tables = {}
+    for part in (each for item in items for each in (item, *item.get("oneOf", []))):
+        name = str(part.get("$ref", "")).rpartition("/")[2]
+        chosen = _chooser(definitions[name]) if name else None
+        if chosen:
+            tables[chosen[1]] = f"[`{_plain(chosen[1])}`](#{name.lower()})"
+    named = {word for item in items for word in item.get("enum", [])}
+    kinds = []
+    for item in items:
+        if named and "enum" in item:
+            kinds.append(", ".join(tables.get(word, f"`{_plain(word)}`") for word in item["enum"]))
+        elif not (named and set(tables) <= named and ("oneOf" in item or _is_chosen(item, definitions))):
+            kinds.append(_type(item, definitions))
+    return " or ".join(dict.fromkeys(kinds))
+
+
+def _is_chosen(item: dict[str, Any], definitions: dict[str, Any]) -> bool:
+    name = str(item.get("$ref", "")).rpartition("/")[2]
+    return bool(name) and _chooser(definitions[name]) is not None
 
 
 def _range(value: dict[str, Any]) -> str:
     """The bounds of a number."""
     words = (("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "to"), ("exclusiveMaximum", "below"))
-    bounds = [f"{word} {value[key]}" for key, word in words if key in value]
+    bounds = [f"{word} {value[key]:g}" for key, word in words if key in value and value[key] != LARGEST]
     return f" {' '.join(bounds)}" if bounds else ""
 
 
