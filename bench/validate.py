@@ -1,6 +1,6 @@
 """Compare the packet engine with formulas, with ns-2, ns-3 and real Linux, and with a thesis.
 
-Prints tables and verdicts, and writes them into docs/validation/comparisons.md. The exit status is 1 if a comparison deviates.
+Prints tables and verdicts, and writes them into docs/validation/comparisons.md, long tables into CSV files beside it. The exit status is 1 if a comparison deviates.
 """
 
 import argparse
@@ -29,8 +29,7 @@ from bench.validation import (
     utilisation,
     vegas,
 )
-from bench.validation.page import write_part
-from bench.validation.section import Comparison, Section
+from bench.validation.section import Comparison
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation" / "comparisons.md"
 COMPARISONS = (
@@ -79,17 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         section.show(console)
         sections.append(section)
         if not options.quick:
-            _write(section)
+            today = datetime.now(UTC).date().isoformat()
+            section.write(PAGE, f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`")
     return 0 if all(section.passed for section in sections) else 1
-
-
-def _write(section: Section) -> None:
-    today = datetime.now(UTC).date().isoformat()
-    source = f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`"
-    write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
-    if section.file:
-        name, cells = section.file
-        PAGE.with_name(name).write_text(cells.csv(), encoding="utf-8")
 
 
 if __name__ == "__main__":

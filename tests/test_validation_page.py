@@ -42,7 +42,7 @@ def test_a_short_table_stands_on_the_page() -> None:
 
 def test_a_long_table_is_summed_up_by_its_first_column() -> None:
     assert Table(("stack", "loss", "goodput", "deviation"), many()).summary() == Table(
-        ["stack", "cells", "deviation"], [["reno", "12", "-8 to +2 %"], ["cubic", "12", "+1 to +12 %"]]
+        ["stack", "rows", "deviation"], [["reno", "12", "-8 to +2 %"], ["cubic", "12", "+1 to +12 %"]]
     )
 
 
@@ -54,7 +54,7 @@ def test_a_long_table_goes_into_a_file_that_the_page_links(tmp_path: Path, monke
     assert validate.main([]) == 0
     text = page.read_text()
     assert "| reno | 0 |" not in text
-    assert "All 24 cells: [toy.csv](toy.csv)." in text
+    assert "All 24 rows: [toy.csv](toy.csv)." in text
     assert f"Anabranch {version()}" in text
     assert list(csv.reader((tmp_path / "toy.csv").open()))[1:] == many()
 
@@ -74,7 +74,7 @@ def test_a_table_that_sums_up_cells_stands_on_the_page_and_the_cells_in_the_file
 
 def test_every_file_of_the_page_has_as_many_rows_as_the_page_says() -> None:
     page = Path(__file__).parents[1] / "docs" / "validation" / "comparisons.md"
-    found = re.findall(r"All (\d+) cells: \[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))
+    found = re.findall(r"All (\d+) rows: \[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))
     assert {name for _, name in found} == {path.name for path in page.parent.glob("*.csv")}
     for count, name in found:
         with (page.parent / name).open(encoding="utf-8") as file:

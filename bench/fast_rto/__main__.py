@@ -33,7 +33,6 @@ from bench.fast_rto.search import (
     search,
     training,
 )
-from bench.validation.page import write_part
 from bench.validation.section import Section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models" / "fast-rto.md"
@@ -66,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.quick:
         source = f"Anabranch {version()}, {datetime.now(UTC).date().isoformat()}, `python -m bench.fast_rto`"
         for section in sections:
-            write_part(PAGE, section.key, f"{section.markdown()}\n{source}")
+            section.write(PAGE, source)
     return 0
 
 
@@ -87,7 +86,7 @@ def _section(
 
 def _cases(effort: Effort) -> Section:
     return _section(
-        "cases",
+        "fast-rto-cases",
         "The cases",
         "Those of the thesis and the first random ones train; the last random ones are held out.",
         CASE_COLUMNS,
@@ -171,7 +170,7 @@ def _sensitivity(effort: Effort, current: Choice) -> Section:
     results = evaluate("FastRTO, sensitivity", stacks, training(effort), [1])
     rows = [[name, f"{value:g}", *_means(outcomes)] for (name, value), outcomes in zip(varied, results, strict=True)]
     return _section(
-        "sensitivity",
+        "fast-rto-sensitivity",
         "One parameter at a time",
         "Around the defaults, over the training cases, newreno growth, one seed; max_rto in ms.",
         ("parameter", "value", *MEASURES),

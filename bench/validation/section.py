@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table as Printed
 
+from bench.validation.page import write_part
 from bench.validation.table import Table
 
 LONG = 20
@@ -48,12 +50,21 @@ class Section:
         """The part of the page."""
         table, file = Table(self.columns, self.rows), self.file
         printed = table.summary() if file and not self.cells else table
-        lines = [f"### {self.title}", "", self.how, "", printed.markdown(), ""]
+        lines = [f"### {self.title}", "", self.how, ""]
+        if self.cells or not file or len(printed.rows) < len(file[1].rows):
+            lines += [printed.markdown(), ""]
         if file:
             name, cells = file
-            lines += [f"All {len(cells.rows)} cells: [{name}]({name}).", ""]
+            lines += [f"All {len(cells.rows)} rows: [{name}]({name}).", ""]
         lines += [f"**{self.mark}**: {self.verdict}", "", *(f"- {note}" for note in self.notes)]
         return "\n".join(lines).rstrip() + "\n"
+
+    def write(self, page: Path, source: str) -> None:
+        """Into its part of the page, and into the file beside it."""
+        write_part(page, self.key, f"{self.markdown()}\n{source}")
+        if self.file:
+            name, cells = self.file
+            page.with_name(name).write_text(cells.csv(), encoding="utf-8")
 
     @property
     def file(self) -> tuple[str, Table] | None:

@@ -43,7 +43,7 @@ class Table:
         for name in names:
             group = [row for row in self.rows if row[0] == name]
             rows.append([name, str(len(group)), *(_range([row[index] for row in group]) for index in ranged)])
-        return Table([self.columns[0], "cells", *(self.columns[index] for index in ranged)], rows)
+        return Table([self.columns[0], "rows", *(self.columns[index] for index in ranged)], rows)
 
 
 def _range(cells: Sequence[str]) -> str:
