@@ -82,8 +82,8 @@ class Cause:
 CAUSES = (
     Cause(
         "C",
-        "**ns-2's compound is its reno.** It sends, packet for packet, what its reno sends in the same network: the window "
-        "that follows the delay never comes to bear. Ours is compared with the paper's equations only.",
+        "**ns-2's compound is its reno.** Packet for packet, it sends what its reno sends in the same network. Ours is compared with the "
+        "paper's equations only.",
         lambda result, evidence: (
             result.cell.algorithm == "compound"
             and evidence.reno is not None
@@ -92,13 +92,11 @@ CAUSES = (
     ),
     Cause(
         "B",
-        "**Rate halving against PRR.** For reno, highspeed, scalable, vegas, compound and illinois Linux 2.6.22 lets the window "
-        "in recovery fall to half, whatever the algorithm's own decrease is, and slow-starts back to ssthresh. Where a window "
-        "meets several losses, the next one comes before it is back, and the decrease starts from the dent. PRR "
-        "(RFC 6937), which replaced it in Linux 3.2 for that reason, goes to ssthresh and no lower. Shown by ns-2's window being "
-        "below its own threshold for the share of time in the column, without timeouts (with bic and cubic, which have no "
-        "min_cwnd, that share is next to zero), or, where only the large window at the end of slow start met several losses, by the cell "
-        "with an early loss (last column).",
+        "**Rate halving against PRR.** For reno, highspeed, scalable, vegas, compound and illinois, Linux 2.6.22 lets the window fall to "
+        "half in recovery, whatever the algorithm's own decrease, and slow-starts back to ssthresh. If a window has several losses, the "
+        "next decrease starts from this lower window. PRR (RFC 6937) replaced rate halving in Linux 3.2 and stops at ssthresh. Evidence: "
+        "the share of time in which ns-2's window is below its threshold without timeouts; it is near zero for bic and cubic, which have no "
+        "min_cwnd. Where several losses occur only at the end of slow start, the evidence is the cell with an early loss.",
         lambda result, evidence: (
             result.cell.algorithm in HALVING
             and result.ratio > 1
@@ -107,43 +105,41 @@ CAUSES = (
     ),
     Cause(
         "A",
-        "**ns-2's recovery does not conserve packets.** For bic, cubic and htcp it sets cwnd to ssthresh as recovery begins and fills the "
-        "network up to that, where Linux (tcp_cwnd_down) never has more than in_flight + 1. After slow start cwnd is twice what path and queue "
-        "hold, and 0.8 of that is still too much: retransmissions are lost for as long as recovery lasts, with no further "
-        "reduction. When recovery ends, ns-2 clears its scoreboard, sends again what had been SACKed, takes the SACKs of the "
-        "originals for those of the retransmissions, counts all retransmissions sent before as lost, and floods the access link: the column "
-        "says for how long more left the senders than 2.5 times the bottleneck's rate. Ours follows PRR (RFC 6937). Shown by taking the "
-        "overshoot away: with one more lost packet, the one that completes the first bandwidth-delay product, on both sides, the cells "
-        "agree (last column).",
+        "**ns-2's recovery does not conserve packets.** For bic, cubic and htcp it sets cwnd to ssthresh when recovery begins and fills the "
+        "network up to that. Linux (tcp_cwnd_down) never exceeds in_flight + 1. After slow start cwnd is twice the capacity of path and "
+        "queue, so 0.8 of it is still too much, and retransmissions are lost throughout recovery. Then ns-2 clears its scoreboard, sends "
+        "SACKed segments again, counts earlier retransmissions as lost, and floods the access link at more than 2.5 times the bottleneck's "
+        "rate. Ours follows PRR (RFC 6937). Evidence: with one more loss on both sides, of the packet that completes the first "
+        "bandwidth-delay product, the cells agree.",
         lambda result, evidence: (
             result.cell.algorithm in CONSERVING_NOTHING and evidence.early is not None and evidence.early.is_within
         ),
     ),
     Cause(
         "D",
-        "**Westwood's bandwidth filter.** Linux filters twice in a row with weight 1/8, in whole bytes per millisecond, rounding down, and "
-        "rounds the window down too; ours filters once with weight 1/16, without rounding. A shift by 3 stops rising 7 bytes/ms below "
-        "its input: two of them 14, which of the 510 bytes/ms of a flow at 4 Mbit/s are 2.7 %, and rounding a window of 43 takes another 1 %, at "
-        "every loss; between losses the window grows by two or three segments. At 1000 Mbit/s rounding does not count, but "
-        "the estimate follows the end of slow start otherwise: after 10 round trips the one filter is at 48 % of a step and the two are at 41 %, "
-        "after 30 at 86 % and 91 %. That bounds the difference by numbers and is not shown by a run.",
+        "**Westwood's bandwidth filter.** Linux filters twice with weight 1/8, in whole bytes per millisecond, and rounds down, also the "
+        "window. Ours filters once with weight 1/16 without rounding. A shift by 3 stops rising 7 bytes/ms below its input, two of them 14. "
+        "For a flow at 4 Mbit/s, 510 bytes/ms, that is 2.7 %, and rounding a window of 43 costs another 1 % at every loss. Between losses "
+        "the window grows by two or three segments. At 1000 Mbit/s rounding is negligible, but the estimate follows the end of slow start "
+        "differently: 48 % and 41 % of a step after 10 round trips, 86 % and 91 % after 30. This bounds the difference by numbers and is "
+        "not shown by a run.",
         lambda result, _: result.cell.algorithm == "westwood",
     ),
 )
 UNEXPLAINED = "?"
 NOTES = (
-    "Ours has the parameters of Linux 2.6.22 where they are not the paper's, so that like is compared with like. bic: Linux counts ACKs and "
-    "multiplies by its estimate of segments per ACK, which with an ACK for every segment stays at 31/16. scalable: a segment for 51 ACKs, and "
-    "at least Reno's growth. vegas: a step every other round trip, since it is taken from the window of one round trip before. highspeed: the rows of "
-    "its table. cubic: beta 819/1024.",
-    "illinois: 2.6.22 takes the share that a loss is to take for the share that is to remain (corrected in Linux later). Ours runs with the "
-    "shares exchanged, 7/8 and 1/2; with the paper's 1/8 and 1/2 it has up to six times ns-2's goodput.",
-    "westwood: ns-2 never raises CA_EVENT_COMPLETE_CWR, at which Linux's module sets ssthresh to its estimate: in ns-2 ssthresh is half of "
-    "the window, and the window after a loss the greater of that and the estimate. Ours runs with that least share.",
-    "cubic is above ns-2's by up to 15 % where losses are frequent: RFC 9438 (section 4.3) lets the Reno-friendly window grow by a whole segment a "
-    "round trip once it is past the window of the last loss, Linux 2.6.22 never. reno, highspeed and vegas are below by up to 14 % at "
-    "1e-2: Linux slow-starts where cwnd equals ssthresh (RFC 5681 section 3.1 allows either), so that every recovery ends with a segment more, which "
-    "counts where windows are of ten.",
+    "Ours has the parameters of Linux 2.6.22 where they differ from the paper's. bic: Linux counts ACKs and multiplies by its estimate "
+    "of segments per ACK, which stays at 31/16 when every segment is acknowledged. scalable: one segment per 51 ACKs, and at least "
+    "Reno's growth. vegas: a step every other round trip, since it starts from the window of one round trip before. highspeed: the rows "
+    "of its table. cubic: beta 819/1024.",
+    "illinois: 2.6.22 confuses the share that a loss takes with the share that remains (corrected later). Ours runs with these shares, "
+    "7/8 and 1/2. With the paper's 1/8 and 1/2 it has up to six times ns-2's goodput.",
+    "westwood: Linux's module sets ssthresh to its estimate at CA_EVENT_COMPLETE_CWR, which ns-2 never raises. So in ns-2 ssthresh is "
+    "half of the window, and the window after a loss is the greater of both. Ours runs with that least share.",
+    "cubic is above ns-2's by up to 15 % where losses are frequent. RFC 9438 (section 4.3) lets the Reno-friendly window grow by a "
+    "whole segment per round trip once it exceeds the window of the last loss; Linux 2.6.22 does not.",
+    "reno, highspeed and vegas are below by up to 14 % at a loss of 1e-2. Linux slow-starts where cwnd equals ssthresh (RFC 5681 "
+    "section 3.1 allows either), so every recovery ends with one segment more. That counts for windows of ten.",
 )
 
 
@@ -169,13 +165,14 @@ def run(quick: bool) -> Section:
         title="Congestion controls against Linux in ns-2",
         model="ns-2's Agent/TCP/Linux (Linux 2.6.22)",
         how=(
-            "Bulk flows for 60 s over one bottleneck: 1 and 15 flows, 100 and 1000 Mbit/s, 10 and 50 ms one way, 0, 1e-5, 1e-4, 1e-3 and 1e-2 "
-            "of the packets lost behind the bottleneck, a drop-tail queue of one bandwidth-delay product, access links of ten "
-            "times the rate, packets of 1500 bytes, every one acknowledged, SACK, initial window 2 (ns-2's agent has no other), least timeout 200 ms, no initial "
-            "threshold. Payload delivered by all flows from start to end. Both sides lose the same packets, drawn once, "
-            "which takes most of the noise out of the deviations. Ours detects losses by RACK-TLP, since ns-2 notices lost retransmissions. "
-            "The file of all cells has: mean ± standard error over the seeds; the deviation ± its standard error; how long ns-2 flooded its access link; "
-            "the share of time that its windows were below their thresholds; the deviation with an early loss, where it was run."
+            "Bulk flows for 60 s over one bottleneck. All combinations of 1 and 15 flows, 100 and 1000 Mbit/s, 10 and 50 ms one way, and 0, "
+            "1e-5, 1e-4, 1e-3 and 1e-2 of the packets lost behind the bottleneck. The queue is drop-tail with one bandwidth-delay product, "
+            "access links have ten times the rate, and packets 1500 bytes. Every packet is acknowledged, with SACK, initial window 2 (ns-2's "
+            "agent has no other), a least timeout of 200 ms, and no initial threshold. Goodput is the payload delivered by all flows from start "
+            "to end. Both sides lose the same packets, which removes most of the noise from the deviations. Ours detects losses by RACK-TLP, "
+            "since ns-2 notices lost retransmissions. The file has means and deviations with their standard errors over the seeds, how long "
+            "ns-2 flooded its access link, the share of time in which its windows were below their thresholds, and the deviation with an early "
+            "loss, where it was run."
         ),
         columns=("algorithm", "ours", "cells", "median", "greatest", f"beyond {CELL_TOLERANCE * 100:.0f} %", "causes"),
         rows=[_row(name, [result for result in results if result.cell.algorithm == name], letters) for name in STACKS],

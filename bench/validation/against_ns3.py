@@ -167,12 +167,11 @@ def run(quick: bool) -> Section:
         title="newreno, cubic and bbr under spraying, against ns-3",
         model="ns-3's TcpNewReno, TcpCubic, TcpBbr; the thesis of MPRC",
         how=(
-            "One bulk flow from Seattle to Atlanta on Abilene (and across a grid), links of 10 Mbit/s, each packet sent "
-            "at random to one of the equally short next hops, ACKs too. Goodput in Mbit/s from 5 to 30 s, mean ± "
-            f"standard error over {seeds} seeds: ns-3, Anabranch, and the deviation of ours where newreno and cubic run "
-            f"with the same settings (newreno from TcpLinuxReno; at most {TOLERANCE * 100:.0f} % is asked for). ns-3's "
-            "defaults: segments of 536 bytes, delayed ACKs, buffers of 128 KiB, FqCoDel before a drop-tail queue of 100 "
-            "packets, SACK, timestamps, least timeout 1 s. Ours has drop-tail queues of 100 packets always."
+            f"One bulk flow from Seattle to Atlanta on Abilene, or across a grid, with links of 10 Mbit/s. Each packet goes at random to one of "
+            f"the equally short next hops, ACKs too. Goodput in Mbit/s from 5 to 30 s, mean ± standard error over {seeds} seeds: ns-3, "
+            f"Anabranch, and our deviation where newreno and cubic run with the same settings (newreno against TcpLinuxReno, at most "
+            f"{TOLERANCE * 100:.0f} %). ns-3's defaults are segments of 536 bytes, delayed ACKs, buffers of 128 KiB, FqCoDel before a drop-tail queue of "
+            f"100 packets, SACK, timestamps, and a least timeout of 1 s. Ours always has drop-tail queues of 100 packets."
         ),
         columns=(
             "setting",
@@ -207,31 +206,26 @@ def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
 
     before, after = _bbr_without_loss()
     return (
-        "newreno and cubic lose to reordering what they lose in ns-3. TcpNewReno adds a segment's share for each ACK, "
-        "however many segments it passes (TcpLinuxReno and ours count the segments, RFC 3465); under reordering half "
-        "of the ACKs are duplicates and the others pass several, so that it grows half as fast. That costs little, and "
-        f"where only a full network reorders it gains (setting 10: {only('10', 'TcpNewReno')} instead of "
-        f"{only('10', 'TcpLinuxReno')}).",
-        "The thesis' newreno and cubic, about 10, need paths of nearly equal delay. With the great-circle delays, 5.1 ms "
-        f"apart, no setting gives more than {_most(means)} in ns-3 (1 to 9). With 1 ms on every link, so without the "
-        f"great-circle part, and segments of 1448 bytes, all else ns-3's defaults (12), ns-3 gives {theirs('12')}, near "
-        f"the thesis' three figures. On its grid, where delays are equal by construction, ns-3 gives {theirs('14')}, "
-        "again as the thesis shows. That the delays of its Abilene did not take effect is a conjecture; its program is "
-        "not published.",
-        "bbr below 2.5 is ns-3's. Its TcpBbr does not need reordering for it: on one path, without a single loss "
-        f"(13), it has {megabits(before)} up to its second probe of the RTT, at 20 s, and {megabits(after)} at 30 s, "
-        "because with delayed ACKs its estimate of the bandwidth does not come back from the four segments of the "
-        "probe; and after fast recovery its window is what the recovery left. Ours, like Linux, restores "
-        "the window, so it is not compared.",
-        "cubic is above TcpCubic where the window is small (5, 6): there it grows as Reno does, and ours by RFC 9438 "
-        "(section 4.3) a whole segment a round trip once it has passed the window of the last reduction, where RFC 8312, "
-        f"which ns-3 follows, stays at 0.53. That explains a part: at 0.53 throughout ours has {megabits(_aimd_bps())} "
-        f"in setting 5, instead of {only('5', 'cubic')}. The rest is not explained.",
-        "Smaller segments and delayed ACKs take newreno and cubic down in both simulators, the buffers do nothing "
-        "(4, 5).",
-        f"Round robin (8) is regular, so what comes out hangs on the phase of data and ACKs: {theirs('8')} in ns-3, "
-        f"{only('8', 'newreno')}, {only('8', 'cubic')}, {only('8', 'bbr')} here, where delayed ACKs alone halve "
-        "newreno. It is not judged.",
+        f"newreno and cubic lose to reordering what they lose in ns-3. TcpNewReno adds one segment's share per ACK, however many segments "
+        f"the ACK passes. TcpLinuxReno and ours count the segments (RFC 3465). Under reordering half of the ACKs are duplicates and the "
+        f"others pass several segments, so TcpNewReno grows half as fast. This costs little. Where only a full network reorders, it even "
+        f"gains (setting 10: {only('10', 'TcpNewReno')} against {only('10', 'TcpLinuxReno')}).",
+        f"The thesis' newreno and cubic, about 10, need paths of nearly equal delay. With great-circle delays, 5.1 ms apart, no setting "
+        f"exceeds {_most(means)} in ns-3 (1 to 9). Setting 12 has 1 ms on every link and segments of 1448 bytes. There ns-3 gives "
+        f"{theirs('12')}, near the thesis' three figures. On the thesis' grid, whose delays are equal, ns-3 gives {theirs('14')}, as the "
+        f"thesis shows. So the great-circle delays may have had no effect in the thesis. This is a conjecture, because its program is not "
+        f"published.",
+        f"bbr below 2.5 is a property of ns-3's TcpBbr, with or without reordering. On one path without loss (13) it has {megabits(before)} "
+        f"until its second probe of the RTT at 20 s, and {megabits(after)} at 30 s. With delayed ACKs its bandwidth estimate does not "
+        f"recover from the four segments of the probe. After fast recovery it keeps the reduced window. Ours restores the window, as Linux "
+        f"does, so it is not compared.",
+        f"cubic exceeds TcpCubic where the window is small (5, 6) and grows as Reno's. By RFC 9438 (section 4.3) ours grows by a whole "
+        f"segment per round trip once it exceeds the window of the last reduction. RFC 8312, which ns-3 follows, stays at 0.53. This "
+        f"explains a part: with 0.53 throughout, ours has {megabits(_aimd_bps())} in setting 5 instead of {only('5', 'cubic')}. The rest is "
+        f"not explained.",
+        "Smaller segments and delayed ACKs reduce newreno and cubic in both simulators. The buffers have no effect (4, 5).",
+        f"Round robin (8) is regular, so the result depends on the phase of data and ACKs: {theirs('8')} in ns-3, {only('8', 'newreno')}, "
+        f"{only('8', 'cubic')}, {only('8', 'bbr')} here, where delayed ACKs alone halve newreno. It is not judged.",
     )
 
 

@@ -17,18 +17,19 @@ CELL_TOLERANCE = 0.15
 WITHOUT_COMPRESSION = {"net/ipv4/tcp_comp_sack_nr": "0"}
 
 SETTINGS = (
-    f"Bulk flows for {DURATION_S} s, from their start; drop-tail queues; data lost behind the queue by the same list of packets on both "
-    "sides; ACKs come back over links with the same rates and delays and are never lost. Segments of 1448 bytes in packets of "
-    "1500, initial window 10, least timeout 200 ms, quick and delayed ACKs, SACK, timestamps. Both sides count payload once, when "
-    "it first arrives. Where draws matter, means of two draws."
+    f"Bulk flows for {DURATION_S} s from their start. Queues are drop-tail. Both sides lose the same list of data packets behind the "
+    f"queue. ACKs return over links with the same rates and delays and are never lost. Segments of 1448 bytes in packets of 1500, "
+    f"initial window 10, least timeout 200 ms, quick and delayed ACKs, SACK, timestamps. Payload counts once, when it first arrives. "
+    f"Where draws matter, values are means of two draws."
 )
+AS_ABOVE = "The settings and Linux's differences are those of one flow above."
 DIFFERENCES = (
-    f"Linux runs as it comes (default sysctls, {kernel.JIFFIES_PER_SECOND} jiffies a second) but for these: segmentation offload is off, so that "
-    "every segment is a packet, as in this engine; the sender's buffer has 64 MB; nothing is learnt "
-    "from earlier connections. TCP small queues never bind, since the device takes a packet at once.",
-    "Linux's receiver acknowledges every segment while its window grows, which its autotuning decides by round trips. `quick-ack` knows none: it "
-    "takes the window to grow from the 31st to the 1085th segment or to the first one out of order.",
-    "Linux's ACKs carry SACK blocks of 12 to 36 bytes and its SYN has 60 bytes; here every packet without payload has 52.",
+    f"Linux has its default sysctls and {kernel.JIFFIES_PER_SECOND} jiffies per second, with three exceptions. Segmentation offload is "
+    f"off, so that every segment is a packet. The sender's buffer has 64 MB. Nothing is learnt from earlier connections. TCP small "
+    f"queues never bind, because the device accepts packets at once.",
+    "Linux's receiver acknowledges every segment while its window grows, which its autotuning decides by round trips. `quick-ack` "
+    "assumes growth from the 31st to the 1085th segment, or until the first segment out of order.",
+    "Linux's ACKs carry SACK blocks of 12 to 36 bytes and its SYN has 60 bytes. Here every packet without payload has 52.",
 )
 
 
@@ -86,8 +87,8 @@ def run_sprayed(quick: bool) -> Section:
     return _section(
         "real-linux-spraying",
         "One flow over two paths against real Linux",
-        f"One flow, each packet over one of two paths of {megabits(cells[0].rate_bps)} Mbit/s, ACKs too. {SETTINGS} The deviation is from Linux "
-        "without its compression of SACKs (tcp_comp_sack_nr = 0); the column before has Linux with it.",
+        f"One flow, each packet over one of two paths of {megabits(cells[0].rate_bps)} Mbit/s, ACKs too. {AS_ABOVE} The deviation is from Linux "
+        "without compression of SACKs (tcp_comp_sack_nr = 0). The column before has Linux with it.",
         ("congestion", "RTTs", "loss", "choice", "Linux by default"),
         [
             (
@@ -100,10 +101,10 @@ def run_sprayed(quick: bool) -> Section:
             for result, default in zip(results, defaults, strict=True)
         ],
         results,
-        "Since Linux 4.18 a receiver holds back SACKs while segments come out of order, for up to 1 ms or 44 ACKs; `quick-ack` does not. "
-        "It matters most where round robin reorders regularly: compare the two columns of Linux.",
-        "Ours is faster where the choice is random. The undo of spurious reductions explains a part: by our Eifel bit a sender knows of each "
-        "segment whether the original arrived, while Linux's time stamps tell less under reordering. With undo by DSACK alone the mean deviation of these cells is "
+        "Since Linux 4.18 a receiver delays SACKs of segments out of order by up to 1 ms or 44 ACKs; `quick-ack` does not. "
+        "This matters most where round robin reorders regularly: compare the two columns of Linux.",
+        "Ours is faster where the choice is random. The undo of spurious reductions explains a part. Our Eifel bit tells a sender for each "
+        "segment whether the original arrived. Linux's timestamps say less under reordering. With undo by DSACK alone the mean deviation of these cells is "
         f"{percent(_mean_ratio(results, spurious='dsack'))} instead of {percent(_mean_ratio(results))}. The rest is not explained.",
     )
 
@@ -127,8 +128,8 @@ def run_pairs(quick: bool) -> Section:
         title="Two flows over one queue against real Linux",
         model=_model(),
         how=(
-            f"A cubic flow, and half a second later one of another congestion control, over a link of "
-            f"{megabits(results[0].cell.rate_bps)} Mbit/s. {SETTINGS} The share is cubic's of the goodput of both."
+            f"A cubic flow and, half a second later, a flow of another congestion control share a link of "
+            f"{megabits(results[0].cell.rate_bps)} Mbit/s. {AS_ABOVE} The share is cubic's part of the goodput of both."
         ),
         columns=("flows", "RTT", "queue, packets", "share in Linux", "share here", "difference", "goodput of both"),
         rows=[
@@ -148,7 +149,6 @@ def run_pairs(quick: bool) -> Section:
             f"the share differs by {middle * 100:.1f} points in the median of {len(results)} cells (at most "
             f"{MEDIAN_TOLERANCE * 100:.0f}) and by {greatest * 100:.1f} at most ({CELL_TOLERANCE * 100:.0f})"
         ),
-        notes=DIFFERENCES,
     )
 
 
@@ -185,7 +185,7 @@ def _section(
             f"{max(deviations) * 100:.1f} % (at most {CELL_TOLERANCE * 100:.0f} %), in {len(results)} cells; retransmissions and "
             "timeouts are a run's, in Linux / here"
         ),
-        notes=(*notes, *DIFFERENCES),
+        notes=notes or DIFFERENCES,
     )
 
 

@@ -106,14 +106,14 @@ def run(quick: bool) -> Section:
 
 
 _NOTES = (
-    "Both laws are for a fluid. They leave out that only whole segments are sent, that an ACK adds 1/cwnd, which makes less "
-    "than one segment per round trip, and that the window does not grow during recovery: together some two segments of the "
-    "mean window, whatever its size. Deviations in brackets are for smaller mean windows and are not judged.",
-    f"The limit of {LARGE_WINDOW} segments is ours: neither law names one, and it was drawn after the results were seen, between the "
-    "cells that are within 5 % and those that are not. Judged on every cell, both laws would deviate. The last column, which "
-    "compares newreno with a count of whole segments round by round, has no such limit; cubic has no such count.",
-    "No timeout occurs. A retransmission follows its original by about one window, which is less than 1/p everywhere here, so "
-    "no retransmission is hit.",
+    "Both laws describe a fluid. They omit three effects: only whole segments are sent, an ACK adds 1/cwnd, which makes less than one "
+    "segment per round trip, and the window does not grow during recovery. Together these cost about two segments of the mean window. "
+    "Deviations in brackets are for smaller mean windows and are not judged.",
+    f"The limit of {LARGE_WINDOW} segments is ours. It was drawn after the results were seen, between the cells within 5 % and the "
+    f"others. Judged on every cell, both laws would deviate. The last column compares newreno with a count of whole segments per round "
+    f"trip and has no such limit.",
+    "No timeout occurs. A retransmission follows its original by about one window, less than 1/p everywhere here, so no retransmission "
+    "is lost.",
 )
 
 

@@ -135,12 +135,12 @@ def run(quick: bool) -> Section:
 
 
 _NOTES = (
-    "The laws are for a fluid that grows all the time. A sender does not grow in the round trip of recovery; where a period is "
-    "few round trips however large the window is (some 14 of scalable, and of illinois the fewer the more losses), that costs a "
-    "share of the window which does not shrink with it. And it sends whole segments, on average half a segment less than the "
-    "window, which a small decrease multiplies. The last column compares with the same increase and decrease, one round trip of "
-    "recovery in every period and half a segment unsent; deviations in brackets are for mean windows that are not judged.",
-    "The RFC made the increase of highspeed from its response function, so that law is judged itself.",
+    "The laws describe a fluid that always grows. A sender does not grow in the round trip of recovery. If a period has few round trips "
+    "(about 14 for scalable, fewer for illinois with more losses), this costs a fixed share of the window. A sender also sends whole "
+    "segments, on average half a segment less than its window.",
+    "The last column compares with the same increase and decrease, one round trip of recovery per period, and half a segment unsent. "
+    "Deviations in brackets are for mean windows that are not judged.",
+    "RFC 3649 derived the increase of highspeed from its response function, so that law is judged itself.",
 )
 
 

@@ -93,10 +93,9 @@ def run(quick: bool) -> Section:
             f"its goodput's seconds below {STEADY_SHARE * 100:.0f} % are {', '.join(dips)}"
         ),
         notes=(
-            "The thesis says neither where nor over which interval it measures throughput. What arrives is judged here, "
-            "because to the application no detector can be steady to a tenth of a second: after a drop at a full queue, "
-            "where a round trip takes about 175 ms, it waits for the repair, which takes that round trip at least, and "
-            "then gets all that came meanwhile.",
+            "The thesis says neither where nor over which interval it measures throughput. What arrives is judged here, because no detector "
+            "keeps delivery to the application steady. After a drop at a full queue the application waits for the repair. That takes at least a "
+            "round trip, here about 175 ms. Then all later data is delivered at once.",
         ),
     )
 
@@ -153,14 +152,14 @@ def _explanation(means: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
         return " and ".join(f"{stack} to {megabits(means[name, stack])}" for stack in stacks)
 
     return (
-        f"The detection decides: RACK-TLP instead of duplicate ACKs takes {moved('RACK-TLP', *PLAIN)}. With "
-        "duplicate ACKs newreno has what Mathis gives for a loss ratio of its spurious retransmissions: every one "
-        "costs a halving.",
-        f"Nearest to the thesis' newreno and cubic come taking spurious reductions back by Eifel "
-        f"({moved('Eifel undo', *PLAIN[:2])}; by DSACK, which knows later, {moved('DSACK undo', *PLAIN[:2])}), and "
-        "round robin instead of random (the table above), where overtaking is bounded and regular.",
-        f"Segments of 536 bytes, ns-3's default, take {moved('segments of 536 bytes', *PLAIN)}: as many segments, each "
-        "smaller. It is the only setting here that brings bbr towards the thesis' 2.5, and it takes newreno and cubic "
+        f"The detection decides. RACK-TLP instead of duplicate ACKs takes {moved('RACK-TLP', *PLAIN)}. With "
+        "duplicate ACKs newreno has what Mathis gives for a loss ratio of its spurious retransmissions, because every one "
+        "halves the window.",
+        f"Nearest to the thesis' newreno and cubic come two settings: undo of spurious reductions by Eifel "
+        f"({moved('Eifel undo', *PLAIN[:2])}; by DSACK, which detects later, {moved('DSACK undo', *PLAIN[:2])}), and "
+        "round robin instead of random choice (the table above), where reordering is bounded and regular.",
+        f"Segments of 536 bytes, ns-3's default, take {moved('segments of 536 bytes', *PLAIN)} with as many segments. "
+        "It is the only setting here that brings bbr towards the thesis' 2.5, and it takes newreno and cubic "
         "further from it.",
         "Delayed ACKs and hop-by-hop forwarding over equal hop counts move newreno and cubic by about a fifth, the "
         "receive window and the queue not at all. Without SACK bbr rises.",
