@@ -21,7 +21,7 @@ from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
 from anabranch import report, statistics
 from anabranch.manifest import ManifestError
-from anabranch.report import chart, layout, run_directory, series
+from anabranch.report import chart, run_directory, series
 
 MEGABYTE = 1_000_000
 HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteError('pwned')>&amp;\"'{{7*7}}"
@@ -126,34 +126,6 @@ class TestSeries:
         assert 100 <= found.height <= 300
         assert (found["value"] - 2 * found["time_s"]).abs().max() < 1e-6
         assert found["value"].mean() == pytest.approx(samples["cwnd_segments"].mean(), rel=0.01)
-
-
-class TestLayout:
-    def test_a_degree_of_longitude_is_as_wide_as_its_latitude_makes_it(self) -> None:
-        # At 60 degrees north, a degree of longitude is half a degree of latitude.
-        nodes = [
-            {"name": name, "latitude": latitude, "longitude": longitude}
-            for name, latitude, longitude in [("a", 59, 10), ("b", 61, 10), ("c", 60, 12)]
-        ]
-        places = layout.node_positions(nodes, [])
-        assert places["c"][0] - places["a"][0] == pytest.approx(0.5, rel=1e-3)
-        assert places["b"][1] - places["a"][1] == pytest.approx(1)
-
-    def test_the_map_is_cut_where_the_widest_gap_is(self) -> None:
-        nodes = [
-            {"name": name, "latitude": latitude, "longitude": longitude}
-            for name, latitude, longitude in [("Tokyo", 1, 140), ("Honolulu", 0, -158), ("Seattle", -1, -122)]
-        ]
-        places = layout.node_positions(nodes, [])
-        assert places["Tokyo"][0] < places["Honolulu"][0] < places["Seattle"][0]
-
-    @pytest.mark.parametrize("count", [1, 5, 600])
-    def test_nodes_without_a_place_get_one_of_their_own(self, count: int) -> None:
-        nodes = [{"name": str(n), "latitude": None, "longitude": None, "x": None, "y": None} for n in range(count)]
-        links = [{"src": str(n), "dst": str((n + 1) % count)} for n in range(count)]
-        places = layout.node_positions(nodes, links)
-        assert len({(round(x, 6), round(y, 6)) for x, y in places.values()}) == count
-        assert all(0 <= value <= 1 for place in places.values() for value in place)
 
 
 class TestPage:

@@ -16,7 +16,8 @@ import altair as alt
 import polars as pl
 
 from anabranch import statistics
-from anabranch.report import layout
+from anabranch.topologies.map_layout import Point, positions
+from anabranch.topologies.model import Node
 
 # Okabe and Ito (2008), without black and yellow, in an order in which neighbours differ in lightness too; then four of
 # Tol's "muted" scheme (2021). Both stay apart under the common colour vision deficiencies, on white and on black.
@@ -355,8 +356,7 @@ def link_map(
         variants: their labels by the number in ``links``.
         width: pixels.
     """
-    ends = links.select("src", "dst").unique(maintain_order=True).to_dicts()
-    places = layout.node_positions(nodes, ends)
+    places = positions([Node(**node) for node in nodes], links.select("src", "dst").unique(maintain_order=True).rows())
     tall = max(y for _, y in places.values()) or 0.35
     wide = max(x for x, _ in places.values()) or 0.35
     margin_x, margin_y = 0.09 * wide, 0.1 * tall
@@ -437,9 +437,7 @@ def link_map(
     return drawing
 
 
-def _map_links(
-    links: pl.DataFrame, places: Mapping[str, layout.Point], variants: Sequence[int]
-) -> list[dict[str, Any]]:
+def _map_links(links: pl.DataFrame, places: Mapping[str, Point], variants: Sequence[int]) -> list[dict[str, Any]]:
     """One row a link: where it lies, and arrays of what it did in each variant."""
     order = {variant: place for place, variant in enumerate(variants)}
     rows: dict[int, dict[str, Any]] = {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
+from anabranch.topologies.map_layout import Box, Point, bounds, positions
 from anabranch.topologies.model import Link, Node, Topology
 
 _WIDTH = 960.0
@@ -16,8 +17,6 @@ _LETTER_WIDTH = 0.58
 _MOST_LABELS = 150
 _LEGEND_LINE = 20.0
 _COURSE_WIDTH = 4.0
-_SPRING_NODES = 499
-"""From more nodes on the spring layout needs SciPy; they go on a circle."""
 
 _STYLE = """
   .link { stroke: #7d93a8; stroke-width: 1.8; stroke-linecap: round; fill: none }
@@ -29,8 +28,6 @@ _STYLE = """
          paint-order: stroke; stroke: #ffffff; stroke-width: 3.5px; stroke-linejoin: round }
 """
 
-Point = tuple[float, float]
-Box = tuple[float, float, float, float]
 Label = tuple[str, Point, str]
 """A name, where it stands, and which end of it (`text-anchor`) stands there."""
 
@@ -63,7 +60,7 @@ def svg(
 
     Courses lie over the links side by side and are named in the legend, before its other entries (colour, text).
     """
-    points, height = _fit(_positions(topology))
+    points, height = _fit(positions(topology.nodes, ((link.source, link.target) for link in topology.links)))
     legend = [*((course.colour, f"{course.name}: {' > '.join(course.nodes)}") for course in courses), *legend]
     top = _LEGEND_LINE * len(legend) + (_LEGEND_LINE if legend else 0)
     points = {name: (x, y + top) for name, (x, y) in points.items()}
@@ -120,43 +117,9 @@ def _drawn_courses(courses: Sequence[Course], points: dict[str, Point]) -> Itera
             )
 
 
-def _positions(topology: Topology) -> dict[str, Point]:
-    """Places with y upwards, in any unit."""
-    nodes = topology.nodes
-    on_map = [(n.name, n.longitude, n.latitude) for n in nodes if n.longitude is not None and n.latitude is not None]
-    drawn = [(n.name, n.x, n.y) for n in nodes if n.x is not None and n.y is not None]
-    if on_map and len(on_map) >= len(drawn):
-        latitudes = [latitude for _, _, latitude in on_map]
-        # a flat map is true to shape along its middle parallel (equirectangular projection)
-        shrink = max(0.1, math.cos(math.radians((min(latitudes) + max(latitudes)) / 2)))
-        known = {name: (longitude * shrink, latitude) for name, longitude, latitude in on_map}
-    else:
-        known = {name: (x, y) for name, x, y in drawn}
-    return known if len(known) == len(nodes) else _laid_out(topology, known)
-
-
-def _laid_out(topology: Topology, known: dict[str, Point]) -> dict[str, Point]:
-    """Places for all nodes, of which some are known; the same for the same topology."""
-    import networkx
-
-    graph = networkx.Graph()
-    graph.add_nodes_from(node.name for node in topology.nodes)
-    graph.add_edges_from((link.source, link.target) for link in topology.links)
-    if len(graph) > _SPRING_NODES:
-        places = networkx.circular_layout(graph)
-    elif known:
-        x0, y0, x1, y1 = _bounds(known)
-        size = max(x1 - x0, y1 - y0) or 1.0
-        inside = {name: ((x - x0) / size, (y - y0) / size) for name, (x, y) in known.items()}
-        places = networkx.spring_layout(graph, pos=inside, fixed=list(inside), seed=1)
-    else:
-        places = networkx.spring_layout(graph, iterations=200, seed=1)
-    return {name: (float(x), float(y)) for name, (x, y) in places.items()}
-
-
 def _fit(places: dict[str, Point]) -> tuple[dict[str, Point], float]:
     """The places inside the picture, y downwards, and the picture's height."""
-    x0, y0, x1, y1 = _bounds(places)
+    x0, y0, x1, y1 = bounds(places)
     wide, tall = x1 - x0, y1 - y0
     inner = _WIDTH - 2 * _MARGIN
     shape = min(_TALLEST, max(_FLATTEST, tall / wide)) if wide else _TALLEST if tall else _FLATTEST
@@ -170,11 +133,6 @@ def _fit(places: dict[str, Point]) -> tuple[dict[str, Point], float]:
         )
         for name, (x, y) in places.items()
     }, height
-
-
-def _bounds(places: dict[str, Point]) -> Box:
-    xs, ys = [x for x, _ in places.values()], [y for _, y in places.values()]
-    return min(xs), min(ys), max(xs), max(ys)
 
 
 def _pairs(topology: Topology) -> list[list[Link]]:

@@ -1,7 +1,13 @@
 """Routes for real networks: Linux, FRR, OpenFlow, segment routing; and back into this one.
 
->>> from anabranch.routes.export import described, export
->>> export(routes, "ip-route", "exported")  # doctest: +SKIP
+>>> from tempfile import TemporaryDirectory
+>>> from anabranch import topologies
+>>> from anabranch.routes.export import export
+>>> from anabranch.routes.search import Search
+>>> routes = Search(topologies.load("tcpbp10")).routes("tcpbp", ["1"], ["10"], "explicit")
+>>> with TemporaryDirectory() as folder:
+...     [path.name for path in export(routes, "json", folder)]
+['export.json', 'plan.json', 'routes.json']
 
 Files speak of addresses by the plan in :mod:`anabranch.routes.export.plan`, which stands beside them as ``plan.json``.
 """
