@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint validate kernel fuzz kills mutants bench papers guard drill clean
+.PHONY: help demo test lint docs validate kernel fuzz kills mutants bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,11 @@ lint: $(VENV)/installed ## formatting, lints and types
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
+
+docs: $(VENV)/installed ## the documentation as a site with search, in docs/_build
+	$(RUN)/python -m pip install --quiet --group docs
+	$(RUN)/python -m sphinx -q -W --keep-going -b html -c docs . docs/_build
+	@echo 'Open docs/_build/index.html'
 
 validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) and real Linux (make kernel); writes docs/validation/comparisons.md
 	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
@@ -69,4 +74,4 @@ drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=p
 	$(RUN)/python -m bench.drill $(SCRIPTS) --page
 
 clean: ## removes what make has made
-	rm -rf $(VENV) target bench/.build
+	rm -rf $(VENV) target bench/.build docs/_build

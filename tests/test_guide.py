@@ -1,0 +1,57 @@
+"""The commands of the guide run, and its Python."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from anabranch.cli import status
+from anabranch.scenario import Scenario
+
+GUIDE = Path(__file__).parents[1] / "docs" / "guide"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The page's code in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", (GUIDE / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_first_steps_lead_to_the_table_that_they_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command in order; only the last one, which is the longest, is shortened."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (scenario,) = blocks("first-steps.md", "toml")
+    Path("my.toml").write_text(scenario, encoding="utf-8")
+    commands = [line for block in blocks("first-steps.md", "sh") for line in block.splitlines()]
+    for command in commands:
+        words = shlex.split(command)[1:]
+        brief = ["--set", "run.duration=11s", "--seed", "1", "--no-report"] if "run.warm_up=10s" in words else []
+        assert status([*words, *brief]) == 0, command
+    (shown,) = blocks("first-steps.md", "text")
+    out = capsys.readouterr().out
+    assert shown in out
+    assert "mathis        11.31 Mbit/s" in out
+    (program,) = blocks("first-steps.md", "python")
+    exec(program, {})
+    assert "(6, 3)" in capsys.readouterr().out
+
+
+def test_the_stacks_of_the_page_on_transports_run() -> None:
+    (stacks,) = blocks("transports.md", "toml")
+    names = re.findall(r"^(\S+) = {", stacks, re.MULTILINE)
+    rest = f'[topology]\ngenerate = "line"\n[[traffic]]\nfrom = "n1"\nto = "n3"\nstack = {names}\n[run]\nduration = "100ms"\n'
+    flows = Scenario.from_toml(stacks + rest.replace("'", '"')).run(seed=1).flows
+    assert flows["stack"].to_list() == names
+    assert (flows["delivered_bytes"] > 0).all()
+
+
+def test_the_page_on_transports_names_every_preset_and_detector() -> None:
+    page = (GUIDE / "transports.md").read_text(encoding="utf-8")
+    reference = (GUIDE / "scenario.md").read_text(encoding="utf-8")
+    for key in ("preset", "detection"):
+        (kinds,) = re.findall(rf"^\| `{key}` \| (.*?) \|", reference, re.MULTILINE)
+        for name in re.findall(r'"([\w+-]+)"', kinds):
+            assert f"`{name}`" in page, name
