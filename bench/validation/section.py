@@ -10,7 +10,7 @@ from rich.table import Table as Printed
 from bench.validation.page import write_part
 from bench.validation.table import Table
 
-LONG = 20
+LONG = 16
 """Rows of a table beyond which the page has its summary, and a CSV file beside the page the rows."""
 
 

@@ -3,6 +3,7 @@
 ``python docs/images/reordering.py`` runs everything anew; with a directory it keeps the runs there, and uses those that are there.
 """
 
+import csv
 import re
 import sys
 import tempfile
@@ -44,6 +45,8 @@ SELECT = {"in-turn": "in turn", "random": "at random"}
 PATH_PAYLOAD_BPS = 10e6 * 1460 / 1500
 TRANSFER_BITS = 8e6
 GROUP = ["congestion", "detector", "paths", "routing", "difference", "loss"]
+
+FORMS = {"goodput": ".1f", "spurious": ".2f", "slowdown": ".2f"}
 
 
 def measured(kind: str, directory: Path) -> pl.DataFrame:
@@ -135,11 +138,10 @@ def picture(tables: dict[str, pl.DataFrame]) -> Any:
     )
 
 
-def text_table(table: pl.DataFrame, form: str) -> str:
-    """Markdown: a row for each detector and congestion control, a column for each number of paths, selector and loss."""
+def grid(table: pl.DataFrame, form: str) -> list[list[str]]:
+    """Below a head, a row for each detector and congestion control, a column for each number of paths, selector and loss."""
     places = [(p, s, loss) for loss in (0.0, 1e-3) for p in (2, 4) for s in SELECT]
-    heads = [f"{p} {SELECT[s]}{', loss' if loss else ''}" for p, s, loss in places]
-    lines = ["| window | detector | " + " | ".join(heads) + " |", "| --- " * (len(heads) + 2) + "|"]
+    rows = [["window", "detector", *(f"{p} {SELECT[s]}{', loss' if loss else ''}" for p, s, loss in places)]]
     found = {(*row[:4], row[5]): row[6:] for row in table.select(*GROUP, "mean", "half").iter_rows()}
     for congestion in CONGESTION:
         for detector, name in DETECTORS.items():
@@ -147,8 +149,13 @@ def text_table(table: pl.DataFrame, form: str) -> str:
             for paths, select, loss in places:
                 mean, half = found[congestion, detector, paths, select, loss]
                 cells.append(f"{mean:{form}}" + (f" ± {half:{form}}" if half >= 10 ** -int(form[1]) / 2 else ""))
-            lines.append(f"| {CONGESTION[congestion]} | {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            rows.append([CONGESTION[congestion], name, *cells])
+    return rows
+
+
+def markdown(rows: list[list[str]]) -> str:
+    """A table."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
 
 
 def fill(page: str, name: str, text: str) -> str:
@@ -170,9 +177,14 @@ def main(directory: Path) -> None:
     }
     picture(tables).save(HERE / "reordering.svg")
     page = PAGE.read_text(encoding="utf-8")
-    for measure, form in (("goodput", ".1f"), ("spurious", ".2f"), ("slowdown", ".2f")):
-        page = fill(page, measure, text_table(tables[measure].filter(pl.col("difference") == 100), form))
+    rows = {
+        measure: grid(table.filter(pl.col("difference") == 100), FORMS[measure]) for measure, table in tables.items()
+    }
+    for measure in ("goodput", "slowdown"):
+        page = fill(page, measure, markdown(rows[measure]))
     PAGE.write_text(page, encoding="utf-8")
+    with PAGE.with_name("reordering-spurious.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows["spurious"])
 
 
 if __name__ == "__main__":
