@@ -40,20 +40,20 @@ def node(x: float, y: float, name: str) -> None:
 
 
 def link(x: float, y: float, width: float, feed: str, exit_: str, packets: int, fill: str = LINK) -> None:
-    """A link with its line of packets, how it is fed and where it leads."""
+    """A link with its FIFO of packets, its fan-in and its egress."""
     parts.append(f'<rect x="{x}" y="{y - 17}" width="{width}" height="34" rx="6" fill="{fill}" stroke="{SOFT}"/>')
     for index in range(packets):
         parts.append(f'<rect x="{x + width - 14 - 12 * index}" y="{y - 5}" width="8" height="10" fill="{PACKET}"/>')
-    text(x + width / 2, y - 24, f"feed: {feed}", size=11, fill=SOFT)
-    text(x + width / 2, y + 31, f"exit: {exit_}", size=11, fill=SOFT)
+    text(x + width / 2, y - 24, f"fan-in: {feed}", size=11, fill=SOFT)
+    text(x + width / 2, y + 31, f"egress: {exit_}", size=11, fill=SOFT)
 
 
 def network() -> None:
-    """The top: what a packet passes through."""
+    """The top: links and nodes."""
     text(
         20,
         26,
-        "What is where: links hold lines of packets, each stamped with its arrival at the far end",
+        "Links hold FIFOs of packets, each with its arrival time at the far end",
         anchor="start",
         bold=True,
     )
@@ -74,17 +74,17 @@ def network() -> None:
     text(870, 240, "and the same way back", size=11, fill=SOFT)
 
 
-def window() -> None:
-    """The middle: time in windows."""
+def epoch() -> None:
+    """The middle: time in epochs."""
     y = 270
     text(
         20,
         y,
-        "A window is no longer than any packet takes from the head of a queue to the next node",
+        "An epoch is no longer than any packet takes from the head of a queue to the next node",
         anchor="start",
         bold=True,
     )
-    for index, name in enumerate(("done", "this window", "later", "later")):
+    for index, name in enumerate(("done", "this epoch", "later", "later")):
         x = 150 + 200 * index
         fill = HOT if index == 1 else "#fff"
         parts.append(f'<rect x="{x}" y="{y + 14}" width="200" height="86" fill="{fill}" stroke="{SOFT}"/>')
@@ -104,7 +104,7 @@ def window() -> None:
     text(
         20,
         y + 138,
-        "What is offered in this window arrives after it (dashed), so that nodes and links may be visited one by one.",
+        "Packets offered in this epoch arrive after it (dashed), so nodes and links can be visited one by one.",
         size=12,
         anchor="start",
         fill=SOFT,
@@ -114,13 +114,13 @@ def window() -> None:
 def phases() -> None:
     """The bottom: the three phases."""
     y = 452
-    text(20, y, "What the loop does in a window", anchor="start", bold=True)
-    box(20, y + 80, 130, 60, LINK, "wheel", "links that are due")
-    box(20, y + 160, 130, 60, LINK, "timers, starts", "of this window")
-    box(220, y + 80, 170, 60, HOT, "1 hand over", "runs of packets, by link")
+    text(20, y, "The phases of an epoch", anchor="start", bold=True)
+    box(20, y + 80, 130, 60, LINK, "wheel", "due links")
+    box(20, y + 160, 130, 60, LINK, "timers, starts", "of this epoch")
+    box(220, y + 80, 170, 60, HOT, "1 deliver", "bursts of packets, by link")
     box(480, y + 20, 190, 46, NODE, "host, alone at its node:", "delivered at once")
-    box(480, y + 76, 190, 46, LINK, "next link fed directly:", "in its line at once")
-    box(480, y + 132, 190, 46, "#fff", "next link merged:", "its inbox, or left in line")
+    box(480, y + 76, 190, 46, LINK, "next link direct:", "into its FIFO at once")
+    box(480, y + 132, 190, 46, "#fff", "next link merged:", "its inbox, or left in the FIFO")
     box(480, y + 188, 190, 46, "#fff", "node with more to do:", "its inbox")
     for target in (43, 99, 155, 211):
         arrow(390, y + 110, 478, y + target)
@@ -131,14 +131,14 @@ def phases() -> None:
     arrow(670, y + 211, 758, y + 211)
     arrow(670, y + 155, 758, y + 140)
     arrow(860, y + 180, 860, y + 160)
-    box(760, y + 20, 200, 60, LINK, "lines", "and wheel: next windows")
+    box(760, y + 20, 200, 60, LINK, "FIFOs", "and wheel: next epochs")
     arrow(670, y + 43, 758, y + 43)
     arrow(670, y + 99, 758, y + 62)
     arrow(860, y + 112, 860, y + 82)
 
 
 network()
-window()
+epoch()
 phases()
 HEAD = (
     '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">'
