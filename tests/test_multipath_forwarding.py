@@ -10,7 +10,9 @@ import pytest
 
 from anabranch.compile import compile_run
 from anabranch.papers import registry
-from anabranch.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, judged, relative
+from anabranch.papers.multipath_forwarding.goodput import Estimate, Ratios, gain, relative
+from anabranch.papers.statements import Statements, judged
+from anabranch.papers.study import Claim
 from anabranch.scenario import Scenario
 
 SCENARIOS = registry.folder("multipath-forwarding") / "scenarios"
@@ -64,4 +66,15 @@ def test_verdicts() -> None:
         "holds partly",
         "does not hold",
     ]
+
+
+def test_a_claim_is_told_by_its_row_with_our_values() -> None:
+    entry = {"where": "Figure 1", "says": "More.", "evidence": "{share}: {ours:.2f}.", "reason": "Because of {why}."}
+    said = Statements({"more": entry})
+    found = said.claim("more", [True, False], ours=1.234, why="loss")
+    assert found == Claim("more", "Figure 1", "More.", "holds partly", "1 of 2 comparisons: 1.23.", "Because of loss.")
+    assert said.claim("more", [True], ours=1, why="loss").reason == "", "what holds needs no reason"
+
+
+def test_a_gain_is_in_percent() -> None:
     assert gain(Estimate(1.5, 0.1)) == Estimate(50.0, 10.0)

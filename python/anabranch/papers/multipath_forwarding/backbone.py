@@ -9,8 +9,9 @@ import polars as pl
 
 from anabranch.papers import charts
 from anabranch.papers.multipath_forwarding import schemes
-from anabranch.papers.multipath_forwarding.goodput import REACH, Ratios, gain, in_reach, judged, relative, total
+from anabranch.papers.multipath_forwarding.goodput import REACH, Ratios, gain, in_reach, relative, total
 from anabranch.papers.multipath_forwarding.schemes import merged
+from anabranch.papers.statements import judged
 from anabranch.papers.study import Claim, Experiment, Findings, Number, Picture, Table
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Goodput relative to a single path with the standard sender and receiver (section IV.A), and how claims about it are judged."""
+"""Goodput relative to a single path with the standard sender and receiver (section IV.A)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anabranch.papers import measures
 from anabranch.report.chart import with_interval
 
 if TYPE_CHECKING:
-    from anabranch.papers.study import Lab, Verdict
+    from anabranch.papers.study import Lab
     from anabranch.results import Result
 
 REACH = 0.2
@@ -73,18 +73,6 @@ def relative(goodput: pl.DataFrame, single: pl.DataFrame, on: Sequence[str] = ()
     return goodput.join(base, on=["seed", *on], how="left", maintain_order="left").with_columns(
         ratio=pl.col("goodput") / pl.col("base")
     )
-
-
-def judged(parts: Sequence[bool]) -> Verdict:
-    """Of a claim with several parts: it holds if all do, and partly if at least half do."""
-    if all(parts):
-        return "holds"
-    return "holds partly" if 2 * sum(parts) >= len(parts) else "does not hold"
-
-
-def share(parts: Sequence[bool]) -> str:
-    """How many of the parts hold, in words."""
-    return f"{sum(parts)} of {len(parts)} comparisons"
 
 
 def in_reach(lab: Lab, found: Mapping[str, Estimate], *, percent: bool = False) -> list[bool]:

@@ -1,269 +1,204 @@
-"""What the paper says of parallel paths, and whether it is so."""
+"""By which rules the paper's claims about parallel paths are judged; ``claims.toml`` has the sentences."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 from anabranch.papers.multipath_forwarding import readings, schemes
-from anabranch.papers.multipath_forwarding.goodput import Ratios, judged, share
+from anabranch.papers.multipath_forwarding.goodput import Ratios
+from anabranch.papers.statements import Statements, share
 from anabranch.papers.study import Claim
 
 PATHS = (1, 2, 3, 4, 5)
+SEVERAL = PATHS[1:]
 THRESHOLDS = (3, 6, 9, 12, 15)
 LOSSES = (0.0, 0.001)
 
 
-def claims(grid: Ratios, thresholds: Ratios, ports: Ratios, read: Ratios) -> list[Claim]:
+def claims(said: Statements, grid: Ratios, thresholds: Ratios, ports: Ratios, read: Ratios) -> list[Claim]:
     """Of relative goodput by scheme, paths, difference and loss; by threshold; by a hash of ports; and in other readings."""
-    differences = sorted(grid.table["difference"].unique())
+    means = _Means(grid)
     return [
-        *_figure_4_claims(thresholds),
-        *_figure_5_claims(grid, differences, read),
-        *_figures_6_to_8_claims(grid, differences, read),
-        *_figure_9_claims(grid, differences, ports),
+        *_figure_4_claims(said, thresholds),
+        *_figure_5_claims(said, means, read),
+        *_figures_6_to_8_claims(said, means, read),
+        _figure_9_claim(said, means, ports),
     ]
 
 
-def _figure_4_claims(ratios: Ratios) -> list[Claim]:
+class _Means:
+    """Mean relative goodputs of the schemes over parallel paths."""
+
+    def __init__(self, grid: Ratios) -> None:
+        self.grid = grid
+        self.differences: list[float] = sorted(grid.table["difference"].unique())
+        self.unequal = [difference for difference in self.differences if difference > 0]
+
+    def __call__(self, scheme: str, n: int, difference: float, loss: float = 0.0) -> float:
+        return self.grid.at(scheme=scheme, paths=n, difference=difference, loss=loss).mean
+
+    def row(self, scheme: str, difference: float, loss: float = 0.0) -> str:
+        """Over two to five paths."""
+        return _texts([self(scheme, n, difference, loss) for n in SEVERAL])
+
+    def steps(self, scheme: str) -> list[bool]:
+        """Whether each path from the third on adds at least half of what the second did, for all differences and losses."""
+        found = []
+        for difference in self.differences:
+            for loss in LOSSES:
+                first, *later = (
+                    after - before for before, after in pairwise(self(scheme, n, difference, loss) for n in PATHS)
+                )
+                found += [step >= first / 2 for step in later]
+        return found
+
+
+def _figure_4_claims(said: Statements, ratios: Ratios) -> list[Claim]:
     mean = {(n, t): ratios.at(paths=n, threshold=t, difference=100.0).mean for n in PATHS for t in THRESHOLDS}
-    rises = [mean[n, THRESHOLDS[-1]] > mean[n, 3] for n in PATHS[1:]]
-    falls = [mean[1, t] < mean[1, 6] for t in THRESHOLDS if t > 6]
-    settles = [mean[n, t] <= 1.1 * mean[n, 6] for n in (2, 3) for t in THRESHOLDS if t > 6]
-    climbs = [mean[n, after] > mean[n, before] for n in (4, 5) for before, after in pairwise(THRESHOLDS)]
+    row = {n: _texts([mean[n, t] for t in THRESHOLDS]) for n in PATHS}
+    to_best = {n: mean[n, 6 if n < 4 else 9] / max(mean[n, threshold] for threshold in THRESHOLDS) for n in SEVERAL}
     crosses = [mean[few, 6] > mean[many, 6] for few in (2, 3) for many in (4, 5)]
     crosses += [mean[many, 9] > mean[few, 9] for few in (2, 3) for many in (4, 5)]
-
-    chosen = {n: 6 if n < 4 else 9 for n in PATHS[1:]}
-    to_best = {n: mean[n, t] / max(mean[n, other] for other in THRESHOLDS) for n, t in chosen.items()}
-
-    def row(n: int) -> str:
-        return ", ".join(f"{mean[n, t]:.2f}" for t in THRESHOLDS)
-
-    where = "Section IV.A, Figure 4"
     return [
-        Claim(
+        said.claim(
             "thresholds-help-over-several-paths",
-            where,
-            "Over several paths goodput generally rises with the duplicate-ACK threshold (delay difference 100 %, link loss 0.001).",
-            judged(rises),
-            "Relative goodput at thresholds 3 and 15: "
-            + "; ".join(f"{n} paths {mean[n, 3]:.2f} and {mean[n, 15]:.2f}" for n in PATHS[1:])
-            + ".",
+            [mean[n, 15] > mean[n, 3] for n in SEVERAL],
+            ends="; ".join(f"{n} paths {mean[n, 3]:.2f} and {mean[n, 15]:.2f}" for n in SEVERAL),
         ),
-        Claim(
-            "thresholds-hurt-a-single-path",
-            where,
-            "Over a single path goodput falls when the threshold is greater than six.",
-            judged(falls),
-            f"Thresholds 3 to 15: {row(1)}.",
-        ),
-        Claim(
+        said.claim("thresholds-hurt-a-single-path", [mean[1, t] < mean[1, 6] for t in THRESHOLDS if t > 6], row=row[1]),
+        said.claim(
             "two-or-three-paths-need-six",
-            where,
-            "Over two or three paths a threshold beyond six brings not much (we say: at most 10 %).",
-            judged(settles),
-            f"Thresholds 3 to 15: two paths {row(2)}; three paths {row(3)}.",
+            [mean[n, t] <= 1.1 * mean[n, 6] for n in (2, 3) for t in THRESHOLDS if t > 6],
+            two=row[2],
+            three=row[3],
         ),
-        Claim(
+        said.claim(
             "four-or-five-paths-want-more",
-            where,
-            "Over four or five paths a greater threshold continuously brings more.",
-            judged(climbs),
-            f"{share(climbs)} of neighbouring thresholds. Thresholds 3 to 15: four paths {row(4)}; five paths {row(5)}.",
-            ""
-            if all(climbs)
-            else "It rises as far as reordering reaches; when nothing is taken for lost any more, a greater threshold only waits longer.",
+            [mean[n, after] > mean[n, before] for n in (4, 5) for before, after in pairwise(THRESHOLDS)],
+            four=row[4],
+            five=row[5],
         ),
-        Claim(
+        said.claim(
             "six-for-few-nine-for-many",
-            where,
-            "With six, two or three paths do better than four or five; with nine, four or five do better than two or three.",
-            judged(crosses),
-            f"At six: {', '.join(f'{mean[n, 6]:.2f}' for n in PATHS[1:])} over two to five paths; "
-            f"at nine: {', '.join(f'{mean[n, 9]:.2f}' for n in PATHS[1:])}.",
+            crosses,
+            six=_texts([mean[n, 6] for n in SEVERAL]),
+            nine=_texts([mean[n, 9] for n in SEVERAL]),
         ),
-        Claim(
+        said.claim(
             "equation-1-is-near-the-best",
-            "Section IV.A, Equation (1)",
-            "Six for two and three paths and nine for four and five suit the number of paths (we say: at least 90 % of the best threshold's).",
-            judged([value >= 0.9 for value in to_best.values()]),
-            "Of the best of 3 to 15: "
-            + ", ".join(f"{100 * value:.0f} % over {n} paths" for n, value in to_best.items())
-            + ".",
+            [value >= 0.9 for value in to_best.values()],
+            to_best=", ".join(f"{100 * value:.0f} % over {n} paths" for n, value in to_best.items()),
         ),
     ]
 
 
-def _figure_5_claims(grid: Ratios, differences: list[float], read: Ratios) -> list[Claim]:
+def _figure_5_claims(said: Statements, mean: _Means, read: Ratios) -> list[Claim]:
     default, threshold = schemes.STANDARD.label, schemes.THRESHOLD.label
+    below = [mean(default, n, difference) < 1 for n in SEVERAL for difference in mean.unequal]
+    five = {
+        difference: mean.grid.at(scheme=threshold, paths=5, difference=difference, loss=0.0)
+        for difference in (25.0, 0.0)
+    }
 
-    def mean(scheme: str, n: int, difference: float, loss: float = 0.0) -> float:
-        return grid.at(scheme=scheme, paths=n, difference=difference, loss=loss).mean
+    def pairs(loss: float) -> str:
+        return ", ".join(f"{mean(threshold, n, 25, loss):.2f} and {mean(threshold, n, 100, loss):.2f}" for n in (4, 5))
 
-    def row(scheme: str, difference: float, loss: float = 0.0) -> str:
-        return ", ".join(f"{mean(scheme, n, difference, loss):.2f}" for n in PATHS[1:])
-
-    unequal = [difference for difference in differences if difference > 0]
-    below = [mean(default, n, difference) < 1 for n in PATHS[1:] for difference in unequal]
-    few = read.at(reading=readings.FEW_FLOWS, scheme=default)
-    linear = [
-        step for d in differences for loss in LOSSES for step in _growing([mean(threshold, n, d, loss) for n in PATHS])
-    ]
-    degrades = [mean(threshold, n, 100, loss) < mean(threshold, n, 25, loss) for n in (4, 5) for loss in LOSSES]
-    best = mean(threshold, 5, 25) > mean(threshold, 5, 0)
-    where = "Section IV.B, Figure 5"
     return [
-        Claim(
+        said.claim(
             "plain-tcp-below-a-single-path",
-            where,
-            "With the default threshold, several paths of different delay bring even less than a single path.",
-            judged(below),
-            f"Two to five paths: {row(default, 25)} at 25 %; {row(default, 100)} at 100 %.",
-            ""
-            if all(below)
-            else f"It is so in {sum(below)} of {len(below)} cases. A hundred flows have three to four segments in flight each on the single path, and reordering cannot take a window "
-            "below the four that three duplicate ACKs need. Where windows are large it is so: with ten flows instead of a hundred, "
-            f"three paths bring {few} of a single path, and over the vBNS it is below 1 too.",
+            below,
+            little=mean.row(default, 25),
+            much=mean.row(default, 100),
+            below=f"{sum(below)} of {len(below)}",
+            few=read.at(reading=readings.FEW_FLOWS, scheme=default),
         ),
-        Claim(
+        said.claim(
             "threshold-grows-linearly",
-            where,
-            "With the threshold by the number of paths goodput grows linearly with that number, whatever their delays, with link loss as well.",
-            judged(linear),
-            f"Two to five paths: {row(threshold, 0)} at equal delays; {row(threshold, 100)} at 100 %; {row(threshold, 100, 0.001)} "
-            f"with loss. {share(linear)}: a path from the third on adds at least half of what the second did.",
+            mean.steps(threshold),
+            equal=mean.row(threshold, 0),
+            much=mean.row(threshold, 100),
+            lossy=mean.row(threshold, 100, 0.001),
         ),
-        Claim(
-            "some-difference-helps",
-            where,
-            "Five paths that differ by 25 % do better than five of the same delay.",
-            judged([best]),
-            f"Threshold by paths: {grid.at(scheme=threshold, paths=5, difference=25.0, loss=0.0)} at 25 %, "
-            f"{grid.at(scheme=threshold, paths=5, difference=0.0, loss=0.0)} at equal delays.",
-        ),
-        Claim(
+        said.claim("some-difference-helps", [five[25.0].mean > five[0.0].mean], little=five[25.0], equal=five[0.0]),
+        said.claim(
             "much-difference-hurts",
-            where,
-            "A large difference in delay costs goodput, with the threshold by the number of paths too (four and five paths).",
-            judged(degrades),
-            f"Four and five paths at 25 % and 100 %: {mean(threshold, 4, 25):.2f} and {mean(threshold, 4, 100):.2f}, {mean(threshold, 5, 25):.2f} "
-            f"and {mean(threshold, 5, 100):.2f}; with loss {mean(threshold, 4, 25, 0.001):.2f} and {mean(threshold, 4, 100, 0.001):.2f}, "
-            f"{mean(threshold, 5, 25, 0.001):.2f} and {mean(threshold, 5, 100, 0.001):.2f}.",
+            [mean(threshold, n, 100, loss) < mean(threshold, n, 25, loss) for n in (4, 5) for loss in LOSSES],
+            lossless=pairs(0.0),
+            lossy=pairs(0.001),
         ),
     ]
 
 
-def _figures_6_to_8_claims(grid: Ratios, differences: list[float], read: Ratios) -> list[Claim]:
+def _figures_6_to_8_claims(said: Statements, mean: _Means, read: Ratios) -> list[Claim]:
     standard, delayed, modified = (one.label for one in (schemes.STANDARD, schemes.DELAYED, schemes.MODIFIED))
     threshold, integrated = schemes.THRESHOLD.label, schemes.INTEGRATED.label
-
-    def mean(scheme: str, n: int, difference: float, loss: float = 0.0) -> float:
-        return grid.at(scheme=scheme, paths=n, difference=difference, loss=loss).mean
-
-    def row(scheme: str, difference: float, loss: float = 0.0) -> str:
-        return ", ".join(f"{mean(scheme, n, difference, loss):.2f}" for n in PATHS[1:])
-
-    degraded = [mean(one, n, 100) < mean(one, n, 0) for one in (standard, delayed) for n in PATHS[1:]]
-    below = [mean(one, n, 100) < 1 for one in (standard, delayed) for n in PATHS[1:]]
-    doubled = [mean(modified, n, d) > 2 for n in (2, 3) for d in differences]
-    unequal = [d for d in differences if d > 0]
-    no_more = [mean(modified, n, d) <= 1.1 * mean(modified, 3, d) for n in (4, 5) for d in unequal]
-    lossy = [
-        mean(modified, n, d, 0.001) > max(mean(standard, n, d, 0.001), mean(delayed, n, d, 0.001))
-        for n in PATHS[1:]
-        for d in unequal
-    ]
-    together = [
-        mean(integrated, n, d, loss) > max(mean(threshold, n, d, loss), mean(modified, n, d, loss))
-        for n in PATHS[1:]
-        for d in differences
-        for loss in LOSSES
-    ]
-    few = {one: read.at(reading=readings.FEW_FLOWS, scheme=one) for one in (modified, threshold, integrated)}
+    degraded = [mean(one, n, 100) < mean(one, n, 0) for one in (standard, delayed) for n in SEVERAL]
+    below = [mean(one, n, 100) < 1 for one in (standard, delayed) for n in SEVERAL]
+    few = [read.at(reading=readings.FEW_FLOWS, scheme=one) for one in (threshold, modified, integrated)]
     return [
-        Claim(
+        said.claim(
             "receivers-as-they-are-degrade",
-            "Section IV.B, Figure 6",
-            "As the difference in delay grows, receivers without delay and with the standard delayed ACK lose, even below a single path.",
-            judged([*degraded, *below]),
-            f"Two to five paths, equal delays and 100 %: no delay {row(standard, 0)} and {row(standard, 100)}; delayed ACK "
-            f"{row(delayed, 0)} and {row(delayed, 100)}. {share(degraded)} show the loss, {sum(below)} of {len(below)} are below a "
-            "single path.",
-            "" if all(below) else "Why so few are below it: see the default threshold above.",
+            [*degraded, *below],
+            standard=f"{mean.row(standard, 0)} and {mean.row(standard, 100)}",
+            delayed=f"{mean.row(delayed, 0)} and {mean.row(delayed, 100)}",
+            degraded=share(degraded),
+            below=f"{sum(below)} of {len(below)}",
         ),
-        Claim(
+        said.claim(
             "modified-delayed-ack-doubles",
-            "Section IV.B, Figure 6 (c)",
-            "Over two or three paths the modified delayed ACK brings more than twice a single path, whatever the delays.",
-            judged(doubled),
-            f"Least of all differences: {min(mean(modified, 2, d) for d in differences):.2f} over two paths, "
-            f"{min(mean(modified, 3, d) for d in differences):.2f} over three.",
+            [mean(modified, n, difference) > 2 for n in (2, 3) for difference in mean.differences],
+            two=min(mean(modified, 2, difference) for difference in mean.differences),
+            three=min(mean(modified, 3, difference) for difference in mean.differences),
         ),
-        Claim(
+        said.claim(
             "modified-delayed-ack-stops-at-three",
-            "Section IV.B, Figure 6 (c)",
-            "With four or five paths the modified delayed ACK brings no more (we say: than 10 % beyond three, where delays differ).",
-            judged(no_more),
-            "Two to five paths: " + "; ".join(f"{row(modified, d)} at {d:g} %" for d in unequal) + ".",
-            ""
-            if all(no_more)
-            else "Every second segment is acknowledged, so three duplicate ACKs stand for some six segments; what more paths reorder than that "
-            "grows with their delays.",
+            [mean(modified, n, d) <= 1.1 * mean(modified, 3, d) for n in (4, 5) for d in mean.unequal],
+            rows="; ".join(f"{mean.row(modified, difference)} at {difference:g} %" for difference in mean.unequal),
         ),
-        Claim(
+        said.claim(
             "modified-delayed-ack-with-loss",
-            "Section IV.B, Figure 7",
-            "With link loss 0.001 the modified delayed ACK does better than the two other receivers.",
-            judged(lossy),
-            f"{share(lossy)}. Two to five paths at 100 %: no delay {row(standard, 100, 0.001)}; delayed "
-            f"{row(delayed, 100, 0.001)}; modified {row(modified, 100, 0.001)}.",
+            [
+                mean(modified, n, d, 0.001) > max(mean(standard, n, d, 0.001), mean(delayed, n, d, 0.001))
+                for n in SEVERAL
+                for d in mean.unequal
+            ],
+            standard=mean.row(standard, 100, 0.001),
+            delayed=mean.row(delayed, 100, 0.001),
+            modified=mean.row(modified, 100, 0.001),
         ),
-        Claim(
+        said.claim(
             "integrated-is-best",
-            "Section IV.B, Figure 8",
-            "The integrated scheme does better than the sender's or the receiver's change alone.",
-            judged(together),
-            f"{share(together)}. Two to five paths at 100 %: threshold {row(threshold, 100)}; modified delayed ACK "
-            f"{row(modified, 100)}; integrated {row(integrated, 100)}.",
-            ""
-            if all(together)
-            else "Six duplicate ACKs of every second segment need twelve segments behind a loss. A hundred flows have fewer in flight, and wait for "
-            f"their timers instead. With ten flows over three paths it is {few[threshold]}, {few[modified]} and {few[integrated]}.",
+            [
+                mean(integrated, n, d, loss) > max(mean(threshold, n, d, loss), mean(modified, n, d, loss))
+                for n in SEVERAL
+                for d in mean.differences
+                for loss in LOSSES
+            ],
+            threshold=mean.row(threshold, 100),
+            modified=mean.row(modified, 100),
+            integrated=mean.row(integrated, 100),
+            few="{}, {} and {}".format(*few),
         ),
     ]
 
 
-def _figure_9_claims(grid: Ratios, differences: list[float], ports: Ratios) -> list[Claim]:
+def _figure_9_claim(said: Statements, mean: _Means, ports: Ratios) -> Claim:
     label = schemes.FLOW_LEVEL.label
-
-    def mean(n: int, difference: float, loss: float) -> float:
-        return grid.at(scheme=label, paths=n, difference=difference, loss=loss).mean
-
-    linear = [step for d in differences for loss in LOSSES for step in _growing([mean(n, d, loss) for n in PATHS])]
-    alike = []
-    for n in PATHS[1:]:
-        values = [mean(n, d, loss) for d in differences for loss in LOSSES]
+    linear, alike = mean.steps(label), []
+    for n in SEVERAL:
+        values = [mean(label, n, difference, loss) for difference in mean.differences for loss in LOSSES]
         alike.append(max(values) <= 1.15 * min(values))
-    return [
-        Claim(
-            "flow-level-grows-with-paths",
-            "Section IV.B, Figure 9",
-            "Flow by flow, goodput grows in proportion to the number of paths, whatever delays and losses.",
-            judged([*linear, *alike]),
-            f"Two to five paths: {', '.join(f'{mean(n, 0, 0.0):.2f}' for n in PATHS[1:])} at equal delays; "
-            f"{', '.join(f'{mean(n, 100, 0.0):.2f}' for n in PATHS[1:])} at 100 %; "
-            f"{', '.join(f'{mean(n, 100, 0.001):.2f}' for n in PATHS[1:])} with loss as well. {share(linear)}: a path from the third on adds at least "
-            f"half of what the second did; {sum(alike)} of {len(alike)} numbers of paths: all differences and losses within 15 %.",
-            ""
-            if all([*linear, *alike])
-            else "Ten sources hashed onto four or five paths leave some path to one source, or to none; "
-            f"by addresses and ports it is {', '.join(f'{ports.at(paths=n).mean:.2f}' for n in PATHS[1:])} (at 10 to 15 ms, without loss). "
-            "A window that random loss keeps small brings less over a long path, so losses and delays tell together.",
-        )
-    ]
+    return said.claim(
+        "flow-level-grows-with-paths",
+        [*linear, *alike],
+        equal=mean.row(label, 0),
+        much=mean.row(label, 100),
+        lossy=mean.row(label, 100, 0.001),
+        linear=share(linear),
+        alike=f"{sum(alike)} of {len(alike)}",
+        ports=_texts([ports.at(paths=n).mean for n in SEVERAL]),
+    )
 
 
-def _growing(means: list[float]) -> list[bool]:
-    """Whether each path from the third on adds at least half of what the second did."""
-    steps = [after - before for before, after in pairwise(means)]
-    return [step >= steps[0] / 2 for step in steps[1:]]
+def _texts(values: list[float]) -> str:
+    return ", ".join(f"{value:.2f}" for value in values)

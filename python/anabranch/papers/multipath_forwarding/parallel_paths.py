@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch import units
+from anabranch.papers import statements
 from anabranch.papers.multipath_forwarding import parallel_claims, parallel_figures, readings, schemes, spread
 from anabranch.papers.multipath_forwarding.goodput import Ratios, relative, total
 from anabranch.papers.multipath_forwarding.parallel_claims import LOSSES, PATHS, THRESHOLDS
@@ -66,7 +67,8 @@ def findings(lab: Lab, results: Mapping[str, Result]) -> Findings:
     )
     thresholds = Ratios(relative(_collected(results, "figure-4", _FIGURE_4_DIFFERENCES), lossy))
     ports = Ratios(relative(total(results["parallel-ports"], {_PATHS: "paths"}), lossless))
-    claims = parallel_claims.claims(grid, thresholds, ports, readings.ratios(results))
+    said = statements.load(lab.folder)
+    claims = parallel_claims.claims(said, grid, thresholds, ports, readings.ratios(results))
     pictures = parallel_figures.pictures(grid, thresholds)
     other = spread.findings(lab, results, lossless, grid)
     return Findings(claims, parallel_figures.numbers(grid), pictures, other.tables)

@@ -15,12 +15,11 @@ from anabranch.papers.multipath_forwarding.goodput import (
     Ratios,
     gain,
     in_reach,
-    judged,
     relative,
-    share,
     total,
 )
 from anabranch.papers.multipath_forwarding.schemes import merged
+from anabranch.papers.statements import judged, share
 from anabranch.papers.study import Claim, Experiment, Findings, Number, Picture
 
 if TYPE_CHECKING:

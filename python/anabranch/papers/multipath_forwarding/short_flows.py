@@ -10,8 +10,9 @@ import polars as pl
 from anabranch import units
 from anabranch.papers import charts
 from anabranch.papers.multipath_forwarding import backbone, schemes
-from anabranch.papers.multipath_forwarding.goodput import Ratios, gain, judged, relative
+from anabranch.papers.multipath_forwarding.goodput import Ratios, gain, relative
 from anabranch.papers.multipath_forwarding.schemes import merged
+from anabranch.papers.statements import judged
 from anabranch.papers.study import Claim, Experiment, Findings, Number, Picture
 
 if TYPE_CHECKING:

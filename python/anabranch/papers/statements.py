@@ -1,0 +1,53 @@
+"""What a paper claims and how our findings about it are told: ``claims.toml`` in its folder.
+
+Each claim has an ``id``, ``where`` the paper says it, what it ``says``, the ``evidence``, and, if it may fail, the ``reason`` why it does
+not hold in full. Evidence and reason are texts with named values in braces; ``{share}`` is how many comparisons are as claimed.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from anabranch.papers.study import Claim, Verdict
+
+FILE = "claims.toml"
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The claims of a paper, by their ids."""
+
+    entries: Mapping[str, Mapping[str, str]]
+
+    def claim(self, id: str, comparisons: Sequence[bool], **values: object) -> Claim:
+        """The claim with its verdict from comparisons, and with its texts filled in.
+
+        Raises:
+            LookupError: there is no such claim, or a text names a value that is not given.
+        """
+        entry = self.entries[id]
+        verdict = judged(comparisons)
+        values["share"] = share(comparisons)
+        reason = "" if verdict == "holds" else entry.get("reason", "")
+        return Claim(
+            id, entry["where"], entry["says"], verdict, entry["evidence"].format(**values), reason.format(**values)
+        )
+
+
+def load(folder: Path) -> Statements:
+    """The claims of the paper in this folder."""
+    entries = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))["claim"]
+    return Statements({entry["id"]: entry for entry in entries})
+
+
+def judged(comparisons: Sequence[bool]) -> Verdict:
+    """Of a claim about several comparisons: it holds if all are as claimed, and partly if at least half are."""
+    if all(comparisons):
+        return "holds"
+    return "holds partly" if 2 * sum(comparisons) >= len(comparisons) else "does not hold"
+
+
+def share(comparisons: Sequence[bool]) -> str:
+    """How many comparisons are as claimed, in words."""
+    return f"{sum(comparisons)} of {len(comparisons)} comparisons"
