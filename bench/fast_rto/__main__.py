@@ -144,9 +144,9 @@ def _held_out(effort: Effort, finalists: Sequence[Choice], current: Choice) -> S
     return _section(
         "held-out",
         "On cases not seen before",
-        f"Means over the held-out cases and {effort.seeds} seeds: goodput as a share of what equal shares of the paths "
-        f"can carry; the share of seconds below {runs.STEADY_SHARE * 100:.0f} % of the run's own mean; the longest stall, of the time; spurious "
-        "retransmissions of all segments; Jain's index.",
+        f"Means over the held-out cases and {effort.seeds} seeds. Goodput is a share of what equal shares of the paths can carry. Unsteady is "
+        f"the share of seconds below {runs.STEADY_SHARE * 100:.0f} % of the run's own mean, stalled the longest stall's share of the time. "
+        "Spurious counts spurious retransmissions of all segments. Fairness is Jain's index.",
         ("detection: " + ", ".join(NAMES), "growth", *MEASURES),
         rows,
         "K, if fixed, is the fourth number; the fifth is what diversity adds to it",

@@ -170,9 +170,9 @@ def run(quick: bool) -> Section:
             "access links have ten times the rate, and packets 1500 bytes. Every packet is acknowledged, with SACK, initial window 2 (ns-2's "
             "agent has no other), a least timeout of 200 ms, and no initial threshold. Goodput is the payload delivered by all flows from start "
             "to end. Both sides lose the same packets, which removes most of the noise from the deviations. Ours detects losses by RACK-TLP, "
-            "since ns-2 notices lost retransmissions. The file has means and deviations with their standard errors over the seeds, how long "
-            "ns-2 flooded its access link, the share of time in which its windows were below their thresholds, and the deviation with an early "
-            "loss, where it was run."
+            "since ns-2 notices lost retransmissions. The file has means and deviations with their standard errors over the seeds. It also has "
+            "the time for which ns-2 flooded its access link, the share of time in which its windows were below their thresholds, and the "
+            "deviation with an early loss, where it was run."
         ),
         columns=("algorithm", "ours", "cells", "median", "greatest", f"beyond {CELL_TOLERANCE * 100:.0f} %", "causes"),
         rows=[_row(name, [result for result in results if result.cell.algorithm == name], letters) for name in STACKS],

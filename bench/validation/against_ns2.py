@@ -89,13 +89,10 @@ def _compare(
         title=title,
         model="ns-2's agents " + ", ".join(variants),
         how=(
-            "One bulk flow: access links of ten times the bottleneck's rate and 1 ms, random loss of data behind the "
-            "bottleneck, a "
-            "queue of one bandwidth-delay product, 1000-byte packets (960 bytes of payload), every segment "
-            "acknowledged, "
-            "initial window 10, least timeout 200 ms, no initial threshold. Goodput after ten losses, mean ± "
-            "standard error over the "
-            "seeds, and the deviation of ours from ns-2's ± its standard error."
+            "One bulk flow. Access links have ten times the bottleneck's rate and 1 ms. Data is lost at random behind the bottleneck, whose "
+            "queue has one bandwidth-delay product. Packets have 1000 bytes (960 of payload), and every segment is acknowledged. Initial window "
+            "10, least timeout 200 ms, no initial threshold. Goodput after ten losses, mean ± standard error over the seeds, and our deviation "
+            "from ns-2's ± its standard error."
         ),
         columns=("agent", "loss", "delay", "Mbit/s", "seeds", "ns-2, Mbit/s", "Anabranch, Mbit/s", "deviation"),
         rows=rows,

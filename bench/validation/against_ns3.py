@@ -167,11 +167,11 @@ def run(quick: bool) -> Section:
         title="newreno, cubic and bbr under spraying, against ns-3",
         model="ns-3's TcpNewReno, TcpCubic, TcpBbr; the thesis of MPRC",
         how=(
-            f"One bulk flow from Seattle to Atlanta on Abilene, or across a grid, with links of 10 Mbit/s. Each packet goes at random to one of "
-            f"the equally short next hops, ACKs too. Goodput in Mbit/s from 5 to 30 s, mean ± standard error over {seeds} seeds: ns-3, "
-            f"Anabranch, and our deviation where newreno and cubic run with the same settings (newreno against TcpLinuxReno, at most "
-            f"{TOLERANCE * 100:.0f} %). ns-3's defaults are segments of 536 bytes, delayed ACKs, buffers of 128 KiB, FqCoDel before a drop-tail queue of "
-            f"100 packets, SACK, timestamps, and a least timeout of 1 s. Ours always has drop-tail queues of 100 packets."
+            "One bulk flow from Seattle to Atlanta on Abilene, or across a grid, with links of 10 Mbit/s. Each packet goes at random to one of "
+            f"the equally short next hops, ACKs too. Goodput in Mbit/s from 5 to 30 s, mean ± standard error over {seeds} seeds. Deviations are "
+            f"given where newreno and cubic run with the same settings in both (newreno against TcpLinuxReno); at most {TOLERANCE * 100:.0f} % is "
+            "allowed. ns-3's defaults are segments of 536 bytes, delayed ACKs, buffers of 128 KiB, FqCoDel before a drop-tail queue of 100 "
+            "packets, SACK, timestamps, and a least timeout of 1 s. Ours always has drop-tail queues of 100 packets."
         ),
         columns=(
             "setting",

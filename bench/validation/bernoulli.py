@@ -68,8 +68,8 @@ def run(quick: bool) -> Section:
             f"{most_timeouts:.3f} timeouts follow a loss (at most {TIMEOUTS:g} are asked for)"
         ),
         notes=(
-            "The model is of Reno, which loses the rest of a round after its first loss and then often times out; "
-            "with SACK the same losses cost no timeout, so this engine is above the model where timeouts weigh most.",
+            "The model describes Reno, which loses the remainder of a round after its first loss and then often times out. With SACK the same "
+            "losses cost no timeout. So this engine is above the model where timeouts weigh most.",
             "newreno times out where a retransmission is lost, about once in 1/p losses; RACK finds that loss as well.",
         ),
     )

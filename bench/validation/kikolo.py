@@ -63,8 +63,8 @@ def run(quick: bool) -> Section:
             "time below an error rate of 1 %"
         ),
         notes=(
-            "How the rest is shared among S0, S1 and S3 does not follow the equations: they take duplicate ACKs for a Poisson "
-            "process, and they come in a row, so that the third follows the second at once and S3 is hardly ever seen.",
+            "The shares of S0, S1 and S3 do not follow the equations, which assume a Poisson process of duplicate ACKs. Real duplicates come in "
+            "a row: the third follows the second at once, so S3 is hardly ever seen.",
             "Under Poisson ACKs and duplicates all four shares are the equilibrium's within 0.01 "
             "(`congestion::kikolo::tests`).",
         ),

@@ -101,7 +101,7 @@ def run(quick: bool) -> Section:
         passed=passed,
         verdict="losses err as binomial draws do, waits are M/D/1's within 10 %, and no route of the exact metric costs more than its threshold and the estimates' own error (10 %) allow",
         notes=(
-            "The heuristic's routes that are not the best are those that its search misses: it does so with the configured values too.",
+            "Routes of the heuristic that are not the best are missed by its search, also with the configured values.",
         ),
     )
 

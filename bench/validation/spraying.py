@@ -66,12 +66,10 @@ def run(quick: bool) -> Section:
         title="MPRC on Abilene",
         model="the payload's bound over one and two paths; the thesis of MPRC",
         how=(
-            f"`scenarios/abilene.toml`, goodput after the first {WARM_UP_SECONDS} s of 30 s, mean ± standard error "
-            f"over {seeds} seeds, as a "
-            "share of the payload's bound (10 or 20 Mbit/s x 1460/1500); the least mean over one second of what "
-            "arrived at the receiver (bytes on its links, of 10 or 20 Mbit/s) and of its goodput, "
-            "and the share of seconds in which the latter is below 90 %; spurious retransmissions "
-            "of all segments; what the thesis shows, in Mbit/s."
+            f"`scenarios/abilene.toml`, over {seeds} seeds. Goodput after the first {WARM_UP_SECONDS} s of 30 s, mean ± standard error, and as a "
+            "share of the payload's bound (10 or 20 Mbit/s x 1460/1500). The least mean over one second of the bytes that arrive on the "
+            "receiver's links (of 10 or 20 Mbit/s) and of the goodput. The share of seconds with a goodput below 90 %. Spurious retransmissions "
+            "of all segments. The thesis' values, in Mbit/s."
         ),
         columns=(
             "stack",

@@ -47,8 +47,8 @@ def run(quick: bool) -> Section:
         passed=within,
         verdict=f"from alpha to beta packets wait (give or take {MARGIN})",
         notes=(
-            "With `drain`: the paper's slow start may leave a bandwidth-delay product in the queue, of which Vegas takes away "
-            "one packet a round trip, and a long fast path is far from steady after a minute.",
+            "Runs use `drain`. The paper's slow start may leave a bandwidth-delay product in the queue, and Vegas removes one packet per round "
+            "trip. So without `drain` a long fast path is not steady after a minute.",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Draws the README's picture from the scenario that it tells of: ``python docs/images/abilene.py``."""
+"""Draws the README's picture from its scenario: ``python docs/images/abilene.py``."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 SCENARIO = HERE.parents[1] / "scenarios" / "abilene.toml"
 STACKS = ["newreno", "cubic", "bbr", "mprc"]
 ONE_PATH_BPS = 10e6 * 1460 / 1500
-"""What a 10 Mbit/s link carries of payload, in packets of 1460 bytes and 40 bytes of headers."""
+"""Payload per second of a 10 Mbit/s link, in packets of 1460 bytes and 40 bytes of headers."""
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Runs the reordering shoot-out, draws its picture and fills the tables of docs/models/reordering.md.
 
-``python docs/images/reordering.py`` runs everything anew; with a directory it keeps the runs there, and uses those that are there.
+``python docs/images/reordering.py`` runs everything. With a directory it keeps its runs there and reuses them.
 """
 
 import csv
