@@ -58,16 +58,15 @@ def folders(app: Any, page: str, source: list[str]) -> None:
 
 def navigation(app: Any, page: str, source: list[str]) -> None:
     """Give each index a table of contents: the pages that it links, in its order of reading."""
-    if not page.endswith(("index", "README")):
+    if page == "docs/index" or not page.endswith(("index", "README")):
         return
-    here = (ROOT / page).parent
-    pages = [(here / target).resolve() for _, target in LINK.findall(source[0])]
-    names = dict.fromkeys(
-        str(file.relative_to(ROOT).with_suffix(""))
-        for file in pages
-        if file.suffix in (".md", ".rst") and file.exists() and (page == root_doc or here.resolve() in file.parents)
-    )
-    source[0] += "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(f"/{name}" for name in names) + "\n```\n"
+    here = (ROOT / page).parent.resolve()
+    linked = [(here / target).resolve() for _, target in LINK.findall(source[0])]
+    indexed = {file.parent for file in linked if file.stem == "index"} - {here, ROOT / "docs"}
+    pages = [file for file in linked if file.suffix in (".md", ".rst") and file.exists() and here in file.parents]
+    chosen = [file for file in pages if file.stem == "index" or file.parent not in indexed]
+    names = dict.fromkeys(f"/{file.relative_to(ROOT).with_suffix('')}" for file in chosen)
+    source[0] += "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"
 
 
 def front_page(app: Any, error: Exception | None) -> None:
