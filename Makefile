@@ -51,8 +51,8 @@ fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contr
 kills: $(VENV)/installed ## 1,000 kills of commands at random moments, which may lose no result
 	$(RUN)/python -m bench.kills
 
-mutants: ## change sender, detection, link and routing in ways that tests must notice (cargo install cargo-mutants); SHARD=1/40 runs a part
-	cargo mutants --package anabranch-core --jobs 2 --output bench/.build $(if $(SHARD),--shard $(SHARD))
+mutants: ## change sender, detection, link and routing in ways that tests must notice (cargo install cargo-mutants); ONLY=tcp/sender SHARD=0/8 runs a sample
+	cargo mutants --package anabranch-core --output bench/.build $(if $(SHARD),--sharding round-robin --shard $(SHARD)) $(if $(ONLY),-F '$(ONLY)')
 
 bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev) and graph libraries; writes docs/development/performance.md and docs/models/routing.md
 	$(RUN)/python -m pip install --quiet --group bench
