@@ -6,12 +6,15 @@ use super::super::detection::DetectionSpec;
 use super::super::receiver::{DataSegment, Receiver};
 use super::*;
 use crate::rng::Purpose;
-use crate::tcp::receiver::Ack;
+use crate::tcp::receiver::{Ack, SackBlocks};
 use crate::units::Duration;
 use serde_json::json;
 
+mod reduction;
 mod short_ways;
 mod timer;
+mod wakes;
+mod window_use;
 
 fn ms(milliseconds: u64) -> Time {
     Time::ZERO + Duration::from_millis(milliseconds)
@@ -28,6 +31,11 @@ fn stack(changes: serde_json::Value) -> StackSpec {
     });
     stack.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     serde_json::from_value(stack).expect("a stack")
+}
+
+/// An ACK without SACK blocks and echoes.
+fn plain_ack(cumulative: u32) -> Ack {
+    Ack { cumulative, sack: SackBlocks::default(), echoes_retransmission: false, ecn_echo: false }
 }
 
 /// Both ends of a connection; the test is the network.
@@ -191,11 +199,11 @@ fn rfc6675_section_5_with_sack_all_holes_go_out_in_one_episode() {
 /// (`tcp_cong_avoid` after `tcp_end_cwnd_reduction`).
 #[test]
 fn the_ack_that_ends_recovery_grows_the_window_by_what_it_delivers_in_linux_and_by_nothing_else() {
-    for (growth, cwnd) in [("acknowledged", 4.0), ("delivered", 4.25)] {
-        let mut pair = Pair::new(json!({"window_growth": growth, "limited_transmit": false}));
+    for (growth, cwnd, sack) in [("acknowledged", 4.0, true), ("delivered", 4.25, true), ("delivered", 4.25, false)] {
+        let mut pair = Pair::new(json!({"window_growth": growth, "limited_transmit": false, "sack": sack}));
         pair.at(100).deliver([1, 2, 3, 4, 5, 6, 7, 8, 9]);
         pair.at(200).deliver_as([0], true);
-        assert_eq!((pair.sender.phase, pair.cwnd()), (Phase::Open, cwnd), "{growth}");
+        assert_eq!((pair.sender.phase, pair.cwnd()), (Phase::Open, cwnd), "{growth}, SACK: {sack}");
     }
 }
 
@@ -227,8 +235,7 @@ fn rfc5682_section_3_1_step_2_a_a_duplicate_ack_after_the_timeout_ends_the_quest
     pair.time_out();
     pair.now += Duration::from_millis(50);
     // A duplicate without news: the receiver got nothing new.
-    let ack = Ack { cumulative: 0, sack: Default::default(), echoes_retransmission: false, ecn_echo: false };
-    pair.sender.on_ack(pair.now, &ack);
+    pair.sender.on_ack(pair.now, &plain_ack(0));
     assert!(matches!(pair.sender.phase, Phase::Timeout { forward: ForwardRto::Off, .. }));
 }
 
@@ -238,6 +245,8 @@ fn rfc5682_section_3_1_step_3_a_new_data_sacked_first_means_that_the_old_was_los
     pair.time_out();
     pair.now += Duration::from_millis(50);
     assert_eq!(pair.deliver_as([0], true), [(10, false), (11, false)]);
+    pair.sender.on_ack(pair.now, &plain_ack(0)); // an ACK from before says nothing
+    assert!(matches!(pair.sender.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. }));
     let sent = pair.deliver([10]);
     assert_eq!(sent[0], (1, true), "the conventional recovery goes on");
     assert_eq!(pair.sender.counters().undone, 0);
@@ -322,21 +331,20 @@ fn rfc3522_an_echo_of_the_retransmission_confirms_the_loss() {
 
 #[test]
 fn rfc3522_a_probe_after_the_episode_cannot_take_its_reduction_back() {
-    let mut pair = Pair::new(json!({"spurious": "eifel", "detection": {"name": "rack-tlp"}}));
-    // The last retransmission's ACK is the first that passes one and finds the episode answered by a timeout's undo or
-    // not at all: here the episode ends by a needed retransmission that an ACK of the late first copy hides.
-    pair.at(100).deliver(0..10);
-    pair.sender.undo_until = 5; // an episode that ended without an answer
-    pair.sender.close();
-    let highest = pair.sender.board.next() - 1;
-    let before = pair.cwnd();
-    let una = pair.sender.board.una();
-    pair.at(150).deliver(una..highest);
-    assert_eq!(pair.time_out(), [(highest, true)], "a tail loss probe");
-    pair.now += Duration::from_millis(5);
-    pair.deliver([highest]); // its original was only late
-    assert_eq!(pair.sender.counters().undone, 0);
-    assert!(pair.cwnd() >= before);
+    for until_probe in [false, true] {
+        let mut pair = Pair::new(json!({"spurious": "eifel", "detection": {"name": "rack-tlp"}}));
+        pair.at(100).deliver(0..10);
+        pair.sender.close();
+        let (una, highest) = (pair.sender.board.una(), pair.sender.board.next() - 1);
+        pair.sender.undo_until = if until_probe { highest } else { 5 }; // an episode that ended without an answer
+        let before = pair.cwnd();
+        pair.at(150).deliver(una..highest);
+        assert_eq!(pair.time_out(), [(highest, true)], "a tail loss probe");
+        pair.now += Duration::from_millis(5);
+        pair.deliver([highest]); // its original was only late
+        assert_eq!(pair.sender.counters().undone, 0);
+        assert!(pair.cwnd() >= before);
+    }
 }
 
 /// Segment 0 is so late that every detector sends it again; then it arrives, and its retransmission after it. Whoever found the
@@ -391,6 +399,28 @@ fn rfc4653_a_careful_detector_withholds_every_second_segment_and_the_window_halv
     assert_eq!(per_ack, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
     assert_eq!(pair.deliver([12]), [(0, true)]);
     assert_eq!((pair.cwnd(), pair.sender.counters().recoveries), (6.0, 1));
+}
+
+/// With nothing in flight no ACK would come to release a segment that is withheld; and what is lost is sent at once.
+#[test]
+fn a_detector_withholds_neither_the_only_segment_nor_a_retransmission() {
+    let mut pair = Pair::new(json!({"initial_window": 4}));
+    pair.at(100).deliver([0]);
+    assert_eq!(pair.deliver([1, 2, 3]).len(), 6);
+    pair.sender.withhold(100);
+    assert_eq!(pair.deliver([4]).len(), 2, "the next verdict withholds nothing");
+    pair.sender.withhold(100);
+    assert_eq!(pair.sender.withheld, 100);
+    let mut idle = Pair::new(json!({"initial_window": 4}));
+    idle.sender.close();
+    idle.at(100).deliver(0..4);
+    idle.sender.write(ms(150), 1);
+    idle.sender.withhold(100);
+    assert_eq!(idle.at(150).send(), [(4, false)]);
+    let mut lost = Pair::new(json!({}));
+    lost.at(100).deliver([1, 2, 3]);
+    lost.sender.withhold(100);
+    assert_eq!(lost.sender.withheld, 0);
 }
 
 #[test]

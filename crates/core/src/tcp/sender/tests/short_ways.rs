@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::tcp::congestion::CongestionSpec;
-use crate::tcp::receiver::SackBlocks;
 use proptest::prelude::*;
 
 /// An ACK comes to an undisturbed sender: what that sends, or nothing if it is to be asked in general; nothing for a disturbed one.
@@ -21,6 +20,24 @@ fn pass_undisturbed<const LEARNS: bool>(
         sender.stop();
         sent
     }))
+}
+
+/// What the short ways of sending give: nothing while pacing holds back, a burst at once, else one by one.
+fn send_by_short_ways(sender: &mut Sender, now: Time) -> Vec<Transmission> {
+    let mut sent = Vec::new();
+    loop {
+        if let Some(Burst { segment, number, count }) = sender.poll_burst(now) {
+            sent.extend((0..count).map(|index| Transmission::Data {
+                segment: segment + index,
+                number: number + index,
+                retransmission: false,
+                window_reduced: false,
+            }));
+            return sent;
+        }
+        let Some(transmission) = sender.poll_transmit(now) else { return sent };
+        sent.push(transmission);
+    }
 }
 
 proptest! {
@@ -49,12 +66,18 @@ proptest! {
         let (mut network, mut acks) = (std::collections::VecDeque::new(), std::collections::VecDeque::new());
         for (action, position, pause) in steps {
             now += Duration::from_millis(pause);
-            while let Some(sent) = short.poll_transmit(now) {
+            for sent in send_by_short_ways(&mut short, now) {
                 prop_assert_eq!(Some(sent), long.poll_transmit(now));
                 network.push_back(sent);
             }
             prop_assert_eq!(None, long.poll_transmit(now));
-            prop_assert_eq!(short.deadline(), long.deadline());
+            let deadline = long.deadline();
+            prop_assert_eq!(short.deadline(), deadline);
+            for instant in [1, 20, 200, 1000].map(|wait| now + Duration::from_millis(wait)) {
+                let has_none = deadline.is_none_or(|deadline| deadline >= instant);
+                prop_assert_eq!(short.needs_no_timer_before(instant), has_none);
+                prop_assert!(has_none || !short.rests_until(instant));
+            }
             let place = if action < 10 { 0 } else { position };
             if action == 15 {
                 network.remove(place);
@@ -92,8 +115,10 @@ proptest! {
                 }
             }
             prop_assert_eq!(short.limit, long.limit);
-            if short.deadline().is_some_and(|deadline| deadline <= now) {
-                short.on_deadline(now);
+            if long.deadline().is_some_and(|deadline| deadline <= now) {
+                if !short.is_paced_to(now) {
+                    short.on_deadline(now);
+                }
                 long.on_deadline(now);
             }
             prop_assert_eq!(format!("{:?} {:?}", short.board, short.rtt), format!("{:?} {:?}", long.board, long.rtt));
@@ -279,8 +304,4 @@ proptest! {
             now += Duration(1);
         }
     }
-}
-
-fn plain_ack(cumulative: u32) -> Ack {
-    Ack { cumulative, sack: SackBlocks::default(), echoes_retransmission: false, ecn_echo: false }
 }

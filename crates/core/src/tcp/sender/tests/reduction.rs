@@ -1,0 +1,95 @@
+//! How the reduction of the window is spread over a round trip: proportional rate reduction, and who does without.
+
+use super::*;
+
+/// Segments 0 to 9 arrive, the first one marked. How many segments go out for each ACK.
+fn sent_per_ack_after_a_mark(pair: &mut Pair) -> Vec<usize> {
+    pair.now = ms(100);
+    (0..10)
+        .map(|segment| {
+            let ack = pair.arrive(segment, false, segment == 0);
+            pair.sender.on_ack(pair.now, &ack);
+            pair.send().len()
+        })
+        .collect()
+}
+
+/// Ten in flight, and five allowed: every second ACK lets one out, until the flight equals the window at the ninth. RFC 6937 is for
+/// losses: nothing goes out before the flight has fallen below the window.
+#[test]
+fn rfc9937_after_a_mark_every_second_ack_sends() {
+    let mut pair = Pair::new(json!({"ecn": true, "rate_reduction": "rfc9937"}));
+    assert_eq!(sent_per_ack_after_a_mark(&mut pair), [1, 0, 1, 0, 1, 0, 1, 0, 0, 1]);
+    assert_eq!((pair.cwnd(), pair.sender.board.in_flight(), pair.sender.episode()), (5.0, 5, Episode::Open));
+    let mut pair = Pair::new(json!({"ecn": true, "rate_reduction": "rfc6937"}));
+    assert_eq!(sent_per_ack_after_a_mark(&mut pair), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+    assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Open));
+}
+
+#[test]
+fn rfc9937_a_mark_of_the_last_segment_begins_no_reduction() {
+    let mut pair = Pair::new(json!({"ecn": true, "rate_reduction": "rfc9937"}));
+    pair.sender.close();
+    pair.at(100).deliver(0..9);
+    let ack = pair.arrive(9, false, true);
+    pair.sender.on_ack(pair.now, &ack);
+    assert_eq!((pair.sender.episode(), pair.sender.board.outstanding()), (Episode::Open, 0));
+    assert!(pair.cwnd() < 10.0);
+}
+
+#[test]
+fn rfc3168_section_6_1_2_a_loss_during_the_reduction_reduces_no_more() {
+    let mut pair = Pair::new(json!({"ecn": true, "rate_reduction": "rfc9937"}));
+    pair.now = ms(100);
+    let ack = pair.arrive(0, false, true);
+    pair.sender.on_ack(pair.now, &ack);
+    pair.send();
+    assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Reduction));
+    let sent = pair.deliver([2, 3, 4, 5]); // 1 is lost
+    assert!(sent.contains(&(1, true)), "{sent:?}");
+    assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Recovery));
+}
+
+/// Seven segments of ten are lost. An ACK comes that delivers nothing: RFC 6937 section 3.1 allows one segment for it all the
+/// same (`limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS`), RFC 9937 section 6.2 none.
+#[test]
+fn rfc6937_section_3_1_an_ack_that_delivers_nothing_sends_one_segment_and_by_rfc9937_none() {
+    for (rate_reduction, sent) in [("rfc6937", 1), ("rfc9937", 0)] {
+        let mut pair = Pair::new(json!({"limited_transmit": false, "rate_reduction": rate_reduction}));
+        pair.at(100).deliver([7, 8, 9]);
+        assert_eq!((pair.sender.episode(), pair.sender.window()), (Episode::Recovery, pair.sender.board.in_flight()));
+        let ack = Ack { sack: SackBlocks::new(None, &[(7, 10)]), ..plain_ack(0) };
+        pair.sender.on_ack(pair.now, &ack);
+        assert_eq!(pair.send().len(), sent, "{rate_reduction}");
+    }
+}
+
+/// Below the threshold of 4 an ACK that advances and reports no further loss allows one segment more than it delivers (SafeACK); by
+/// RFC 6937 every ACK does. Seven of ten are lost: first the loss is found, then retransmissions arrive, the third before the second.
+#[test]
+fn rfc9937_section_6_2_only_a_safe_ack_sends_more_than_it_delivers() {
+    for (rate_reduction, sent) in [("rfc6937", [2, 2, 2, 1]), ("rfc9937", [1, 2, 1, 2])] {
+        let mut pair = Pair::new(json!({"limited_transmit": false, "rate_reduction": rate_reduction}));
+        let at_first = pair.at(100).deliver([7, 8, 9]).len();
+        let [first, third, second] = [0, 2, 1].map(|segment| pair.at(200).deliver_as([segment], true).len());
+        assert_eq!([at_first, first, third, second], sent, "{rate_reduction}");
+        assert_eq!(pair.sender.congestion.ssthresh(), 4.0);
+    }
+}
+
+/// BBR sets its window during recovery itself.
+#[test]
+fn a_congestion_control_that_owns_its_recovery_has_its_own_window_in_it() {
+    for congestion in ["bbr", "bbr3"] {
+        let mut pair = Pair::new(json!({"congestion": {"name": congestion}}));
+        while pair.sender.board.next() < 10 {
+            pair.time_out(); // paced
+        }
+        pair.now += Duration::from_millis(100);
+        for segment in [0, 2, 3, 4, 5] {
+            pair.deliver([segment]);
+            assert_eq!(pair.sender.window(), pair.sender.congestion.window(), "{congestion} after {segment}");
+        }
+        assert_eq!(pair.sender.episode(), Episode::Recovery);
+    }
+}

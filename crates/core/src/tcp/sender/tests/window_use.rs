@@ -1,0 +1,75 @@
+//! When the window grows though the application, and not the window, limits the sender.
+
+use super::*;
+
+/// Ten segments are sent and acknowledged. The application has written no more, so in slow start the window grows while it is
+/// less than twice the segments in flight. With `round-trip`, the window was the limit in that round trip, so every ACK counts.
+fn after_ten(window_use: &str, changes: serde_json::Value) -> Pair {
+    let mut stack = json!({"window_use": window_use});
+    stack.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    let mut pair = Pair::new(stack);
+    pair.sender.close();
+    pair.at(100).deliver(0..10);
+    pair
+}
+
+/// The application writes these segments, and one ACK answers all that is outstanding; the window then.
+fn one_round(pair: &mut Pair, written: &[u32]) -> f64 {
+    for segments in written {
+        pair.now += Duration::from_millis(10);
+        pair.sender.write(pair.now, *segments);
+        pair.send();
+    }
+    pair.now += Duration::from_millis(100);
+    pair.deliver_by_one_ack(pair.sender.board.una()..pair.sender.board.next());
+    pair.cwnd()
+}
+
+#[test]
+fn a_window_that_was_the_limit_within_the_round_trip_grows_by_each_of_its_acks() {
+    for (window_use, cwnd) in [("now", 14.0), ("round-trip", 20.0)] {
+        let mut pair = after_ten(window_use, json!({}));
+        assert_eq!(pair.cwnd(), cwnd, "{window_use}");
+        assert_eq!(one_round(&mut pair, &[1]), cwnd, "{window_use}: the next round trip");
+    }
+}
+
+/// Twice the most outstanding of the round trip bounds the window in Linux (`tcp_is_cwnd_limited`), not twice what an ACK finds.
+#[test]
+fn in_slow_start_the_most_outstanding_of_the_round_trip_bounds_the_window() {
+    for (window_use, from, to) in [("now", 14.0, 18.0), ("round-trip", 20.0, 24.0)] {
+        let mut pair = after_ten(window_use, json!({}));
+        assert_eq!(pair.cwnd(), from);
+        pair.sender.write(ms(150), 12);
+        pair.at(150).send();
+        pair.at(250).deliver(10..22);
+        assert_eq!(pair.cwnd(), to, "{window_use}");
+    }
+}
+
+/// The window grows by one for an ACK, if it may. It has 20 segments: at least 11 must have been outstanding.
+#[test]
+fn the_most_outstanding_is_that_of_the_last_round_trip_however_it_was_reached() {
+    let pair = || after_ten("round-trip", json!({"window_growth": "acks"}));
+    assert_eq!(pair().cwnd(), 20.0);
+    assert_eq!(one_round(&mut pair(), &[10]), 20.0);
+    assert_eq!(one_round(&mut pair(), &[11]), 21.0);
+    assert_eq!(one_round(&mut pair(), &[6, 5]), 21.0, "in two parts");
+    let mut twice = pair();
+    assert_eq!(one_round(&mut twice, &[12]), 21.0);
+    assert_eq!(one_round(&mut twice, &[4]), 21.0, "the round trip before says nothing");
+}
+
+/// In congestion avoidance, which begins at the threshold itself, an unfilled window stays, whatever is in flight.
+#[test]
+fn rfc7661_in_congestion_avoidance_an_unfilled_window_stays() {
+    for window_use in ["now", "round-trip"] {
+        let mut pair = Pair::new(json!({"window_use": window_use, "limited_transmit": false}));
+        pair.sender.close();
+        pair.at(100).deliver(1..10);
+        pair.at(200).deliver_as([0], true);
+        let cwnd = pair.sender.congestion.ssthresh();
+        assert_eq!((pair.sender.board.outstanding(), pair.cwnd()), (0, cwnd));
+        (0..3).for_each(|_| assert_eq!(one_round(&mut pair, &[3]), cwnd, "{window_use}"));
+    }
+}
