@@ -248,7 +248,10 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::DetectionSpec;
+    use super::super::script::{Driver, ms, transfer};
     use super::*;
+    use crate::units::Duration;
 
     fn board_with(sacked: &[(u32, u32)], sent: u32) -> Scoreboard {
         let mut board = Scoreboard::default();
@@ -276,5 +279,57 @@ mod tests {
         board.acknowledge(0, &[(1, 6)], Time(4));
         assert_eq!(detector.judge(&mut board), Signal::None);
         assert_eq!(board.lost(), 0);
+    }
+
+    fn driver(sack: bool) -> Driver {
+        Driver::of(&DetectionSpec::DupAck(Parameters::default()), sack)
+    }
+
+    fn signals(driver: &Driver) -> Vec<Signal> {
+        driver.decisions.iter().map(|decision| decision.verdict.signal).collect()
+    }
+
+    /// Two windows lose a segment each: three duplicate ACKs find the second as the first, with SACK or without.
+    #[test]
+    fn rfc5681_section_3_2_each_window_has_its_fast_retransmission() {
+        for sack in [true, false] {
+            let mut driver = driver(sack);
+            let fate = |segment, nth| (!matches!(segment, 20 | 60) || nth > 0).then_some(Duration::from_millis(100));
+            transfer(&mut driver, 100, 10, fate, 1_000);
+            assert_eq!(signals(&driver), [Signal::Loss; 2], "SACK: {sack}");
+            assert_eq!(driver.decisions.iter().map(|decision| decision.lost[0]).collect::<Vec<_>>(), [20, 60]);
+        }
+    }
+
+    /// A timeout changes nothing for what is sent after its recovery.
+    #[test]
+    fn after_a_timeout_three_duplicate_acks_make_a_loss_again() {
+        for sack in [true, false] {
+            let mut driver = driver(sack);
+            let fate = |segment, nth| {
+                (!matches!((segment, nth), (20 | 60, 0) | (20, 1))).then_some(Duration::from_millis(100))
+            };
+            transfer(&mut driver, 100, 10, fate, 1_000);
+            assert_eq!(signals(&driver), [Signal::Loss, Signal::Timeout, Signal::Loss], "SACK: {sack}");
+        }
+    }
+
+    /// Two duplicate ACKs from before the timeout do not count with one from after it.
+    #[test]
+    fn without_sack_a_timeout_ends_the_count_of_duplicates() {
+        let mut driver = driver(false);
+        (0..5).for_each(|_| driver.send_new());
+        driver.now = ms(100);
+        (0..2).for_each(|_| driver.acknowledge(0, &[]));
+        driver.pass_until(ms(1000));
+        assert_eq!(signals(&driver), [Signal::Timeout]);
+        driver.retransmit();
+        driver.now = ms(1100);
+        driver.acknowledge(5, &[]);
+        (0..5).for_each(|_| driver.send_new());
+        driver.now = ms(1200);
+        driver.acknowledge(6, &[]);
+        driver.acknowledge(6, &[]);
+        assert_eq!(signals(&driver), [Signal::Timeout], "one duplicate");
     }
 }

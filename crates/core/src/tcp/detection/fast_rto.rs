@@ -628,4 +628,91 @@ mod tests {
             }
         }
     }
+
+    /// Two segments go out at 100 ms; RTT 100 ms, so that FastRTO is no less than 150 ms.
+    fn two_at_100() -> (FastRto, Scoreboard, RttEstimate) {
+        let mut detector = FastRto::new(WORKED, DetectorContext { sack: true, paths: 1 });
+        let mut board = Scoreboard::with_sending_order();
+        board.send_new(ms(0));
+        let delivered = board.acknowledge(1, &[], ms(100));
+        detector.measure(&delivered);
+        board.send_new(ms(100));
+        board.send_new(ms(110));
+        (detector, board, RttEstimate::new(millis(200), Duration::from_secs(60), Duration::from_secs(1)))
+    }
+
+    #[test]
+    fn equation_4_2_nothing_expires_before_the_floor() {
+        let (mut detector, mut board, rtt) = two_at_100();
+        assert_eq!([250, 251].map(|at| detector.rests_until(ms(at), &board, &rtt)), [true, false]);
+        board.pass_one_original(2, ms(200)).expect("an ordinary ACK");
+        assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), false, &board, &rtt), Some(ms(260)));
+        assert_eq!([260, 261].map(|at| detector.rests_until(ms(at), &board, &rtt)), [true, false]);
+        assert_eq!(
+            detector.take_ordinary_ack(ms(260), ms(100), false, &board, &rtt),
+            None,
+            "the next may have expired"
+        );
+    }
+
+    /// Equation 4.1 moves RTTmin once a round trip. K is zero and SRTT the last sample, so that gamma times RTTmin is the timeout.
+    #[test]
+    fn equation_4_1_counts_round_trips_and_not_acks() {
+        let parameters = Parameters { k: 0.0, srtt_factor: 0.0, ..WORKED };
+        let mut driver = Driver::of(&DetectionSpec::FastRto(parameters), true);
+        let mut round = |rtts: &[u64]| {
+            let (start, una) = (driver.now, driver.board.una());
+            rtts.iter().for_each(|_| driver.send_new());
+            for (index, rtt) in (1..).zip(rtts) {
+                driver.now = start + millis(*rtt);
+                driver.acknowledge(una + index, &[]);
+            }
+            driver.detector.deadline(
+                &{
+                    let mut board = Scoreboard::with_sending_order();
+                    board.send_new(ms(0));
+                    board
+                },
+                &driver.rtt,
+            )
+        };
+        assert_eq!(round(&[60]), Some(ms(90)));
+        assert_eq!(round(&[80]), Some(ms(120)), "1.5 * 60 ms allow 80");
+        assert_eq!(round(&[85, 86]), Some(ms(128) - Duration::from_micros(500)), "of two, the first");
+        assert_eq!(round(&[120]), Some(ms(180)), "1.5 * 85 ms allow 120");
+    }
+
+    /// Three segments on a dead path. Each is sent again when it expires; while another is in flight, a further expiry says
+    /// nothing of the path.
+    #[test]
+    fn a_repeated_expiry_claims_a_loss_only_if_nothing_else_is_in_flight() {
+        let mut driver = driver();
+        driver.send_new();
+        driver.now = ms(100);
+        driver.acknowledge(1, &[]);
+        for at in [100, 110, 120] {
+            driver.now = ms(at);
+            driver.send_new();
+        }
+        while driver.decisions.len() < 6 {
+            driver.serve(driver.deadline().expect("in flight"));
+            driver.retransmit();
+        }
+        let signals: Vec<Signal> = driver.decisions.iter().map(|decision| decision.verdict.signal).collect();
+        assert_eq!(signals, [Signal::NewLoss, Signal::None, Signal::None, Signal::None, Signal::None, Signal::None]);
+    }
+
+    #[test]
+    fn an_expired_segment_is_remembered_until_it_is_acknowledged() {
+        let (mut detector, mut board, rtt) = two_at_100();
+        detector.expire(ms(500), &mut board, &rtt);
+        assert_eq!(detector.expired.iter().map(|expired| expired.segment).collect::<Vec<_>>(), [1, 2]);
+        board.retransmit(1, ms(500));
+        board.retransmit(2, ms(500));
+        for (cumulative, left) in [(2, 1), (3, 0)] {
+            let delivered = board.acknowledge(cumulative, &[], ms(600));
+            detector.measure_expired(ms(600), &delivered, &board, &rtt);
+            assert_eq!(detector.expired.len(), left);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What holds for every registered detector; [`Driver`] checks it at each step.
 
+use super::DetectorContext;
 use super::script::{Driver, every_detector, transfer};
 use crate::units::Duration;
 use proptest::prelude::*;
@@ -7,6 +8,22 @@ use proptest::prelude::*;
 /// The same draw for the same transmission: uniform in 0..1000.
 fn draw(seed: u64, segment: u32, nth: u32) -> u64 {
     crate::rng::Stream::new(seed, crate::rng::Purpose::Loss, u64::from(segment)).below(u64::from(nth), 1000)
+}
+
+/// Which detectors learn from ordinary ACKs, and have no deadline but the retransmission timer's: with SACK, thresholds of duplicate ACKs
+/// learn only from holes, but for the episodes of TCP-NCR; those with a clock have deadlines of their own.
+#[test]
+fn with_sack_thresholds_learn_from_holes_only_and_clocks_have_their_own_deadlines() {
+    for spec in every_detector() {
+        let detector = spec.build(DetectorContext { sack: true, paths: 2 });
+        let has_clock = matches!(spec.name(), "tcp-ba" | "tcp-pr" | "rack-tlp" | "fast-rto");
+        let learns = matches!(spec.name(), "tcp-ncr" | "tcp-pr" | "rack-tlp" | "fast-rto");
+        assert_eq!(
+            (detector.has_only_the_timer(), detector.learns_from_ordinary_acks()),
+            (!has_clock, learns),
+            "{spec:?}"
+        );
+    }
 }
 
 proptest! {

@@ -422,6 +422,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_minimum_rtt_forgets_at_the_end_of_the_window_and_keeps_half_of_it() {
+        let after = |at: u64, later: u64| {
+            let mut minimum = MinimumRtt::new(Duration::from_secs(10));
+            [(0, 50), (at, 70), (later, 90)].map(|(at, rtt)| minimum.sample(ms(at * 1000), millis(rtt)));
+            minimum.get()
+        };
+        assert_eq!(after(10, 11), Some(millis(70)), "50 is ten seconds old");
+        assert_eq!(after(5, 9), Some(millis(50)));
+        assert_eq!(after(5, 10), Some(millis(70)), "the second half began at five seconds");
+    }
+
     /// Section 6.2: segment 1, sent at 100 ms, is lost; the next one is delivered at 210 ms, RTT 100 ms. The reordering timer
     /// waits for 100 + RTT + min_RTT/4 = 225 ms.
     #[test]
@@ -517,6 +529,79 @@ mod tests {
         assert_eq!((detector.newest, detector.rtt), ((ms(300), 5), millis(100)));
     }
 
+    /// The same ACK delivers what was sent only once as well: the last of these speaks.
+    #[test]
+    fn section_6_2_step_2_what_was_sent_once_speaks_for_an_early_answer() {
+        let mut detector = detector();
+        detector.min_rtt.sample(ms(0), millis(100));
+        let mut board = Scoreboard::with_sending_order();
+        [0, 10, 20].map(|at| board.send_new(ms(at)));
+        board.mark_lost(0);
+        board.retransmit(0, ms(300));
+        detector.update(ms(320), &board.acknowledge(3, &[], ms(320)));
+        assert_eq!((detector.newest, detector.rtt), ((ms(20), 2), millis(300)));
+    }
+
+    /// Segment 1 was sent again at 50 ms; one ACK delivers 0 to 5 at 160 ms. The last sent is the retransmission, 110 ms ago; the highest
+    /// segment was sent at 0 ms, and Linux takes its RTT. If the highest is the retransmission, there is no difference.
+    #[test]
+    fn linux_takes_the_rtt_of_the_highest_segment_and_not_of_the_last_sent() {
+        for (again, rtt_by_sequence, rtt) in [(1, false, 110), (1, true, 160), (5, false, 110), (5, true, 110)] {
+            let parameters = Parameters { rtt_by_sequence, ..Parameters::default() };
+            let mut detector = RackTlp::new(parameters, DetectorContext { sack: true, paths: 1 });
+            detector.min_rtt.sample(ms(0), millis(100));
+            let mut board = Scoreboard::with_sending_order();
+            (0..6).for_each(|_| _ = board.send_new(ms(0)));
+            board.mark_lost(again);
+            board.retransmit(again, ms(50));
+            detector.update(ms(160), &board.acknowledge(6, &[], ms(160)));
+            assert_eq!((detector.newest, detector.rtt), ((ms(50), again), millis(rtt)), "{again}, {rtt_by_sequence}");
+        }
+    }
+
+    /// An ordinary ACK at 200 ms makes nothing lost. SRTT is 100 ms: no probe comes before two of them, and no timer before the least RTO.
+    #[test]
+    fn after_an_ordinary_ack_no_deadline_comes_before_two_srtt_or_the_least_rto() {
+        for (least_rto, rests) in [(200, 400), (150, 350)] {
+            let mut detector = detector();
+            let mut board = Scoreboard::with_sending_order();
+            let mut rtt = RttEstimate::new(millis(least_rto), Duration::from_secs(60), Duration::from_secs(1));
+            [100, 110].map(|at| board.send_new(ms(at)));
+            assert!(!detector.rests_until(ms(0), &board, &rtt), "no RTT is known");
+            rtt.sample(millis(100));
+            board.pass_one_original(1, ms(200)).expect("an ordinary ACK");
+            assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), true, &board, &rtt), Some(ms(rests)));
+            assert_eq!(
+                (detector.newest, detector.rtt, detector.min_rtt.get()),
+                ((ms(100), 0), millis(100), Some(millis(100)))
+            );
+            assert_eq!([rests, rests + 1].map(|at| detector.rests_until(ms(at), &board, &rtt)), [true, false]);
+            detector.newest = (ms(150), 0); // a retransmission that was sent later was delivered before
+            assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), true, &board, &rtt), None);
+        }
+    }
+
+    /// Of six segments from 100 ms on the first is lost, and the last two are late. Section 7.2: a probe is scheduled neither during
+    /// recovery nor while anything is sacked, and again afterwards.
+    #[test]
+    fn section_7_2_no_probe_during_recovery() {
+        let mut driver = driver(&[100, 101, 102, 103, 104, 105]);
+        driver.now = ms(203);
+        driver.acknowledge(1, &[(2, 5)]);
+        driver.retransmit();
+        driver.now = ms(303);
+        driver.acknowledge(5, &[]);
+        while driver.retransmit() {}
+        assert_eq!((driver.board.sacked(), driver.board.lost(), driver.board.outstanding()), (0, 0, 2));
+        assert_eq!(driver.deadline(), Some(ms(303) + driver.rtt.rto()));
+        driver.now = ms(403);
+        driver.acknowledge(7, &[]);
+        [0, 1].map(|_| driver.send_new());
+        let probe = ms(403) + driver.rtt.smoothed().unwrap() * 2;
+        assert!(probe < ms(403) + driver.rtt.rto());
+        assert_eq!(driver.deadline(), Some(probe));
+    }
+
     /// The third transmission of segment 3 arrives. RACK marks the lost retransmission too, without a timeout; duplicate ACKs
     /// leave it to the retransmission timer.
     #[test]
@@ -588,6 +673,38 @@ mod tests {
         driver.now = ms(500);
         driver.acknowledge(3, &[]);
         assert_eq!(driver.decisions.len(), 1);
+    }
+
+    /// New data follows the probe before its ACK: the probed segment, sent twice, tells that the probe was no new data.
+    #[test]
+    fn section_7_4_2_new_data_after_the_probe_is_not_the_probe() {
+        let mut driver = driver(&[100]);
+        driver.pass_until(ms(400));
+        driver.probe(false);
+        driver.now = ms(410);
+        driver.send_new();
+        driver.now = ms(500);
+        driver.acknowledge(2, &[]);
+        driver.now = ms(510);
+        driver.acknowledge(3, &[]);
+        assert_eq!(driver.decisions.last().map(|decision| decision.verdict), Some(Verdict::of(Signal::Loss)));
+    }
+
+    /// A probe of new data is answered by its own ACK: until then there is no other (section 7.3), and only the timer runs.
+    #[test]
+    fn section_7_3_one_probe_at_a_time() {
+        let mut driver = driver(&[100]);
+        driver.pass_until(ms(400));
+        driver.probe(true);
+        driver.now = ms(410);
+        driver.acknowledge(2, &[]);
+        assert_eq!(driver.deadline(), Some(ms(410) + driver.rtt.rto()));
+        driver.now = ms(500);
+        driver.acknowledge(3, &[]);
+        [0, 1].map(|_| driver.send_new());
+        let probe = ms(500) + driver.rtt.smoothed().unwrap() * 2;
+        assert!(probe < ms(500) + driver.rtt.rto());
+        assert_eq!(driver.deadline(), Some(probe));
     }
 
     /// A whole tail is lost: the probe's SACK reveals it without a timeout.

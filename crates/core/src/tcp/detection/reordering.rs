@@ -101,4 +101,19 @@ mod tests {
         assert_eq!(lengths.confirm(0), Some(5));
         assert_eq!(lengths.confirm(0), None, "once");
     }
+
+    #[test]
+    fn several_segments_sent_again_are_told_apart() {
+        let (mut board, mut lengths) = (board(10), ReorderingLengths::default());
+        board.acknowledge(0, &[(2, 6)], Time(2));
+        for segment in [0, 1] {
+            board.mark_lost(segment);
+            board.retransmit(segment, Time(3));
+        }
+        for cumulative in [1, 6] {
+            let delivered = board.acknowledge(cumulative, &[], Time(4));
+            assert_eq!(lengths.observe(&delivered, &board), None);
+        }
+        assert_eq!([0, 1, 2].map(|segment| lengths.confirm(segment)), [Some(5), Some(5), None]);
+    }
 }

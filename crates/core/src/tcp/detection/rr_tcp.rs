@@ -194,6 +194,26 @@ mod tests {
         assert_eq!((histogram.percentile(0.75), histogram.percentile(1.0)), (5, 30));
         histogram.add(5, 4);
         assert_eq!(histogram.percentile(1.0), 5);
+        (0..3).for_each(|_| histogram.add(30, 4));
+        assert_eq!((histogram.percentile(0.25), histogram.percentile(0.5)), (5, 30));
+    }
+
+    /// Ten segments are in flight when the hole opens, eleven when more is sent: the ten count until the hole is filled.
+    #[test]
+    fn the_flight_before_the_hole_counts_while_there_is_one() {
+        let (mut policy, mut board) = (detector().policy, Scoreboard::default());
+        let rtt = RttEstimate::new(Duration::ZERO, Duration::from_secs(60), Duration::from_secs(1));
+        let mut after = |cumulative, blocks: &[(u32, u32)]| {
+            let delivered = board.acknowledge(cumulative, blocks, Time(2));
+            policy.on_ack(&AckEvent::ORDINARY, &delivered, &board, &rtt);
+            board.send_new(Time(2));
+            (policy.window, policy.reported)
+        };
+        (0..9).for_each(|_| _ = after(0, &[]));
+        assert_eq!(after(0, &[]), (None, 0));
+        assert_eq!(after(0, &[(1, 2)]), (Some(10), 1));
+        assert_eq!(after(0, &[(1, 4)]), (Some(10), 3));
+        assert_eq!(after(4, &[]), (None, 0));
     }
 
     /// A window of 16, a timeout of two round trips: 2 * 16 for the wait, 16 * 4 - 15 for slow start, 256 / 8 to grow back.

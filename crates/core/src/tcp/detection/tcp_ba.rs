@@ -218,6 +218,7 @@ mod tests {
         driver.pass_until(ms(260));
         assert_eq!((driver.decisions[0].at, &driver.decisions[0].lost[..]), (ms(250), &[1][..]));
         assert_eq!(driver.decisions[0].verdict.signal, Signal::Loss);
+        assert_eq!(driver.board.timer_start(), ms(250), "the retransmission has an RTO of its own");
     }
 
     #[test]
@@ -234,9 +235,22 @@ mod tests {
         driver.pass_until(ms(280));
         driver.acknowledge(7, &[(8, 9)]); // RFC 5681 section 3.2: one is not three
         driver.pass_until(ms(340));
-        assert_eq!(driver.decisions, []);
+        assert_eq!((driver.decisions.len(), driver.board.timer_start()), (0, ms(240)));
         driver.acknowledge(7, &[(8, 11)]);
         assert_eq!((driver.decisions[0].at, &driver.decisions[0].lost[..]), (ms(340), &[7][..]));
+    }
+
+    /// The threshold is 8. While six segments above a hole arrive, the window shrinks by one for every second one from the third on.
+    #[test]
+    fn the_window_shrinks_while_it_is_open_whether_a_segment_is_lost() {
+        let mut driver = driver(Variant::Increment);
+        (0..20).for_each(|_| driver.send_new());
+        (0..5).for_each(|_| driver.detector.on_spurious(ms(0), 0, &driver.board));
+        let withheld = [1, 2, 3, 4, 5, 6].map(|reported| {
+            driver.acknowledge(0, &[(1, 1 + reported)]);
+            driver.counted_in_flight() - driver.board.in_flight()
+        });
+        assert_eq!((withheld, driver.decisions.len()), ([0, 0, 1, 1, 2, 2], 0));
     }
 
     #[test]
