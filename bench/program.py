@@ -36,7 +36,9 @@ def build() -> Path:
     cargo = shutil.which("cargo")
     if cargo is None:
         raise PeerError("there is no Rust compiler; see https://rustup.rs")
-    command = [cargo, "build", "--release", "--package", "anabranch-core", "--example", "engine"]
+    # With the Python package, which is not built: so its dependencies have the same features, and the core that it was built with is used.
+    packages = ["--package", "anabranch-core", "--package", "anabranch-python"]
+    command = [cargo, "build", "--release", *packages, "--example", "engine"]
     result = subprocess.run(
         [*command, "--message-format=json-render-diagnostics"], cwd=ROOT, capture_output=True, text=True, check=False
     )
