@@ -20,8 +20,8 @@ import pytest
 from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
 from anabranch import report, statistics
-from anabranch.manifest import ManifestError
 from anabranch.report import chart, run_directory, series
+from anabranch.runs.manifest import ManifestError
 
 MEGABYTE = 1_000_000
 HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteError('pwned')>&amp;\"'{{7*7}}"

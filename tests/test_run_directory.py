@@ -16,10 +16,10 @@ from report_fixture import write_run_directory
 
 from anabranch import output_files, report
 from anabranch.locks import Lock
-from anabranch.manifest import ManifestError
 from anabranch.output_files import FileError
 from anabranch.results import Result
 from anabranch.runs import RunError, default_directory, directory, execute, tables
+from anabranch.runs.manifest import ManifestError
 from anabranch.scenario import Scenario
 from scenarios import DESIGN, LINE
 

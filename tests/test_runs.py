@@ -12,9 +12,9 @@ import pytest
 from fake_simulation import FakeSimulation
 
 from anabranch import runs
-from anabranch.manifest import ManifestError
 from anabranch.results import FLOWS, LINKS, Result, ResultError, frame, result_hash
 from anabranch.runs import RunError, execute, recorder
+from anabranch.runs.manifest import ManifestError
 from anabranch.scenario import Scenario
 from scenarios import DESIGN, LINE
 

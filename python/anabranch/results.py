@@ -171,8 +171,8 @@ class Result:
 
     @classmethod
     def load(cls, directory: str | Path) -> "Result":
-        """Read a run directory. :class:`anabranch.manifest.ManifestError` says what is wrong with it."""
-        from anabranch import manifest
+        """Read a run directory. :class:`anabranch.runs.manifest.ManifestError` says what is wrong with it."""
+        from anabranch.runs import manifest
         from anabranch.runs.directory import settle
 
         directory = Path(directory)

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from anabranch import manifest
 from anabranch.matrix_columns import text
 from anabranch.results import COMPLETE, MANIFEST
+from anabranch.runs import manifest
 from anabranch.runs.directory import settle
 
 # What a report takes of the tables; they have more.

@@ -15,10 +15,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anabranch.locks import Lock, is_held
-from anabranch.manifest import FORMAT
 from anabranch.output_files import FileError, unwritable
 from anabranch.results import MANIFEST, is_interrupted
 from anabranch.runs.kept import KeptRuns
+from anabranch.runs.manifest import FORMAT
 
 WORKSPACE = ".anabranch"
 """The folder of what is unfinished."""

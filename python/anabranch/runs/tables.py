@@ -8,16 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from anabranch import version
 from anabranch.captures import FOLDER as CAPTURES
-from anabranch.compile import compile_run, stationary_loss
-from anabranch.manifest import FORMAT, checksum
 from anabranch.matrix_columns import with_keys
 from anabranch.output_files import unwritable, write_new_json, write_new_table
 from anabranch.results import FLOWS, LINKS, MANIFEST, REPORT, ROUTES_FILE, SERIES, SERIES_SCHEMAS, STATES_FILE
+from anabranch.runs.manifest import checksum, of_scenario
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
-from anabranch.units import PICOSECONDS_PER_SECOND
 
 
 def write(
@@ -49,7 +46,7 @@ def write(
     except OSError as error:
         raise unwritable(Path(error.filename2 or error.filename or folder), error) from None
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    manifest = _manifest(scenario, engine, finished, command)
+    manifest = of_scenario(scenario, engine, finished, command)
     manifest |= {"planned_runs": planned, "runs": records, "files": [*files, REPORT]}
     manifest["checksums"] = {name: checksum(folder / name) for name in files if name.endswith(".parquet")}
     write_new_json(folder / MANIFEST, manifest)
@@ -90,36 +87,3 @@ def _link(source: Path, target: Path) -> None:
 def _record(one: Finished, captures: Sequence[dict[str, Any]]) -> dict[str, Any]:
     head = {"run": one.run.number, "variant": one.run.case.values, "seed": one.run.seed}
     return head | dict(one.result.facts) | {"captures": captures}
-
-
-def _manifest(scenario: Scenario, engine: str, finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
-    case = scenario.cases[0]
-    spec = finished[0].spec if finished else compile_run(case, scenario.seeds[0])
-    names = spec["nodes"]
-    return {
-        "format": FORMAT,
-        "anabranch": version(),
-        "title": scenario.title,
-        "engine": engine,
-        "scenario": scenario.document,
-        "scenario_hash": scenario.hash(),
-        "command": list(command),
-        "keys": scenario.keys,
-        "warnings": scenario.warnings.as_records(),
-        "topology": {
-            "nodes": [
-                {"name": n.name, "latitude": n.latitude, "longitude": n.longitude, "x": n.x, "y": n.y}
-                for n in case.topology.nodes
-            ],
-            "links": [
-                {
-                    "src": names[link["src"]],
-                    "dst": names[link["dst"]],
-                    "capacity_bps": link["rate"],
-                    "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
-                    "loss": stationary_loss(link["loss"]),
-                }
-                for link in spec["links"]
-            ],
-        },
-    }

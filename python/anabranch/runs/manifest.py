@@ -1,8 +1,11 @@
-"""The manifest of a run directory as it is read: whatever has happened to the file, a problem names the field."""
+"""The manifest of a run directory: what was run, of what, and which files hold it.
+
+As it is read: whatever has happened to the file, a problem names the field.
+"""
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,8 +20,12 @@ from pydantic import (
     model_validator,
 )
 
-from anabranch import input_files
+from anabranch import input_files, version
+from anabranch.compile import compile_run, stationary_loss
 from anabranch.input_files import InputError
+from anabranch.runs.run import Finished
+from anabranch.scenario import Scenario
+from anabranch.units import PICOSECONDS_PER_SECOND
 
 FORMAT = 1
 _LARGEST = 2**30
@@ -51,6 +58,42 @@ def read(path: Path) -> dict[str, Any]:
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
         raise ManifestError(f"{path}: {field or 'the manifest'}: {first['msg']}") from None
     return dict(document)
+
+
+def of_scenario(
+    scenario: Scenario, engine: str, finished: Sequence[Finished], command: Sequence[str]
+) -> dict[str, Any]:
+    """What a manifest says of the scenario, its topology and the command; runs and files are to be added."""
+    case = scenario.cases[0]
+    spec = finished[0].spec if finished else compile_run(case, scenario.seeds[0])
+    names = spec["nodes"]
+    return {
+        "format": FORMAT,
+        "anabranch": version(),
+        "title": scenario.title,
+        "engine": engine,
+        "scenario": scenario.document,
+        "scenario_hash": scenario.hash(),
+        "command": list(command),
+        "keys": scenario.keys,
+        "warnings": scenario.warnings.as_records(),
+        "topology": {
+            "nodes": [
+                {"name": n.name, "latitude": n.latitude, "longitude": n.longitude, "x": n.x, "y": n.y}
+                for n in case.topology.nodes
+            ],
+            "links": [
+                {
+                    "src": names[link["src"]],
+                    "dst": names[link["dst"]],
+                    "capacity_bps": link["rate"],
+                    "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
+                    "loss": stationary_loss(link["loss"]),
+                }
+                for link in spec["links"]
+            ],
+        },
+    }
 
 
 def checksum(path: Path) -> int:

@@ -1,0 +1,151 @@
+"""Scenarios through an engine: their plans become jobs, and what these give becomes results in run directories."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+from anabranch.engines import packet
+from anabranch.forks import refuse_after_fork
+from anabranch.output_files import FileError
+from anabranch.results import REPORT, Result
+from anabranch.runs import tables
+from anabranch.runs.directory import RunDirectory
+from anabranch.runs.errors import RunError
+from anabranch.runs.interrupts import Interruptible
+from anabranch.runs.jobs import run_all
+from anabranch.runs.kept import KeptRuns
+from anabranch.runs.plan import Plan
+from anabranch.runs.run import Finished
+from anabranch.scenario import Scenario
+
+ENGINES = ("packet",)
+"""The engines there are."""
+
+
+def execute(
+    scenario: Scenario,
+    *,
+    engine: str = "packet",
+    seeds: Sequence[int] | None = None,
+    directory: str | Path | None = None,
+    jobs: int | None = None,
+    threads: int = 1,
+    command: Sequence[str] = (),
+    report: bool = False,
+    show_progress: bool = True,
+    make: Callable[[str], packet.Simulation] | None = None,
+) -> Result:
+    """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
+
+    Without a directory the files are temporary and live as long as the result. The same call with the directory of one that was stopped or
+    killed goes on where that was. A former result in the directory stands until the new one is complete. ``jobs`` is how many
+    runs go on at a time, by default as many as the cores allow, and ``threads`` how many threads one of them takes at most; neither changes
+    results. ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
+
+    Raises:
+        RunError: an argument cannot be used, or the engine refuses the scenario.
+        FileError: the directory is in use, is not a run directory, or cannot be written.
+    """
+    if threads < 1:
+        raise RunError(f"threads = {threads}: must be at least 1")
+    make = make or partial(packet.new_simulation, threads=threads)
+    if jobs is None:
+        jobs = max(1, (os.cpu_count() or 1) // threads)
+    temporary = None
+    if directory is None:
+        temporary = tempfile.TemporaryDirectory(prefix="anabranch-")
+        directory = temporary.name
+    plan = Plan(scenario, Path(directory), seeds)
+    (result,) = execute_all(
+        [plan], engine=engine, jobs=jobs, command=command, report=report, show_progress=show_progress, make=make
+    )
+    if temporary is not None:
+        result.temporary = temporary
+    return result
+
+
+def execute_all(
+    plans: Sequence[Plan],
+    *,
+    engine: str = "packet",
+    jobs: int | None = None,
+    command: Sequence[str] = (),
+    report: bool = False,
+    show_progress: bool = True,
+    make: Callable[[str], packet.Simulation] = packet.new_simulation,
+    kept: KeptRuns | None = None,
+) -> list[Result]:
+    """Run several scenarios, each into its directory, as :func:`execute` does with one.
+
+    ``kept`` keeps finished runs for good; without it each directory keeps its own until its result is complete.
+    """
+    if engine not in ENGINES:
+        raise RunError(f'engine "{engine}" is not there; possible: {", ".join(ENGINES)}')
+    if jobs is not None and jobs < 1:
+        raise RunError(f"jobs = {jobs}: must be at least 1")
+    refuse_after_fork()
+    stop = Event()
+    purposes = [plan.purpose for plan in plans]
+    with ExitStack() as stack:
+        directories = [
+            stack.enter_context(RunDirectory(plan.directory, text)) for plan, text in zip(plans, purposes, strict=True)
+        ]
+        if kept is not None:
+            kept.sweep()
+            stack.callback(kept.sweep)
+        planned = [plan.runs(kept or own.kept) for plan, own in zip(plans, directories, strict=True)]
+        with Interruptible(stop) as signals:
+            together = [run for runs in planned for run in runs]
+            try:
+                finished = iter(run_all(together, jobs or os.cpu_count() or 1, stop, show_progress, make))
+                results = []
+                for plan, own, runs in zip(plans, directories, planned, strict=True):
+                    ended = [one for one in (next(finished) for _ in runs) if one is not None]
+                    results.append(_result(plan, own, engine, ended, len(runs), command, report))
+            except FileError as error:
+                count = sum(store.count() for store in {run.kept for run in together})
+                raise FileError(f"{error}{_KEPT.format(count) if count else ''}") from None
+    if signals.came and not any(result.interrupted for result in results):  # it came while whole tables were written
+        raise KeyboardInterrupt
+    return results
+
+
+_KEPT = "; finished runs are kept ({}), and the same command goes on from there"
+
+
+def _result(
+    plan: Plan,
+    own: RunDirectory,
+    engine: str,
+    finished: Sequence[Finished],
+    planned: int,
+    command: Sequence[str],
+    report: bool,
+) -> Result:
+    """The result of a scenario's runs: in its directory, or in a temporary one if a complete result stands there and this one is not."""
+    folder = own.new_result()
+    manifest = tables.write(folder, plan.scenario, plan.keys(), engine, finished, planned, command)
+    again = sum(one.run.was_kept for one in finished)
+    if not own.takes(manifest):
+        temporary = tempfile.TemporaryDirectory(prefix="anabranch-")
+        shutil.copytree(folder, temporary.name, dirs_exist_ok=True)
+        result = Result(Path(temporary.name), manifest, again)
+        result.temporary = temporary
+        return result
+    failure = None
+    if report and finished:
+        from anabranch.report import write
+
+        try:
+            write([folder], folder / REPORT)
+        except ValueError as error:
+            failure = error
+    own.publish(folder, manifest)
+    if failure is not None:
+        raise failure
+    return Result(plan.directory, manifest, again)

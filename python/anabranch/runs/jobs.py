@@ -1,0 +1,71 @@
+"""Runs as jobs: several at a time in threads, with their progress; and what the engine would refuse of them."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from threading import Event
+
+from anabranch.compile import compile_run
+from anabranch.engines import packet
+from anabranch.output_files import FileError
+from anabranch.progress import Reporter
+from anabranch.runs.errors import RunError
+from anabranch.runs.run import Finished, Run
+from anabranch.scenario import Case, Scenario
+
+
+def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> list[str]:
+    """What the packet engine refuses of each variant, without running it."""
+    found = []
+    for case in scenario.cases:
+        try:
+            make(json.dumps(compile_run(case, scenario.seeds[0])))
+        except ValueError as error:
+            found.append(_of_variant(case, error))
+    return list(dict.fromkeys(found))
+
+
+def run_all(
+    runs: list[Run], jobs: int, stop: Event, show_progress: bool, make: Callable[[str], packet.Simulation]
+) -> list[Finished | None]:
+    """What each run gave; ``None`` for those that were stopped before they began.
+
+    Raises:
+        RunError: the engine refuses a run.
+        FileError: its files cannot be written.
+    """
+    total = sum(run.duration_s for run in runs)
+    threads = min(jobs, max(1, len(runs)))
+    with Reporter(total, show_progress) as reporter, ThreadPoolExecutor(threads) as pool:
+        try:
+            futures = [pool.submit(run.execute, stop, make) for run in runs]
+            _watch(runs, futures, reporter)
+        finally:
+            stop.set()
+        finished = []
+        for run, future in zip(runs, futures, strict=True):
+            try:
+                finished.append(future.result())
+            except FileError:
+                raise
+            except ValueError as error:
+                raise RunError(_of_variant(run.case, error)) from None
+        return finished
+
+
+def _watch(runs: list[Run], futures: list[Future[Finished | None]], reporter: Reporter) -> None:
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in done):
+            return
+        ended = len(futures) - len(pending)
+        again = [run for run in runs if run.was_kept]
+        label = f"{ended} of {len(runs)} runs" + (f" ({len(again)} kept)" if again else "")
+        reporter.skip(sum(run.duration_s for run in again))
+        reporter.update(sum(run.now_s for run in runs), sum(run.packet_hops for run in runs), label)
+
+
+def _of_variant(case: Case, error: ValueError) -> str:
+    values = ", ".join(f"{key} = {value}" for key, value in case.values.items())
+    return f"{values}: {error}" if values else str(error)

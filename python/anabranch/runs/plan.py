@@ -1,0 +1,56 @@
+"""What is to be run: a scenario, its seeds, and the directory for its result."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index
+from pathlib import Path
+
+import polars as pl
+
+from anabranch.matrix_columns import key_table
+from anabranch.runs.directory import purpose, unused
+from anabranch.runs.errors import RunError
+from anabranch.runs.kept import KeptRuns
+from anabranch.runs.run import Run
+from anabranch.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scenario that is to be run into a directory, with these seeds or its own."""
+
+    scenario: Scenario
+    directory: Path
+    seeds: Sequence[int] | None = None
+
+    @property
+    def purpose(self) -> str:
+        """The same for the same runs."""
+        return _purpose(self.scenario, self.seeds)
+
+    def runs(self, kept: KeptRuns) -> list[Run]:
+        """One for each variant and seed."""
+        keys = self.keys()
+        seeds = _seeds(self.scenario, self.seeds)
+        pairs = [(case, keys.slice(row, 1), seed) for row, case in enumerate(self.scenario.cases) for seed in seeds]
+        return [Run(number, *pair, kept) for number, pair in enumerate(pairs)]
+
+    def keys(self) -> pl.DataFrame:
+        """The values of the matrix, one row for each variant."""
+        return key_table([case.values for case in self.scenario.cases])
+
+
+def default_directory(wanted: Path, scenario: Scenario, seeds: Sequence[int] | None) -> Path:
+    """Where to run a scenario if nobody says so: ``NAME``, ``NAME-2``, ..., the first that does not exist or was not finished with these runs."""
+    return unused(wanted, _purpose(scenario, seeds))
+
+
+def _purpose(scenario: Scenario, seeds: Sequence[int] | None) -> str:
+    return purpose(scenario.hash(), list(_seeds(scenario, seeds)))
+
+
+def _seeds(scenario: Scenario, seeds: Sequence[int] | None) -> Sequence[int]:
+    chosen = scenario.seeds if seeds is None else [index(seed) for seed in seeds]
+    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= seed < 2**63 for seed in chosen):
+        raise RunError(f"seeds = {chosen}: must be different whole numbers from 0, at least one, such as [1, 2, 3]")
+    return chosen
