@@ -3,7 +3,9 @@
 import tomllib
 from pathlib import Path
 
-from bench.instructions import KEYS, RECORD, has_grown, own_instructions
+import pytest
+
+from bench.instructions import KEYS, RECORD, judged, own_instructions
 
 PROFILE = """# callgrind format
 version: 1
@@ -39,10 +41,11 @@ def test_the_costs_of_the_engine_itself_are_summed_and_those_of_what_it_calls_ar
     assert own_instructions(PROFILE, Path("/lib/libc.so.6")) == 1000
 
 
-def test_more_than_three_percent_is_growth() -> None:
-    assert not has_grown(102.9, 100.0)
-    assert has_grown(103.1, 100.0)
-    assert not has_grown(50.0, 100.0)
+def test_the_mean_is_over_the_judged_cases_and_not_over_case_a() -> None:
+    counts = dict.fromkeys(KEYS, 100.0)
+    assert judged({**counts, "A": 900.0}) == pytest.approx(100.0)
+    assert judged({**counts, "B": 200.0, "C": 50.0}) == pytest.approx(100.0)
+    assert judged({**counts, "H": 3200.0}) == pytest.approx(200.0)
 
 
 def test_every_record_has_its_counts_and_a_reason() -> None:
