@@ -6,7 +6,6 @@
 use super::flow::Activity;
 use super::forwarding::{END, Forwarding};
 use super::inbox::Item;
-use super::line::{Line, Lines};
 use super::packet::{ACK, BESIDE, Packet};
 use super::simulation::{Engine, SENDER};
 use super::windows::Windows;
@@ -24,86 +23,7 @@ const FLOW: usize = 12;
 const CONNECTION: usize = 8;
 const REST: usize = 4;
 
-/// Where fewer flows share a link, its line is too short for a scout.
-const FLOWS_A_LINK: usize = if cfg!(test) { 0 } else { 64 };
-
-/// A scout goes so many packets ahead.
-const AHEAD: u32 = 48;
-
-/// It asks for a flow's connection when it has come to so many other flows, and for the rest after as many again.
-const STEP: usize = 2;
-
-/// Goes along a line ahead of what is taken out of it, from the packets of one flow to those of the next.
-pub(super) struct Scout {
-    slot: u32,
-    left: u32,
-    flow: u32,
-    /// Flows that it has come to.
-    count: usize,
-    /// The first packets of the flows that it has come to last, in turn.
-    found: [Packet; 2 * STEP],
-}
-
-impl Scout {
-    /// At the first packet of a line.
-    fn new(line: &Line) -> Scout {
-        let nothing = Packet::new(0, 0, 0, 0);
-        Scout { slot: line.first_slot(), left: line.len(), flow: u32::MAX, count: 0, found: [nothing; 2 * STEP] }
-    }
-
-    /// The packet that was found so many flows ago, once there have been so many.
-    #[inline(always)]
-    fn found(&self, ago: usize) -> &Packet {
-        &self.found[self.count.wrapping_sub(ago) % (2 * STEP)]
-    }
-
-    /// The first packet of the next flow.
-    #[inline(always)]
-    fn next_flow(&mut self, lines: &Lines) -> Option<Packet> {
-        while self.left > 1 {
-            let packet = *lines.at(self.slot);
-            self.left = self.left.saturating_sub(lines.count_in(self.slot));
-            self.slot = lines.behind(self.slot);
-            if packet.flow() != self.flow {
-                self.flow = packet.flow();
-                return Some(packet);
-            }
-        }
-        None
-    }
-}
-
 impl Engine<Windows> {
-    /// A scout for the packets that come to a host by this line, if it is worth one.
-    #[inline(always)]
-    pub(super) fn scout_of(&self, line: &Line) -> Option<Scout> {
-        let share_links = self.flows.len() >= FLOWS_A_LINK * self.links.len();
-        (share_links && self.flows.len() >= MANY_FLOWS).then(|| Scout::new(line))
-    }
-
-    /// Of the packets that come to a host by a line, what the later ones need.
-    #[inline(always)]
-    pub(super) fn look_ahead_in_line(&self, line: &Line, scout: &mut Option<Scout>) {
-        if let Some(scout) = scout {
-            self.scout(line, scout);
-        }
-    }
-
-    #[inline(never)]
-    fn scout(&self, line: &Line, scout: &mut Scout) {
-        if scout.left > line.len() {
-            *scout = Scout::new(line); // a long run has passed it
-        }
-        while scout.left + AHEAD > line.len() {
-            let Some(packet) = scout.next_flow(&self.lines) else { return };
-            self.ask_for_flow(&packet);
-            self.ask_for_connection(scout.found(STEP));
-            self.ask_for_rest(scout.found(2 * STEP));
-            scout.found[scout.count % (2 * STEP)] = packet;
-            scout.count += 1;
-        }
-    }
-
     /// Of what has come to a node, from here on, what the later packets need.
     #[inline(always)]
     pub(super) fn look_ahead_in_inbox(&self, rest: &[Item]) {

@@ -110,13 +110,6 @@ impl Pool {
         self.at(place).number
     }
 
-    /// The blocks in a place, if they are what the ACK's receiver holds and no more.
-    #[inline(always)]
-    pub fn held(&self, place: u32) -> Option<&[Range]> {
-        let length = place & LENGTH;
-        (length > 0 && place & DUPLICATE == 0).then(|| &self.at(place).blocks[..length as usize])
-    }
-
     /// Makes of no blocks those in a place.
     #[inline]
     pub fn read(&self, place: u32, blocks: &mut SackBlocks) {

@@ -8,13 +8,13 @@
 //! well, and with more than there are of those the sender's network (11.x.y.z and so on): no two flows share all four.
 //! Sequence numbers begin with 0 on both sides.
 
+use super::beside::Pool;
 use super::capture::{
     Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, Model, Numbered, SynOptions, window_scale,
 };
-use super::flow::FlowIdentity;
-use super::packet::{ACK, BESIDE, MARK, Packet, PacketSizes, SYN, WINDOW_REDUCED};
+use super::flow::{Flow, FlowIdentity};
+use super::packet::{ACK, BESIDE, FlowSizes, MARK, Packet, PacketSizes, SYN, WINDOW_REDUCED};
 use super::simulation::{Engine, EventLoop};
-use super::train::Train;
 use crate::spec::{LinkId, NodeId, RunSpec, StackSpec, TransportSpec};
 use crate::tcp::receiver::SackBlocks;
 use crate::tcp::scoreboard::Range;
@@ -81,31 +81,19 @@ impl Captures {
         let capture = &mut by_link[*present].1;
         capture.find_room();
         for (recorded, packet) in packets.iter().enumerate() {
-            let Some(alike) = Alike::of(models, packet, packet.segment()) else { return recorded };
+            let Some(alike) = Alike::of(models, packet) else { return recorded };
             alike.record(capture, packet);
         }
         packets.len()
     }
-
-    /// Writes down a train if its packets are like others of their flow. Whether they are.
-    fn record_train(&mut self, train: &Train) -> bool {
-        let Captures { by_link, models, present, .. } = self;
-        let capture = &mut by_link[*present].1;
-        let Some(alike) = Alike::of(models, &train.first, train.packet(train.count - 1).segment()) else {
-            return false;
-        };
-        capture.find_room();
-        train.packets().for_each(|packet| alike.record(capture, &packet));
-        true
-    }
 }
 
 impl Alike {
-    /// What this packet of a flow is like, and all behind it up to this segment, if that is known.
+    /// What this packet of a flow is like, if that is known.
     #[inline(always)]
-    fn of<'models>(models: &'models [Option<Box<Alike>>], packet: &Packet, up_to: u32) -> Option<&'models Alike> {
+    fn of<'models>(models: &'models [Option<Box<Alike>>], packet: &Packet) -> Option<&'models Alike> {
         let alike = models.get(model_of(packet))?.as_deref()?;
-        (is_like_others(packet) && up_to < alike.last_segment).then_some(alike)
+        (is_like_others(packet) && packet.segment() < alike.last_segment).then_some(alike)
     }
 
     #[inline(always)]
@@ -127,88 +115,73 @@ impl<L: EventLoop> Engine<L> {
     pub(super) fn capture(&mut self, link: LinkId, at: Time, mut packet: Packet) {
         if self.captures.turn_to(link) {
             packet.arrives(at);
-            self.capture_all(&[packet]);
+            let run = Captured { spec: &self.spec, flows: &self.flows, sizes: &self.sizes };
+            self.captures.capture_all(&[packet], &run, &self.pool);
         }
     }
+}
 
-    /// The same for a packet that enters, when it arrives, the link that the captures have [turned to](Captures::turn_to):
+/// The run whose packets are captured.
+pub(super) struct Captured<'run> {
+    pub spec: &'run RunSpec,
+    pub flows: &'run [Flow],
+    pub sizes: &'run FlowSizes,
+}
+
+impl Captures {
+    /// Captures a packet that enters, when it arrives, the link that the captures have [turned to](Captures::turn_to):
     /// before [`Self::capture_waiting`] it may only wait, for it takes less to write down many.
     #[inline(always)]
-    pub(super) fn capture_soon(&mut self, packet: Packet) {
-        self.captures.waiting.push(packet);
+    pub(super) fn capture_soon(&mut self, packet: Packet, run: &Captured, pool: &Pool) {
+        self.waiting.push(packet);
         if packet.has(BESIDE) {
-            self.capture_waiting(); // before what stands beside it is gone
+            self.capture_waiting(run, pool); // before what stands beside it is gone
         }
     }
 
     /// Captures all packets that wait.
     #[inline(never)]
-    pub(super) fn capture_waiting(&mut self) {
-        let mut waiting = std::mem::take(&mut self.captures.waiting);
-        self.capture_all(&waiting);
+    pub(super) fn capture_waiting(&mut self, run: &Captured, pool: &Pool) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        self.capture_all(&waiting, run, pool);
         waiting.clear();
-        self.captures.waiting = waiting;
+        self.waiting = waiting;
     }
 
-    /// Captures a row: so many packets in slots behind one another. Those that wait came before it.
-    pub(super) fn capture_row(&mut self, slot: u32, count: u32) {
-        self.capture_waiting();
-        let mut captured = 0;
-        while captured < count {
-            let rest = self.lines.slots(slot + captured, count - captured);
-            captured += self.captures.record_alike(rest) as u32;
-            if captured < count {
-                let packet = *self.lines.at(slot + captured);
-                self.capture_any(packet.arrival(), packet.words());
-                captured += 1;
-            }
-        }
-    }
-
-    /// Captures a train. Those that wait came before it.
-    pub(super) fn capture_train(&mut self, train: &Train) {
-        self.capture_waiting();
-        if !self.captures.record_train(train) {
-            train.packets().for_each(|packet| self.capture_all(&[packet]));
-        }
-    }
-
-    fn capture_all(&mut self, mut packets: &[Packet]) {
+    fn capture_all(&mut self, mut packets: &[Packet], run: &Captured, pool: &Pool) {
         loop {
-            let recorded = self.captures.record_alike(packets);
+            let recorded = self.record_alike(packets);
             let Some((next, others)) = packets[recorded..].split_first() else { return };
-            self.capture_any(next.arrival(), next.words());
+            self.capture_any(next, run, pool);
             packets = others;
         }
     }
 
     #[inline(never)]
-    fn capture_any(&mut self, at: Time, words: [u64; 3]) {
-        let packet = Packet::from_words(words);
+    fn capture_any(&mut self, packet: &Packet, run: &Captured, pool: &Pool) {
         let flow = packet.flow() as usize;
-        let identity = &self.flows[flow].identity;
+        let identity = &run.flows[flow].identity;
         let view = FlowView {
-            ends: Ends::new(packet.flow(), identity, self.spec.traffic.len() as u32),
-            stack: match self.spec.traffic[identity.group as usize].transport {
-                TransportSpec::Tcp { stack } => Some(&self.spec.stacks[stack]),
+            ends: Ends::new(packet.flow(), identity, run.spec.traffic.len() as u32),
+            stack: match run.spec.traffic[identity.group as usize].transport {
+                TransportSpec::Tcp { stack } => Some(&run.spec.stacks[stack]),
                 TransportSpec::Udp { .. } => None,
             },
-            sizes: &self.sizes[flow],
+            sizes: &run.sizes[flow],
         };
         let mut sack = SackBlocks::default();
         if packet.has(BESIDE) {
-            self.pool.read(packet.number(), &mut sack);
+            pool.read(packet.number(), &mut sack);
         }
-        let captured = view.captured(at, &packet, sack.all());
-        let captures = &mut self.captures;
-        captures.by_link[captures.present].1.record(&captured);
-        if is_like_others(&packet)
+        let captured = view.captured(packet.arrival(), packet, sack.all());
+        self.by_link[self.present].1.record(&captured);
+        if is_like_others(packet)
             && packet.segment() < view.sizes.last_segment
             && let Some(alike) = view.alike(captured, packet.has(ACK))
         {
-            let models = &mut captures.models;
-            models.resize_with(models.len().max(model_of(&packet) + 1), Default::default);
-            models[model_of(&packet)] = Some(Box::new(alike));
+            let models = &mut self.models;
+            models.resize_with(models.len().max(model_of(packet) + 1), Default::default);
+            models[model_of(packet)] = Some(Box::new(alike));
         }
     }
 }

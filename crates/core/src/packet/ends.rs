@@ -68,13 +68,6 @@ impl Connection {
     #[inline(never)]
     pub fn take_ack(&mut self, now: Time, words: [u64; 3], pool: &mut Pool) {
         let packet = Packet::from_words(words);
-        if packet.has(BESIDE)
-            && !packet.has(MARK)
-            && let Some(blocks) = pool.held(packet.number())
-            && self.sender.take_longer_block(now, packet.segment(), blocks)
-        {
-            return pool.release(packet.number());
-        }
         let mut ack = Ack {
             cumulative: packet.segment(),
             sack: SackBlocks::default(),

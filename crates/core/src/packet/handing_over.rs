@@ -11,6 +11,7 @@ use crate::spec::{LinkId, NodeId};
 
 impl Engine<Windows> {
     /// Phase 1: packets that arrive go on, or come to the node.
+    #[inline(never)]
     pub(super) fn hand_over(&mut self) {
         self.events += self.order.due.len() as u64;
         for index in 0..self.order.due.len() {
@@ -64,55 +65,14 @@ impl Engine<Windows> {
     fn hand_over_of_plain(&mut self, link: LinkId, node: NodeId, taking: Taking) {
         let until = self.order.until;
         let mut line = self.links[link as usize].line();
-        if self.order.feeds.exit(link) == Exit::Host && taking != Taking::Later {
-            let mut scout = self.scout_of(&line);
-            while let Some(packet) = self.lines.pop_before(&mut line, until) {
-                self.look_ahead_in_line(&line, &mut scout);
-                if packet.has(LOST) {
-                    self.lose(link, packet);
-                } else {
-                    self.take_run(link, &mut line, packet);
-                }
-            }
-        } else if self.links[link as usize].may_lose() {
-            line = self.hand_over_of_losing(link, line, node, taking);
-        } else {
-            loop {
-                if self.lines.begins_with_row(&line, until) {
-                    line = self.hand_on_rows(link, line, node, taking);
-                }
-                while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
-                    if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                        self.take_run(link, &mut line, packet);
-                        self.lines.pause_before_train(&mut line);
-                    }
-                }
-                if !self.lines.goes_on_before(&mut line, until) {
-                    break;
-                }
+        while let Some(packet) = self.lines.pop_before(&mut line, until) {
+            if packet.has(LOST) {
+                self.lose(link, packet);
+            } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
+                self.take_run(link, &mut line, packet);
             }
         }
         self.give_back(link, line);
-    }
-
-    /// The packets of a plain link go on, but for those that its wire has lost. Returns what stays in line.
-    #[inline(never)]
-    fn hand_over_of_losing(&mut self, link: LinkId, mut line: Line, node: NodeId, taking: Taking) -> Line {
-        let until = self.order.until;
-        loop {
-            line = self.hand_on_rows(link, line, node, taking);
-            while let Some(packet) = self.lines.pop_in_piece(&mut line, until) {
-                if packet.has(LOST) {
-                    self.lose(link, packet);
-                } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
-                    self.take_run(link, &mut line, packet);
-                    self.lines.pause_before_train(&mut line);
-                }
-            }
-            if !self.lines.goes_on_before(&mut line, until) {
-                return line;
-            }
-        }
     }
 
     /// A packet has crossed a plain link and arrives nowhere.

@@ -7,7 +7,7 @@ use super::inbox::Key;
 use super::line::Line;
 use crate::spec::LinkId;
 
-/// Lines, and the keys of their next packets; one without a packet has [`Key::NEVER`].
+/// Lines, and the keys of their next packets; one without a packet has [`Key::NEVER`], and so has the first when all are merged.
 #[derive(Debug)]
 pub struct Heads {
     /// The least key.
@@ -65,22 +65,15 @@ impl Heads {
         self.lines[place]
     }
 
-    /// The least key but that of the line at this place, which is the first.
+    /// The same, to take packets out of it: its new key is to be [set](Self::set).
     #[inline(always)]
-    pub fn second(&self, place: usize) -> Key {
-        let mut node = (self.losers.len() + place) / 2;
-        let mut least = Key::NEVER;
-        while node > 0 {
-            least = least.min(self.losers[node]);
-            node /= 2;
-        }
-        least
+    pub fn line_mut(&mut self, place: usize) -> &mut Line {
+        &mut self.lines[place]
     }
 
-    /// The line at this place, which was the first, is so now, and its next packet has this key.
+    /// The next packet of the line at this place, which was the first, has this key.
     #[inline(always)]
-    pub fn set(&mut self, place: usize, line: Line, mut key: Key) {
-        self.lines[place] = line;
+    pub fn set(&mut self, place: usize, mut key: Key) {
         let mut node = (self.losers.len() + place) / 2;
         while node > 0 {
             let other = self.losers[node];
@@ -100,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The first is the least of all keys, and the second of those of all other lines, whatever comes next in the first's line.
+        /// The first is the least of all keys, whatever comes next in the first's line.
         #[test]
         fn the_first_is_the_least(times in prop::collection::vec(0u64..50, 1..20), later in prop::collection::vec(prop::option::of(0u64..50), 0..60)) {
             let link = |place: usize| 3 * place as LinkId;
@@ -115,10 +108,8 @@ mod tests {
                 }
                 let place = heads.place(heads.first().rank().link());
                 prop_assert_eq!(keys[place], heads.first());
-                let others = keys.iter().filter(|key| **key != heads.first());
-                prop_assert_eq!(heads.second(place), others.min().copied().unwrap_or(Key::NEVER));
                 keys[place] = at.map_or(Key::NEVER, |at| key(place, at));
-                heads.set(place, Line::default(), keys[place]);
+                heads.set(place, keys[place]);
             }
         }
     }

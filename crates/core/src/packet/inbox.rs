@@ -91,12 +91,6 @@ impl Key {
     pub fn rank(self) -> Rank {
         Rank(self.0 & ((1 << RANK_BITS) - 1))
     }
-
-    /// The instant before which events of this rank come before it.
-    #[inline(always)]
-    pub fn bound(self, begin: Time, rank: Rank) -> Time {
-        Time(begin.0 + (self.0 >> RANK_BITS) + u64::from(rank < self.rank()))
-    }
 }
 
 /// Something for a node or a link to go through: a packet, except for starts and timers.

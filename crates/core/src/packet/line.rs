@@ -1,17 +1,11 @@
 //! The packets of links in the order of their arrival at the far end.
 //!
 //! The packets in flight are most of what a run keeps in memory. So all lines share one store, in pieces of a few packets: a
-//! burst that passes from line to line takes its room once, and what one line leaves, another uses. A [train](super::train) takes the slot of
-//! its first packet only.
+//! burst that passes from line to line takes its room once, and what one line leaves, another uses.
 
-mod trains;
-
-use super::packet::{Packet, TRAIN};
-use super::train::Train;
+use super::packet::Packet;
 use crate::prefetch::prefetch;
-use crate::units::{Duration, Time};
-pub use trains::Place;
-use trains::TrainInSlot;
+use crate::units::Time;
 
 /// The packets of a piece.
 const PIECE: u32 = if cfg!(test) { 8 } else { 64 };
@@ -19,12 +13,6 @@ const PIECE: u32 = if cfg!(test) { 8 } else { 64 };
 const MANY: usize = if cfg!(test) { 64 } else { 1 << 16 };
 /// No piece.
 const NONE: u32 = u32::MAX;
-
-/// Fewer packets in a row are not worth a call.
-const LONG_ROW: u32 = if cfg!(test) { 2 } else { 8 };
-
-/// Shorter rows remain such: what comes from elsewhere would take them apart again soon.
-const TRAIN_OF_ROW: u32 = if cfg!(test) { 2 } else { 16 };
 
 /// A first-in-first-out line of packets that stand in [`Lines`].
 #[derive(Debug, Clone, Copy)]
@@ -83,30 +71,19 @@ pub struct Lines {
     /// For every piece, the next one in its line, or of those that are free.
     following: Vec<u32>,
     free: u32,
-    trains: Vec<TrainInSlot>,
-    /// Places in `trains` that are free.
-    free_trains: Vec<u32>,
 }
 
 impl Default for Lines {
     fn default() -> Lines {
-        Lines { slots: Vec::new(), following: Vec::new(), free: NONE, trains: Vec::new(), free_trains: Vec::new() }
+        Lines { slots: Vec::new(), following: Vec::new(), free: NONE }
     }
 }
 
 impl Lines {
-    /// A [row](Self::row) has no more packets.
-    pub const LONGEST_ROW: u32 = PIECE - 1;
-
-    /// The packet in a slot of a line; a train's first has its mark.
+    /// The packet in a slot of a line.
     #[inline(always)]
     pub fn at(&self, slot: u32) -> &Packet {
         &self.slots[slot as usize]
-    }
-
-    /// So many slots of one piece.
-    pub fn slots(&self, first: u32, count: u32) -> &[Packet] {
-        &self.slots[first as usize..(first + count) as usize]
     }
 
     /// The slot behind one of a line; of no meaning behind the last.
@@ -158,37 +135,21 @@ impl Lines {
         self.free = piece;
     }
 
-    /// The first packet; there must be one.
-    #[inline(always)]
-    pub fn first(&self, line: &Line) -> Packet {
-        self.train_at(line.head).map_or_else(|| *self.at(line.head), |train| train.first)
-    }
-
     /// Takes the first packet out; there must be one.
     #[inline(always)]
     pub fn pop(&mut self, line: &mut Line) -> Packet {
         let packet = self.slots[line.head as usize];
-        if packet.has(TRAIN) {
-            let first = self.first(line);
-            self.pass_of_train(line, 1);
-            return first;
-        }
         self.pass_packet(line);
         self.find_first_arrival(line);
         packet
     }
 
-    /// Takes the first packet out, there must be one and none of a train, but does not look for the next: until
+    /// Takes the first packet out, there must be one, but does not look for the next: until
     /// [`Self::find_first_arrival`] the line does not know when that arrives.
     #[inline(always)]
     pub fn pass_packet(&mut self, line: &mut Line) {
-        debug_assert!(!line.is_empty() && !self.at(line.head).has(TRAIN));
+        debug_assert!(!line.is_empty());
         line.len -= 1;
-        self.pass_slot(line);
-    }
-
-    #[inline(always)]
-    fn pass_slot(&mut self, line: &mut Line) {
         line.head += 1;
         if line.head.is_multiple_of(PIECE) {
             line.head = self.leave_piece(line.head, line.is_empty());
@@ -223,116 +184,6 @@ impl Lines {
         piece * PIECE
     }
 
-    /// How many slots follow one in its piece.
-    #[inline(always)]
-    pub fn left_in_piece(slot: u32) -> u32 {
-        PIECE - 1 - slot % PIECE
-    }
-
-    /// Whether it seems that a long row begins with the first packet of a line, or a train, that arrives before an instant.
-    #[inline(always)]
-    pub fn begins_with_row(&self, line: &Line, before: Time) -> bool {
-        if self.begins_with_train(line, before) {
-            return true;
-        }
-        if line.len <= LONG_ROW || Lines::left_in_piece(line.head) < LONG_ROW {
-            return false;
-        }
-        let (first, other) = (self.at(line.head), self.at(line.head + LONG_ROW - 1));
-        other.arrival() < before && other.is_in_row(first, LONG_ROW - 1) && self.slots_in_piece(line) >= LONG_ROW
-    }
-
-    /// Whether a train begins with the first packet of a line, or has begun before it, that arrives before an instant.
-    #[inline(always)]
-    pub fn begins_with_train(&self, line: &Line, before: Time) -> bool {
-        line.first_arrival < before && self.at(line.head).has(TRAIN)
-    }
-
-    /// How many slots of a line stand in its first piece.
-    #[inline(always)]
-    fn slots_in_piece(&self, line: &Line) -> u32 {
-        let end = line.head / PIECE * PIECE + PIECE;
-        if (line.head..end).contains(&(line.tail - 1)) { line.tail - line.head } else { end - line.head }
-    }
-
-    /// The packets of a line that stand in its first piece, without its last, and the free slots in the last piece of another line, of which
-    /// some must be filled. `None` if there are no such packets, or the other line is empty.
-    #[inline(always)]
-    pub fn row(&mut self, from: &Line, to: &mut Line) -> Option<(&[Packet], &mut [Packet])> {
-        if to.is_empty() || Lines::left_in_piece(from.head) == 0 || from.len < 2 {
-            return None;
-        }
-        if to.tail.is_multiple_of(PIECE) {
-            self.extend(to);
-        }
-        let slots = self.slots_in_piece(from) as usize;
-        let pieces = self.slots.as_chunks_mut::<{ PIECE as usize }>().0;
-        let [source, target] =
-            pieces.get_disjoint_mut([(from.head / PIECE) as usize, (to.tail / PIECE) as usize]).ok()?;
-        let (head, tail) = ((from.head % PIECE) as usize, (to.tail % PIECE) as usize);
-        Some((&source[head..head + slots - 1], &mut target[tail..]))
-    }
-
-    /// So many packets of a [row](Self::row) have gone from one line to another; many become a train there, if they follow one another
-    /// with this gap.
-    #[inline(always)]
-    pub fn move_row(&mut self, from: &mut Line, to: &mut Line, count: u32, gap: Duration) {
-        from.head += count;
-        from.len -= count;
-        from.first_arrival = self.at(from.head).arrival();
-        if count >= TRAIN_OF_ROW
-            && let Some(train) = Train::of_row(self.slots(to.tail, count), gap)
-        {
-            // Where a piece has just been begun for the row, the slot before is another line's.
-            let begins_piece = to.tail.is_multiple_of(PIECE);
-            if begins_piece || !self.lengthen_last(to.last_slot(), &train) {
-                self.couple(to.tail, &train);
-                to.tail += 1;
-            }
-        } else {
-            to.tail += count;
-        }
-        to.len += count;
-    }
-
-    /// Takes the first packet out, which is none of a train, if it arrives before an instant. Where it was the last of its piece, or the last
-    /// before a train, the line pauses: no packet seems to be left, until it [goes on](Self::goes_on_before).
-    #[inline(always)]
-    pub fn pop_in_piece(&mut self, line: &mut Line, instant: Time) -> Option<Packet> {
-        (line.first_arrival < instant).then(|| {
-            let packet = self.slots[line.head as usize];
-            debug_assert!(!packet.has(TRAIN));
-            line.head += 1;
-            line.len -= 1;
-            if line.head.is_multiple_of(PIECE) {
-                line.head = self.leave_piece(line.head, line.is_empty());
-                line.first_arrival = Time::NEVER;
-            } else {
-                self.find_first_arrival(line);
-                self.pause_before_train(line);
-            }
-            packet
-        })
-    }
-
-    /// A line that has come to a train pauses.
-    #[inline(always)]
-    pub fn pause_before_train(&self, line: &mut Line) {
-        if !line.is_empty() && self.slots[line.head as usize].has(TRAIN) {
-            line.first_arrival = Time::NEVER;
-        }
-    }
-
-    /// Whether a line paused, and has a packet that arrives before an instant.
-    #[inline(always)]
-    pub fn goes_on_before(&self, line: &mut Line, instant: Time) -> bool {
-        let has_paused = line.first_arrival == Time::NEVER && !line.is_empty();
-        if has_paused {
-            self.find_first_arrival(line);
-        }
-        has_paused && line.first_arrival < instant
-    }
-
     /// Takes the first packet out if it arrives before an instant.
     #[inline(always)]
     pub fn pop_before(&mut self, line: &mut Line, instant: Time) -> Option<Packet> {
@@ -350,9 +201,8 @@ impl Lines {
 
     /// From the first to the last.
     pub fn iter(&self, line: &Line) -> impl Iterator<Item = Packet> {
-        let first = (!line.is_empty()).then(|| self.first_place(line));
-        let places = std::iter::successors(first, |place| Some(self.behind_place(*place)));
-        places.take(line.len as usize).map(|place| self.at_place(place))
+        let slots = std::iter::successors(Some(line.head), |slot| Some(self.behind(*slot)));
+        slots.take(line.len as usize).map(|slot| *self.at(slot))
     }
 
     /// Takes all out.
@@ -369,11 +219,6 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// Packets a gap apart, each of which follows the one before.
-    fn train(first: u64, gap: u64, count: u32) -> Train {
-        Train { first: packet(first), gap: Duration(gap), count }
-    }
-
     fn packet(number: u64) -> Packet {
         let mut packet = Packet::new(1, number as u32, number as u32, 0);
         packet.arrives(Time(number));
@@ -384,19 +229,13 @@ mod tests {
         /// Lines are queues, whatever the others do, and all together have little room to spare.
         #[test]
         fn lines_are_queues_with_little_room_to_spare(
-            steps in prop::collection::vec((0usize..3, 0u64..60, 0u64..60, any::<bool>(), 0u32..4), 1..60),
+            steps in prop::collection::vec((0usize..3, 0u64..60, 0u64..60, any::<bool>()), 1..60),
         ) {
             let mut lines = Lines::default();
             let mut pairs: [(Line, VecDeque<Packet>); 3] = Default::default();
             let (mut number, mut most) = (0, 0);
-            for (index, pushes, pops, releases, in_trains) in steps {
+            for (index, pushes, pops, releases) in steps {
                 let (line, queue) = &mut pairs[index];
-                for count in 1..in_trains {
-                    let train = train(number, 1, 3 * count);
-                    lines.push_train(line, &train);
-                    queue.extend(train.packets());
-                    number += u64::from(train.count);
-                }
                 for _ in 0..pushes {
                     lines.push(line, packet(number));
                     queue.push_back(packet(number));
@@ -414,13 +253,6 @@ mod tests {
                     lines.release(line);
                 }
                 for (line, queue) in &pairs {
-                    let behind = |count| lines.far_behind_place(lines.first_place(line), count);
-                    for (count, packet) in (0..).zip(queue) {
-                        prop_assert_eq!(lines.arrival_at(behind(count)), packet.arrival());
-                        let (until, most) = (Time(number * 3 / 4), line.len() - 1 - count);
-                        let surely = lines.count_until(behind(count), until, most) as usize;
-                        prop_assert!(queue.iter().skip(count as usize).take(surely).all(|packet| packet.arrival() <= until));
-                    }
                     prop_assert!(lines.iter(line).eq(queue.iter().copied()));
                     prop_assert_eq!(line.first_arrival(), queue.front().map_or(Time::NEVER, Packet::arrival));
                 }

@@ -4,11 +4,8 @@
 //! packets waiting and the packets on the wire stand in one line, in the order of their arrival at the far end. Only CoDel,
 //! which decides when it takes a packet out, keeps those that wait apart and has an event of its own.
 
-mod row;
-mod train;
-
 use super::codel::{self, Codel};
-use super::line::{Line, Lines, Place};
+use super::line::{Line, Lines};
 use super::link_state::Reading;
 use super::loss::LossProcess;
 use super::packet::{FlowSizes, LOST, MARK, Packet};
@@ -115,8 +112,8 @@ pub struct Link {
     before_alike: u64,
     /// What it has counted; the bytes are those of all packets ever put in line.
     counters: LinkCounters,
-    /// The place of the packet that is the limit's from the end of the line, if there are so many.
-    limit_place: Place,
+    /// The slot of the packet that is the limit's from the end of the line, if there are so many.
+    limit_slot: u32,
     /// Packets may be taken out at the far end before an earlier packet is offered.
     runs_ahead: bool,
     limit: QueueLimit,
@@ -162,7 +159,7 @@ impl Link {
             last_size: 0,
             last_transmission: Duration::ZERO,
             limit,
-            limit_place: Place::default(),
+            limit_slot: 0,
             limit_packets: match limit {
                 QueueLimit::Packets(packets) => packets,
                 QueueLimit::Bytes(_) => u32::MAX,
@@ -374,8 +371,7 @@ impl Link {
         lines.push(&mut self.line, packet);
         if self.line.len() >= self.limit_packets {
             let is_first = self.line.len() == self.limit_packets;
-            self.limit_place =
-                if is_first { lines.first_place(&self.line) } else { lines.behind_place(self.limit_place) };
+            self.limit_slot = if is_first { self.line.first_slot() } else { lines.behind(self.limit_slot) };
         }
         arrival
     }
@@ -398,7 +394,7 @@ impl Link {
     /// has departed.
     #[inline(always)]
     fn has_room(&self, now: Time, lines: &Lines) -> bool {
-        self.line.len() < self.limit_packets || lines.arrival_at(self.limit_place) <= now + self.delay
+        self.line.len() < self.limit_packets || lines.at(self.limit_slot).arrival() <= now + self.delay
     }
 
     /// The size of the packet that was last taken out at the far end, if it has not departed at `now`. There is one at most: a

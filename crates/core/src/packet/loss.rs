@@ -50,40 +50,6 @@ impl LossProcess {
         })
     }
 
-    /// How many packets get through, `most` at the most, before the next that is lost.
-    pub fn until_next_loss(&self, most: u32) -> u32 {
-        match &self.0 {
-            Model::None => most,
-            Model::Bernoulli { chance, stream, arrivals } => {
-                let is_lost = |packet: &u32| chance.hits(stream.bits(arrivals + 1 + u64::from(*packet)));
-                (0..most).find(is_lost).unwrap_or(most)
-            }
-            Model::GilbertElliott(model) => {
-                let mut model = model.clone();
-                (0..most).find(|_| model.is_lost()).unwrap_or(most)
-            }
-            Model::Periodic { until_next, .. } => {
-                u32::try_from(until_next - 1).map_or(most, |packets| packets.min(most))
-            }
-            Model::List { packets, next, arrivals } => packets
-                .get(*next)
-                .and_then(|lost| u32::try_from(lost - arrivals - 1).ok())
-                .map_or(most, |packets| packets.min(most)),
-        }
-    }
-
-    /// So many packets have got through, no more than [until the next loss](Self::until_next_loss).
-    pub fn pass(&mut self, packets: u32) {
-        match &mut self.0 {
-            Model::None => {}
-            Model::Bernoulli { arrivals, .. } | Model::List { arrivals, .. } => *arrivals += u64::from(packets),
-            Model::GilbertElliott(model) => (0..packets).for_each(|_| {
-                model.is_lost();
-            }),
-            Model::Periodic { until_next, .. } => *until_next -= u64::from(packets),
-        }
-    }
-
     /// Whether the next packet to arrive is lost. To be called exactly once per packet.
     #[inline(never)]
     pub fn is_lost(&mut self) -> bool {
@@ -298,34 +264,6 @@ mod tests {
     }
 
     proptest! {
-        /// Packets that get through together leave the process as they would one by one.
-        #[test]
-        fn packets_that_pass_together_change_no_loss(
-            spec in prop_oneof![
-                Just(LossSpec::None),
-                (0.0..0.5).prop_map(|ratio| LossSpec::Bernoulli { ratio }),
-                (0.0..0.5, 0.01..1.0, 0.0..0.1, 0.0..1.0).prop_map(|(good_to_bad, bad_to_good, loss_good, loss_bad)| {
-                    LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
-                }),
-                (2u64..40).prop_map(|every| LossSpec::Periodic { every }),
-                proptest::collection::btree_set(1u64..400, 0..40)
-                    .prop_map(|packets| LossSpec::List { packets: packets.into_iter().collect() }),
-            ],
-            steps in proptest::collection::vec((0u32..30, 0u32..30), 1..20),
-        ) {
-            let (mut together, mut one_by_one) = (LossProcess::new(&spec, 1, 1), LossProcess::new(&spec, 1, 1));
-            for (most, wanted) in steps {
-                let through = together.until_next_loss(most);
-                let passed = through.min(wanted);
-                together.pass(passed);
-                prop_assert!((0..passed).all(|_| !one_by_one.is_lost()));
-                let mut ahead = one_by_one.clone();
-                prop_assert!((passed..through).all(|_| !ahead.is_lost()));
-                prop_assert!(through == most || ahead.is_lost());
-                prop_assert_eq!(together.is_lost(), one_by_one.is_lost());
-            }
-        }
-
         #[test]
         fn a_list_loses_what_it_names_as_far_as_packets_arrive(
             packets in proptest::collection::btree_set(1u64..200, 0..40), arriving in 0usize..250,

@@ -1,32 +1,83 @@
 //! What is offered to a link in a window, from several places, enters it in order.
 
+use super::beside::Pool;
+use super::capturing::Captured;
+use super::heads::Heads;
 use super::inbox::{Item, Key, Rank};
-use super::link::Offer;
-use super::packet::{BESIDE, LOST, Packet};
+use super::line::Lines;
+use super::link::{Link, Offer};
+use super::packet::{BESIDE, FlowSizes, LOST, Packet};
 use super::simulation::Engine;
 use super::windows::Windows;
 use crate::spec::LinkId;
 use crate::units::Time;
 
-impl Engine<Windows> {
-    /// What is offered to a plain link, [watched](super::link::Link::is_unwatched) or not: items, and what stands in the lines of its feeders.
-    pub(super) fn take_offers<const WATCHED: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
-        let is_captured = WATCHED && self.captures.turn_to(link);
-        if feeders.is_empty() {
-            for item in items {
-                self.offer_to_plain::<WATCHED>(link, item.packet);
-            }
-        } else {
-            let some_are_lost = feeders.iter().any(|feeder| self.links[*feeder as usize].may_lose());
-            match (WATCHED || some_are_lost, self.order.expects_rows(link)) {
-                (false, false) => self.merge::<false, false>(link, items, feeders),
-                (false, true) => self.merge::<false, true>(link, items, feeders),
-                (true, false) => self.merge::<true, false>(link, items, feeders),
-                (true, true) => self.merge::<true, true>(link, items, feeders),
+/// A plain link whose queue takes the packets of a window in order.
+struct Entrance<'engine, W> {
+    link: &'engine mut Link,
+    lines: &'engine mut Lines,
+    sizes: &'engine FlowSizes,
+    pool: &'engine mut Pool,
+    heads: &'engine mut Heads,
+    begin: Time,
+    until: Time,
+    /// Sees each packet before the queue does.
+    watch: W,
+    /// For each packet that the wire of a feeder has lost, the feeder.
+    lost: Vec<LinkId>,
+}
+
+impl<W: FnMut(Packet, &Pool)> Entrance<'_, W> {
+    /// What comes to the link from the lines of its feeders before this event: the feeder whose packet comes first brings it. Takes more care
+    /// if the link is watched, or some of what its feeders bring is lost.
+    #[inline(always)]
+    fn take_from_feeders<const WITH_CARE: bool>(&mut self, before: Key) {
+        while self.heads.first() < before {
+            let feeder = self.heads.first().rank().link();
+            let place = self.heads.place(feeder);
+            let line = self.heads.line_mut(place);
+            let mut packet = self.lines.pop(line);
+            let key = key_of_next(self.begin, self.until, feeder, line.first_arrival());
+            self.heads.set(place, key);
+            if WITH_CARE && packet.has(LOST) {
+                self.lost.push(feeder);
+                release(self.pool, packet);
+            } else {
+                packet.set_at(packet.at() + 1);
+                self.take::<WITH_CARE>(packet);
             }
         }
-        if is_captured {
-            self.capture_waiting();
+    }
+
+    #[inline(always)]
+    fn take<const WITH_CARE: bool>(&mut self, packet: Packet) {
+        if WITH_CARE {
+            (self.watch)(packet, self.pool);
+        }
+        enter::<WITH_CARE>(self.link, packet, self.sizes, self.lines, self.pool);
+    }
+
+    #[inline(always)]
+    fn take_all<const WITH_CARE: bool>(&mut self, items: &[Item]) {
+        for item in items {
+            self.take_from_feeders::<WITH_CARE>(item.key);
+            self.take::<WITH_CARE>(item.packet);
+        }
+        self.take_from_feeders::<WITH_CARE>(Key::NEVER);
+    }
+}
+
+impl Engine<Windows> {
+    /// What is offered to a plain link: items, and what stands in the lines of its feeders.
+    #[inline(always)]
+    pub(super) fn take_offers(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+        let state = &mut self.links[link as usize];
+        if feeders.is_empty() && state.is_unwatched() {
+            for item in items {
+                enter::<false>(state, item.packet, &self.sizes, &mut self.lines, &mut self.pool);
+            }
+        } else {
+            self.merge(link, items, feeders);
         }
         // A link whose packets of this window another has yet to take is inserted then.
         let next = self.links[link as usize].next_arrival();
@@ -35,130 +86,71 @@ impl Engine<Windows> {
         }
     }
 
-    /// Takes more care if the link is watched, or some of what its feeders bring is lost; looks for rows if there were some lately.
-    fn merge<const WITH_CARE: bool, const IN_ROWS: bool>(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
+    #[inline(never)]
+    fn merge(&mut self, link: LinkId, items: &[Item], feeders: &[LinkId]) {
         let (begin, until) = (self.order.begin, self.order.until);
-        self.order.heads.begin(feeders.iter().map(|feeder| {
-            let line = self.links[*feeder as usize].line();
-            (*feeder, line, key_of_next(begin, until, *feeder, line.first_arrival()))
-        }));
-        let mut search = Search { continues: true, in_rows: 0 };
-        for item in items {
-            self.merge_lines::<WITH_CARE, IN_ROWS>(link, item.key, &mut search);
-            self.offer_to_plain::<WITH_CARE>(link, item.packet);
+        let Engine { links, lines, sizes, pool, order, captures, spec, flows, .. } = self;
+        if !feeders.is_empty() {
+            order.heads.begin(feeders.iter().map(|feeder| {
+                let line = links[*feeder as usize].line();
+                (*feeder, line, key_of_next(begin, until, *feeder, line.first_arrival()))
+            }));
         }
-        self.merge_lines::<WITH_CARE, IN_ROWS>(link, Key::NEVER, &mut search);
-        let hops = self.packet_hops;
+        let with_care =
+            !links[link as usize].is_unwatched() || feeders.iter().any(|feeder| links[*feeder as usize].may_lose());
+        let is_captured = with_care && captures.turn_to(link);
+        let run = Captured { spec, flows, sizes };
+        let watch = |packet: Packet, pool: &Pool| {
+            if is_captured {
+                captures.capture_soon(packet, &run, pool);
+            }
+        };
+        let (link_state, heads, lost) = (&mut links[link as usize], &mut order.heads, Vec::new());
+        let mut entrance = Entrance { link: link_state, lines, sizes, pool, heads, begin, until, watch, lost };
+        if with_care {
+            entrance.take_all::<true>(items);
+        } else {
+            entrance.take_all::<false>(items);
+        }
+        for feeder in entrance.lost {
+            links[feeder as usize].count_loss();
+        }
+        if is_captured {
+            captures.capture_waiting(&run, pool);
+        }
         for (place, feeder) in feeders.iter().enumerate() {
             let line = self.order.heads.line(place);
             self.give_back(*feeder, line);
             self.order.wheel.insert(*feeder, line.first_arrival());
         }
-        if IN_ROWS {
-            let merged = self.packet_hops - hops;
-            self.order.found_rows(link, u64::from(search.in_rows) * 8 > merged);
-        }
-    }
-
-    /// What comes to a link from the lines of its feeders before this event: the feeder whose packet comes first brings it, or, where there
-    /// are rows, what comes before those of the others.
-    #[inline(always)]
-    fn merge_lines<const WITH_CARE: bool, const IN_ROWS: bool>(
-        &mut self,
-        link: LinkId,
-        before: Key,
-        search: &mut Search,
-    ) {
-        while self.order.heads.first() < before {
-            let rank = self.order.heads.first().rank();
-            let place = self.order.heads.place(rank.link());
-            let mut line = self.order.heads.line(place);
-            if IN_ROWS {
-                let bound = self.order.bound(self.order.heads.second(place).min(before), rank);
-                // A look for rows at every match would cost more than it gives where many flows meet.
-                let mut looks = search.continues || self.lines.begins_with_train(&line, bound);
-                loop {
-                    if looks {
-                        let length = line.len();
-                        line = self.merge_rows::<WITH_CARE>(link, rank.link(), line, bound);
-                        search.continues = line.len() < length;
-                        search.in_rows += length - line.len();
-                    }
-                    while let Some(packet) = self.lines.pop_in_piece(&mut line, bound) {
-                        self.merge_one::<WITH_CARE>(link, rank.link(), packet);
-                    }
-                    if !self.lines.goes_on_before(&mut line, bound) {
-                        break;
-                    }
-                    looks = true;
-                }
-            } else {
-                // How many come before those of the others would be guessed wrong every second time.
-                let packet = self.lines.pop(&mut line);
-                self.merge_one::<WITH_CARE>(link, rank.link(), packet);
-            }
-            let key = key_of_next(self.order.begin, self.order.until, rank.link(), line.first_arrival());
-            self.order.heads.set(place, line, key);
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn merge_one<const WITH_CARE: bool>(&mut self, link: LinkId, feeder: LinkId, mut packet: Packet) {
-        if WITH_CARE && packet.has(LOST) {
-            self.lose(feeder, packet);
-        } else {
-            packet.set_at(packet.at() + 1);
-            self.offer_to_plain::<WITH_CARE>(link, packet);
-        }
-    }
-
-    /// A packet is offered to a plain link when it arrives; with care, if that may be watched.
-    #[inline(always)]
-    fn offer_to_plain<const WITH_CARE: bool>(&mut self, link: LinkId, packet: Packet) {
-        if WITH_CARE && self.links[link as usize].is_captured() {
-            self.capture_soon(packet);
-        }
-        let size = self.sizes[packet.flow() as usize].of(&packet);
-        let state = &mut self.links[link as usize];
-        let offer = if WITH_CARE {
-            state.offer_to_plain(packet.arrival(), packet, size, &mut self.lines)
-        } else {
-            state.offer(packet.arrival(), packet, size, &mut self.lines)
-        };
-        if offer == Offer::Dropped && packet.has(BESIDE) {
-            self.pool.release(packet.number());
-        }
     }
 }
 
-/// The search for rows while lines are merged.
-struct Search {
-    /// The last look found some.
-    continues: bool,
-    /// So many packets stood in rows.
-    in_rows: u32,
+/// A packet is offered to a plain link when it arrives; with care, if that may be [watched](Link::is_unwatched).
+#[inline(always)]
+fn enter<const WITH_CARE: bool>(
+    link: &mut Link,
+    packet: Packet,
+    sizes: &FlowSizes,
+    lines: &mut Lines,
+    pool: &mut Pool,
+) {
+    let size = sizes[packet.flow() as usize].of(&packet);
+    let offer = if WITH_CARE {
+        link.offer_to_plain(packet.arrival(), packet, size, lines)
+    } else {
+        link.offer(packet.arrival(), packet, size, lines)
+    };
+    if offer == Offer::Dropped {
+        release(pool, packet);
+    }
 }
 
-/// So many windows pass before a link whose feeders bring few rows looks for them again.
-const WITHOUT_ROWS: u8 = if cfg!(test) { 1 } else { 7 };
-
-impl Windows {
-    /// Whether rows are to be looked for in what comes to a link in this window.
-    fn expects_rows(&mut self, link: LinkId) -> bool {
-        let without = &mut self.without_rows[link as usize];
-        *without = without.saturating_sub(1);
-        *without == 0
-    }
-
-    /// Whether there were many rows.
-    fn found_rows(&mut self, link: LinkId, many: bool) {
-        self.without_rows[link as usize] = if many { 0 } else { WITHOUT_ROWS + 1 };
-    }
-
-    /// The instant before which what has this rank comes before a key, no later than the window's end.
-    #[inline(always)]
-    fn bound(&self, key: Key, rank: Rank) -> Time {
-        if key == Key::NEVER { self.until } else { key.bound(self.begin, rank) }
+/// What stands beside a packet that is gone is gone, too.
+#[inline(always)]
+fn release(pool: &mut Pool, packet: Packet) {
+    if packet.has(BESIDE) {
+        pool.release(packet.number());
     }
 }
 

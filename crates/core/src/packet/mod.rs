@@ -37,12 +37,10 @@ mod properties;
 pub mod red;
 mod results;
 mod route_log;
-mod rows;
 mod runs;
 mod scheduler;
 mod simulation;
 pub mod table;
-mod train;
 mod wheel;
 mod windows;
 

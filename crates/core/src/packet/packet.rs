@@ -1,6 +1,6 @@
 //! A packet in flight: 24 bytes.
 
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
 /// An acknowledgement (or SYN-ACK), not data.
 pub const ACK: u64 = 1;
@@ -16,8 +16,6 @@ pub const LOST: u64 = 1 << 4;
 pub const RETRANSMISSION: u64 = 1 << 5;
 /// The sender has answered a congestion mark (CWR).
 pub const WINDOW_REDUCED: u64 = 1 << 6;
-/// In a slot of a line: it is the first of a [train](super::train), and `number` is the place of what else is known of that.
-pub const TRAIN: u64 = 1 << 7;
 
 const FLAG_BITS: u32 = 8;
 
@@ -130,38 +128,6 @@ impl Packet {
         self.content == before.content.wrapping_add(1) && self.stamp as u8 == before.stamp as u8
     }
 
-    /// Whether it is of the same flow, kind and way as a packet, and the `count`-th behind it in a row that lacks none.
-    #[inline(always)]
-    pub fn is_in_row(&self, first: &Packet, count: u32) -> bool {
-        self.content == first.content.wrapping_add(u64::from(count))
-            && self.stamp as u8 == first.stamp as u8
-            && self.at() == first.at()
-    }
-
-    /// The packet on the next link of its compiled route, at whose end it arrives then.
-    #[inline(always)]
-    pub fn gone_on(mut self, arrival: Time) -> Packet {
-        debug_assert!(self.at() < u32::MAX);
-        self.course += 1;
-        self.arrives(arrival);
-        self
-    }
-
-    /// The packet so many places behind it in a train with this gap.
-    #[inline(always)]
-    pub fn behind(self, count: u32, gap: Duration) -> Packet {
-        Packet {
-            stamp: self.stamp.wrapping_add((u64::from(count) * gap.0) << FLAG_BITS),
-            content: self.content.wrapping_add(u64::from(count)),
-            course: self.course.wrapping_add(u64::from(count) << 32),
-        }
-    }
-
-    /// Takes flags away.
-    pub fn unflag(&mut self, flags: u64) {
-        self.stamp &= !flags;
-    }
-
     /// Sets flags.
     #[inline(always)]
     pub fn flag(&mut self, flags: u64) {
@@ -261,11 +227,6 @@ impl PacketSizes {
     /// A packet without data, bytes.
     pub fn header(&self) -> u16 {
         self.by_kind[2]
-    }
-
-    /// So many packets, from one on, that are [in a row](Packet::is_in_row) are surely of its size.
-    pub fn alike_from(&self, first: &Packet) -> u32 {
-        if first.has(ACK | SYN) { u32::MAX } else { self.last_segment.saturating_sub(first.segment()) }
     }
 
     /// The size of a packet, bytes.

@@ -6,33 +6,23 @@
 //! that is not the next segment, or does not acknowledge just the next. What does disturb it is taken in the general way. A run
 //! ends before any timer that is due at its node, and where the end itself may want one before the window is over.
 
-mod trains;
-
 use super::beside::Pool;
 use super::flow::{Activity, Connection};
 use super::forwarding::Way;
 use super::inbox::{Inbox, Key, Rank};
 use super::line::{Line, Lines};
 use super::link::{Link, Offer};
-use super::packet::{ACK, BESIDE, Packet, PacketSizes, SYN, TRAIN};
+use super::packet::{ACK, BESIDE, Packet, PacketSizes, SYN};
 use super::simulation::{Engine, EventLoop, SENDER};
-use super::train::Train;
 use super::wheel::Wheel;
 use super::windows::Windows;
 use crate::spec::LinkId;
 use crate::units::Time;
-use trains::{Taken, Then};
 
 /// Where the packets that an end sends go first.
 trait Outlet {
     /// Returns `false` if the packet is dropped.
     fn send(&mut self, now: Time, packet: Packet, size: u32, lines: &mut Lines) -> bool;
-
-    /// The packets of a train are sent when they seem to arrive.
-    fn send_train(&mut self, train: Train, sizes: &PacketSizes, lines: &mut Lines);
-
-    /// The same outlet for another function, so that its address need not be given away.
-    fn lend(&mut self) -> impl Outlet;
 }
 
 /// A plain link that takes at once what is offered.
@@ -50,26 +40,6 @@ impl Outlet for Direct<'_> {
             self.wheel.insert(self.id, at);
         }
         offer != Offer::Dropped
-    }
-
-    fn send_train(&mut self, mut train: Train, sizes: &PacketSizes, lines: &mut Lines) {
-        loop {
-            let mut sent = self.link.take_train(&train, sizes, lines);
-            if sent == 0 {
-                let packet = train.first;
-                self.send(packet.arrival(), packet, sizes.of(&packet), lines);
-                sent = 1;
-            }
-            if sent == train.count {
-                return;
-            }
-            train = train.without_first(sent);
-        }
-    }
-
-    #[inline(always)]
-    fn lend(&mut self) -> impl Outlet {
-        Direct { id: self.id, link: self.link, wheel: self.wheel }
     }
 }
 
@@ -91,18 +61,6 @@ impl Outlet for Merged<'_> {
         packet.arrives(now);
         self.inbox.put(Key::new(self.begin, now, self.rank), packet);
         true
-    }
-
-    fn send_train(&mut self, train: Train, _sizes: &PacketSizes, lines: &mut Lines) {
-        for packet in train.packets() {
-            self.send(packet.arrival(), packet, 0, lines);
-        }
-    }
-
-    #[inline(always)]
-    fn lend(&mut self) -> impl Outlet {
-        let Merged { id, begin, rank, .. } = *self;
-        Merged { id, inbox: self.inbox, busy_links: self.busy_links, begin, rank }
     }
 }
 
@@ -134,14 +92,14 @@ struct Run<'engine> {
 }
 
 impl Run<'_> {
-    /// The next packet of the same flow and direction, if that comes next, with the mark of a train if it is the first of one; requests to
+    /// The next packet of the same flow and direction, if that comes next; requests to
     /// connect and their answers do not belong to a run. Routes visit no node twice, so it has come to its end, too.
     #[inline(always)]
     fn next(&self) -> Option<Packet> {
         self.next_if(|next| next.is_of_same_end(&self.packet) && !next.has(SYN))
     }
 
-    /// The same if it is the next segment, or acknowledges just the next, like the packet before, and none of a train.
+    /// The same if it is the next segment, or acknowledges just the next, like the packet before.
     #[inline(always)]
     fn next_in_order(&self) -> Option<Packet> {
         self.next_if(|next| next.follows(&self.packet))
@@ -156,18 +114,11 @@ impl Run<'_> {
         (next.arrival() < self.until && belongs(&next)).then_some(next)
     }
 
-    /// Goes on to the next packet, none of a train.
+    /// Goes on to the next packet.
     #[inline(always)]
     fn go_on(&mut self, next: Packet) {
         self.packet = next;
         self.lines.pass_packet(&mut self.line);
-    }
-
-    /// Goes on behind what has been taken of a train.
-    #[inline(always)]
-    fn go_on_behind(&mut self, taken: &Taken) {
-        self.packet = Packet::from_words(taken.last);
-        self.lines.pass_of_train(&mut self.line, taken.count);
     }
 
     /// The line without the packets of the run.
@@ -203,21 +154,11 @@ impl Run<'_> {
             } else {
                 self.answer_disturbed(connection, course, &mut outlet);
             }
-            loop {
-                if connection.receiver.delivered() > course.sizes.last_segment && *end == Time::NEVER {
-                    *end = self.packet.arrival();
-                }
-                let Some(next) = self.next() else { return };
-                if !next.has(TRAIN) {
-                    self.go_on(next);
-                    break;
-                }
-                let taken = trains::deliver_data(self.lines, self.line, self.until, connection, *course, outlet.lend());
-                self.go_on_behind(&taken);
-                if taken.then == Then::TakesLast {
-                    break;
-                }
+            if connection.receiver.delivered() > course.sizes.last_segment && *end == Time::NEVER {
+                *end = self.packet.arrival();
             }
+            let Some(next) = self.next() else { return };
+            self.go_on(next);
         }
     }
 
@@ -276,35 +217,15 @@ impl Run<'_> {
             } else {
                 connection.take_ack(self.packet.arrival(), self.packet.words(), self.pool);
             }
-            loop {
-                if !is_undisturbed {
-                    self.send_disturbed(connection, course, &mut outlet);
-                }
-                let Some(next) = self.next() else { return };
-                // An ACK that does not advance may have brought a deadline into the window.
-                if connection.sender.is_done() || !connection.sender.needs_no_timer_before(window_end) {
-                    return;
-                }
-                if !next.has(TRAIN) {
-                    self.go_on(next);
-                    break;
-                }
-                let before = if rests { self.until } else { Time(next.arrival().0 + 1) };
-                let taken = trains::deliver_acks::<LEARNS>(
-                    self.lines,
-                    self.line,
-                    before,
-                    connection,
-                    *course,
-                    window_end,
-                    outlet.lend(),
-                );
-                self.go_on_behind(&taken);
-                if taken.then == Then::TakesLast {
-                    break;
-                }
-                is_undisturbed = taken.then == Then::GoesOn;
+            if !is_undisturbed {
+                self.send_disturbed(connection, course, &mut outlet);
             }
+            let Some(next) = self.next() else { return };
+            // An ACK that does not advance may have brought a deadline into the window.
+            if connection.sender.is_done() || !connection.sender.needs_no_timer_before(window_end) {
+                return;
+            }
+            self.go_on(next);
         }
     }
 

@@ -74,8 +74,6 @@ pub struct Windows {
     merging: Inbox,
     /// The heads of the lines that are merged into the link at hand.
     pub(super) heads: Heads,
-    /// For each link, in how many windows more no rows are looked for in what comes to it.
-    pub(super) without_rows: Vec<u8>,
     /// The rank of the event at hand.
     pub(super) rank: Rank,
     /// The node at hand goes through its events in order.
@@ -144,7 +142,6 @@ impl EventLoop for Windows {
             links_have_timers: false,
             merging: Inbox::default(),
             heads: Heads::new(links.len()),
-            without_rows: vec![0; links.len()],
             rank: Rank::FIRST,
             in_order: true,
             feeds: Feeds::new(links),
@@ -502,10 +499,8 @@ impl Engine<Windows> {
             let inbox = &mut order.inboxes[link as usize];
             let items = inbox.take_in_order(&mut order.merging);
             let feeders = std::mem::take(&mut inbox.feeders);
-            if self.links[link as usize].is_unwatched() {
-                self.take_offers::<false>(link, &items, &feeders);
-            } else if self.links[link as usize].is_plain() {
-                self.take_offers::<true>(link, &items, &feeders);
+            if self.links[link as usize].is_plain() {
+                self.take_offers(link, &items, &feeders);
             } else {
                 for item in &items {
                     let at = item.packet.arrival();

@@ -9,7 +9,6 @@ pub mod ack;
 pub mod congestion;
 pub mod detection;
 pub mod events;
-pub mod in_turn;
 pub mod persist;
 pub mod prr;
 pub mod rate;

@@ -58,36 +58,18 @@ impl RttEstimate {
             self.variation = rtt / 2;
             self.minimum = rtt;
         } else {
-            self.smooth(rtt);
+            let error = self.smoothed.0.abs_diff(rtt.0);
+            self.variation = Duration(self.variation.0 - self.variation.0 / 4 + error / 4);
+            self.smoothed = Duration(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8);
+            self.minimum = self.minimum.min(rtt);
         }
-        self.count(1);
-    }
-
-    /// Takes one of many samples after the first, which are counted together.
-    #[inline(always)]
-    pub fn smooth(&mut self, rtt: Duration) {
-        let error = self.smoothed.0.abs_diff(rtt.0);
-        self.variation = Duration(self.variation.0 - self.variation.0 / 4 + error / 4);
-        self.smoothed = Duration(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8);
-        self.minimum = self.minimum.min(rtt);
-    }
-
-    /// So many samples were taken.
-    #[inline(always)]
-    pub fn count(&mut self, samples: u32) {
-        self.samples = self.samples.saturating_add(samples);
+        self.samples = self.samples.saturating_add(1);
         self.backoff = 0; // section 5.7 and Karn's algorithm: only a new sample ends the backoff
     }
 
     /// The smoothed RTT, if there is a sample.
     pub fn smoothed(&self) -> Option<Duration> {
         (self.samples > 0).then_some(self.smoothed)
-    }
-
-    /// What SRTT cannot fall below, however many samples follow, if none is less than this: each step rounds twice, and the errors do not add
-    /// up to more than 8 ps.
-    pub fn least_smoothed(&self, least_sample: Duration) -> Duration {
-        Duration(self.smoothed.min(least_sample).0.saturating_sub(8))
     }
 
     /// The mean deviation, zero without a sample.
@@ -147,7 +129,6 @@ impl RttEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn estimate() -> RttEstimate {
         RttEstimate::new(Duration::from_millis(200), Duration::from_secs(60), Duration::from_secs(1))
@@ -162,22 +143,6 @@ mod tests {
         rtt.sample(Duration::from_millis(180));
         assert_eq!(rtt.smoothed(), Some(Duration::from_millis(110))); // 7/8 * 100 + 1/8 * 180
         assert_eq!(rtt.variation(), Duration::from_micros(57_500)); // 3/4 * 50 + 1/4 * 80
-    }
-
-    proptest! {
-        #[test]
-        fn no_samples_bring_srtt_below_their_least_but_for_rounding(
-            first in 1..2_000u64,
-            samples in prop::collection::vec(0..2_000u64, 1..200),
-        ) {
-            let mut rtt = estimate();
-            rtt.sample(Duration(first));
-            let least = rtt.least_smoothed(Duration(*samples.iter().min().unwrap()));
-            for sample in samples {
-                rtt.sample(Duration(sample));
-                prop_assert!(rtt.smoothed().unwrap() >= least);
-            }
-        }
     }
 
     #[test]

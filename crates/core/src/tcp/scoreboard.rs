@@ -16,7 +16,7 @@ use acks::LastBlocks;
 pub use delivered::Delivered;
 use order::SendingOrder;
 pub use order::Transmission;
-pub(super) use segment::Segment;
+use segment::Segment;
 use segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED};
 use std::collections::VecDeque;
 

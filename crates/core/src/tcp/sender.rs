@@ -209,8 +209,6 @@ struct Options {
     ordinary_acks: OrdinaryAcks,
     /// The detector has no deadline but that of the retransmission timer.
     only_the_timer: bool,
-    /// As [`LossDetector::judges_by_board`].
-    judges_by_board: bool,
     /// The stack or the congestion control paces.
     paces: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
@@ -263,7 +261,6 @@ impl Sender {
             restart_after_idle: stack.restart_after_idle,
             ordinary_acks,
             only_the_timer: detector.has_only_the_timer(),
-            judges_by_board: detector.judges_by_board(),
             paces,
             bursts: !paces && rate.is_none() && !stack.ecn,
             wire_bytes,

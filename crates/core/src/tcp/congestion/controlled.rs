@@ -3,7 +3,6 @@
 use super::CongestionControl;
 use crate::prefetch::prefetch_at;
 use crate::tcp::events::{AckEvent, CongestionEvent};
-use crate::tcp::in_turn::{EventsInTurn, Progress};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate};
 
@@ -48,14 +47,6 @@ impl Controlled {
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
         self.algorithm.on_ack_in_force(ack, rtt, &mut self.in_force);
-    }
-
-    /// See [`CongestionControl::on_acks_in_turn`].
-    #[inline(always)]
-    pub fn on_acks_in_turn(&mut self, events: &EventsInTurn, rtt: &mut RttEstimate) -> Progress {
-        let progress;
-        (self.in_force, progress) = self.algorithm.on_acks_in_turn(events, rtt);
-        progress
     }
 
     /// See [`CongestionControl::on_congestion`].

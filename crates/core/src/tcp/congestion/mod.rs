@@ -4,7 +4,6 @@
 //! registry below.
 
 use super::events::{AckEvent, CongestionEvent};
-use super::in_turn::{EventsInTurn, Progress};
 use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
@@ -87,18 +86,6 @@ pub trait CongestionControl: Send + Sync {
     fn on_ack_in_force(&mut self, ack: &AckEvent, rtt: &RttEstimate, in_force: &mut InForce) {
         self.on_ack(ack, rtt);
         *in_force = self.in_force();
-    }
-
-    /// [`Self::on_ack`] for one after another of these, until one has changed the window. Returns what is in force then, and how far it came.
-    fn on_acks_in_turn(&mut self, events: &EventsInTurn, rtt: &mut RttEstimate) -> (InForce, Progress) {
-        let mut events = events.clone(); // of its own, which is kept in registers
-        let window = f64::from(events.window());
-        while (window..window + 1.0).contains(&self.cwnd())
-            && let Some(ack) = events.next(rtt)
-        {
-            self.on_ack(ack, rtt);
-        }
-        (self.in_force(), events.progress())
     }
 
     /// Whether the algorithm sets its window in recovery itself, so that the sender does not run PRR.

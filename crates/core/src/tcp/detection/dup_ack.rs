@@ -32,8 +32,6 @@ pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
 pub trait Threshold: Send + Sync {
     /// Whether it learns anything from the ACKs of an undisturbed flow.
     const LEARNS_FROM_ORDINARY_ACKS: bool;
-    /// Whether an ACK tells it nothing at all.
-    const IS_FIXED: bool = false;
     /// Whether it may hold a decision back for a time ([`Self::waits_until`]).
     const WAITS: bool = false;
 
@@ -69,7 +67,6 @@ pub struct Fixed(pub u32);
 
 impl Threshold for Fixed {
     const LEARNS_FROM_ORDINARY_ACKS: bool = false;
-    const IS_FIXED: bool = true;
 
     #[inline]
     fn get(&self, _board: &Scoreboard) -> u32 {
@@ -185,24 +182,10 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
         self.policy.on_ack(ack, delivered, board, rtt);
-        let signal = if self.has_sack() {
-            self.judge_board(ack.in_recovery, board)
-        } else {
-            self.follow_timeout(ack.in_recovery, board);
-            self.without_sack(ack, board)
-        };
+        self.follow_timeout(ack.in_recovery, board);
+        let signal = if self.has_sack() { self.judge(board) } else { self.without_sack(ack, board) };
         let withheld = if signal == Signal::None { self.policy.withheld() } else { 0 };
         Verdict { withheld, ..Verdict::of(signal) }
-    }
-
-    #[inline]
-    fn judge_board(&mut self, in_recovery: bool, board: &mut Scoreboard) -> Signal {
-        self.follow_timeout(in_recovery, board);
-        self.judge(board)
-    }
-
-    fn judges_by_board(&self) -> bool {
-        T::IS_FIXED && self.has_sack()
     }
 
     #[inline]

@@ -24,7 +24,6 @@
 
 use super::{DetectorContext, LossDetector, Signal, Verdict};
 use crate::tcp::events::AckEvent;
-use crate::tcp::in_turn::AcksInTurn;
 use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Scoreboard, Transmission};
 use crate::units::{Duration, Time, nearest_whole, nearest_whole_plus};
@@ -347,22 +346,6 @@ impl LossDetector for FastRto {
             }
             _ => None,
         }
-    }
-
-    /// Segments that follow were sent no earlier than the first of them.
-    fn takes_in_turn(&self, acks: &AcksInTurn, una: u32, round_end: u32, until: Time, _rtt: &RttEstimate) -> u32 {
-        let rests = acks.sent(1).is_some_and(|sent| sent + self.least_timeout >= until);
-        let takes = rests && self.estimate.is_some() && !self.round_began && self.expired.is_empty();
-        if takes { acks.count().min(round_end.saturating_sub(una)) } else { 0 }
-    }
-
-    fn take_acks_in_turn(&mut self, acks: AcksInTurn, _una: u32) {
-        if let Some(estimate) = &mut self.estimate {
-            for (now, sent) in acks {
-                estimate.sample(now - sent, &self.parameters);
-            }
-        }
-        self.silence = None;
     }
 
     #[inline]

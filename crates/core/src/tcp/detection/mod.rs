@@ -4,7 +4,6 @@
 //! the registry below.
 
 use super::events::AckEvent;
-use super::in_turn::AcksInTurn;
 use super::rtt::RttEstimate;
 use super::scoreboard::{Delivered, Scoreboard};
 use crate::units::Time;
@@ -79,27 +78,6 @@ pub trait LossDetector: Send + Sync {
         _rtt: &RttEstimate,
     ) -> Option<Time> {
         None
-    }
-
-    /// Of ACKs of such a flow that come in turn, the first of which passes the segment `una`, so many at least that can be taken by
-    /// [`Self::take_acks_in_turn`] as well, without a deadline before `until`. A round trip ends when `round_end` is passed; the estimate
-    /// has none of their samples yet.
-    fn takes_in_turn(&self, _acks: &AcksInTurn, _una: u32, _round_end: u32, _until: Time, _rtt: &RttEstimate) -> u32 {
-        0
-    }
-
-    /// Takes such ACKs.
-    fn take_acks_in_turn(&mut self, _acks: AcksInTurn, _una: u32) {}
-
-    /// [`Self::on_ack`] of an ACK that delivers one segment beyond the cumulative acknowledgement at the most, which stays, if the detector
-    /// [judges by the scoreboard](Self::judges_by_board).
-    fn judge_board(&mut self, _in_recovery: bool, _board: &mut Scoreboard) -> Signal {
-        Signal::None
-    }
-
-    /// Whether nothing but the scoreboard counts for its verdict on an ACK, and that withholds nothing.
-    fn judges_by_board(&self) -> bool {
-        false
     }
 
     /// When to be woken, if no ACK comes first. Asked after every change.

@@ -8,7 +8,6 @@
 
 use super::{DetectorContext, LossDetector, Signal, Verdict, timer};
 use crate::tcp::events::AckEvent;
-use crate::tcp::in_turn::AcksInTurn;
 use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use crate::units::{Duration, Time};
@@ -304,24 +303,6 @@ impl LossDetector for RackTlp {
         self.min_rtt.sample(now, self.rtt);
         self.reordering_timer = None;
         Some(earliest_deadline(board, rtt))
-    }
-
-    /// As above, for the least that SRTT may come to: no sample is less than from the last sending to the first ACK.
-    fn takes_in_turn(&self, acks: &AcksInTurn, una: u32, _round_end: u32, until: Time, rtt: &RttEstimate) -> u32 {
-        let now = acks.next_arrival();
-        let (Some(sent), Some(last_sent)) = (acks.sent(0), acks.sent(acks.count() - 1)) else { return 0 };
-        let rests = now + least_timeout(rtt.least_smoothed(now - last_sent), rtt) >= until;
-        let takes = rests && !self.recovering && self.probe.is_none() && (sent, una) >= self.newest;
-        if takes { acks.count() } else { 0 }
-    }
-
-    fn take_acks_in_turn(&mut self, acks: AcksInTurn, una: u32) {
-        for ((now, sent), segment) in acks.zip(una..) {
-            self.newest = (sent, segment);
-            self.rtt = now - sent;
-            self.min_rtt.sample(now, self.rtt);
-        }
-        self.reordering_timer = None;
     }
 
     fn rests_until(&self, instant: Time, board: &Scoreboard, rtt: &RttEstimate) -> bool {

@@ -2,7 +2,7 @@
 
 use super::segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED, STATE, Segment};
 use super::{Delivered, Range, Scoreboard};
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
 /// As many as an ACK carries.
 const REMEMBERED_BLOCKS: usize = 3;
@@ -58,29 +58,6 @@ impl Scoreboard {
         Some(segment.sent())
     }
 
-    /// The records of the first segments, as many as stand together; of all outstanding ones none stands behind them that was sent before.
-    #[inline(always)]
-    pub(in crate::tcp) fn first_segments(&self) -> &[Segment] {
-        self.segments.as_slices().0
-    }
-
-    /// ACKs pass so many of the first segments of an [undisturbed](Self::is_undisturbed) flow, the first ACK at this time and each a gap after
-    /// the other, and each but the last lets out a new segment when it comes.
-    #[inline(always)]
-    pub(in crate::tcp) fn pass_and_send(&mut self, count: u32, first: Time, gap: Duration) {
-        self.segments.drain(..count as usize);
-        let sent = count - 1;
-        self.segments.extend((0..sent).map(|index| Segment::new(first + gap * u64::from(index), IN_FLIGHT)));
-        self.una += count;
-        self.in_flight -= 1;
-        self.next_transmission += sent;
-        self.timer_start = first + gap * u64::from(sent); // RFC 6298 (5.3)
-        self.last_advance = self.timer_start;
-        if sent > 0 {
-            self.latest_sent = self.timer_start - gap;
-        }
-    }
-
     /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
     /// Returns what it delivered.
     #[inline]
@@ -119,7 +96,7 @@ impl Scoreboard {
     /// Whether one more segment follows the newest block and nothing else has changed since the last ACK: so it is with most ACKs
     /// while there is a hole.
     #[inline(always)]
-    pub(in crate::tcp) fn newest_has_grown(&self, blocks: &[Range]) -> bool {
+    fn newest_has_grown(&self, blocks: &[Range]) -> bool {
         let (Some(last), Some((newest, others))) = (&self.repair, blocks.split_first()) else { return false };
         let (known, others_known) = (last[0], &last[1..]);
         newest.0 == known.0
@@ -131,7 +108,7 @@ impl Scoreboard {
 
     /// That segment is sacked. Returns what is delivered by that.
     #[inline(always)]
-    pub(in crate::tcp) fn sack_next_of_newest(&mut self, now: Time) -> Delivered {
+    fn sack_next_of_newest(&mut self, now: Time) -> Delivered {
         let Some(last) = &mut self.repair else { return Delivered::default() };
         let segment = last[0].1;
         last[0].1 = segment + 1;

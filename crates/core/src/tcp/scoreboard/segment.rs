@@ -3,7 +3,7 @@
 use crate::units::Time;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tcp) struct Segment(pub(super) u64);
+pub(super) struct Segment(pub(super) u64);
 
 pub(super) const STATE: u64 = 0b11;
 pub(super) const IN_FLIGHT: u64 = 0;
@@ -15,7 +15,7 @@ impl Segment {
     pub(super) fn new(sent: Time, flags: u64) -> Segment {
         Segment(sent.0 << 8 | flags)
     }
-    pub(in crate::tcp) fn sent(self) -> Time {
+    pub(super) fn sent(self) -> Time {
         Time(self.0 >> 8)
     }
     pub(super) fn state(self) -> u64 {

@@ -1,11 +1,11 @@
 //! Acknowledgements: what one brings about, from the scoreboard to the congestion control.
 
-use super::{ForwardRto, Limit, OrdinaryAcks, Phase, Sender};
+use super::{Limit, OrdinaryAcks, Phase, Sender};
 use crate::spec::{RateReduction, WindowGrowth};
 use crate::tcp::detection::Verdict;
 use crate::tcp::events::AckEvent;
 use crate::tcp::receiver::Ack;
-use crate::tcp::scoreboard::{Delivered, Range};
+use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
 
 impl Sender {
@@ -125,76 +125,16 @@ impl Sender {
         }
     }
 
-    /// The ACK that most are while there is a hole: it moves nothing, and its newest block is one segment longer than before. Shorter than
-    /// [`Self::on_ack`], and to the same effect; `false`, and nothing done, if the ACK is another, or the detector or the answer to a timeout
-    /// asks for more of it.
-    #[inline(always)]
-    pub fn take_longer_block(&mut self, now: Time, cumulative: u32, blocks: &[Range]) -> bool {
-        let is_longer = self.options.judges_by_board
-            && !matches!(self.phase, Phase::Opening { .. })
-            && !matches!(self.phase, Phase::Timeout { forward, .. } if forward != ForwardRto::Off)
-            && cumulative == self.board.una()
-            && self.board.newest_has_grown(blocks);
-        if is_longer {
-            self.take_next_sacked(now);
-        }
-        is_longer
-    }
-
-    #[inline(never)]
-    fn take_next_sacked(&mut self, now: Time) {
-        let prior_in_flight = self.board.in_flight();
-        let was_in_fast_recovery = matches!(self.phase, Phase::Fast { .. });
-        let delivered = self.board.sack_next_of_newest(now);
-        let rtt = delivered.newest_rtt();
-        if let Some(sample) = rtt {
-            self.rtt.sample(sample);
-        }
-        let round_start = delivered.newest().is_some_and(|(_, segment)| segment >= self.round_end);
-        if round_start {
-            self.round_end = self.board.next();
-        }
-        let event = AckEvent {
-            delivered: delivered.count,
-            advanced: false,
-            duplicate: true,
-            now,
-            prior_in_flight,
-            in_flight: self.board.in_flight(),
-            rtt,
-            round_start,
-            in_recovery: self.is_recovering(),
-            ..AckEvent::ORDINARY
-        };
-        self.judge_by(event, &delivered, was_in_fast_recovery, |sender, event| {
-            Verdict::of(sender.detector.judge_board(event.in_recovery, &mut sender.board))
-        });
-    }
-
     /// What an ACK that is on the scoreboard means: to the rate sampler, the detector, the congestion control and PRR.
     #[inline(always)]
-    pub(super) fn judge(&mut self, event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
-        self.judge_by(event, delivered, was_in_fast_recovery, |sender, event| {
-            sender.detector.on_ack(event, delivered, &mut sender.board, &sender.rtt)
-        });
-    }
-
-    /// The same with the detector's verdict from elsewhere.
-    #[inline(always)]
-    fn judge_by(
-        &mut self,
-        mut event: AckEvent,
-        delivered: &Delivered,
-        was_in_fast_recovery: bool,
-        verdict: impl FnOnce(&mut Sender, &AckEvent) -> Verdict,
-    ) {
+    pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
         let AckEvent { now, prior_in_flight, .. } = event;
         event.growth = 0; // it is found below, whatever an ACK before in a run did
         if let Some(sampler) = &mut self.rate {
             event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
         }
         let marked_before = self.board.marked_lost();
-        let verdict = verdict(self, &event);
+        let verdict = self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt);
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);

@@ -2,9 +2,8 @@
 
 use super::{Limit, OrdinaryAcks, Phase, Sender};
 use crate::tcp::events::AckEvent;
-use crate::tcp::in_turn::{AcksInTurn, EventsInTurn};
 use crate::tcp::scoreboard::Delivered;
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
 /// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
 /// stays while every ACK passes just the next segment and no timer fires: each is shorter than [`Sender::on_ack`] and
@@ -80,46 +79,6 @@ impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
         }
         sender.grow(event);
         true
-    }
-
-    /// ACKs come in turn, this many at most, the first at this time and each a gap after the other, all before `until`: those that find the window
-    /// full and leave it as large as it was, and the first that does not. Each but the last has let out one segment; what the last lets out,
-    /// [`Self::to_send`] tells. Returns how many have come, maybe none; no timer is due before `until`, as with [`Self::pass`].
-    #[inline(always)]
-    pub fn pass_in_turn(&mut self, first: Time, gap: Duration, count: u32, until: Time) -> u32 {
-        let sender = &mut *self.sender;
-        let (una, window) = (sender.board.una(), sender.congestion.window());
-        let is_full = sender.board.outstanding() == window && sender.limit == Limit::Window;
-        if !is_full || window < 2 || sender.rtt.samples() == 0 {
-            return 0;
-        }
-        let available = (sender.available - una).saturating_sub(window);
-        let segments = sender.board.first_segments();
-        let most = count.min(available).min(segments.len() as u32);
-        let acks = AcksInTurn::new(&segments[..most as usize], first, gap);
-        let most = match LEARNS {
-            true if most > 1 => sender.detector.takes_in_turn(&acks, una, sender.round_end, until, &sender.rtt),
-            _ => most,
-        };
-        if most < 2 {
-            return 0;
-        }
-        let events = EventsInTurn::new(acks.first(most), una, window, sender.round_end);
-        let progress = sender.congestion.on_acks_in_turn(&events, &mut sender.rtt);
-        sender.round_end = progress.round_end;
-        let passed = progress.una - una;
-        sender.rtt.count(passed);
-        if LEARNS {
-            sender.detector.take_acks_in_turn(acks.first(passed), una);
-        }
-        sender.board.pass_and_send(passed, first, gap);
-        passed
-    }
-
-    /// The next segment to send, and the number of its transmission.
-    #[inline(always)]
-    pub fn next(&self) -> (u32, u32) {
-        (self.sender.board.next(), self.sender.board.next_transmission())
     }
 
     /// How many segments are to be sent now.

@@ -1,7 +1,6 @@
 //! The short ways of a sender that nothing disturbs, beside the long ones.
 
 use super::*;
-use crate::tcp::congestion::CongestionSpec;
 use proptest::prelude::*;
 
 /// An ACK comes to an undisturbed sender: what that sends, or nothing if it is to be asked in general; nothing for a disturbed one.
@@ -58,7 +57,7 @@ proptest! {
         let mut short = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let options = std::sync::Arc::make_mut(&mut long.options);
-        (options.ordinary_acks, options.only_the_timer, options.judges_by_board) = (OrdinaryAcks::LikeAny, false, false);
+        (options.ordinary_acks, options.only_the_timer) = (OrdinaryAcks::LikeAny, false);
         let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })).with_echo(stack.ecn_echo);
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
@@ -108,9 +107,6 @@ proptest! {
                         prop_assert_eq!(None, long.poll_transmit(now));
                     }
                     Some(None) => {}
-                    None if !ack.ecn_echo
-                        && ack.sack.duplicate().is_none()
-                        && short.take_longer_block(now, cumulative, ack.sack.held()) => {}
                     None => short.on_ack(now, &ack),
                 }
             }
@@ -176,132 +172,6 @@ proptest! {
                 }
                 prop_assert_eq!(in_runs.congestion.cwnd(), one_by_one.congestion.cwnd());
             }
-        }
-    }
-}
-
-/// When a segment was sent, which, and the number of its transmission.
-type Sent = (Time, u32, u32);
-
-/// ACKs come one after another to an undisturbed sender, as many as are to come or until it must be asked in general: how many came, and what was
-/// sent.
-fn pass_in_turn<const LEARNS: bool>(
-    sender: &mut Sender,
-    (first, gap, count): (Time, Duration, u32),
-) -> Option<(u32, Vec<Sent>)> {
-    let at = |index: u32| first + gap * u64::from(index);
-    let until = at(count);
-    let mut sender = sender.undisturbed::<LEARNS>(sender.board.una() + 1)?;
-    let (mut came, mut sent) = (0, Vec::new());
-    while came < count {
-        let (segment, number) = sender.next();
-        let in_turn = sender.pass_in_turn(at(came), gap, count - came, until);
-        sent.extend((1..in_turn).map(|index| (at(came + index - 1), segment + index - 1, number + index - 1)));
-        came += in_turn.max(1);
-        let now = at(came - 1);
-        if in_turn == 0 && !sender.pass(now, until) {
-            return Some((came, sent));
-        }
-        for _ in 0..sender.to_send() {
-            let (segment, number) = sender.send(now);
-            sent.push((now, segment, number));
-        }
-        sender.stop();
-    }
-    Some((came, sent))
-}
-
-/// All that a sender may send now.
-fn sent_by(sender: &mut Sender, now: Time) -> Vec<Sent> {
-    std::iter::from_fn(|| sender.poll_transmit(now))
-        .map(|sent| match sent {
-            Transmission::Data { segment, number, .. } => (now, segment, number),
-            Transmission::Syn => panic!("no handshake is asked for"),
-        })
-        .collect()
-}
-
-/// The congestion controls that send what their window allows at once.
-fn unpaced() -> Vec<&'static str> {
-    let names = CongestionSpec::describe().into_iter().map(|info| info.name);
-    names.filter(|name| !name.starts_with("bbr")).collect()
-}
-
-proptest! {
-    /// Two senders hear the same ACKs, equally far apart; one takes them in turn, the other has only the general way.
-    #[test]
-    fn acks_in_turn_do_what_they_do_one_by_one(
-        steps in prop::collection::vec((1u32..60, 1u64..2_000, 0u32..80, 1u64..30, 0u8..8), 1..60),
-        congestion in prop::sample::select(unpaced()),
-        detection in prop::sample::select(vec!["dup-ack", "fast-rto", "rack-tlp"]),
-        receive_window in 2_000u32..100_000, lately: bool,
-    ) {
-        let stack = stack(json!({
-            "congestion": {"name": congestion}, "detection": {"name": detection}, "receive_window": receive_window,
-            "window_use": if lately { "round-trip" } else { "now" }
-        }));
-        let mut together = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
-        let mut one_by_one = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
-        prop_assert!(together.takes_runs());
-        std::sync::Arc::make_mut(&mut one_by_one.options).ordinary_acks = OrdinaryAcks::LikeAny;
-        let mut now = Time::ZERO;
-        for (count, gap, written, pause, action) in steps {
-            for sender in [&mut together, &mut one_by_one] {
-                sender.write(now, written);
-                if action == 0 {
-                    let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight: sender.board.in_flight() };
-                    sender.congestion.on_congestion(&event, &sender.rtt);
-                }
-                send_all(sender, now);
-            }
-            now += Duration::from_millis(pause);
-            if action == 1 && one_by_one.board.outstanding() > 6 {
-                let una = one_by_one.board.una();
-                let ack = Ack { sack: SackBlocks::new(None, &[(una + 1, una + 5)]), ..plain_ack(una) };
-                together.on_ack(now, &ack);
-                one_by_one.on_ack(now, &ack);
-                prop_assert_eq!(sent_by(&mut together, now), sent_by(&mut one_by_one, now));
-            }
-            if action == 2 && let Some(deadline) = one_by_one.deadline() {
-                now = now.max(deadline);
-                for sender in [&mut together, &mut one_by_one] {
-                    sender.on_deadline(now);
-                    send_all(sender, now);
-                }
-            }
-            let gap = Duration::from_micros(gap);
-            let mut left = count.min(one_by_one.board.outstanding());
-            while left > 0 {
-                let first = one_by_one.board.una() + 1;
-                let acks = (now, gap, left);
-                let passed = if together.detector_learns() {
-                    pass_in_turn::<true>(&mut together, acks)
-                } else {
-                    pass_in_turn::<false>(&mut together, acks)
-                };
-                let (came, mut sent) = passed.unwrap_or_else(|| {
-                    together.on_ack(now, &plain_ack(first));
-                    (1, Vec::new())
-                });
-                let (last, until) = (now + gap * u64::from(came - 1), now + gap * u64::from(left));
-                sent.extend(sent_by(&mut together, last));
-                let mut expected = Vec::new();
-                for cumulative in first..first + came {
-                    let rests = one_by_one.deadline().is_none_or(|deadline| deadline >= until);
-                    prop_assert!(rests || cumulative == first || !together.detector_learns(), "what is passed leaves no timer before the end");
-                    one_by_one.on_ack(now, &plain_ack(cumulative));
-                    expected.extend(sent_by(&mut one_by_one, now));
-                    now += gap;
-                }
-                left -= came;
-                prop_assert_eq!(sent, expected);
-                prop_assert_eq!(format!("{:?} {:?}", together.board, together.rtt), format!("{:?} {:?}", one_by_one.board, one_by_one.rtt));
-                prop_assert_eq!((together.phase, together.round_end, together.limit), (one_by_one.phase, one_by_one.round_end, one_by_one.limit));
-                prop_assert_eq!(together.congestion.cwnd(), one_by_one.congestion.cwnd());
-                prop_assert_eq!(together.congestion.algorithm().state_times(), one_by_one.congestion.algorithm().state_times());
-                prop_assert_eq!(together.deadline(), one_by_one.deadline());
-            }
-            now += Duration(1);
         }
     }
 }
