@@ -23,7 +23,7 @@ demo: $(VENV)/installed ## the main job: what packet spraying does to TCP, from 
 
 test: $(VENV)/installed ## all tests, of Rust and Python
 	cargo test --quiet --workspace --exclude anabranch-python
-	$(RUN)/python -m pytest --numprocesses auto --dist loadfile
+	$(RUN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/installed ## formatting, lints and types
 	cargo fmt --check

@@ -45,6 +45,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+@pytest.mark.slow("compiles the core of a copy of the repository")
 def test_an_algorithm_added_by_recipe_passes_the_properties_that_all_must_keep(repository: Path) -> None:
     environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}  # where the dependencies are built already
     # The copy is a core of its own to cargo. Without optimisation it takes 25 s of processor time to compile, else some 200 s.

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from anabranch.results import Result
 from anabranch.scenario import Scenario
 
@@ -17,6 +19,7 @@ def hashes(directory: Path) -> list[str]:
     return [run["result_hash"] for run in json.loads((directory / "manifest.json").read_text())["runs"]]
 
 
+@pytest.mark.slow("runs 24 runs three times")
 def test_every_run_is_the_same_with_one_thread_and_two_and_in_two_processes(tmp_path: Path) -> None:
     here = Scenario.load(EXAMPLE, SHORTER).run(jobs=1)
     settings = [word for key, value in SHORTER.items() for word in ("--set", f"{key}={value}")]

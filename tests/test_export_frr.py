@@ -114,6 +114,7 @@ def dry_run(file: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow("waits for real routing daemons")
 def test_the_daemons_install_the_planned_routes_and_shares(tmp_path: Path, daemons: None) -> None:
     """For every pair, through the kernel's rules and tables as zebra filled them, to all paths with their shares."""
     routes = hop_by_hop(topology())
@@ -158,6 +159,7 @@ def look_up(
     return route, False
 
 
+@pytest.mark.slow("waits for real OSPF daemons")
 def test_ospf_and_the_policies_lead_over_the_planned_paths(tmp_path: Path, daemons: None) -> None:
     """For every pair the labels of its policy, each followed over the routes that ospfd found in a network of ten."""
     on = topology()

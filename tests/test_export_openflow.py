@@ -138,6 +138,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
                 subprocess.run(["kill", file.read_text().strip()], check=False)
 
 
+@pytest.mark.slow("sends thousands of packets through real switches")
 @needs_switch
 def test_packets_take_the_planned_paths_with_the_planned_shares(lab: Lab, tmp_path: Path) -> None:
     """Every pair, through all switches; of several paths each as many of 256 hash values as its weight says."""

@@ -90,6 +90,7 @@ def accepted(make: Any) -> Scenario | None:
     return None
 
 
+@pytest.mark.slow("runs those of 400 random documents that are scenarios")
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated_documents())
 def test_a_changed_document_is_a_scenario_or_refused_and_the_engine_takes_what_is_accepted(

@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow("runs each command many times, to its end and killed")
 def test_ten_kills_lose_nothing() -> None:
     """Two of each of run, paper, robust, plan and report; each then goes on to the result of a command that was not killed."""
     root = Path(__file__).parent.parent

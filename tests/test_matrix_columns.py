@@ -49,6 +49,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return execute(Scenario.from_toml(MATRIX), directory=directory, make=FakeSimulation, show_progress=False)
 
 
+@pytest.mark.slow("writes 512 runs")
 @pytest.mark.parametrize("name", ["flows", "links", "series_flows", "series_links", "states", "routes", "link_state"])
 def test_numbers_are_numbers_in_base_units_and_texts_are_texts(result: Result, name: str) -> None:
     table: pl.DataFrame = getattr(result, name)
@@ -80,6 +81,7 @@ def test_the_files_have_the_columns_too(result: Result) -> None:
         assert set(KEYS) <= set(pl.read_parquet_schema(path)), path
 
 
+@pytest.mark.slow("writes and reads 512 runs twice")
 def test_a_run_that_was_finished_before_has_the_keys_of_this_scenario(tmp_path: Path) -> None:
     """The same run is a variant of one key first, then of two."""
     kept = KeptRuns(tmp_path / "kept")

@@ -54,6 +54,7 @@ def test_what_is_computed_before_the_runs_shows_progress_and_ends_with_a_message
     assert said.endswith("Interrupted: finished runs are kept; the same command goes on from there.\n")
 
 
+@pytest.mark.slow("simulates a paper: hundreds of runs")
 @pytest.mark.parametrize("name", registry.PAPERS)
 def test_the_quick_version_finds_what_is_expected(name: str, tmp_path: Path) -> None:
     """Verdicts are those stored, and numbers within tolerances that a regression would leave."""

@@ -206,6 +206,7 @@ def test_all_pairs_of_nsfnet_fit_on_single_paths(judged: Plan) -> None:
     assert judged.total_bps == pytest.approx(1820e6)
 
 
+@pytest.mark.slow("searches plans of NSFNET at several loads")
 def test_less_load_costs_throughput_but_less_than_the_papers_heuristic(nsfnet: Planner) -> None:
     plan = nsfnet.plan(0.7)
     assert plan.worst_case_load <= 0.7 + 1e-9
