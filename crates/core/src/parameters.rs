@@ -5,7 +5,7 @@
 use crate::units::Duration;
 use serde::Serialize;
 
-/// What a user may know of one parameter.
+/// Public description of one parameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ParameterInfo {
     /// The key in a scenario, in snake case.
@@ -22,12 +22,12 @@ pub struct ParameterInfo {
     pub doc: String,
 }
 
-/// What the scenario schema knows of one algorithm.
+/// Description of one algorithm for the scenario schema.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlgorithmInfo {
     /// The name in a scenario, in kebab case.
     pub name: &'static str,
-    /// One line: what it is, and its source.
+    /// One line: subject and source.
     pub summary: &'static str,
     /// Its parameters, in the order of declaration.
     pub parameters: Vec<ParameterInfo>,
@@ -226,7 +226,7 @@ macro_rules! parameters {
         }
 
         impl $name {
-            /// What a user may know of each parameter.
+            /// Public description of each parameter.
             pub fn describe() -> Vec<$crate::parameters::ParameterInfo> {
                 #[allow(unused_variables)]
                 let defaults = $name::default();

@@ -10,7 +10,7 @@ fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// What a draw is for: keeps the draws of different purposes apart under one seed.
+/// The purpose of a draw. Draws of different purposes are independent under one seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {

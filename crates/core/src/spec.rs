@@ -21,7 +21,7 @@ pub struct RunSpec {
     pub seed: u64,
     /// When the run ends.
     pub duration: Duration,
-    /// What is counted, is counted from here.
+    /// Counters and results start at this time.
     pub warm_up: Duration,
     /// Interval of the time series; none are taken without it.
     pub sample: Option<Duration>,
@@ -55,9 +55,9 @@ pub struct LinkSpec {
     pub delay: Duration,
     /// The operator's routing cost, for the metric `cost`.
     pub cost: f64,
-    /// What waits, and what is refused.
+    /// Queue discipline and limit.
     pub queue: QueueSpec,
-    /// What the wire loses.
+    /// Losses on the wire.
     pub loss: LossSpec,
 }
 
@@ -135,7 +135,7 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
-/// What a link loses of the packets it has transmitted (a lost packet has used its share of the rate).
+/// Losses among the packets that a link has transmitted: a lost packet has used its share of the rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LossSpec {
@@ -159,7 +159,7 @@ pub enum LossSpec {
     },
     /// Every n-th packet.
     Periodic {
-        /// One packet in so many.
+        /// One packet in this many is lost.
         every: u64,
     },
     /// The packets with these numbers, counted from 1 over all that arrive at the link; ascending.
@@ -370,7 +370,7 @@ pub struct RoutingSpec {
 pub struct LinkStateSpec {
     /// The length of a sample.
     pub sample: Duration,
-    /// An estimate is the mean of so many samples, the last ones.
+    /// Number of latest samples whose mean is the estimate.
     pub window: u32,
     /// From one computation of the routes to the next.
     pub recompute: Duration,
@@ -384,27 +384,27 @@ pub struct LinkStateSpec {
 pub enum HopsSpec {
     /// The next hop of the shortest path; ties go to the path of fewer hops, then to the lower link.
     Shortest {
-        /// What is short.
+        /// The path length to minimise.
         metric: MetricSpec,
     },
     /// Every next hop that lies on a shortest path (equal-cost multipath).
     EqualCost {
-        /// What is short.
+        /// The path length to minimise.
         metric: MetricSpec,
     },
-    /// Disjoint explicit paths of least total weight (Suurballe), at most so many.
+    /// Up to `paths` disjoint explicit paths of least total weight (Suurballe).
     Disjoint {
-        /// What is short.
+        /// The path length to minimise.
         metric: MetricSpec,
         /// The most paths.
         paths: u32,
-        /// What no two of them share.
+        /// Whether the paths are disjoint by links or by nodes.
         #[serde(default)]
         by: Disjointness,
     },
     /// The K shortest loopless explicit paths (Yen).
     KShortest {
-        /// What is short.
+        /// The path length to minimise.
         metric: MetricSpec,
         /// The most paths.
         paths: u32,
@@ -412,14 +412,14 @@ pub enum HopsSpec {
     /// The loopless explicit paths that cost little more than the best, best first; by `weighted`, shares inversely proportional
     /// to their costs.
     NearEqual {
-        /// What a path costs: a metric that adds up, or `tcpbp-exact`.
+        /// Cost of a path: an additive metric, or `tcpbp-exact`.
         metric: MetricSpec,
         /// How much more than the best, as a share of its cost.
         threshold: f64,
         /// The most paths.
         paths: u32,
     },
-    /// Explicit paths as given, as lists of nodes, each with a weight; those that join the flow's ends are used.
+    /// Given explicit paths, as lists of nodes with weights. A flow uses the paths between its ends.
     Explicit {
         /// Node sequences.
         paths: Vec<Vec<NodeId>>,
@@ -548,7 +548,7 @@ pub struct TrafficSpec {
     pub stagger: Duration,
     /// When the applications stop writing; the end of the run if absent.
     pub stop: Option<Duration>,
-    /// What the application writes, and when.
+    /// Amounts and times of the application's writes.
     pub application: ApplicationSpec,
 }
 
@@ -613,14 +613,14 @@ pub enum TransportSpec {
         /// Index into [`RunSpec::stacks`].
         stack: usize,
     },
-    /// Datagrams that nobody acknowledges.
+    /// Datagrams without acknowledgements.
     Udp {
         /// Bytes on the wire of every packet.
         packet: u32,
     },
 }
 
-/// What an application writes, and when.
+/// Amounts and times of an application's writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ApplicationSpec {
@@ -675,7 +675,7 @@ pub struct EventSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkAction {
-    /// They go down: what they hold is lost, what arrives is lost.
+    /// They go down and lose all packets in them and all that arrive.
     Fail,
     /// They come back, empty.
     Repair,

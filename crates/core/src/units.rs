@@ -39,7 +39,7 @@ pub fn nearest_whole_plus(value: f64, whole: f64) -> f64 {
     if value - (rounded - NO_FRACTION) >= 0.5 { one_more(sum) } else { sum }
 }
 
-/// Called, so that nobody waits for a comparison that hardly ever holds.
+/// A call instead of a conditional move: the condition is almost always false, so a branch costs nothing.
 #[cold]
 #[inline(never)]
 fn one_more(sum: f64) -> f64 {

@@ -17,7 +17,7 @@ pub struct Flow {
     pub rtt_s: f64,
     /// Ratio of packets lost, from 0 to below 1. At 0 nothing but `max_window` bounds a flow.
     pub loss: f64,
-    /// The most segments that may be in flight, what the receiver advertises; infinite if it never matters.
+    /// The receiver's window: most segments in flight. Infinite if it never limits.
     pub max_window: f64,
 }
 

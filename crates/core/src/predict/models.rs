@@ -1,4 +1,4 @@
-//! The models by name: what they take, within which bounds that makes sense, and for which losses they were found to hold.
+//! The models by name: their arguments with bounds, and the losses for which they hold.
 
 use super::Flow;
 use super::padhye::{self, Timing};
@@ -36,7 +36,7 @@ impl Domain {
         }
     }
 
-    /// What a value must be, for an error.
+    /// The condition on a value, for an error message.
     pub fn requirement(self) -> &'static str {
         match self {
             Domain::Positive => "finite and greater than 0",
@@ -65,11 +65,11 @@ pub struct Validity {
     pub least_loss: f64,
     /// The greatest loss ratio.
     pub greatest_loss: f64,
-    /// What it means to leave the range downwards.
+    /// The consequence of a loss below the range.
     pub below: &'static str,
-    /// What it means to leave the range upwards.
+    /// The consequence of a loss above the range.
     pub above: &'static str,
-    /// Who says so.
+    /// Source of the range.
     pub source: &'static str,
 }
 
@@ -78,9 +78,9 @@ pub struct Validity {
 pub struct Model {
     /// As in Python.
     pub name: &'static str,
-    /// One line: what it is of, and its source.
+    /// One line: subject and source.
     pub summary: &'static str,
-    /// What it takes, after [`FLOW`].
+    /// Its arguments, after those in [`FLOW`].
     pub arguments: &'static [Argument],
     /// For which losses it holds.
     pub validity: Validity,

@@ -5,7 +5,7 @@
 
 use super::Flow;
 
-/// What the model needs beyond the flow and its path.
+/// Arguments of the model besides the flow and its path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
     /// Packets that an ACK stands for, at least 1 (b).

@@ -1,4 +1,4 @@
-//! What a researcher may not expect of a run, though it can run: found before it begins, and said as a warning.
+//! Warnings about a run that is valid but may not be intended. They are computed before it begins.
 
 mod cut_off;
 mod fewer_paths;

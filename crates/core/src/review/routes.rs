@@ -89,7 +89,7 @@ impl Routes {
     }
 }
 
-/// Visits every link that next hops lead over, with every link before it; goes on behind those that `take` wants.
+/// Visits every link on the way of next hops, with each of its previous links. Continues behind a link if `take` returns true.
 fn visit(graph: &Graph, next_hops: &[Vec<LinkId>], src: NodeId, mut take: impl FnMut(Option<LinkId>, LinkId) -> bool) {
     let mut visited = vec![false; graph.links().len()];
     let mut waiting = vec![(None, src)];

@@ -3,7 +3,7 @@
 //! A segment is lost when the age of its last transmission passes FastRTO, whatever was delivered around it. So segments
 //! may overtake each other by any number, if only their RTTs stay below FastRTO.
 //!
-//! The source gives the equations and no values: those of the defaults come from the experiment in docs/fast-rto.md. What else it
+//! The source gives the equations and no values: those of the defaults come from the experiment in docs/models/fast-rto.md. What else it
 //! leaves open is chosen here:
 //! - K "varies with RTT diversity": it grows with the deviations that lie between SRTT and the longest RTT of late.
 //! - Before the first sample, the retransmission timeout of RFC 6298 stands in for FastRTO.
@@ -41,7 +41,7 @@ crate::choice! {
 
 crate::parameters! {
     /// The constants of equations 4.1 to 4.3. The source gives none but the bound of 500 ms; the defaults come from an
-    /// experiment (docs/fast-rto.md).
+    /// experiment (docs/models/fast-rto.md).
     pub struct Parameters {
         /// How far RTTmin may rise per round trip, and the least distance of the timeout from it (gamma > 1, equations 4.1, 4.2).
         pub gamma: f64 = 2.0, in 1.000_001..=100.0;
