@@ -90,6 +90,7 @@ def test_the_tasks_can_be_done(desk: Path) -> None:
     assert "mprc" in PAPERS
 
 
+@pytest.mark.slow("simulates 130 runs and draws a report")
 def test_the_commands_of_the_tour_run(desk: Path) -> None:
     for name in ("a", "b"):
         assert status(["run", "my.toml", "--out", f"runs/{name}", "--seed", "1", *BRIEF]) == 0

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.slow("builds the whole site")
 pytest.importorskip("furo", reason="pip install --group docs")
 pytest.importorskip("myst_parser", reason="pip install --group docs")
 
