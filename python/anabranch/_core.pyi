@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from anabranch.array_types import Floats, Integers
+
 __version__: str
 
 def algorithms() -> str:
@@ -25,15 +27,13 @@ def disagreement(spec: str) -> str | None:
 def prediction_models() -> str:
     """The prediction functions as a JSON text: ``flow`` (what all take first), ``models`` (arguments, validity), ``laws``."""
 
-def predict(name: str, arguments: Sequence[npt.NDArray[Any]], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def predict(name: str, arguments: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
     """Rates in bit/s of a model from the arrays of its arguments, which broadcast to ``shape``.
 
     :class:`ValueError` names an argument and its first value out of bounds.
     """
 
-def round_trip(
-    arguments: Sequence[npt.NDArray[Any]], shape: tuple[int, ...]
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def round_trip(arguments: Sequence[Floats], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Round-trip times in seconds and losses, from delay and loss forward, delay and loss back.
 
     :class:`ValueError` names an argument and its first value out of bounds.
@@ -49,12 +49,12 @@ class Network:
     def __init__(
         self,
         nodes: int,
-        src: npt.NDArray[Any],
-        dst: npt.NDArray[Any],
-        rate_bps: npt.NDArray[Any],
-        delay_ps: npt.NDArray[Any],
-        loss: npt.NDArray[Any],
-        cost: npt.NDArray[Any],
+        src: Integers,
+        dst: Integers,
+        rate_bps: Integers,
+        delay_ps: Integers,
+        loss: Floats,
+        cost: Floats,
     ) -> None:
         """The links by their columns; :class:`ValueError` names the first that is none."""
 
@@ -72,7 +72,7 @@ class Network:
     def hop_by_hop(self, metric: str) -> Mapping[str, npt.NDArray[Any]]:
         """The path of every pair if each router forwards along its own route; none where packets loop."""
 
-    def path_counts(self, metric: str) -> npt.NDArray[Any]:
+    def path_counts(self, metric: str) -> Floats:
         """How many best paths there are by an isotone metric, by source and destination."""
 
     def k_shortest(
@@ -167,19 +167,20 @@ class Simulation:
     def take_capture(self, link: int) -> bytes:
         """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""
 
-_Array = npt.NDArray[Any]
+_Paths = tuple[Integers, Integers, Integers]
+"""The pair of each path, where its links begin (one more entry than paths), and the links."""
 
 def candidate_paths(
     nodes: int,
-    link_sources: _Array,
-    link_targets: _Array,
-    link_weights: _Array,
-    pair_sources: _Array,
-    pair_targets: _Array,
+    link_sources: Integers,
+    link_targets: Integers,
+    link_weights: Integers,
+    pair_sources: Integers,
+    pair_targets: Integers,
     select: str,
     count: int,
     most: int,
-) -> tuple[_Array, _Array, _Array]:
+) -> _Paths:
     """Candidate paths of pairs by whole-numbered link weights (``u64``; all other arrays are ``u32``).
 
     ``select`` is ``shortest`` (the ``count`` shortest loopless ones), ``with-ties`` (and all as short as the last of
@@ -189,20 +190,20 @@ def candidate_paths(
 
 def cheapest_paths(
     nodes: int,
-    link_sources: _Array,
-    link_targets: _Array,
-    pair_sources: _Array,
-    pair_targets: _Array,
-    prices: _Array,
-) -> tuple[_Array, tuple[_Array, _Array, _Array]]:
+    link_sources: Integers,
+    link_targets: Integers,
+    pair_sources: Integers,
+    pair_targets: Integers,
+    prices: Floats,
+) -> tuple[Floats, _Paths]:
     """The least price of a path of each pair, and such paths, as :func:`candidate_paths` gives them.
 
     ``prices`` holds for each pair one price a link, pair after pair; infinite where there is no way.
     """
 
 def worst_matrices(
-    rows: _Array, columns: _Array, start: _Array, row: _Array, column: _Array, upper: _Array, weight: _Array
-) -> tuple[_Array, _Array, _Array, _Array, _Array]:
+    rows: Floats, columns: Floats, start: Integers, row: Integers, column: Integers, upper: Floats, weight: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """For each of several weightings the traffic matrix of greatest weighted sum.
 
     Row and column sums are bounded by ``rows`` and ``columns``, entries by ``upper`` (all may be infinite). The entries of
@@ -216,12 +217,12 @@ class PlanSearch:
 
     def __init__(
         self,
-        bounds: tuple[_Array, _Array, _Array, _Array] | None,
-        matrices: _Array,
-        pair_sources: _Array,
-        pair_targets: _Array,
-        capacity: _Array,
-        options: tuple[_Array, _Array, _Array, _Array, _Array],
+        bounds: tuple[Floats, Floats, Floats, Floats] | None,
+        matrices: Floats,
+        pair_sources: Integers,
+        pair_targets: Integers,
+        capacity: Floats,
+        options: tuple[Integers, Floats, Integers, Integers, Floats],
         seed: int,
     ) -> None:
         """Begin with each pair's first option.
@@ -231,7 +232,7 @@ class PlanSearch:
         entry than pairs), the penalty of each, where its links begin (one more), the links, and their shares.
         """
 
-    def choose(self, options: _Array) -> None:
+    def choose(self, options: Integers) -> None:
         """Go to this option of each pair."""
 
     def begin(
@@ -246,5 +247,5 @@ class PlanSearch:
     def advance(self, moves: int) -> bool:
         """Try so many moves more, without the interpreter lock; whether some are left."""
 
-    def best(self) -> tuple[_Array, float, float] | None:
+    def best(self) -> tuple[Integers, float, float] | None:
         """The best choice within the load: the option of each pair, the total penalty, and the worst-case load."""

@@ -6,17 +6,18 @@ from pathlib import Path
 import numpy as np
 
 from anabranch import input_files
+from anabranch.array_types import Booleans
 from anabranch.locks import Lock
 from anabranch.output_files import unwritable, write_text
 from anabranch.plan.documents import document
 from anabranch.plan.model import Plan
 from anabranch.robust.errors import RobustError
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 
 DOCUMENT, SCENARIO = "plan.json", "plan.toml"
 
 
-def tolerant_pairs(given: str, network: Network) -> Array:
+def tolerant_pairs(given: str, network: Network) -> Booleans:
     """Of each pair whether its hosts tolerate reordering: ``none``, ``all``, or a file with a line FROM TO for each such pair.
 
     Raises:
@@ -82,7 +83,7 @@ def scenario(plan: Plan, topology: str, capacity_bps: float | None) -> str:
     return "\n".join([*lines, "", "[run]", 'duration = "20s"', 'warm_up = "5s"']) + "\n"
 
 
-def _traffic(plan: Plan, stack: str, chosen: Array) -> list[str]:
+def _traffic(plan: Plan, stack: str, chosen: Booleans) -> list[str]:
     network = plan.problem.network
     sources, targets = '"all"', '"all"'
     if not chosen.all():

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from anabranch.array_types import Booleans, Floats
 from anabranch.plan.tcp_throughput import Connection
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import Loads, worst_loads
 from anabranch.robust.splits import Splits
@@ -18,11 +18,11 @@ class Plan:
 
     problem: Problem
     connection: Connection
-    tolerant: Array
+    tolerant: Booleans
     """Of each pair, whether its hosts tolerate reordering."""
     allowed_load: float
     splits: Splits
-    throughput_bps: Array
+    throughput_bps: Floats
     """Predicted of each pair's connection."""
     lower_bound: float
     """No routing over the same candidates has a smaller worst-case load."""
@@ -44,10 +44,10 @@ class Plan:
         return self.problem.network.link_name(int(self.loads.links[self.loads.worst]))
 
     @cached_property
-    def single(self) -> Array:
+    def single(self) -> Booleans:
         """Of each pair, whether it keeps to a single path."""
         used = (self.splits.shares > 0).astype(int)
-        one: Array = np.add.reduceat(used, self.splits.candidates.first[:-1]) == 1
+        one: Booleans = np.add.reduceat(used, self.splits.candidates.first[:-1]) == 1
         return one
 
     @property

@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
+from anabranch.array_types import Booleans, Floats, Integers
 from anabranch.plan.tcp_throughput import Connection, path_losses, throughput
 from anabranch.robust.candidates import Candidates
-from anabranch.robust.network import Array
 from anabranch.robust.splits import Splits
 
 SPLIT_PENALTY = 1e-3
@@ -25,15 +25,15 @@ class Options:
     """Splits of pairs, those of a pair together, and of these the ones of least penalty first, then of least delay."""
 
     candidates: Candidates
-    pair: Array
-    start: Array
+    pair: Integers
+    start: Integers
     """Where each option's paths begin; one more entry than options."""
-    path: Array
+    path: Integers
     """Indexes of candidate paths."""
-    fraction: Array
-    throughput_bps: Array
+    fraction: Floats
+    throughput_bps: Floats
     """Of each option, predicted."""
-    penalty: Array
+    penalty: Floats
     """What it costs, as a share of the application's rate; 0 for a pair's best."""
     place: dict[_Split, int]
     """The option of a split."""
@@ -44,17 +44,17 @@ class Options:
         return len(self.pair)
 
     @cached_property
-    def first(self) -> Array:
+    def first(self) -> Integers:
         """The first option of each pair, and the number of options."""
         return np.searchsorted(self.pair, np.arange(self.candidates.network.pairs + 1))
 
     @cached_property
-    def single(self) -> Array:
+    def single(self) -> Booleans:
         """Whether an option is a single path."""
-        one: Array = np.diff(self.start) == 1
+        one: Booleans = np.diff(self.start) == 1
         return one
 
-    def splits(self, chosen: Array) -> Splits:
+    def splits(self, chosen: Integers) -> Splits:
         """The splits if each pair takes this option."""
         shares = np.zeros(self.candidates.paths)
         for option in chosen.tolist():
@@ -62,11 +62,11 @@ class Options:
             shares[self.path[span]] = self.fraction[span]
         return Splits(self.candidates, shares)
 
-    def chosen(self, splits: Splits) -> Array:
+    def chosen(self, splits: Splits) -> Integers:
         """The option of each pair; all must be there."""
         return np.array([self.place[split] for split in split_of_pairs(splits)], dtype=np.uint32)
 
-    def links(self) -> tuple[Array, Array, Array]:
+    def links(self) -> tuple[Integers, Integers, Floats]:
         """Where each option's links begin, the links that carry some of the pair's traffic, and what share."""
         candidates = self.candidates
         option = np.repeat(np.arange(self.count), np.diff(self.start))
@@ -93,7 +93,7 @@ def split_of_pairs(splits: Splits) -> list[_Split]:
 class Pool:
     """Makes options: at first single paths and splits of two in quarters; later those that a linear program found."""
 
-    def __init__(self, candidates: Candidates, connection: Connection, tolerant: Array) -> None:
+    def __init__(self, candidates: Candidates, connection: Connection, tolerant: Booleans) -> None:
         """``tolerant`` says of each pair whether its hosts tolerate reordering."""
         self.candidates = candidates
         self.connection = connection
@@ -128,7 +128,7 @@ class Pool:
         for (one, split), rate in zip(fresh, rates.tolist(), strict=True):
             self._rows[split] = (one, rate)
 
-    def throughput(self, splits: Splits) -> Array:
+    def throughput(self, splits: Splits) -> Floats:
         """Predicted of each pair, bit/s."""
         self.add(splits)
         return np.array([self._rows[split][1] for split in split_of_pairs(splits)])

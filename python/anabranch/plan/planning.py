@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from anabranch.array_types import Booleans
 from anabranch.plan.model import Plan
 from anabranch.plan.options import Pool
 from anabranch.plan.search import MOVES_PER_PAIR, Found, Report, Searcher
 from anabranch.plan.tcp_throughput import Connection
 from anabranch.robust.errors import RobustError
 from anabranch.robust.hybrid import with_single_paths
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 from anabranch.robust.solving import RobustRouting, solve
 from anabranch.robust.splits import Splits
@@ -23,7 +23,7 @@ def silent(what: str, done: float) -> None:
     """Report nothing."""
 
 
-def nobody(problem: Problem) -> Array:
+def nobody(problem: Problem) -> Booleans:
     """No pair tolerates reordering."""
     return np.zeros(problem.network.pairs, dtype=bool)
 
@@ -35,7 +35,7 @@ class Planner:
         self,
         problem: Problem,
         connection: Connection | None = None,
-        tolerant: Array | None = None,
+        tolerant: Booleans | None = None,
         report: Report = silent,
         moves_per_pair: int = MOVES_PER_PAIR,
     ) -> None:
@@ -112,7 +112,7 @@ def undominated(plans: list[Plan]) -> list[Plan]:
     return kept[::-1]
 
 
-def hybrid(two_paths: Problem, load: float, connection: Connection, tolerant: Array) -> tuple[float, Plan] | None:
+def hybrid(two_paths: Problem, load: float, connection: Connection, tolerant: Booleans) -> tuple[float, Plan] | None:
     """The paper's heuristic at that load: the greatest percentage of single-path pairs (of its six) that keeps to it.
 
     ``two_paths`` has the paper's candidates. None if not even 0 percent keeps to the load.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from anabranch import _core
+from anabranch.array_types import Floats
 from anabranch.plan.options import Options, Pool
 from anabranch.plan.sparse import sparse
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import worst_loads
 from anabranch.robust.solving import RobustRouting, solve
@@ -104,7 +104,7 @@ class Searcher:
         if self.best.penalty <= _NOTHING:
             self._lower(what)
 
-    def _weight(self) -> Array:
+    def _weight(self) -> Floats:
         """What it costs each pair that it splits: the mean of its splits."""
         options = self.pool.options()
         pairs = self.problem.network.pairs
@@ -173,7 +173,7 @@ def core_search(problem: Problem, options: Options, seed: int) -> "_core.PlanSea
     """The local search over these options, in the core; rates in units of the problem's scale."""
     network, model, scale = problem.network, problem.model, problem.scale
     sources, targets = network.pair_sources, network.pair_targets
-    bounds: tuple[Array, Array, Array, Array] | None = None
+    bounds: tuple[Floats, Floats, Floats, Floats] | None = None
     matrices = np.zeros((0, network.pairs))
     if isinstance(model, Bounds):
         above = model.above

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from anabranch.array_types import Floats
 from anabranch.robust.blocks import Blocks, Routing
 from anabranch.robust.lp import Program
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import worst_loads
 from anabranch.robust.splits import Splits
@@ -22,7 +22,7 @@ _LOAD_COST = 1e-3
 """Of the load, beside the shares' prices: of equally dear splits those of less load."""
 
 
-def sparse(problem: Problem, load: float, splits: Splits, weight: Array) -> Iterator[Splits]:
+def sparse(problem: Problem, load: float, splits: Splits, weight: Floats) -> Iterator[Splits]:
     """Splits of fewer and fewer paths, each of a worst-case load of at most ``load``; begins from such splits.
 
     ``weight`` is of each pair: what it costs that it splits, 0 where it costs nothing.

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anabranch.array_types import Booleans, Floats, Integers
 from anabranch.predict import mathis
 from anabranch.robust.candidates import Candidates
-from anabranch.robust.network import Array
 
 DUP_THRESH = 3
 _HALVINGS = 60
@@ -34,8 +34,8 @@ class Connection:
 
 
 def throughput(
-    connection: Connection, delay_s: Array, loss: Array, fraction: Array, start: Array, tolerant: Array
-) -> Array:
+    connection: Connection, delay_s: Floats, loss: Floats, fraction: Floats, start: Integers, tolerant: Booleans
+) -> Floats:
     """The predicted throughput of each of several splits, bit/s.
 
     Paths stand split after split, those of split ``k`` from ``start[k]`` to ``start[k + 1]``; ``tolerant`` is of each split.
@@ -60,7 +60,7 @@ def throughput(
     return np.where(high == connection.rate_bps, connection.rate_bps, low)
 
 
-def of_candidates(connection: Connection, candidates: Candidates, tolerant: Array) -> Array:
+def of_candidates(connection: Connection, candidates: Candidates, tolerant: Booleans) -> Floats:
     """The predicted throughput of each candidate path alone, bit/s."""
     count = candidates.paths
     return throughput(
@@ -73,14 +73,15 @@ def of_candidates(connection: Connection, candidates: Candidates, tolerant: Arra
     )
 
 
-def path_losses(candidates: Candidates) -> Array:
+def path_losses(candidates: Candidates) -> Floats:
     """The ratio of packets lost on each path; 0 where the topology does not say."""
     links = candidates.network.topology.links
     kept = np.log1p([-(link.loss or 0.0) for link in links])
-    return -np.expm1(candidates.sums(kept))
+    losses: Floats = -np.expm1(candidates.sums(kept))
+    return losses
 
 
-def _lead(delay_s: Array, fraction: Array, start: Array, split: Array) -> Array:
+def _lead(delay_s: Floats, fraction: Floats, start: Integers, split: Integers) -> Floats:
     """For each path ``sum_s x_s max(0, d - d_s)`` over the paths of its split: by sorting, not pair by pair."""
     order = np.lexsort((delay_s, split))
     share, moment = np.cumsum(fraction[order]), np.cumsum((fraction * delay_s)[order])
@@ -91,7 +92,7 @@ def _lead(delay_s: Array, fraction: Array, start: Array, split: Array) -> Array:
     return np.where(lead > 1e-15, lead, 0.0)
 
 
-def _at_least_dup_thresh(mean: Array) -> Array:
+def _at_least_dup_thresh(mean: Floats) -> Floats:
     """The probability that a Poisson number is at least ``DUP_THRESH``."""
     term = np.exp(-mean)
     below = term.copy()

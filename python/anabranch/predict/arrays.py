@@ -1,15 +1,15 @@
 """Arguments that are numbers or arrays: as arrays of doubles, with one shape, and back."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from anabranch.array_types import Booleans, Floats
 
 
-def array(name: str, value: npt.ArrayLike) -> Array:
+def array(name: str, value: npt.ArrayLike) -> Floats:
     """The argument as an array; :class:`ValueError` if it is not made of real numbers."""
     try:
         values = np.asarray(value)
@@ -20,7 +20,7 @@ def array(name: str, value: npt.ArrayLike) -> Array:
     return values.astype(np.float64)
 
 
-def arrays(arguments: Mapping[str, npt.ArrayLike]) -> tuple[list[Array], tuple[int, ...]]:
+def arrays(arguments: Mapping[str, npt.ArrayLike]) -> tuple[list[Floats], tuple[int, ...]]:
     """The arguments as arrays, and the shape to which they broadcast; :class:`ValueError` if there is none."""
     values = {name: array(name, value) for name, value in arguments.items()}
     try:
@@ -31,7 +31,7 @@ def arrays(arguments: Mapping[str, npt.ArrayLike]) -> tuple[list[Array], tuple[i
     return list(values.values()), shape
 
 
-def refuse(name: str, values: Array, wrong: npt.NDArray[np.bool_], requirement: str) -> None:
+def refuse(name: str, values: Floats, wrong: Booleans, requirement: str) -> None:
     """Refuse the first of the values that is ``wrong``: :class:`ValueError` with its name and place."""
     if wrong.any():
         index = tuple(int(axis) for axis in np.argwhere(wrong)[0])
@@ -39,6 +39,10 @@ def refuse(name: str, values: Array, wrong: npt.NDArray[np.bool_], requirement: 
         raise ValueError(f"{name}{place} is {values[index]}: it must be {requirement}")
 
 
+@overload
+def plain(values: Floats) -> float | Floats: ...
+@overload
+def plain(values: Booleans) -> bool | Booleans: ...
 def plain(values: npt.NDArray[Any]) -> Any:
     """An array as it is, but a number instead of an array without dimensions."""
     return values if np.ndim(values) else values.item()

@@ -2,21 +2,22 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core
-from anabranch.predict.arrays import Array, array, arrays, plain, refuse
+from anabranch.array_types import Booleans, Floats
+from anabranch.predict.arrays import array, arrays, plain, refuse
 from anabranch.predict.models import mathis
 
 
 class RoundTrip(NamedTuple):
     """Delay and loss there and back: seconds and a ratio, numbers or arrays."""
 
-    rtt_s: Any
-    loss: Any
+    rtt_s: float | Floats
+    loss: float | Floats
 
 
 class PathQuality(NamedTuple):
@@ -33,15 +34,15 @@ class PathQuality(NamedTuple):
 class Advantage(NamedTuple):
     """How a new route compares with an old one; numbers, or arrays."""
 
-    condition_i: Any
+    condition_i: bool | Booleans
     """For one flow the new route is better: min(TP, ABW) is greater."""
-    condition_ii: Any
+    condition_ii: bool | Booleans
     """For each of ``flows`` flows the new route is better: min(TP, ABW / flows) is greater."""
-    condition_iii: Any
+    condition_iii: bool | Booleans
     """The share of the new route's available bandwidth, ABW / ``flows``, is above what a flow gets on the old route."""
-    gain: Any
+    gain: float | Floats
     """Rate of each of ``flows`` flows on the new route, over that on the old one; 1 where they are equal."""
-    n_f: Any
+    n_f: float | Floats
     """The number of flows up to which the new route is better: 0 if not even for one, infinite if for any number."""
 
 
@@ -66,7 +67,7 @@ def advantage(
     old: PathQuality,
     *,
     flows: npt.ArrayLike = 1,
-    model: Callable[..., Any] = mathis,
+    model: Callable[..., float | Floats] = mathis,
     mss_bytes: npt.ArrayLike = 1460,
 ) -> Advantage:
     """TCPBP's conditions (i) to (iii) for a new route (its own) against an old one (a single metric's), section 4.3.
@@ -103,7 +104,9 @@ def advantage(
     return Advantage(*(plain(result) for result in np.broadcast_arrays(*results)))
 
 
-def _rate(quality: PathQuality, which: str, model: Callable[..., Any], mss_bytes: npt.ArrayLike) -> tuple[Array, Array]:
+def _rate(
+    quality: PathQuality, which: str, model: Callable[..., float | Floats], mss_bytes: npt.ArrayLike
+) -> tuple[Floats, Floats]:
     available = array(f"{which}.available_bps", quality.available_bps)
     refuse(f"{which}.available_bps", available, ~(available >= 0), "at least 0")
     try:
@@ -112,11 +115,11 @@ def _rate(quality: PathQuality, which: str, model: Callable[..., Any], mss_bytes
         raise ValueError(f"{which}.{error}") from None
 
 
-def _greatest_count(shared: Array, each: Array) -> Array:
+def _greatest_count(shared: Floats, each: Floats) -> Floats:
     """The greatest n with ``shared`` / n > ``each``, and no less than 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         count = np.maximum(np.ceil(shared / each) - 1, 0)
         # The quotient may be rounded over a whole number; what decides is the inequality itself.
         count = np.where((count > 0) & ~(shared / count > each), count - 1, count)
-        greatest: Array = count + (shared / (count + 1) > each)
+        greatest: Floats = count + (shared / (count + 1) > each)
     return greatest

@@ -14,11 +14,11 @@ all the same.
 """
 
 from math import inf
-from typing import Any
 
 import numpy.typing as npt
 
 from anabranch import _core
+from anabranch.array_types import Floats
 from anabranch.predict.arrays import arrays, plain
 from anabranch.predict.registry import MODELS
 
@@ -30,7 +30,7 @@ def mathis(
     mss_bytes: npt.ArrayLike = 1460,
     packets_per_ack: npt.ArrayLike = 1,
     max_window: npt.ArrayLike = inf,
-) -> Any:
+) -> float | Floats:
     """Reno without timeouts, the inverse-square-root law: MSS / RTT * sqrt(3/2b) / sqrt(p).
 
     Mathis, Semke, Mahdavi, Ott 1997, equation 3; TCPBP, equation 1. For losses of 1e-5 to 0.05: with less, windows become larger
@@ -47,7 +47,7 @@ def padhye(
     mss_bytes: npt.ArrayLike = 1460,
     packets_per_ack: npt.ArrayLike = 1,
     max_window: npt.ArrayLike = inf,
-) -> Any:
+) -> float | Floats:
     """Reno with timeouts and the receiver's window, the full model (PFTK): what is sent, of which 1 - p arrives.
 
     Padhye, Firoiu, Towsley, Kurose 1998, section 2.3. For losses of 1e-5 to 0.05 (TCPBP, section 3; its authors say of it only that
@@ -67,7 +67,7 @@ def padhye_short(
     mss_bytes: npt.ArrayLike = 1460,
     packets_per_ack: npt.ArrayLike = 1,
     max_window: npt.ArrayLike = inf,
-) -> Any:
+) -> float | Floats:
     """Reno with timeouts, the approximation of the full model.
 
     MSS / (RTT sqrt(2bp/3) + T0 min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2)): Padhye et al. 1998, section 2.3; RFC 5348, section 3.1 (which
@@ -86,7 +86,7 @@ def cubic(
     max_window: npt.ArrayLike = inf,
     c: npt.ArrayLike = 0.4,
     beta: npt.ArrayLike = 0.7,
-) -> Any:
+) -> float | Floats:
     """CUBIC: the greater of (C (3 + beta) / (4 (1 - beta)) (RTT / p)^3)^(1/4) and Reno's window, a round trip.
 
     RFC 9438, section 5, equation 5, and the Reno-friendly region of section 4.3. For losses of 1e-8 (its tables) to 0.05 (TCPBP,
@@ -97,7 +97,7 @@ def cubic(
 
 def highspeed(
     rtt_s: npt.ArrayLike, loss: npt.ArrayLike, *, mss_bytes: npt.ArrayLike = 1460, max_window: npt.ArrayLike = inf
-) -> Any:
+) -> float | Floats:
     """HighSpeed TCP: its response function, about 0.12 / p^0.835 segments a round trip, or Reno's where that is greater.
 
     RFC 3649, section 5, through (38, 1e-3) and (83000, 1e-7). For losses of 1e-10 (its table) to 0.05 (TCPBP, section 3). The
@@ -108,7 +108,7 @@ def highspeed(
 
 def scalable(
     rtt_s: npt.ArrayLike, loss: npt.ArrayLike, *, mss_bytes: npt.ArrayLike = 1460, max_window: npt.ArrayLike = inf
-) -> Any:
+) -> float | Floats:
     """Scalable TCP: its response function, 0.08 / p segments a round trip, or Reno's where that is greater.
 
     Kelly 2003, section 2, for losses at random; losses at even distances leave 6 % less. Up to a loss of 0.05 (TCPBP, section 3);
@@ -125,7 +125,7 @@ def linear(
     mss_bytes: npt.ArrayLike = 1460,
     packets_per_ack: npt.ArrayLike = 1,
     max_window: npt.ArrayLike = inf,
-) -> Any:
+) -> float | Floats:
     """Reno with the linear regime: 1/p up to a loss of ``p_max``, the inverse-square-root law from there to 0.05.
 
     TCPBP, section 3, which cites Zaragoza 2006 ("Challenging the square-root law for TCP send-rate") and gives neither constant nor
@@ -144,7 +144,7 @@ def response(
     y: npt.ArrayLike,
     mss_bytes: npt.ArrayLike = 1460,
     max_window: npt.ArrayLike = inf,
-) -> Any:
+) -> float | Floats:
     """Any response function: c / p^y segments a round trip.
 
     Xu, Harfoush, Rhee 2004, section II; TCPBP, section 3. ``c`` is above 0, ``y`` at least 0; :data:`anabranch.predict.LAWS` has them
@@ -160,7 +160,7 @@ def _rate(
     mss_bytes: npt.ArrayLike,
     max_window: npt.ArrayLike,
     **extra: npt.ArrayLike,
-) -> Any:
+) -> float | Floats:
     given = {"mss_bytes": mss_bytes, "rtt_s": rtt_s, "loss": loss, "max_window": max_window} | extra
     values, shape = arrays({argument: given[argument] for argument in MODELS[name].arguments})
     return plain(_core.predict(name, values, shape))

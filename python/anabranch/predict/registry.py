@@ -1,12 +1,13 @@
 """What the models take, and for which losses they were found to hold."""
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core
+from anabranch.array_types import Booleans
 
 
 class Validity(NamedTuple):
@@ -20,7 +21,7 @@ class Validity(NamedTuple):
     """What it means to leave the range upwards."""
     source: str
 
-    def holds(self, loss: npt.ArrayLike) -> Any:
+    def holds(self, loss: npt.ArrayLike) -> bool | Booleans:
         """Whether each loss ratio is in the range: a ``bool``, or an array of them."""
         values = np.asarray(loss, dtype=np.float64)
         inside = (values >= self.least_loss) & (values <= self.greatest_loss)

@@ -79,7 +79,7 @@ def predictions(
                 window,
                 validity.least_loss,
                 validity.greatest_loss,
-                validity.holds(loss),
+                bool(validity.holds(loss)),
                 validity.note(loss),
             )
         )

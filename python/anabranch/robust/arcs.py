@@ -10,10 +10,11 @@ import heapq
 
 import numpy as np
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust.blocks import Weighted
 from anabranch.robust.candidates import Candidates
 from anabranch.robust.lp import Method, Program
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 from anabranch.robust.problem import Best, Problem
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
@@ -28,7 +29,7 @@ _NOTHING = 1e-7
 """Shares of a pair on a link below this are what interior points leave of zero."""
 
 
-def mirrored_links(problem: Problem) -> Array | None:
+def mirrored_links(problem: Problem) -> Integers | None:
     """The link back of each link, if the network and the traffic model are the same both ways."""
     network, model = problem.network, problem.model
     if not isinstance(model, Bounds):
@@ -73,7 +74,7 @@ def all_paths(best: Best, gap: float) -> None:
 
 
 class _Program:
-    def __init__(self, problem: Problem, mirror: Array | None) -> None:
+    def __init__(self, problem: Problem, mirror: Integers | None) -> None:
         network, model, scale = problem.network, problem.model, problem.scale
         assert isinstance(model, Bounds)
         self.network = network
@@ -139,11 +140,11 @@ class _Program:
         program.add_entries(self.load_rows[self.block[bounding]], price, room[some][bounding] / scale)
         program.add_entries(rows[bounding], price, -1.0)
 
-    def flows(self, columns: Array) -> Array:
+    def flows(self, columns: Floats) -> Floats:
         """The share of each pair on each link."""
         return np.where(self.column >= 0, columns[self.column], 0.0)
 
-    def weighted(self, duals: Array) -> Weighted:
+    def weighted(self, duals: Floats) -> Weighted:
         link = self.blocks[self.block]
         amount = np.maximum(0.0, -duals[self.first : self.first + len(self.pair)]) * self.scale
         weight = np.zeros(self.network.links)
@@ -158,7 +159,7 @@ class _Program:
         )
 
 
-def split_up(network: Network, flows: Array, mirror: Array | None = None) -> Splits:
+def split_up(network: Network, flows: Floats, mirror: Integers | None = None) -> Splits:
     """Paths that make up the unit flow of each pair (shares by pair and link), widest first; cycles are left out.
 
     With ``mirror``, the link back of each link, the way back takes the same paths.
@@ -183,7 +184,7 @@ def split_up(network: Network, flows: Array, mirror: Array | None = None) -> Spl
     return Splits.rounded(candidates, np.array([share for _, _, share in found]))
 
 
-def _taken_apart(network: Network, flow: Array, source: int, target: int) -> list[tuple[list[int], float]]:
+def _taken_apart(network: Network, flow: Floats, source: int, target: int) -> list[tuple[list[int], float]]:
     links = np.flatnonzero(flow > _NOTHING)
     left = dict(zip(links.tolist(), flow[links].tolist(), strict=True))
     leaving: dict[int, list[tuple[int, int]]] = {}

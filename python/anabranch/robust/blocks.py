@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust.candidates import Candidates
 from anabranch.robust.lp import Optimum, Program
-from anabranch.robust.network import Array
 from anabranch.robust.traffic import Bounds, TrafficModel
 
 
@@ -19,11 +19,11 @@ from anabranch.robust.traffic import Bounds, TrafficModel
 class Weighted:
     """Traffic matrices of links, each times the weight of its link: what proves a lower bound."""
 
-    link: Array
-    pair: Array
-    amount: Array
+    link: Integers
+    pair: Integers
+    amount: Floats
     """Bit/s times weight, above the model's lower bounds; of an explicit set, the weights of matrices, not pairs."""
-    weight: Array
+    weight: Floats
     """Of each link of the network, at least; counts only where the model has lower bounds."""
 
 
@@ -37,7 +37,7 @@ class Routing:
     scale: float
     """Bit/s that count one in the program."""
     load: int
-    column: Array
+    column: Integers
     """Of each path."""
 
     @staticmethod
@@ -50,16 +50,16 @@ class Routing:
         program.add_entries(rows + candidates.pair, column, 1.0)
         return Routing(program, candidates, scale, load, column)
 
-    def shares(self, optimum: Optimum) -> Array:
+    def shares(self, optimum: Optimum) -> Floats:
         """Of each path."""
-        found: Array = optimum.columns[self.column]
+        found: Floats = optimum.columns[self.column]
         return found
 
 
 class Blocks:
     """The rows of some links."""
 
-    def __init__(self, routing: Routing, model: TrafficModel, links: Array) -> None:
+    def __init__(self, routing: Routing, model: TrafficModel, links: Integers) -> None:
         """Adds the rows to the program."""
         self.model = model
         self.scale = routing.scale
@@ -93,7 +93,9 @@ class Blocks:
             row = self.first + place[link[some]] * count + matrix
             program.add_entries(row, routing.column[path[some]], amount[some])
 
-    def _bounds(self, routing: Routing, model: Bounds, links: Array, path: Array, link: Array, pair: Array) -> None:
+    def _bounds(
+        self, routing: Routing, model: Bounds, links: Integers, path: Integers, link: Integers, pair: Integers
+    ) -> None:
         network, program = routing.candidates.network, routing.program
         above, scale = model.above, self.scale
         sources, targets = network.pair_sources.astype(np.int64), network.pair_targets.astype(np.int64)

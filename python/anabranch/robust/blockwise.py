@@ -11,12 +11,12 @@ the program, cheaper than all of its candidates. The cheapest paths prove the lo
 
 import numpy as np
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust import lower_bounds
 from anabranch.robust.arcs import all_paths
 from anabranch.robust.blocks import Blocks, Routing
 from anabranch.robust.candidates import Candidates
 from anabranch.robust.lp import Program
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Best, Problem
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds
@@ -44,7 +44,7 @@ def auto(best: Best, gap: float) -> None:
     _rounds(best, gap, np.flatnonzero(loads.load >= _FIRST_SHARE * loads.load.max()))
 
 
-def _rounds(best: Best, gap: float, links: Array) -> None:
+def _rounds(best: Best, gap: float, links: Integers) -> None:
     problem = best.problem
     candidates = problem.candidates
     best.say("starting")
@@ -65,7 +65,7 @@ def _rounds(best: Best, gap: float, links: Array) -> None:
         links, candidates = more_links, more_paths
 
 
-def priced_in(problem: Problem, candidates: Candidates, priced: Array) -> Candidates:
+def priced_in(problem: Problem, candidates: Candidates, priced: Floats) -> Candidates:
     """The candidates, and the cheapest path of each pair for which none of them is as cheap."""
     if not problem.all_paths:
         return candidates

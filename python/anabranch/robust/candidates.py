@@ -4,19 +4,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from anabranch import _core
+from anabranch.array_types import Booleans, Floats, Integers
 from anabranch.robust.errors import RobustError, shortened
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 
 By = Literal["hop-count", "delay"]
 """What is short."""
 Ties = Literal["links", "delay", "hop-count", "first-found"]
 """Which of equally short paths comes first: the one of earlier links, of less delay or hops, or that networkx finds first."""
 
+Number = TypeVar("Number", np.float64, np.int64)
 _PICOSECONDS = 1e12
 _MOST_TIED = 10_000
 
@@ -26,11 +29,11 @@ class Candidates:
     """The candidate paths of all pairs, pair after pair, the best of a pair first."""
 
     network: Network
-    pair: Array
+    pair: Integers
     """Of each path, ascending."""
-    start: Array
+    start: Integers
     """Where each path's links begin in ``path_links``; one more entry than paths."""
-    path_links: Array
+    path_links: Integers
 
     @property
     def paths(self) -> int:
@@ -38,18 +41,19 @@ class Candidates:
         return len(self.pair)
 
     @cached_property
-    def first(self) -> Array:
+    def first(self) -> Integers:
         """The first path of each pair, and the number of paths."""
         return np.searchsorted(self.pair, np.arange(self.network.pairs + 1))
 
     @cached_property
-    def hops(self) -> Array:
+    def hops(self) -> Integers:
         """Of each path."""
-        return np.diff(self.start.astype(np.int64))
+        start = self.start.astype(np.int64)
+        return start[1:] - start[:-1]
 
-    def links_of(self, path: int) -> Array:
+    def links_of(self, path: int) -> Integers:
         """The links of a path."""
-        found: Array = self.path_links[self.start[path] : self.start[path + 1]]
+        found: Integers = self.path_links[self.start[path] : self.start[path + 1]]
         return found
 
     def nodes_of(self, path: int) -> tuple[str, ...]:
@@ -57,16 +61,19 @@ class Candidates:
         links, names = self.links_of(path), self.network.names
         return (names[self.network.sources[links[0]]], *(names[node] for node in self.network.targets[links]))
 
-    def sums(self, values: Array) -> Array:
+    def sums(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """For each path the sum of its links' values."""
-        return np.add.reduceat(values[self.path_links], self.start[:-1]) if self.paths else np.zeros(0)
+        if not self.paths:
+            return np.zeros(0, dtype=values.dtype)
+        sums: npt.NDArray[Number] = np.add.reduceat(values[self.path_links], self.start[:-1])
+        return sums
 
     @cached_property
-    def delays(self) -> Array:
+    def delays(self) -> Floats:
         """Of each path, seconds."""
         return self.sums(self.network.delays)
 
-    def keep(self, mask: Array) -> "Candidates":
+    def keep(self, mask: Booleans) -> "Candidates":
         """The paths of the mask only."""
         return Candidates(
             self.network,
@@ -176,7 +183,7 @@ def _first_found(network: Network, count: int, by: By) -> Candidates:
     )
 
 
-def _weights(network: Network, by: By, ties: Ties) -> Array:
+def _weights(network: Network, by: By, ties: Ties) -> Integers:
     ones = np.ones(network.links, dtype=np.uint64)
     if by == "hop-count" and ties != "delay":
         return ones
@@ -187,7 +194,7 @@ def _weights(network: Network, by: By, ties: Ties) -> Array:
     return ones * np.uint64(2**62) + delays
 
 
-def _search(network: Network, weights: Array, select: str, count: int) -> Candidates:
+def _search(network: Network, weights: Integers, select: str, count: int) -> Candidates:
     pair, start, links = _core.candidate_paths(
         network.nodes,
         network.sources,

@@ -10,11 +10,11 @@ With all paths allowed, step 2 prices paths until none is cheaper. That is the m
 
 import numpy as np
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust import lower_bounds
 from anabranch.robust.blocks import Routing, Weighted
 from anabranch.robust.blockwise import priced_in
 from anabranch.robust.lp import Optimum, Program
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Best, Problem
 from anabranch.robust.separation import Loads
 from anabranch.robust.splits import Splits
@@ -54,10 +54,10 @@ class _Matrices:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.known: dict[bytes, Array] = {}
+        self.known: dict[bytes, Floats] = {}
         """What each pair sends, bit/s."""
 
-    def add(self, loads: Loads, places: Array) -> None:
+    def add(self, loads: Loads, places: Integers) -> None:
         """The worst matrices of these links."""
         network, model = self.problem.network, self.problem.model
         least = np.zeros(network.pairs)
@@ -71,12 +71,12 @@ class _Matrices:
                 matrix = self._whole(pair, amount)
             self.known.setdefault(np.round(matrix / self.problem.scale, 9).tobytes(), matrix)
 
-    def _whole(self, pair: Array, amount: Array) -> Array:
+    def _whole(self, pair: Integers, amount: Floats) -> Floats:
         """The matrix of an explicit set that has these entries."""
         network, model = self.problem.network, self.problem.model
         assert not isinstance(model, Bounds)
         listed = model.matrices[:, network.pair_sources, network.pair_targets]
-        found: Array = listed[int(np.argmin(np.abs(listed[:, pair] - amount).sum(axis=1)))]
+        found: Floats = listed[int(np.argmin(np.abs(listed[:, pair] - amount).sum(axis=1)))]
         return found
 
 
@@ -88,7 +88,7 @@ class _Finite:
         self.routing = routing
         self.matrices = matrices
         self._borne = 0
-        self._rows: list[tuple[Array, int]] = []
+        self._rows: list[tuple[Integers, int]] = []
         """The links of a matrix's rows, and the first row."""
 
     def solve(self, limit_s: float) -> Optimum:
@@ -99,7 +99,7 @@ class _Finite:
         self._borne = len(known)
         return self.routing.program.solve("simplex", limit_s=limit_s)
 
-    def _bear(self, matrix: Array) -> None:
+    def _bear(self, matrix: Floats) -> None:
         candidates, network, program = self.routing.candidates, self.problem.network, self.routing.program
         rate = np.repeat(matrix[candidates.pair] / self.routing.scale, candidates.hops)
         column = np.repeat(self.routing.column, candidates.hops)
@@ -114,7 +114,7 @@ class _Finite:
     def weighted(self, optimum: Optimum) -> Weighted:
         """The matrices, weighted by the dual values of their rows."""
         network, model = self.problem.network, self.problem.model
-        parts: list[tuple[Array, Array, Array]] = []
+        parts: list[tuple[Integers, Integers, Floats]] = []
         weight = np.zeros(network.links)
         for (links, first), matrix in zip(self._rows, self.matrices.known.values(), strict=True):
             duals = np.maximum(0.0, -optimum.row_duals[first : first + len(links)])

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from anabranch.array_types import Booleans, Floats, Integers
 from anabranch.input_files import json_document
 from anabranch.robust.errors import RobustError
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 from anabranch.robust.separation import worst_loads
 from anabranch.robust.splits import Splits, crossings
 from anabranch.robust.traffic import TrafficModel
@@ -71,7 +72,7 @@ def shared_risks(path: Path, network: Network) -> list[Failure]:
     return found
 
 
-def surviving(splits_paths: Splits, failure: Failure) -> Array:
+def surviving(splits_paths: Splits, failure: Failure) -> Booleans:
     """Which paths have none of the links that fail."""
     candidates = splits_paths.candidates
     fails = np.zeros(candidates.network.links, dtype=bool)
@@ -79,7 +80,7 @@ def surviving(splits_paths: Splits, failure: Failure) -> Array:
     return ~np.logical_or.reduceat(fails[candidates.path_links], candidates.start[:-1])
 
 
-def renormalised(splits: Splits, failure: Failure) -> tuple[Array, Array]:
+def renormalised(splits: Splits, failure: Failure) -> tuple[Floats, Integers]:
     """The shares of all paths after a failure, in proportion to those before, and the pairs that have no path in use left."""
     pair, pairs = splits.candidates.pair, splits.candidates.network.pairs
     left = np.where(surviving(splits, failure), splits.shares, 0.0)
@@ -97,7 +98,7 @@ def after(model: TrafficModel, splits: Splits, failures: Sequence[Failure]) -> l
     return found
 
 
-def load_of(model: TrafficModel, splits: Splits, shares: Array) -> float:
+def load_of(model: TrafficModel, splits: Splits, shares: Floats) -> float:
     """The worst-case load if paths have these shares."""
     network = splits.candidates.network
     return float(worst_loads(network, model, crossings(splits.candidates, shares)).load.max())

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from anabranch import input_files, units
+from anabranch.array_types import Floats
 from anabranch.robust.errors import RobustError, shortened
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 from anabranch.toml_text import TomlError, parse
 
 _SNDLIB_BPS = 1e6
@@ -26,7 +27,7 @@ _ENDS = {"src": "source", "dst": "target"}
 """Other names of the columns of a traffic matrix: those of our own tables."""
 
 
-def hose_rates(source: str, network: Network) -> tuple[Array, Array]:
+def hose_rates(source: str, network: Network) -> tuple[Floats, Floats]:
     """What each node may send and receive, bit/s: a rate for all, or a file.
 
     Raises:
@@ -50,7 +51,7 @@ def hose_rates(source: str, network: Network) -> tuple[Array, Array]:
     return sent, received
 
 
-def pair_rates(source: str, network: Network) -> Array:
+def pair_rates(source: str, network: Network) -> Floats:
     """What each pair sends, bit/s: a rate for all, a file, ``demands`` (the topology's own) or ``gravity=TOTAL``.
 
     Raises:
@@ -78,7 +79,7 @@ def pair_rates(source: str, network: Network) -> Array:
     return matrix
 
 
-def own_demands(network: Network) -> Array:
+def own_demands(network: Network) -> Floats:
     """The demands that TopoHub has for the topology (SNDlib's instances have some), Mbit/s.
 
     Raises:
@@ -107,13 +108,13 @@ def own_demands(network: Network) -> Array:
     return matrix
 
 
-def gravity(network: Network, total: float) -> Array:
+def gravity(network: Network, total: float) -> Floats:
     """A gravity model: traffic in proportion to the capacities that leave the source and enter the destination."""
     out = np.bincount(network.sources, weights=network.capacity, minlength=network.nodes)
     into = np.bincount(network.targets, weights=network.capacity, minlength=network.nodes)
     matrix = np.outer(out, into)
     np.fill_diagonal(matrix, 0.0)
-    scaled: Array = matrix * (total / matrix.sum())
+    scaled: Floats = matrix * (total / matrix.sum())
     return scaled
 
 

@@ -5,16 +5,16 @@ from math import floor
 
 import numpy as np
 
+from anabranch.array_types import Integers
 from anabranch.robust.candidates import Candidates
 from anabranch.robust.errors import RobustError
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 
 _SAME_S = 1e-12
 """Delays that differ by less are equal: sums of the same links in another order."""
 
 
-def single_path_pairs(candidates: Candidates, percent: float) -> Array:
+def single_path_pairs(candidates: Candidates, percent: float) -> Integers:
     """The ``percent`` of pairs whose longest candidate has the longest delay; of equal ones the pairs listed first.
 
     A pair's candidates are judged by propagation delay, whichever metric chose them (step 2). The number of pairs is

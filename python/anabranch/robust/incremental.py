@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from anabranch.robust.network import Array, Network
+from anabranch.array_types import Floats, Integers
+from anabranch.robust.network import Network
 from anabranch.robust.separation import worst_loads
 from anabranch.robust.splits import Crossings, Splits
 from anabranch.robust.traffic import TrafficModel
@@ -24,7 +25,7 @@ class WorstLoads:
         """The share of each pair over each link."""
         crossings = splits.crossings
         self._shares[np.repeat(np.arange(network.links), np.diff(crossings.start)), crossings.pair] = crossings.share
-        self.loads: Array = worst_loads(network, model, crossings).load
+        self.loads: Floats = worst_loads(network, model, crossings).load
 
     @property
     def load(self) -> float:
@@ -36,7 +37,7 @@ class WorstLoads:
         links = np.flatnonzero(self._shares[:, pair])
         return dict(zip(links.tolist(), self._shares[links, pair].tolist(), strict=True))
 
-    def if_changed(self, changes: Iterable[tuple[int, Flow]]) -> Array:
+    def if_changed(self, changes: Iterable[tuple[int, Flow]]) -> Floats:
         """The loads of all links if these pairs' traffic went so; nothing is changed."""
         before = self._change(changes)
         loads = self._updated(before)
@@ -47,9 +48,9 @@ class WorstLoads:
         """Let these pairs' traffic go so."""
         self.loads = self._updated(self._change(changes))
 
-    def _change(self, changes: Iterable[tuple[int, Flow]]) -> list[tuple[int, Array, Array]]:
+    def _change(self, changes: Iterable[tuple[int, Flow]]) -> list[tuple[int, Integers, Floats]]:
         """The links that change, by pair, with what was there."""
-        before = []
+        before: list[tuple[int, Integers, Floats]] = []
         for pair, flow in changes:
             old = self._shares[:, pair].copy()
             self._shares[:, pair] = 0.0
@@ -58,11 +59,11 @@ class WorstLoads:
             before.append((pair, np.flatnonzero(self._shares[:, pair] != old), old))
         return before
 
-    def _restore(self, before: list[tuple[int, Array, Array]]) -> None:
+    def _restore(self, before: list[tuple[int, Integers, Floats]]) -> None:
         for pair, _, old in reversed(before):
             self._shares[:, pair] = old
 
-    def _updated(self, before: list[tuple[int, Array, Array]]) -> Array:
+    def _updated(self, before: list[tuple[int, Integers, Floats]]) -> Floats:
         loads = self.loads.copy()
         touched = np.unique(np.concatenate([links for _, links, _ in before])) if before else np.zeros(0, dtype=int)
         if len(touched):

@@ -9,19 +9,20 @@ they were found: weak duality of equations 9 to 14.
 import numpy as np
 
 from anabranch import _core
+from anabranch.array_types import Floats, Integers
 from anabranch.robust.blocks import Weighted
 from anabranch.robust.candidates import Candidates
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 from anabranch.robust.traffic import Bounds, TrafficModel
 
 
-def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Array:
+def prices(network: Network, model: TrafficModel, weighted: Weighted) -> Floats:
     """What each pair pays for each link (pair, link), so that the cheapest paths of all pairs add up to a lower bound."""
     found, paid = unscaled_prices(network, model, weighted)
     return found / paid if paid > 0 else found
 
 
-def unscaled_prices(network: Network, model: TrafficModel, weighted: Weighted) -> tuple[Array, float]:
+def unscaled_prices(network: Network, model: TrafficModel, weighted: Weighted) -> tuple[Floats, float]:
     """The same before scaling, and the sum of weights times capacities that makes it a bound.
 
     The weights of the links are the least that keep the matrices within the model. Where that asks for some traffic of pairs
@@ -61,7 +62,7 @@ def unscaled_prices(network: Network, model: TrafficModel, weighted: Weighted) -
     return found, float(network.capacity @ weight)
 
 
-def over_candidates(candidates: Candidates, priced: Array) -> tuple[float, Array]:
+def over_candidates(candidates: Candidates, priced: Floats) -> tuple[float, Floats]:
     """The lower bound if only the candidates may be taken, and the price of each path."""
     path = np.repeat(np.arange(candidates.paths), candidates.hops)
     each = priced[candidates.pair[path], candidates.path_links]
@@ -69,7 +70,7 @@ def over_candidates(candidates: Candidates, priced: Array) -> tuple[float, Array
     return float(np.minimum.reduceat(of_path, candidates.first[:-1]).sum()), of_path
 
 
-def over_all_paths(network: Network, priced: Array) -> tuple[float, Array, tuple[Array, Array, Array]]:
+def over_all_paths(network: Network, priced: Floats) -> tuple[float, Floats, tuple[Integers, Integers, Integers]]:
     """The lower bound if any path may be taken, the least price of each pair, and a path of that price."""
     least, paths = _core.cheapest_paths(
         network.nodes,

@@ -6,9 +6,10 @@ from typing import Literal
 
 import highspy
 import numpy as np
+import numpy.typing as npt
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust.errors import RobustError
-from anabranch.robust.network import Array
 
 Method = Literal["interior-point", "first-order", "simplex"]
 _SOLVERS = {"interior-point": "ipx", "first-order": "hipdlp", "simplex": "simplex"}
@@ -23,8 +24,8 @@ class Optimum:
     """The values of the columns and the dual values of the rows."""
 
     objective: float
-    columns: Array
-    row_duals: Array
+    columns: Floats
+    row_duals: Floats
 
 
 class OutOfTime(Exception):
@@ -38,25 +39,25 @@ class Program:
         """Nothing yet."""
         self.columns = 0
         self.rows = 0
-        self._columns: list[tuple[Array, Array, Array]] = []
-        self._rows: list[tuple[Array, Array]] = []
-        self._entries: list[tuple[Array, Array, Array]] = []
+        self._columns: list[tuple[Floats, Floats, Floats]] = []
+        self._rows: list[tuple[Floats, Floats]] = []
+        self._entries: list[tuple[Integers, Integers, Floats]] = []
         self._passed: tuple[int, int, int] = (0, 0, 0)
         self._highs: highspy.Highs | None = None
 
-    def add_columns(self, count: int, cost: Array | float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
+    def add_columns(self, count: int, cost: Floats | float = 0.0, lower: float = 0.0, upper: float = np.inf) -> int:
         """So many columns alike; the index of the first."""
         self._columns.append((np.full(count, cost), np.full(count, lower), np.full(count, upper)))
         self.columns += count
         return self.columns - count
 
-    def add_rows(self, lower: Array, upper: Array) -> int:
+    def add_rows(self, lower: Floats, upper: Floats) -> int:
         """Rows with these bounds; the index of the first."""
         self._rows.append((np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)))
         self.rows += len(lower)
         return self.rows - len(lower)
 
-    def add_entries(self, rows: Array, columns: Array, values: Array | float) -> None:
+    def add_entries(self, rows: Integers, columns: Integers, values: Floats | float) -> None:
         """Coefficients; those at the same place add up."""
         spread = np.broadcast_to(np.asarray(values, dtype=float), np.shape(rows))
         self._entries.append((np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64), spread))
@@ -136,7 +137,9 @@ def _fresh(method: Method) -> highspy.Highs:
     return highs
 
 
-def _row_wise(entries: list[tuple[Array, Array, Array]], rows: int, first: int) -> tuple[Array, Array, Array]:
+def _row_wise(
+    entries: list[tuple[Integers, Integers, Floats]], rows: int, first: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], Floats]:
     """Coefficients of the rows from ``first`` on, row after row, those at one place added."""
     if not entries:
         return np.zeros(rows - first + 1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
@@ -144,7 +147,8 @@ def _row_wise(entries: list[tuple[Array, Array, Array]], rows: int, first: int) 
     width = int(column.max()) + 1
     key, place = np.unique((row - first) * width + column, return_inverse=True)
     start = np.searchsorted(key // width, np.arange(rows - first + 1))
-    return start.astype(np.int32), (key % width).astype(np.int32), np.bincount(place, weights=value, minlength=len(key))
+    summed = np.bincount(place, weights=value, minlength=len(key)).astype(np.float64, copy=False)
+    return start.astype(np.int32), (key % width).astype(np.int32), summed
 
 
 def _run(highs: highspy.Highs) -> None:

@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust.errors import RobustError
 from anabranch.topologies import Topology
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -21,10 +18,10 @@ class Network:
     """
 
     topology: Topology
-    sources: Array
+    sources: Integers
     """Of each link, ``u32``."""
-    targets: Array
-    capacity: Array
+    targets: Integers
+    capacity: Floats
     """Bit/s."""
 
     @staticmethod
@@ -72,12 +69,12 @@ class Network:
         return self.nodes * (self.nodes - 1)
 
     @cached_property
-    def pair_sources(self) -> Array:
+    def pair_sources(self) -> Integers:
         """The source of each pair."""
         return np.repeat(np.arange(self.nodes, dtype=np.uint32), self.nodes - 1)
 
     @cached_property
-    def pair_targets(self) -> Array:
+    def pair_targets(self) -> Integers:
         """The destination of each pair."""
         all_nodes = np.arange(self.nodes, dtype=np.uint32)
         return np.concatenate([np.delete(all_nodes, node) for node in range(self.nodes)])
@@ -101,7 +98,7 @@ class Network:
         return {pair: link for link, pair in enumerate(ends)}
 
     @cached_property
-    def delays(self) -> Array:
+    def delays(self) -> Floats:
         """Of each link, seconds.
 
         Raises:

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust import lower_bounds
 from anabranch.robust.blocks import Weighted
 from anabranch.robust.candidates import Candidates, shortest
 from anabranch.robust.errors import RobustError
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 from anabranch.robust.separation import Loads, worst_loads
 from anabranch.robust.splits import Splits
 from anabranch.robust.traffic import Bounds, TrafficModel
@@ -144,7 +145,7 @@ def nodes_proof(problem: Problem) -> Proof:
     return prove(problem, proof.weighted)
 
 
-def _fullest(model: Bounds, network: Network, pairs: Array) -> tuple[Array, Array]:
+def _fullest(model: Bounds, network: Network, pairs: Integers) -> tuple[Floats, Integers]:
     """The pairs of a row or column, and amounts above the lower bounds that fill it as far as it can be."""
     above = model.above
     sources, targets = network.pair_sources[pairs], network.pair_targets[pairs]

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anabranch.array_types import Booleans, Floats, Integers
 from anabranch.robust.blocks import Blocks, Routing, Weighted
 from anabranch.robust.errors import RobustError
 from anabranch.robust.failures import AfterFailure, Failure, surviving
 from anabranch.robust.lower_bounds import unscaled_prices
 from anabranch.robust.lp import Program
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem, Report, relative_gap
 from anabranch.robust.separation import worst_loads
 from anabranch.robust.splits import SMALLEST_SHARE, Splits, crossings
@@ -109,7 +109,7 @@ class _States:
         """The pairs that have none."""
         self.affected = [(count > 0) & (count < counts[0]) for count in counts]
 
-    def even(self) -> list[Array]:
+    def even(self) -> list[Floats]:
         """Even splits over the paths that are left."""
         shares = []
         for left in self.left:
@@ -117,17 +117,17 @@ class _States:
             shares.append(left / np.maximum(1, count)[self.problem.candidates.pair])
         return shares
 
-    def loads(self, shares: list[Array]) -> list[Array]:
+    def loads(self, shares: list[Floats]) -> list[Floats]:
         """The worst-case load of each link in each state."""
         network, model = self.problem.network, self.problem.model
         return [worst_loads(network, model, crossings(self.problem.candidates, one)).load for one in shares]
 
-    def solve(self, links: list[Array]) -> tuple[list[Array], float, float]:
+    def solve(self, links: Sequence[Integers]) -> tuple[list[Floats], float, float]:
         """The shares in each state with blocks for these links, the program's load, and a lower bound."""
         problem, candidates = self.problem, self.problem.candidates
         program = Program()
         routing = Routing.new(program, candidates, problem.scale)
-        further: list[tuple[Array, Array]] = []
+        further: list[tuple[Integers, Integers]] = []
         blocks = []
         for left, affected, chosen in zip(self.left, self.affected, links, strict=True):
             paths = np.flatnonzero(left & affected[candidates.pair])
@@ -151,7 +151,7 @@ class _States:
         ]
         return shares, optimum.objective, self._bound([block.weighted(optimum) for block in blocks])
 
-    def _restored(self, values: Array, column: Array, left: Array, paths: Array, columns: Array) -> Array:
+    def _restored(self, values: Floats, column: Integers, left: Booleans, paths: Integers, columns: Integers) -> Floats:
         """Shares that keep those of the undisturbed network, and add up to 1 but for lost pairs."""
         candidates, pairs = self.problem.candidates, self.problem.network.pairs
         before = Splits.rounded(candidates, values[column]).shares
@@ -165,7 +165,7 @@ class _States:
         added[some] = 1.0
         sums = np.bincount(candidates.pair, weights=added, minlength=pairs)
         scale = np.divide(np.maximum(0.0, missing), sums, out=np.zeros(pairs), where=sums > 0)
-        total: Array = kept + added * scale[candidates.pair]
+        total: Floats = kept + added * scale[candidates.pair]
         return total
 
     def _bound(self, weighted: list[Weighted]) -> float:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from anabranch import _core
-from anabranch.robust.network import Array, Network
+from anabranch.array_types import Floats, Integers
+from anabranch.robust.network import Network
 from anabranch.robust.splits import Crossings
 from anabranch.robust.traffic import Bounds, TrafficModel
 
@@ -18,15 +19,15 @@ from anabranch.robust.traffic import Bounds, TrafficModel
 class Loads:
     """The worst case of each of some links."""
 
-    links: Array
-    load: Array
+    links: Integers
+    load: Floats
     """Traffic over capacity under the link's worst matrix."""
-    bound: Array
+    bound: Floats
     """No matrix of the model loads the link more, by the dual variables."""
-    start: Array
+    start: Integers
     """Where each link's entries of its worst matrix begin."""
-    pair: Array
-    amount: Array
+    pair: Integers
+    amount: Floats
     """Bit/s; pairs that do not cross the link, and so count nothing, are left out."""
 
     @property
@@ -34,13 +35,13 @@ class Loads:
         """The place (in ``links``) of the link of the greatest load."""
         return int(np.argmax(self.load))
 
-    def matrix(self, place: int) -> tuple[Array, Array]:
+    def matrix(self, place: int) -> tuple[Integers, Floats]:
         """The pairs and amounts of the worst matrix of the link at that place."""
         span = slice(self.start[place], self.start[place + 1])
         return self.pair[span], self.amount[span]
 
 
-def worst_loads(network: Network, model: TrafficModel, crossings: Crossings, links: Array | None = None) -> Loads:
+def worst_loads(network: Network, model: TrafficModel, crossings: Crossings, links: Integers | None = None) -> Loads:
     """The worst case of each link, or of some."""
     if links is None:
         links = np.arange(network.links)
@@ -73,7 +74,7 @@ def worst_loads(network: Network, model: TrafficModel, crossings: Crossings, lin
     return Loads(links, load, load, start, pair, amount)
 
 
-def _sums(values: Array, start: Array) -> Array:
+def _sums(values: Floats, start: Integers) -> Floats:
     total = np.concatenate(([0.0], np.cumsum(values)))
-    sums: Array = total[start[1:]] - total[start[:-1]]
+    sums: Floats = total[start[1:]] - total[start[:-1]]
     return sums

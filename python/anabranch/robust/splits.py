@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust.candidates import Candidates
-from anabranch.robust.network import Array
 
 SMALLEST_SHARE = 1e-9
 """Shares below this are what interior points leave of zero."""
@@ -16,12 +16,12 @@ SMALLEST_SHARE = 1e-9
 class Crossings:
     """What share of each pair crosses each link, link after link; pairs that do not cross are left out."""
 
-    start: Array
+    start: Integers
     """Where each link's entries begin; one more entry than links."""
-    pair: Array
-    share: Array
+    pair: Integers
+    share: Floats
 
-    def of(self, link: int) -> tuple[Array, Array]:
+    def of(self, link: int) -> tuple[Integers, Floats]:
         """The pairs that cross a link, and their shares."""
         span = slice(self.start[link], self.start[link + 1])
         return self.pair[span], self.share[span]
@@ -32,10 +32,10 @@ class Splits:
     """A share of at least 0 for each candidate path; those of a pair add up to 1."""
 
     candidates: Candidates
-    shares: Array
+    shares: Floats
 
     @staticmethod
-    def rounded(candidates: Candidates, shares: Array) -> "Splits":
+    def rounded(candidates: Candidates, shares: Floats) -> "Splits":
         """From a solver's shares: without those that are next to nothing, and adding up to exactly 1."""
         kept = np.where(shares > SMALLEST_SHARE, shares, 0.0)
         sums = np.add.reduceat(kept, candidates.first[:-1])
@@ -56,7 +56,7 @@ class Splits:
         return crossings(self.candidates, self.shares)
 
 
-def crossings(candidates: Candidates, shares: Array) -> Crossings:
+def crossings(candidates: Candidates, shares: Floats) -> Crossings:
     """What share of each pair crosses each link, if paths have these shares (of any sum)."""
     used = shares > 0
     each = np.repeat(used, candidates.hops)

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from anabranch.array_types import Floats, Integers
 from anabranch.robust.candidates import By, Candidates, shortest_with_ties
 from anabranch.robust.hybrid import with_single_paths
 from anabranch.robust.incremental import Flow, WorstLoads
-from anabranch.robust.network import Array
 from anabranch.robust.problem import Problem
 from anabranch.robust.separation import worst_loads
 from anabranch.robust.solving import solve
@@ -39,7 +39,7 @@ def tied_pairs(candidates: Candidates, by: By) -> int:
     return int((np.bincount(candidates.pair[length == first[candidates.pair]]) > 1).sum())
 
 
-def lengths(candidates: Candidates, by: By) -> Array:
+def lengths(candidates: Candidates, by: By) -> Integers:
     """Of each path, in whole numbers: hops, or picoseconds."""
     if by == "hop-count":
         return candidates.hops
@@ -105,7 +105,7 @@ def _descend(problem: Problem, tied: Candidates, start: Candidates, random: np.r
     return loads.load
 
 
-def _highest(loads: Array) -> list[float]:
+def _highest(loads: Floats) -> list[float]:
     """The loads from the highest down, to compare; rounded, lest the search goes in circles."""
     highest: list[float] = np.round(np.sort(loads)[::-1], 9).tolist()
     return highest

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.array_types import Floats
 from anabranch.robust.errors import RobustError
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 
 Rates = float | npt.ArrayLike
 
@@ -22,13 +23,13 @@ class Bounds:
     Hose, pipe, both, and a box around a matrix are such sets.
     """
 
-    rows: Array
+    rows: Floats
     """What each node may send in all (``R_i``); may be infinite."""
-    columns: Array
+    columns: Floats
     """What each node may receive in all (``C_j``); may be infinite."""
-    upper: Array
+    upper: Floats
     """Of each entry (``w_ij``); may be infinite."""
-    lower: Array
+    lower: Floats
     """Of each entry."""
 
     @cached_property
@@ -40,7 +41,7 @@ class Bounds:
         )
 
     @property
-    def largest(self) -> Array:
+    def largest(self) -> Floats:
         """The most that each pair alone may send."""
         above = self.above
         most = np.minimum(above.upper, np.minimum(above.rows[:, None], above.columns[None, :])) + self.lower
@@ -52,13 +53,13 @@ class Bounds:
 class Matrices:
     """Some traffic matrices, and so all between them."""
 
-    matrices: Array
+    matrices: Floats
     """One after the other: matrix, source, destination."""
 
     @property
-    def largest(self) -> Array:
+    def largest(self) -> Floats:
         """The most that each pair sends in any of them."""
-        largest: Array = self.matrices.max(axis=0)
+        largest: Floats = self.matrices.max(axis=0)
         return largest
 
 
@@ -98,7 +99,7 @@ def pipe(network: Network, upper: Rates) -> Bounds:
     return bounds(network, upper=upper)
 
 
-def box(network: Network, matrix: Array, least: float, most: float, within: Bounds | None = None) -> Bounds:
+def box(network: Network, matrix: Floats, least: float, most: float, within: Bounds | None = None) -> Bounds:
     """All matrices between ``least`` times and ``most`` times a matrix, and within other bounds if they are given."""
     if not 0 <= least <= most < float("inf"):
         raise RobustError(f"a box from {least:g} to {most:g} times a matrix: needs 0 <= the first <= the second")
@@ -107,7 +108,7 @@ def box(network: Network, matrix: Array, least: float, most: float, within: Boun
     return bounds(network, sent, received, upper, matrix * least)
 
 
-def matrices(network: Network, given: list[Array]) -> Matrices:
+def matrices(network: Network, given: list[Floats]) -> Matrices:
     """An explicit set of matrices."""
     if not given:
         raise RobustError("an explicit set of traffic matrices needs at least one")
@@ -115,7 +116,7 @@ def matrices(network: Network, given: list[Array]) -> Matrices:
     return Matrices(np.stack([_filled(matrix, shape, "the traffic of a pair") for matrix in given]))
 
 
-def _filled(value: Rates, shape: tuple[int, ...], what: str) -> Array:
+def _filled(value: Rates, shape: tuple[int, ...], what: str) -> Floats:
     filled = np.array(np.broadcast_to(np.asarray(value, dtype=float), shape))
     if len(shape) == 2:
         np.fill_diagonal(filled, 0.0)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anabranch.array_types import Floats
 from anabranch.robust.errors import RobustError
-from anabranch.robust.network import Array, Network
+from anabranch.robust.network import Network
 from anabranch.robust.problem import prove
 from anabranch.robust.separation import worst_loads
 from anabranch.robust.solving import RobustRouting
@@ -78,7 +79,7 @@ def check_splits(splits: Splits) -> None:
         raise RobustError(f"path {int(np.argmin(whole))} does not lead from its source to its destination")
 
 
-def check_matrix(network: Network, model: TrafficModel, matrix: Array, others_may_be_more: bool = False) -> None:
+def check_matrix(network: Network, model: TrafficModel, matrix: Floats, others_may_be_more: bool = False) -> None:
     """Refuse a matrix that the model does not contain.
 
     With ``others_may_be_more``, entries of 0 stand for any amount that the model asks of the pair.
@@ -95,7 +96,7 @@ def check_matrix(network: Network, model: TrafficModel, matrix: Array, others_ma
         raise RobustError(f"{network.topology.name}: the worst traffic matrix is not within the traffic model")
 
 
-def load_under(splits: Splits, matrix: Array, link: int) -> float:
+def load_under(splits: Splits, matrix: Floats, link: int) -> float:
     """The load of a link if the traffic is this matrix (bit/s)."""
     candidates, network = splits.candidates, splits.candidates.network
     rate = matrix[network.pair_sources[candidates.pair], network.pair_targets[candidates.pair]] * splits.shares

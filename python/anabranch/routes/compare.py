@@ -186,7 +186,9 @@ def compare(
     predicted = {metric: np.minimum(mathis(*quality[:2]), quality[2]).tolist() for metric, quality in qualities.items()}
     best = qualities[OPTIMUM]
     flows = {
-        metric: advantage(best, quality).n_f.tolist() for metric, quality in qualities.items() if metric != OPTIMUM
+        metric: np.asarray(advantage(best, quality).n_f).tolist()
+        for metric, quality in qualities.items()
+        if metric != OPTIMUM
     }
     pairs = {}
     for row, pair in enumerate(reachable):

@@ -50,7 +50,7 @@ def sweep(result: Result) -> pl.DataFrame:
         "padhye": padhye(rtt, loss, timeout_s=rtt + LEAST_TIMEOUT_S),
         "cubic": cubic(rtt, loss),
     }
-    return means.with_columns(**{label: pl.Series(values / 1e6) for label, values in models.items()})
+    return means.with_columns(**{label: pl.Series(np.asarray(values) / 1e6) for label, values in models.items()})
 
 
 def exponent(table: pl.DataFrame, stack: str, delay: str, bounds: tuple[float, float]) -> float | None:
