@@ -9,7 +9,7 @@ from anabranch.cli.scenarios import load, warn
 def check(scenario: ScenarioFile, /, *, settings: Settings = None, json: Json = False) -> int:
     """Check a scenario: every problem at once, with file, line, field, value, and what would be right.
 
-    Also warns of what can run but may not be meant.
+    Also warns of settings that can run but may be mistakes.
     """
     from anabranch.scenario import ScenarioError
 

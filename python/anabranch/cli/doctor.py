@@ -6,7 +6,7 @@ from anabranch.cli.output import json_text
 
 
 def doctor(*, json: Json = False) -> int:
-    """Say what works on this machine, and how to get the rest."""
+    """List which features work on this machine, and how to install the others."""
     from dataclasses import asdict
 
     from anabranch.doctor import checks

@@ -18,7 +18,7 @@ class Work:
     """How much is run."""
 
     quick: Annotated[bool, Parameter(negative="", help="A smaller version, in a minute or so.")] = False
-    seeds: Annotated[int | None, Parameter(help="So many seeds instead of those of the scenarios.")] = None
+    seeds: Annotated[int | None, Parameter(help="Number of seeds, instead of the scenarios'.")] = None
     jobs: Jobs = None
 
 

@@ -26,7 +26,7 @@ class Allowed:
     """Among which paths, and up to which load."""
 
     load: Annotated[float, Parameter(help="The worst-case load that no link may exceed.")] = 0.9
-    paths: Annotated[int, Parameter(help="Candidates of a pair: so many of the shortest paths by hops.")] = 4
+    paths: Annotated[int, Parameter(help="Candidate paths per pair, the shortest by hops.")] = 4
     front: Annotated[
         bool, Parameter(negative="", help="Also plans for less load, down to the least that is possible.")
     ] = False
@@ -44,7 +44,7 @@ class Transport:
             "or a file with a line FROM TO for each."
         ),
     ] = "none"
-    flow: Annotated[str, Parameter(help="What the application of a pair's TCP connection sends at most.")] = "10Mbps"
+    flow: Annotated[str, Parameter(help="Greatest rate of the application on a pair's TCP connection.")] = "10Mbps"
 
 
 @Parameter(name="*", group=OUTPUT)

@@ -38,9 +38,10 @@ class Candidates:
     """The paths to choose from."""
 
     paths: Annotated[
-        str, Parameter(help='Candidates of a pair: so many of the shortest, "all", disjoint=N, or a file of paths.')
+        str,
+        Parameter(help='Candidate paths per pair: a number of shortest paths, "all", disjoint=N, or a file of paths.'),
     ] = "4"
-    by: Annotated[Literal["hop-count", "delay"], Parameter(help="What is short.")] = "hop-count"
+    by: Annotated[Literal["hop-count", "delay"], Parameter(help="Path length to minimise.")] = "hop-count"
     ties: Annotated[
         Literal["links", "delay", "hop-count", "first-found"],
         Parameter(
@@ -53,7 +54,7 @@ class Candidates:
     sweep: Annotated[
         bool, Parameter(negative="", help="Instead of --single, all of 0, 20, ..., 100 percent, as a table.")
     ] = False
-    draws: Annotated[int, Parameter(help="With --sweep: the range of loads over so many random tie-breaks.")] = 0
+    draws: Annotated[int, Parameter(help="With --sweep: number of random tie-breaks whose range of loads to show.")] = 0
 
 
 @Parameter(name="*", group=SEARCH)

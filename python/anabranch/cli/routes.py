@@ -57,8 +57,12 @@ class Selection:
         list[str] | None, Parameter(name="--to", negative="", help="Only to this node. May be repeated.")
     ] = None
     shortest: Annotated[int | None, Parameter(help="The K shortest loopless paths of each pair.")] = None
-    disjoint: Annotated[int | None, Parameter(help="At most so many paths that share no link but access links.")] = None
-    node_disjoint: Annotated[int | None, Parameter(help="At most so many that share no node in between.")] = None
+    disjoint: Annotated[int | None, Parameter(help="Greatest number of paths that share no link but access links.")] = (
+        None
+    )
+    node_disjoint: Annotated[int | None, Parameter(help="Greatest number of paths that share no node in between.")] = (
+        None
+    )
     within: Annotated[
         Share | None, Parameter(help="All paths that cost at most 1 + this times the least: 0.05 or 5%.")
     ] = None
@@ -82,7 +86,7 @@ class Comparing:
         list[str] | None, Parameter(negative="", help="With --compare: these metrics instead of all. May be repeated.")
     ] = None
     once: Annotated[bool, Parameter(negative="", help="With --compare: every two nodes in one direction only.")] = False
-    rows: Annotated[int, Parameter(help="With --compare: at most so many rows of pairs that differ.")] = 20
+    rows: Annotated[int, Parameter(help="With --compare: greatest number of rows of pairs that differ.")] = 20
 
 
 @Parameter(name="*", group=EXPORT)

@@ -208,7 +208,7 @@ class _Compared:
                 f"Hop by hop, {metric}: {delivery.outcome}, {tables.ARROW.join(delivery.path)}"
                 for metric, delivery in pair.deliveries.items()
             ]
-            notes.append("n_f: up to so many flows each gets more on the path of tcpbp-exact.")
+            notes.append("n_f: up to this number of flows, each gets more on the path of tcpbp-exact.")
             yield TextTable(head, rows, 2, notes)
             return
         yield TextTable(notes=tables.summary_lines(self.comparison))

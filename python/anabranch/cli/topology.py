@@ -12,7 +12,7 @@ from anabranch.text_table import TextTable, plain, print_table, quantity
 
 
 def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
-    """List the names that can stand in a scenario's "from", those that contain PATTERN."""
+    """List the names for a scenario's "from" that contain PATTERN."""
     from anabranch import topologies
 
     names = [name for name in topologies.names() if pattern.lower() in name.lower()]

@@ -17,11 +17,11 @@ class Traffic:
     """Bounds on nodes and pairs, or matrices."""
 
     hose: Annotated[
-        str | None, Parameter(help="What each node sends and receives at most: a rate for all, or a file.")
+        str | None, Parameter(help="Greatest rate that each node sends and receives: one for all, or a file.")
     ] = None
     pipe: Annotated[
         str | None,
-        Parameter(help='What each pair sends at most: a rate for all, a file, "demands", or gravity=TOTAL.'),
+        Parameter(help='Greatest rate that each pair sends: one for all, a file, "demands", or gravity=TOTAL.'),
     ] = None
     matrix: Annotated[
         list[str] | None,

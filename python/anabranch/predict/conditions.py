@@ -21,7 +21,7 @@ class RoundTrip(NamedTuple):
 
 
 class PathQuality(NamedTuple):
-    """What a route offers to flows: numbers or arrays that broadcast."""
+    """Quality of a route for flows: numbers or arrays that broadcast."""
 
     rtt_s: npt.ArrayLike
     """Round-trip time, seconds."""
@@ -72,20 +72,20 @@ def advantage(
 ) -> Advantage:
     """TCPBP's conditions (i) to (iii) for a new route (its own) against an old one (a single metric's), section 4.3.
 
-    A flow is predicted to get TP = ``model(rtt_s, loss, mss_bytes=...)`` where it is alone, and the paper's BW, an average per flow, is
-    read as what each of n equal flows gets that share a route: BW(n) = min(TP, ABW / n). With the same n on both routes, as in
-    the paper's tests:
+    TP = ``model(rtt_s, loss, mss_bytes=...)`` is the predicted rate of a flow that is alone. The paper does not define BW, an average per
+    flow. Here it is the rate of each of n equal flows that share a route: BW(n) = min(TP, ABW / n). As in the paper's tests, n is the
+    same on both routes:
 
     - (i) is BW_new(1) > BW_old(1);
     - (ii) is BW_new(n) > BW_old(n);
     - (iii) is ABW_new / n > BW_old(n), the part of (ii) that the available bandwidth decides.
 
-    Without (i), n_f is 0. With (i), (ii) holds for n = 1, 2, ... without a gap, up to n_f: if ABW_new > ABW_old, for any n; otherwise
-    (i) makes TP_new > TP_old, and (ii) is left with ABW_new / n > TP_old, so that n_f is the greatest n below ABW_new / TP_old.
+    Without (i), n_f is 0. With (i), (ii) holds for n = 1, 2, ... up to n_f without a gap. If ABW_new > ABW_old, it holds for any n.
+    Otherwise (i) makes TP_new > TP_old, and (ii) becomes ABW_new / n > TP_old. So n_f is the greatest n below ABW_new / TP_old.
 
-    It compares a route with what it would replace, for the same flows. It does not know of other flows that come and go, nor that
-    flows which fill a link add queues and losses to those given. (Where (i) fails, a route with less TP but more ABW can still be
-    the better one for many flows; (ii) says so for a given number.)
+    The conditions compare a route with the route that it would replace, for the same flows. They ignore other flows, and the queues and
+    losses of flows that fill a link. Where (i) fails, a route with less TP but more ABW can still be better for many flows; (ii) shows
+    it for a given number.
 
     :class:`ValueError` names a value that is out of bounds.
     """

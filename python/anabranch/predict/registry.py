@@ -1,4 +1,4 @@
-"""What the models take, and for which losses they were found to hold."""
+"""Arguments of the models, and the losses for which they hold."""
 
 import json
 from typing import NamedTuple
@@ -16,9 +16,9 @@ class Validity(NamedTuple):
     least_loss: float
     greatest_loss: float
     below: str
-    """What it means to leave the range downwards."""
+    """The consequence of a loss below the range."""
     above: str
-    """What it means to leave the range upwards."""
+    """The consequence of a loss above the range."""
     source: str
 
     def holds(self, loss: npt.ArrayLike) -> bool | Booleans:

@@ -14,7 +14,7 @@ LEAST_TIMEOUT_S = 0.2
 
 
 class Prediction(NamedTuple):
-    """What a model predicts; a rate and a window are infinite where nothing limits them."""
+    """The prediction of a model. Rate and window are infinite where nothing limits them."""
 
     model: str
     rate_bps: float

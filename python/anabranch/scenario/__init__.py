@@ -1,8 +1,8 @@
 """The scenario: the one schema of Anabranch, from TOML to validated variants.
 
 A scenario is a TOML file with the sections topology, stacks, routing, traffic, impairments, events, run and capture. A
-list at a key that takes one value makes a matrix: one variant of the scenario for each value, and for each combination
-of several such keys; equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
+list at a key that takes one value makes a matrix: one variant of the scenario per value, and per combination of several
+such keys. Equal lists at the same key of several ``[[traffic]]`` (or other) entries vary together.
 """
 
 import json

@@ -24,7 +24,7 @@ Metric = Annotated[
 
 
 class Disjoint(Table):
-    """Disjoint paths of least total weight (Suurballe), at most so many.
+    """At most this many disjoint paths of least total weight (Suurballe).
 
     They share what every path must take at its ends, such as a host's access link.
     """
@@ -36,7 +36,7 @@ class Disjoint(Table):
 
 
 class Shortest(Table):
-    """The K shortest loopless paths (Yen), at most so many."""
+    """At most this many shortest loopless paths (Yen)."""
 
     shortest: Count
 

@@ -114,7 +114,7 @@ else:
 
 
 class Stack(Table):
-    """A transport stack. A preset sets several keys; what is given beside it takes precedence."""
+    """A transport stack. A preset sets several keys. Keys beside it take precedence."""
 
     preset: PresetName | None = Field(None, description="Several keys at once; at least its congestion control.")
     congestion: Congestion = Field("cubic", validate_default=True, description="How much to have in flight.")
