@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy.typing as npt
-
-from anabranch.array_types import Floats, Integers
+from anabranch.array_types import Columns, Floats, Integers
 
 __version__: str
 
@@ -58,26 +56,22 @@ class Network:
     ) -> None:
         """The links by their columns; :class:`ValueError` names the first that is none."""
 
-    def trees(self, metric: str, sources: Sequence[int]) -> Mapping[str, npt.NDArray[Any]]:
+    def trees(self, metric: str, sources: Sequence[int]) -> Columns:
         """``cost`` and ``reached_by`` (the last link, 2^32 - 1 without a path) of every source and node.
 
         :class:`ValueError` for ``tcpbp-exact``, whose paths make no tree.
         """
 
-    def routes(
-        self, metric: str, sources: Sequence[int], destinations: Sequence[int]
-    ) -> Mapping[str, npt.NDArray[Any]]:
+    def routes(self, metric: str, sources: Sequence[int], destinations: Sequence[int]) -> Columns:
         """The best path from every source to every destination."""
 
-    def hop_by_hop(self, metric: str) -> Mapping[str, npt.NDArray[Any]]:
+    def hop_by_hop(self, metric: str) -> Columns:
         """The path of every pair if each router forwards along its own route; none where packets loop."""
 
     def path_counts(self, metric: str) -> Floats:
         """How many best paths there are by an isotone metric, by source and destination."""
 
-    def k_shortest(
-        self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int
-    ) -> Mapping[str, npt.NDArray[Any]]:
+    def k_shortest(self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int) -> Columns:
         """The loopless paths from every source to every destination, best first, at most so many.
 
         :class:`ValueError` for several by ``tcpbp``, which finds one.
@@ -85,7 +79,7 @@ class Network:
 
     def within(
         self, metric: str, sources: Sequence[int], destinations: Sequence[int], threshold: float, most: int
-    ) -> Mapping[str, npt.NDArray[Any]]:
+    ) -> Columns:
         """The loopless paths of each pair that cost at most 1 + ``threshold`` times what the best does, best first, at most so many.
 
         :class:`ValueError` for a metric that neither adds up nor is ``tcpbp-exact``.
@@ -93,15 +87,13 @@ class Network:
 
     def disjoint(
         self, metric: str, sources: Sequence[int], destinations: Sequence[int], most: int, by_nodes: bool
-    ) -> Mapping[str, npt.NDArray[Any]]:
+    ) -> Columns:
         """As many paths of each pair as there are, but at most so many, that share no link (or no node but the ends).
 
         Of least total cost, best first; :class:`ValueError` for a metric that does not add up.
         """
 
-    def pareto(
-        self, sources: Sequence[int], destinations: Sequence[int], most_labels: int = ...
-    ) -> Mapping[str, npt.NDArray[Any]]:
+    def pareto(self, sources: Sequence[int], destinations: Sequence[int], most_labels: int = ...) -> Columns:
         """The paths of each pair that no other beats in delay, loss and capacity at once, by ascending delay.
 
         ``cost`` is the capacity, bit/s. :class:`ValueError` if a pair takes more than so many partial paths (default 2^20).
@@ -135,22 +127,22 @@ class Simulation:
     def packet_hops(self) -> int:
         """Packets that have crossed a link so far."""
 
-    def flows(self) -> Mapping[str, npt.NDArray[Any]]:
+    def flows(self) -> Columns:
         """One row a flow, as of now: the columns of the ``flows`` table; NaN where unknown."""
 
     def states(self) -> Mapping[str, Any]:
         """One row for each flow and state of its congestion control, if that reports states: flow, state, share of time."""
 
-    def links(self) -> Mapping[str, npt.NDArray[Any]]:
+    def links(self) -> Columns:
         """One row a directed link, as of now: the columns of the ``links`` table."""
 
-    def take_flow_series(self) -> Mapping[str, npt.NDArray[Any]]:
+    def take_flow_series(self) -> Columns:
         """The flow samples taken since the last call."""
 
-    def take_link_series(self) -> Mapping[str, npt.NDArray[Any]]:
+    def take_link_series(self) -> Columns:
         """The link samples taken since the last call."""
 
-    def take_link_state(self) -> Mapping[str, npt.NDArray[Any]]:
+    def take_link_state(self) -> Columns:
         """What routings that measure links have learnt of them since the last call; NaN where unknown."""
 
     def routes(self) -> Mapping[str, Any]:

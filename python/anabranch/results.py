@@ -10,16 +10,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from anabranch.array_types import Columns, Integers
 from anabranch.forks import refuse_after_fork
 from anabranch.matrix_columns import key_table, with_keys
 
 if TYPE_CHECKING:
     from anabranch.report.run_directory import Runs
 
-Columns = Mapping[str, npt.NDArray[Any]]
 Schema = dict[str, type[pl.DataType]]
 
 FLOWS: Schema = {
@@ -128,7 +127,7 @@ def route_frame(
     return table.with_columns(path=pl.Series(paths, dtype=pl.String)).select(*ROUTES)
 
 
-def _named(name: str, indexes: npt.NDArray[Any], names: Sequence[str]) -> pl.Series:
+def _named(name: str, indexes: Integers, names: Sequence[str]) -> pl.Series:
     known: list[str | None] = [*names, None]  # an index beyond the names (the stack of a UDP flow) is unknown
     places = np.where((indexes < 0) | (indexes >= len(names)), len(names), indexes).astype(np.int64)
     return pl.Series(name, known, dtype=pl.String).gather(places)

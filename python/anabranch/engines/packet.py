@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any, Protocol, cast
 
-import numpy.typing as npt
-
-Columns = Mapping[str, npt.NDArray[Any]]
+from anabranch.array_types import Columns
 
 EVENTS_AT_ONCE = 200_000
 """Events between two looks at the clock, the recordings and the stop signal: some 10 to 50 ms."""

@@ -1,7 +1,7 @@
 """Find routes in a topology."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch import _core, metrics
+from anabranch.array_types import Columns
 from anabranch.routes import quantities
 from anabranch.routes.model import Forwarding, Path, Route, Routes
 from anabranch.topologies import Topology
-
-Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.array_types import Columns
 from anabranch.captures import CaptureFiles
 from anabranch.matrix_columns import with_keys
 from anabranch.output_files import unwritable, write_new_table
-from anabranch.results import SERIES, SERIES_SCHEMAS, Columns, frame
+from anabranch.results import SERIES, SERIES_SCHEMAS, frame
 
 ROWS_PER_PART = 250_000
 """Rows of a time series held in memory before they are written."""
