@@ -40,7 +40,7 @@ docs: $(VENV)/installed ## the documentation as a site with search, in docs/_bui
 validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2) and real Linux (make kernel); writes docs/validation/comparisons.md
 	PROPTEST_CASES=5000 cargo test --quiet --package anabranch-core
 	PROPTEST_CASES=10000 cargo test --release --quiet --package anabranch-core --lib packet::properties::agreement
-	$(RUN)/python -m bench.validate
+	$(RUN)/python -m validation
 
 kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares with (apt-get install flex bison bc; some minutes)
 	$(RUN)/python -m bench.peers.linux.kernel

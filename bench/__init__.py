@@ -1,1 +1,1 @@
-"""The project's own benchmarks and validation, and other simulators on the same work."""
+"""The project's own benchmarks, and other simulators on the same work."""

@@ -23,7 +23,7 @@ from rich.table import Table
 from anabranch import version
 from bench.peers import PeerError, ns2, ns3
 from bench.peers.child import measure_child, run_child
-from bench.validation.page import write_part
+from validation.page import write_part
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "development" / "performance.md"

@@ -27,7 +27,7 @@ from bench.peers import PeerError, ns2, ns3
 from bench.peers.work import Work
 from bench.program import EngineRun
 from bench.reference import CASES, EXTRAS, Case, fat_tree
-from bench.validation.page import write_part
+from validation.page import write_part
 
 PLAIN_ROUNDS = 3
 PEERS: dict[str, Callable[..., float]] = {

@@ -29,7 +29,7 @@ from scipy.sparse.csgraph import dijkstra
 from anabranch import _core, topologies, version
 from anabranch.routes import completed
 from bench.bench import ROOT, machine
-from bench.validation.page import write_part
+from validation.page import write_part
 
 PAGE = ROOT / "docs" / "models" / "routing.md"
 NODES, DEGREE = 1000, 6

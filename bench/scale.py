@@ -29,7 +29,7 @@ from anabranch.runs import execute
 from anabranch.scenario import Scenario
 from bench.bench import PAGE, machine
 from bench.peers.child import run_child
-from bench.validation.page import write_part
+from validation.page import write_part
 
 NODES, FLOWS = 10_000, 1_000_000
 DEGREE = 6

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from anabranch import units
-from bench import validate
 from bench.peers.linux import kernel
-from bench.validation.against_real_linux import Result, first_share
-from bench.validation.real_linux_cells import Cell, Run, document, linux_case, pairs, single_flows, sprayed
+from validation import __main__ as validate
+from validation.against_real_linux import Result, first_share
+from validation.real_linux_cells import Cell, Run, document, linux_case, pairs, single_flows, sprayed
 
 CELLS = [*single_flows(quick=True), *pairs(quick=True), *sprayed(quick=True)]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.validation.bernoulli import STACKS, measure_cell
+from validation.bernoulli import STACKS, measure_cell
 
 
 @pytest.mark.parametrize("stack", STACKS)

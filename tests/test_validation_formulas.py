@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.validation import dctcp, formulas
+from validation import dctcp, formulas
 
 
 def test_mathis_equation_3_is_1_22_over_the_root_of_p() -> None:

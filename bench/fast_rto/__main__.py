@@ -33,7 +33,7 @@ from bench.fast_rto.search import (
     search,
     training,
 )
-from bench.validation.section import Section
+from validation.section import Section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models" / "fast-rto.md"
 NAMES = ("gamma", "srtt_factor", "rttvar_factor", "k", "k_diversity")

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.fast_rto.cases import Case, random_cases, thesis
 from bench.fast_rto.runs import Outcome, run
-from bench.validation.work import in_parallel
+from validation.work import in_parallel
 
 TRAINING_SEED, HELD_OUT_SEED, DESIGN_SEED = 1, 2, 3
 GROWTHS = ("newreno", "cubic")

@@ -12,8 +12,8 @@ from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
 from bench.peers import PeerCrash, ns2
-from bench.validation.lost_packets import bernoulli
-from bench.validation.work import Unrecorded, seconds
+from validation.lost_packets import bernoulli
+from validation.work import Unrecorded, seconds
 
 DURATION_S = 60
 WIRE_BYTES = 1500
@@ -46,7 +46,7 @@ STACKS: Mapping[str, Mapping[str, Any]] = {
         "congestion": {"name": "illinois", "window_threshold": 15, "beta_min": 7 / 8, "beta_max": 1 / 2},
     },
 }
-"""Ours under the name that ns-2 has for it, with the parameters of Linux 2.6.22; bench.validation.against_linux explains them."""
+"""Ours under the name that ns-2 has for it, with the parameters of Linux 2.6.22; validation.against_linux explains them."""
 
 COMMON = {
     "detection": "rack-tlp",

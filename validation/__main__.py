@@ -13,7 +13,7 @@ from rich.console import Console
 
 from anabranch import version
 from bench.peers import PeerError, PeerMissing
-from bench.validation import (
+from validation import (
     against_linux,
     against_ns2,
     against_ns3,
@@ -29,7 +29,7 @@ from bench.validation import (
     utilisation,
     vegas,
 )
-from bench.validation.section import Comparison
+from validation.section import Comparison
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation" / "comparisons.md"
 COMPARISONS = (
@@ -57,7 +57,7 @@ COMPARISONS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparisons."""
-    parser = argparse.ArgumentParser(prog="python -m bench.validate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m validation", description=__doc__)
     keys = [comparison.key for comparison in COMPARISONS]
     parser.add_argument("--quick", action="store_true", help="fewer seeds and cells; the page is left as it is")
     parser.add_argument("--only", nargs="+", choices=keys, metavar="KEY", help=f"of {', '.join(keys)}")
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sections.append(section)
         if not options.quick:
             today = datetime.now(UTC).date().isoformat()
-            section.write(PAGE, f"Anabranch {version()}, {today}, `python -m bench.validate --only {section.key}`")
+            section.write(PAGE, f"Anabranch {version()}, {today}, `python -m validation --only {section.key}`")
     return 0 if all(section.passed for section in sections) else 1
 
 

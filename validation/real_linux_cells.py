@@ -15,8 +15,8 @@ from anabranch.scenario import Scenario
 from bench.peers.linux import case as peer
 from bench.peers.linux.kernel import JIFFIES_PER_SECOND
 from bench.peers.linux.runs import run as run_peer
-from bench.validation.lost_packets import bernoulli
-from bench.validation.work import Unrecorded, seconds
+from validation.lost_packets import bernoulli
+from validation.work import Unrecorded, seconds
 
 Congestion = Literal["cubic", "reno", "bbr"]
 CONGESTION: tuple[Congestion, ...] = ("cubic", "reno", "bbr")

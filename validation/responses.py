@@ -6,10 +6,10 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from bench.validation import formulas, periodic
-from bench.validation.periodic import LARGE_WINDOW, MSS_BITS, TOLERANCE, WARM_UP_LOSSES
-from bench.validation.section import Section, megabits, percent
-from bench.validation.work import in_parallel
+from validation import formulas, periodic
+from validation.periodic import LARGE_WINDOW, MSS_BITS, TOLERANCE, WARM_UP_LOSSES
+from validation.section import Section, megabits, percent
+from validation.work import in_parallel
 
 RATE = "10Gbps"
 """So fast that no window makes a queue."""

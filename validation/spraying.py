@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.validation.section import Section, megabits
-from bench.validation.work import Measured, Sample, in_parallel, measure
+from validation.section import Section, megabits
+from validation.work import Measured, Sample, in_parallel, measure
 
-SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "abilene.toml"
+SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "abilene.toml"
 LINK_BPS = 10e6
 PAYLOAD = 1460 / 1500
 SHARE = 0.95

@@ -7,8 +7,8 @@ from threading import Event
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
-from bench.validation.section import Section, percent
-from bench.validation.work import Unrecorded, in_parallel, seconds
+from validation.section import Section, percent
+from validation.work import Unrecorded, in_parallel, seconds
 
 RATE = 1e9
 ROUND_TRIP_S = 0.002

@@ -3,8 +3,8 @@
 from functools import partial
 from itertools import product
 
-from bench.validation.section import Section, megabits
-from bench.validation.work import in_parallel, measure, one_link
+from validation.section import Section, megabits
+from validation.work import in_parallel, measure, one_link
 
 PAYLOAD = 1460 / 1500
 LEAST = 0.95

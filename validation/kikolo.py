@@ -8,8 +8,8 @@ from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.papers.kikolo.states import equilibrium
 from anabranch.scenario import Scenario
-from bench.validation.section import Section
-from bench.validation.work import Unrecorded, in_parallel, one_link
+from validation.section import Section
+from validation.work import Unrecorded, in_parallel, one_link
 
 RATE = 100e6
 ROUND_TRIP_S = 0.04

@@ -11,8 +11,8 @@ from anabranch import topologies
 from anabranch.predict import round_trip
 from anabranch.routes import Search, completed
 from anabranch.routes.compare import HEURISTIC, OPTIMUM, compare
-from bench.validation.section import Section
-from bench.validation.work import in_parallel
+from validation.section import Section
+from validation.work import in_parallel
 
 LOSSES = (1e-5, 5e-2)
 """The range in which the law 1 / (RTT sqrt(p)) holds, the paper says."""

@@ -8,9 +8,9 @@ from math import hypot
 from statistics import median
 
 from bench.peers import ns2
-from bench.validation.formulas import mathis
-from bench.validation.section import Section, megabits, percent
-from bench.validation.work import Sample, in_parallel, measure, seconds
+from validation.formulas import mathis
+from validation.section import Section, megabits, percent
+from validation.work import Sample, in_parallel, measure, seconds
 
 ACCESS_SECONDS = 0.001
 MEDIAN_TOLERANCE = 0.05

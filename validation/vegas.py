@@ -8,8 +8,8 @@ from typing import Any
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
-from bench.validation.section import Section
-from bench.validation.work import Unrecorded, in_parallel, one_link
+from validation.section import Section
+from validation.work import Unrecorded, in_parallel, one_link
 
 WIRE_BITS = 1500 * 8
 MARGIN = 0.5

@@ -5,9 +5,9 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from bench.validation import formulas
-from bench.validation.section import Section, megabits, percent
-from bench.validation.work import in_parallel, measure, one_link
+from validation import formulas
+from validation.section import Section, megabits, percent
+from validation.work import in_parallel, measure, one_link
 
 MSS_BITS = 1460 * 8
 TOLERANCE = 0.05

@@ -13,10 +13,10 @@ from typing import Any
 from anabranch.compile import compile_run
 from anabranch.scenario import Scenario
 from bench.peers import ns3
-from bench.validation.section import Section, megabits
-from bench.validation.work import Sample, in_parallel, measure, seconds
+from validation.section import Section, megabits
+from validation.work import Sample, in_parallel, measure, seconds
 
-SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "abilene.toml"
+SCENARIO = Path(__file__).resolve().parents[1] / "scenarios" / "abilene.toml"
 STACKS = {"newreno": ("TcpNewReno", "TcpLinuxReno"), "cubic": ("TcpCubic",), "bbr": ("TcpBbr",)}
 """ns-3's congestion controls for each preset; the last one is what ours is to agree with."""
 JUDGED = ("newreno", "cubic")

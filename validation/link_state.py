@@ -12,8 +12,8 @@ from anabranch.results import PATH_SEPARATOR
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
 from anabranch.topologies import load
-from bench.validation.section import Section
-from bench.validation.work import in_parallel
+from validation.section import Section
+from validation.work import in_parallel
 
 SECONDS, SAMPLE, WINDOW = 120, 10, 3
 RATE, PROBES, PACKET = 1e9, 50e6, 1500 * 8

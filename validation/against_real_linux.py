@@ -6,10 +6,10 @@ from functools import partial
 from statistics import fmean, median
 
 from bench.peers.linux import kernel
-from bench.validation import real_linux_cells
-from bench.validation.real_linux_cells import DURATION_S, Cell, Run, run_here, run_linux
-from bench.validation.section import Section, megabits, percent
-from bench.validation.work import in_parallel
+from validation import real_linux_cells
+from validation.real_linux_cells import DURATION_S, Cell, Run, run_here, run_linux
+from validation.section import Section, megabits, percent
+from validation.work import in_parallel
 
 MEDIAN_TOLERANCE = 0.05
 CELL_TOLERANCE = 0.15
