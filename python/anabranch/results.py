@@ -181,7 +181,11 @@ class Result:
         return cls(directory, found)
 
     def save(self, directory: str | Path) -> None:
-        """Write the run directory to another place, which must not exist or be empty."""
+        """Write the run directory to another place, which must not exist or be empty.
+
+        Raises:
+            ResultError: there is something at that place.
+        """
         target = Path(directory)
         if target.exists() and any(target.iterdir()):
             raise ResultError(f"{target}: is not empty; give another directory")

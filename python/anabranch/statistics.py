@@ -23,6 +23,9 @@ def student_t(degrees: int, confidence: float = CONFIDENCE) -> float:
 
     Inverts the closed form for whole degrees of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4) by bisection
     over the angle ``atan(t / sqrt(degrees))``.
+
+    Raises:
+        ValueError: there is no degree of freedom.
     """
     if degrees < 1:
         raise ValueError(f"degrees of freedom are {degrees}; an interval needs at least two values, hence 1")

@@ -36,9 +36,15 @@ class Connection:
 def throughput(
     connection: Connection, delay_s: Floats, loss: Floats, fraction: Floats, start: Integers, tolerant: Booleans
 ) -> Floats:
-    """The predicted throughput of each of several splits, bit/s.
+    """The predicted throughput of each of several splits, bit/s; shape (splits,).
 
-    Paths stand split after split, those of split ``k`` from ``start[k]`` to ``start[k + 1]``; ``tolerant`` is of each split.
+    Args:
+        connection: the TCP connection of each split.
+        delay_s: one-way delay of each path, seconds; shape (paths,), split after split.
+        loss: ratio of packets lost on each path; shape (paths,).
+        fraction: share of the packets that takes each path; shape (paths,), of each split adding up to 1.
+        start: the paths of split ``k`` stand from ``start[k]`` to ``start[k + 1]``; shape (splits + 1,).
+        tolerant: whether the hosts of each split tolerate reordering; shape (splits,).
     """
     splits = len(start) - 1
     split = np.repeat(np.arange(splits), np.diff(start))

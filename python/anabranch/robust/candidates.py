@@ -110,7 +110,11 @@ class Candidates:
 
 
 def shortest(network: Network, count: int, by: By = "hop-count", ties: Ties = "links") -> Candidates:
-    """The ``count`` shortest loopless paths of every pair, or as many as there are."""
+    """The ``count`` shortest loopless paths of every pair, or as many as there are (Yen 1971).
+
+    Raises:
+        RobustError: ``count`` is less than 1, a pair has no path, or a link has no delay by which to compare.
+    """
     if count < 1:
         raise RobustError(f"{count} candidate paths: needs at least 1")
     if ties == "first-found":
@@ -119,7 +123,11 @@ def shortest(network: Network, count: int, by: By = "hop-count", ties: Ties = "l
 
 
 def shortest_with_ties(network: Network, count: int, by: By = "hop-count") -> Candidates:
-    """The same, and all other paths that are as short as the last of them."""
+    """As :func:`shortest`, and all other paths that are as short as the last of them.
+
+    Raises:
+        RobustError: as :func:`shortest`, or a pair has more than 10,000 such paths.
+    """
     found = _search(network, _weights(network, by, "links"), "with-ties", count)
     if (np.diff(found.first) > _MOST_TIED).any():
         pair = int(np.argmax(np.diff(found.first)))
@@ -128,7 +136,11 @@ def shortest_with_ties(network: Network, count: int, by: By = "hop-count") -> Ca
 
 
 def disjoint(network: Network, count: int, by: By = "hop-count") -> Candidates:
-    """Link-disjoint paths of least total weight for every pair (Suurballe), at most ``count``."""
+    """Link-disjoint paths of least total weight for every pair (Suurballe 1974), at most ``count``.
+
+    Raises:
+        RobustError: as :func:`shortest`.
+    """
     if count < 1:
         raise RobustError(f"{count} candidate paths: needs at least 1")
     return _search(network, _weights(network, by, "links"), "disjoint", count)

@@ -17,9 +17,11 @@ class Crossings:
     """What share of each pair crosses each link, link after link; pairs that do not cross are left out."""
 
     start: Integers
-    """Where each link's entries begin; one more entry than links."""
+    """Where each link's entries begin; shape (links + 1,)."""
     pair: Integers
+    """Of each entry; shape (entries,)."""
     share: Floats
+    """Of the pair's traffic, 0 to 1; shape (entries,)."""
 
     def of(self, link: int) -> tuple[Integers, Floats]:
         """The pairs that cross a link, and their shares."""

@@ -24,13 +24,13 @@ class Bounds:
     """
 
     rows: Floats
-    """What each node may send in all (``R_i``); may be infinite."""
+    """What each node may send in all (``R_i``), bit/s; shape (nodes,); may be infinite."""
     columns: Floats
-    """What each node may receive in all (``C_j``); may be infinite."""
+    """What each node may receive in all (``C_j``), bit/s; shape (nodes,); may be infinite."""
     upper: Floats
-    """Of each entry (``w_ij``); may be infinite."""
+    """What each pair may send (``w_ij``), bit/s; shape (nodes, nodes); may be infinite."""
     lower: Floats
-    """Of each entry."""
+    """What each pair sends at least, bit/s; shape (nodes, nodes)."""
 
     @cached_property
     def above(self) -> "Bounds":
@@ -42,7 +42,7 @@ class Bounds:
 
     @property
     def largest(self) -> Floats:
-        """The most that each pair alone may send."""
+        """The most that each pair alone may send, bit/s; shape (nodes, nodes)."""
         above = self.above
         most = np.minimum(above.upper, np.minimum(above.rows[:, None], above.columns[None, :])) + self.lower
         np.fill_diagonal(most, 0.0)
@@ -54,11 +54,11 @@ class Matrices:
     """Some traffic matrices, and so all between them."""
 
     matrices: Floats
-    """One after the other: matrix, source, destination."""
+    """Bit/s; shape (matrices, nodes, nodes), the source before the destination."""
 
     @property
     def largest(self) -> Floats:
-        """The most that each pair sends in any of them."""
+        """The most that each pair sends in any of them, bit/s; shape (nodes, nodes)."""
         largest: Floats = self.matrices.max(axis=0)
         return largest
 
@@ -73,7 +73,14 @@ def bounds(
     upper: Rates | None = None,
     lower: Rates | None = None,
 ) -> Bounds:
-    """The set of matrices within these bounds; each is a number for all, or one for each node (pair for the last two).
+    """The set of matrices within these bounds (Fukushima et al. 2016, equations 1 to 3).
+
+    Args:
+        network: the nodes.
+        sent: bit/s that each node sends at most: a number for all, or shape (nodes,); without it no bound.
+        received: the same of what each node receives.
+        upper: bit/s that each pair sends at most: a number for all, or shape (nodes, nodes); without it no bound.
+        lower: bit/s that each pair sends at least; without it 0.
 
     Raises:
         RobustError: a bound is negative or not a number, pairs are unbounded, or no matrix is within the bounds.
@@ -90,17 +97,31 @@ def bounds(
 
 
 def hose(network: Network, sent: Rates, received: Rates | None = None) -> Bounds:
-    """The hose model: what each node sends and receives in all; without ``received`` the same both ways."""
+    """The hose model: what each node sends and receives in all, bit/s; without ``received`` the same both ways.
+
+    Raises:
+        RobustError: as :func:`bounds`.
+    """
     return bounds(network, sent, sent if received is None else received)
 
 
 def pipe(network: Network, upper: Rates) -> Bounds:
-    """The pipe model: what each pair sends."""
+    """The pipe model: what each pair sends, bit/s.
+
+    Raises:
+        RobustError: as :func:`bounds`.
+    """
     return bounds(network, upper=upper)
 
 
 def box(network: Network, matrix: Floats, least: float, most: float, within: Bounds | None = None) -> Bounds:
-    """All matrices between ``least`` times and ``most`` times a matrix, and within other bounds if they are given."""
+    """All matrices between ``least`` times and ``most`` times a matrix, and within other bounds if they are given.
+
+    ``matrix`` is in bit/s and has the shape (nodes, nodes).
+
+    Raises:
+        RobustError: the factors are negative or not in order, or no matrix is within the bounds.
+    """
     if not 0 <= least <= most < float("inf"):
         raise RobustError(f"a box from {least:g} to {most:g} times a matrix: needs 0 <= the first <= the second")
     upper = matrix * most if within is None else np.minimum(matrix * most, within.upper)
@@ -109,7 +130,11 @@ def box(network: Network, matrix: Floats, least: float, most: float, within: Bou
 
 
 def matrices(network: Network, given: list[Floats]) -> Matrices:
-    """An explicit set of matrices."""
+    """An explicit set of matrices: bit/s, each of shape (nodes, nodes).
+
+    Raises:
+        RobustError: there is none, or a rate is negative.
+    """
     if not given:
         raise RobustError("an explicit set of traffic matrices needs at least one")
     shape = (network.nodes, network.nodes)
