@@ -1,7 +1,7 @@
 //! The reference dumbbell, for profiling: `cargo run --release --example dumbbell [FLOWS] [SECONDS] [CONGESTION]`.
 
 use anabranch_core::packet::Simulation;
-use anabranch_core::packet::table::{Column, Table};
+use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::spec::RunSpec;
 use serde_json::json;
 use std::hash::{DefaultHasher, Hash, Hasher};

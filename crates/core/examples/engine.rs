@@ -4,8 +4,8 @@
 //! crossed a link. Prints one line of JSON: seconds of the run alone (of the CPU in the first thread, and of the clock), its resident
 //! memory, and a fingerprint of its results.
 
-use anabranch_core::packet::table::{Column, Table};
-use anabranch_core::packet::{Engine, EventLoop, Parts, PlainSimulation, Simulation};
+use anabranch_core::packet::output::table::{Column, Table};
+use anabranch_core::packet::{Engine, EventLoop, Oracle, Partitions, Simulation};
 use anabranch_core::spec::{LinkId, RunSpec};
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,10 +24,10 @@ fn main() {
     let began = cpu_seconds();
     let report = match order.as_str() {
         "windows" => measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began, resident),
-        "plain" => measure(PlainSimulation::new(spec).expect("a run that can be"), &captures, hops, began, resident),
+        "plain" => measure(Oracle::new(spec).expect("a run that can be"), &captures, hops, began, resident),
         threads => {
             let threads = threads.parse().expect("windows, plain, or a number of threads");
-            measure(Parts::new(spec, threads).expect("a run that can be"), &captures, hops, began, resident)
+            measure(Partitions::new(spec, threads).expect("a run that can be"), &captures, hops, began, resident)
         }
     };
     println!("{report}");
@@ -75,7 +75,7 @@ macro_rules! run {
 }
 
 run!(Engine<L>, L: EventLoop);
-run!(Parts);
+run!(Partitions);
 
 /// Runs to the end; the building of the run began after so many CPU seconds and with so many bytes resident.
 fn measure<R: Run>(mut simulation: R, captures: &[LinkId], hops: u64, began: f64, resident: u64) -> Value {

@@ -1,6 +1,6 @@
 //! What Wireshark's own analysis makes of a capture. Needs `tshark`; without it the test says so and passes.
 
-use anabranch_core::packet::capture::{
+use anabranch_core::packet::capture::pcapng::{
     Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale,
 };
 use anabranch_core::units::{Duration, Time};

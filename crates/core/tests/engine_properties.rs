@@ -230,7 +230,7 @@ fn over_one_link(lost: Value, warm_up_ms: u64) -> Value {
     spec
 }
 
-fn number(table: &anabranch_core::packet::table::Table, name: &str) -> f64 {
+fn number(table: &anabranch_core::packet::output::table::Table, name: &str) -> f64 {
     table.numbers(name)[0]
 }
 

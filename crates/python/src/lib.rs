@@ -6,7 +6,7 @@ mod plan;
 mod robust;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
-use anabranch_core::packet::{self, table};
+use anabranch_core::packet::{self, output::table};
 use anabranch_core::spec::RunSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -79,14 +79,14 @@ fn columns(py: Python<'_>, table: table::Table) -> PyResult<Bound<'_, PyDict>> {
 
 /// One run of the packet engine.
 #[pyclass]
-struct Simulation(packet::Parts);
+struct Simulation(packet::Partitions);
 
 #[pymethods]
 impl Simulation {
     #[new]
     #[pyo3(signature = (spec, threads=1))]
     fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Simulation> {
-        py.detach(|| packet::Parts::new(read_spec(spec)?, threads).map_err(|error| error.to_string()))
+        py.detach(|| packet::Partitions::new(read_spec(spec)?, threads).map_err(|error| error.to_string()))
             .map(Simulation)
             .map_err(PyValueError::new_err)
     }

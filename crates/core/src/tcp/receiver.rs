@@ -145,7 +145,7 @@ impl Receiver {
     pub fn take_ordinary(&mut self, segment: u32) -> Option<u32> {
         let is_ordinary = self.is_undisturbed(segment);
         is_ordinary.then(|| {
-            self.take_run(1);
+            self.take_burst(1);
             self.next
         })
     }
@@ -164,7 +164,7 @@ impl Receiver {
 
     /// So many ordinary segments, one after another.
     #[inline(always)]
-    pub fn take_run(&mut self, count: u32) {
+    pub fn take_burst(&mut self, count: u32) {
         self.counters.arrivals += count;
         self.next += count;
         self.last_ack_sent = self.next;

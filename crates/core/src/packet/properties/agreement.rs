@@ -1,8 +1,8 @@
 //! The loop in windows equals the plain loop: every result of every flow and link, every sample, every captured packet, bit
 //! for bit, over random networks in which hosts are routers too, with delays that are nought or alike.
 
-use super::super::compare::{disagreement, disagreement_in_parts};
 use super::random_run::{dense_spec, mesh_spec, run_spec};
+use crate::packet::oracle::compare::{disagreement, disagreement_in_parts};
 use proptest::prelude::*;
 use serde_json::Value;
 

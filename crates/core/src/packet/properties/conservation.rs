@@ -1,11 +1,11 @@
 //! Random networks, traffic, queues, losses, sprayings and failures: no packet appears or is gone unaccounted for, the
 //! same run gives the same results in any steps, and the limits of links hold.
 
-use super::super::Simulation;
-use super::super::flow::Activity;
-use super::super::plain::Plain;
-use super::super::simulation::{Engine, EventLoop};
 use super::random_run::{build, hasten, results, run_spec};
+use crate::packet::Simulation;
+use crate::packet::engine::{Engine, EventLoop};
+use crate::packet::hosts::flow::FlowState;
+use crate::packet::oracle::event_loop::ReferenceLoop;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use serde_json::json;
 fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     let mut gone_or_inside = simulation.packets_without_route() + simulation.packets_expired();
     for (index, link) in simulation.links.iter().enumerate() {
-        let counters = link.counters(simulation.now(), &simulation.sizes, &simulation.lines);
+        let counters = link.counters(simulation.now(), &simulation.sizes, &simulation.fifos);
         let inside = link.packets_inside() as u64;
         assert_eq!(
             counters.offered,
@@ -33,15 +33,15 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
         let sizes = &simulation.sizes[index];
         let tally = flow.activity.tally(simulation.now(), sizes.last_segment);
         match &flow.activity {
-            Activity::Tcp(connection) => {
+            FlowState::Tcp(connection) => {
                 let board = connection.sender.scoreboard();
                 assert!(board.una() <= tally.arrived && tally.arrived <= board.next());
                 assert!(tally.longest_stall <= simulation.now() - flow.identity.start);
                 assert_eq!(tally.sender.sent - tally.sender.retransmits, u64::from(board.next()));
             }
-            Activity::Finished(tally) => assert_eq!(tally.arrived, sizes.segments()),
-            Activity::Udp(_) => assert!(u64::from(tally.arrived) <= tally.sender.sent),
-            Activity::Pending => {}
+            FlowState::Finished(tally) => assert_eq!(tally.arrived, sizes.segments()),
+            FlowState::Udp(_) => assert!(u64::from(tally.arrived) <= tally.sender.sent),
+            FlowState::Pending => {}
         }
         assert!(tally.receiver.arrivals <= tally.sender.sent);
         assert!(u64::from(tally.arrived) <= tally.receiver.arrivals);
@@ -63,7 +63,7 @@ proptest! {
 
     #[test]
     fn every_packet_is_accounted_for_at_any_time(spec in run_spec()) {
-        check_all_along(&mut build::<Plain>(&spec));
+        check_all_along(&mut build::<ReferenceLoop>(&spec));
         let mut simulation: Simulation = build(&spec);
         check_all_along(&mut simulation);
         let (flows, links) = (simulation.flow_table(), simulation.link_table());

@@ -1,10 +1,11 @@
 //! A link against a queue that is one: packets in a list, a server that takes the first, times by brute force.
 
-use super::super::codel::{Codel, Decision};
-use super::super::line::Lines;
-use super::super::link::{Link, Offer};
-use super::super::link_state::Reading;
-use super::super::packet::{FlowSizes, MARK, Packet, PacketSizes, RETRANSMISSION};
+use crate::packet::link::fifo::FifoStore;
+use crate::packet::link::packet::{MARK, Packet, RETRANSMISSION};
+use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::queue::codel::{Codel, Decision};
+use crate::packet::link::{Link, Offer};
+use crate::packet::link_state::estimate::Reading;
 use crate::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -43,14 +44,14 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
 }
 
 fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Reading) {
-    let mut lines = Lines::default();
+    let mut lines = FifoStore::default();
     let sizes_of = |packet: &Coming| PacketSizes::new(packet.size, packet.size, 40, packet.capable, u32::MAX);
     let sizes = FlowSizes::new(coming.iter().map(sizes_of).collect());
     let mut fates = vec![None; coming.len()];
     let mut dropped = Vec::new();
     let mut left = 0;
     let mut samples = Vec::new();
-    let mut run_until = |link: &mut Link, lines: &mut Lines, time: Time| {
+    let mut run_until = |link: &mut Link, lines: &mut FifoStore, time: Time| {
         while link.next_event() <= time && link.next_event() < Time::NEVER {
             let now = link.next_event();
             if link.next_service() <= now {
@@ -70,8 +71,8 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
         let was_due = link.next_event();
         let flags = if packet.again { RETRANSMISSION } else { 0 };
         let sent = Packet::new(index as u32, 0, 0, flags);
-        let offer = if link.is_plain() {
-            link.offer_to_plain(packet.at, sent, sizes[index].of(&sent), &mut lines)
+        let offer = if link.is_simple() {
+            link.offer_to_simple(packet.at, sent, sizes[index].of(&sent), &mut lines)
         } else {
             link.offer_to_any(packet.at, sent, &sizes, &mut lines)
         };

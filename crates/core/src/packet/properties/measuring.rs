@@ -1,9 +1,9 @@
 //! Routings that measure their links, in whole runs: what they find against what is true, and what follows from it.
 
-use super::super::Simulation;
-use super::super::plain::Plain;
-use super::super::simulation::{Engine, EventLoop};
 use super::random_run::{MS, build};
+use crate::packet::Simulation;
+use crate::packet::engine::{Engine, EventLoop};
+use crate::packet::oracle::event_loop::ReferenceLoop;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -177,7 +177,7 @@ fn a_packet_that_goes_in_a_circle_expires() {
     let mut routing = routing(&hops, &Value::Null);
     routing["per"] = json!({"unit": "packet"}); // or the flow's one path would be compiled
     let spec = run(4, &links, &[routing], &[udp((0, 3), 1_000_000, 0, None)], &json!([]), 2);
-    assert_eq!(check::<Plain>(&spec), check::<super::super::windows::Windows>(&spec));
+    assert_eq!(check::<ReferenceLoop>(&spec), check::<crate::packet::epochs::event_loop::EpochLoop>(&spec));
 }
 
 /// The network of the specification on which the heuristic's trees go in a circle: for node 7, node 1 plans 1-3-5-7 and
@@ -218,14 +218,14 @@ fn trees_of_the_heuristic_that_go_in_a_circle_deliver_nothing_and_exact_or_expli
         [by_hosts, to_hosts, simulation.packets_expired(), lost as u64]
     }
     let spec = circular("tcpbp", false);
-    let plain = fates::<Plain>(&spec);
-    assert_eq!(plain, fates::<super::super::windows::Windows>(&spec));
+    let plain = fates::<ReferenceLoop>(&spec);
+    assert_eq!(plain, fates::<crate::packet::epochs::event_loop::EpochLoop>(&spec));
     let [by_hosts, to_hosts, expired, _] = plain;
     assert!(by_hosts > 360 && to_hosts == 0);
     // 32 rounds over two links of 0.5 % loss: 0.995^64 = 0.726 of those that had the time.
     assert!((0.6..0.8).contains(&(expired as f64 / by_hosts as f64)), "{plain:?}");
     for spec in [circular("tcpbp-exact", false), circular("tcpbp", true)] {
-        let [by_hosts, to_hosts, expired, _] = fates::<Plain>(&spec);
+        let [by_hosts, to_hosts, expired, _] = fates::<ReferenceLoop>(&spec);
         assert!(to_hosts as f64 > 0.9 * by_hosts as f64 && expired == 0);
     }
 }

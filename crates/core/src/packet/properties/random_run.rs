@@ -1,8 +1,8 @@
 //! Random runs.
 
-use super::super::route_log::RouteChange;
-use super::super::simulation::{Engine, EventLoop};
-use super::super::table::{Column, Table};
+use crate::packet::engine::{Engine, EventLoop};
+use crate::packet::link_state::route_log::RouteChange;
+use crate::packet::output::table::{Column, Table};
 use crate::parameters::AlgorithmInfo;
 use crate::spec::RunSpec;
 use crate::tcp::ack::AckSpec;

@@ -1,7 +1,7 @@
 //! Flows that finish in one window on either side of an instant at which finished flows retire: both loops retire each at its own.
 
-use super::super::compare::disagreement;
 use super::random_run::{MS, usual_stack};
+use crate::packet::oracle::compare::disagreement;
 use serde_json::{Value, json};
 
 fn link(src: usize, dst: usize, delay: u64) -> Value {

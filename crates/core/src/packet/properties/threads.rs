@@ -1,8 +1,8 @@
 //! A run in parts on threads of its own gives what the run as a whole gives, and is divided only where that is worth it.
 
-use super::super::compare::disagreement_in_parts;
-use super::super::{Parts, Simulation};
 use super::random_run::{MS, usual_stack};
+use crate::packet::oracle::compare::disagreement_in_parts;
+use crate::packet::{Partitions, Simulation};
 use crate::spec::RunSpec;
 use serde_json::{Value, json};
 
@@ -39,14 +39,14 @@ fn threads_change_nothing() {
 
 #[test]
 fn only_a_large_run_is_divided() {
-    let threads = |spec| Parts::new(spec, 2).expect("a run that can be").threads();
+    let threads = |spec| Partitions::new(spec, 2).expect("a run that can be").threads();
     assert_eq!(threads(ring(7, 10_000_000_000, None)), 2);
     assert_eq!(threads(ring(7, 1_000_000, None)), 1, "a few packets a round");
 }
 
 #[test]
 fn a_run_in_parts_goes_on_where_it_stopped() {
-    let mut parts = Parts::exactly(Simulation::new(ring(7, 100_000_000, None)).expect("a run"), 2).expect("a run");
+    let mut parts = Partitions::exactly(Simulation::new(ring(7, 100_000_000, None)).expect("a run"), 2).expect("a run");
     let mut before = 0;
     while parts.advance(500) {
         assert!(parts.packet_hops() >= before + 500, "as much as was asked for, unless it is the end");

@@ -1,7 +1,7 @@
 //! A router that chooses hop by hop in turn, fed by several links: whose turn it is belongs to the node, so it goes by time.
 
-use super::super::compare::disagreement;
 use super::random_run::{MS, usual_stack};
+use crate::packet::oracle::compare::disagreement;
 use serde_json::{Value, json};
 
 fn link(src: usize, dst: usize, delay: u64) -> Value {

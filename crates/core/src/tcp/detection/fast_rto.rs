@@ -355,7 +355,7 @@ impl LossDetector for FastRto {
     }
 
     #[inline]
-    fn rests_until(&self, instant: Time, board: &Scoreboard, _rtt: &RttEstimate) -> bool {
+    fn quiet_until(&self, instant: Time, board: &Scoreboard, _rtt: &RttEstimate) -> bool {
         board.oldest_in_flight().is_some_and(|oldest| oldest.sent + self.least_timeout >= instant)
     }
 
@@ -627,10 +627,10 @@ mod tests {
     #[test]
     fn equation_4_2_nothing_expires_before_the_floor() {
         let (mut detector, mut board, rtt) = two_at_100();
-        assert_eq!([250, 251].map(|at| detector.rests_until(ms(at), &board, &rtt)), [true, false]);
+        assert_eq!([250, 251].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
         board.pass_one_original(2, ms(200)).expect("an ordinary ACK");
         assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), false, &board, &rtt), Some(ms(260)));
-        assert_eq!([260, 261].map(|at| detector.rests_until(ms(at), &board, &rtt)), [true, false]);
+        assert_eq!([260, 261].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
         assert_eq!(
             detector.take_ordinary_ack(ms(260), ms(100), false, &board, &rtt),
             None,

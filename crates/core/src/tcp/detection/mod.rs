@@ -84,7 +84,7 @@ pub trait LossDetector: Send + Sync {
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
 
     /// Whether the deadline cannot be before this instant, as far as that can be told at less cost than the deadline.
-    fn rests_until(&self, _instant: Time, _board: &Scoreboard, _rtt: &RttEstimate) -> bool {
+    fn quiet_until(&self, _instant: Time, _board: &Scoreboard, _rtt: &RttEstimate) -> bool {
         false
     }
 

@@ -305,7 +305,7 @@ impl LossDetector for RackTlp {
         Some(earliest_deadline(board, rtt))
     }
 
-    fn rests_until(&self, instant: Time, board: &Scoreboard, rtt: &RttEstimate) -> bool {
+    fn quiet_until(&self, instant: Time, board: &Scoreboard, rtt: &RttEstimate) -> bool {
         self.reordering_timer.is_none() && rtt.samples() > 0 && earliest_deadline(board, rtt) >= instant
     }
 
@@ -548,7 +548,7 @@ mod tests {
             let mut board = Scoreboard::with_sending_order();
             let mut rtt = RttEstimate::new(millis(least_rto), Duration::from_secs(60), Duration::from_secs(1));
             [100, 110].map(|at| board.send_new(ms(at)));
-            assert!(!detector.rests_until(ms(0), &board, &rtt), "no RTT is known");
+            assert!(!detector.quiet_until(ms(0), &board, &rtt), "no RTT is known");
             rtt.sample(millis(100));
             board.pass_one_original(1, ms(200)).expect("an ordinary ACK");
             assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), true, &board, &rtt), Some(ms(rests)));
@@ -556,7 +556,7 @@ mod tests {
                 (detector.newest, detector.rtt, detector.min_rtt.get()),
                 ((ms(100), 0), millis(100), Some(millis(100)))
             );
-            assert_eq!([rests, rests + 1].map(|at| detector.rests_until(ms(at), &board, &rtt)), [true, false]);
+            assert_eq!([rests, rests + 1].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
             detector.newest = (ms(150), 0); // a retransmission that was sent later was delivered before
             assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), true, &board, &rtt), None);
         }

@@ -94,7 +94,7 @@ impl Driver {
         let deadline = self.detector.deadline(&self.board, &self.rtt);
         assert!(deadline.is_none_or(|deadline| deadline >= self.rests), "{deadline:?} before {}", self.rests);
         for instant in [1, 20, 200].map(|wait| self.now + Duration::from_millis(wait)) {
-            let rests = self.detector.rests_until(instant, &self.board, &self.rtt);
+            let rests = self.detector.quiet_until(instant, &self.board, &self.rtt);
             assert!(!rests || deadline.is_none_or(|deadline| deadline >= instant), "{deadline:?} before {instant}");
         }
         deadline

@@ -56,19 +56,19 @@ impl Sender {
     /// Whether no deadline can come before this instant: what an undisturbed flow can tell at less cost than
     /// [`Self::deadline`], which tells the very instant.
     #[inline]
-    pub fn rests_until(&self, instant: Time) -> bool {
+    pub fn quiet_until(&self, instant: Time) -> bool {
         (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
     }
 
     /// Whether there is no deadline before this instant.
     #[inline(always)]
-    pub fn needs_no_timer_before(&self, instant: Time) -> bool {
-        self.rests_until(instant) || self.deadline().is_none_or(|deadline| deadline >= instant)
+    pub fn no_deadline_before(&self, instant: Time) -> bool {
+        self.quiet_until(instant) || self.deadline().is_none_or(|deadline| deadline >= instant)
     }
 
     /// Whether no deadline can come so soon after an ACK that advances, or [`super::Undisturbed::pass`] tells of it.
     #[inline(always)]
-    pub fn rests_after_advance(&self, time: Duration) -> bool {
+    pub fn stays_quiet_after_advance(&self, time: Duration) -> bool {
         self.detector_learns() || self.options.only_the_timer && self.rtt.least_rto() >= time
     }
 
@@ -77,7 +77,7 @@ impl Sender {
         if self.options.only_the_timer {
             self.rtt.samples() > 0 && self.board.timer_start() + self.rtt.least_rto() >= instant
         } else {
-            self.detector.rests_until(instant, &self.board, &self.rtt)
+            self.detector.quiet_until(instant, &self.board, &self.rtt)
         }
     }
 

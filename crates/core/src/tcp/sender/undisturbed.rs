@@ -18,7 +18,7 @@ pub struct Undisturbed<'sender, const LEARNS: bool> {
 impl Sender {
     /// Whether it takes ACKs, and lets out segments, without more ado: once connected, and neither paced nor looked at segment by segment.
     #[inline(always)]
-    pub fn takes_runs(&self) -> bool {
+    pub fn takes_bursts(&self) -> bool {
         self.options.bursts && !self.is_opening()
     }
 

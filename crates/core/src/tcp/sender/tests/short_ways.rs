@@ -74,8 +74,8 @@ proptest! {
             prop_assert_eq!(short.deadline(), deadline);
             for instant in [1, 20, 200, 1000].map(|wait| now + Duration::from_millis(wait)) {
                 let has_none = deadline.is_none_or(|deadline| deadline >= instant);
-                prop_assert_eq!(short.needs_no_timer_before(instant), has_none);
-                prop_assert!(has_none || !short.rests_until(instant));
+                prop_assert_eq!(short.no_deadline_before(instant), has_none);
+                prop_assert!(has_none || !short.quiet_until(instant));
             }
             let place = if action < 10 { 0 } else { position };
             if action == 15 {
@@ -89,7 +89,7 @@ proptest! {
             }
             if position < 11 && let Some(ack) = acks.pop_front() {
                 long.on_ack(now, &ack);
-                let is_plain = ack.sack.is_empty() && !ack.ecn_echo && short.takes_runs();
+                let is_plain = ack.sack.is_empty() && !ack.ecn_echo && short.takes_bursts();
                 let cumulative = ack.cumulative;
                 let passed = if !is_plain {
                     None

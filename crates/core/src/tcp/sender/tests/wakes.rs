@@ -11,31 +11,31 @@ fn which<const N: usize>(instants: [u64; N], mut is_so: impl FnMut(Time) -> bool
 #[test]
 fn rfc6298_section_2_the_timer_is_not_due_before_the_rto() {
     let mut pair = Pair::new(json!({}));
-    assert_eq!(which([1, 1000, 1001], |at| pair.sender.needs_no_timer_before(at)), [true, true, false]);
-    assert!(!pair.sender.rests_until(ms(1)), "the RTO is not bounded before a sample");
+    assert_eq!(which([1, 1000, 1001], |at| pair.sender.no_deadline_before(at)), [true, true, false]);
+    assert!(!pair.sender.quiet_until(ms(1)), "the RTO is not bounded before a sample");
     pair.at(100).deliver([0]);
-    assert_eq!(which([300, 301], |at| pair.sender.rests_until(at)), [true, false]);
-    assert_eq!(which([301, 400, 401], |at| pair.sender.needs_no_timer_before(at)), [true, true, false]);
+    assert_eq!(which([300, 301], |at| pair.sender.quiet_until(at)), [true, false]);
+    assert_eq!(which([301, 400, 401], |at| pair.sender.no_deadline_before(at)), [true, true, false]);
 }
 
 #[test]
 fn before_the_connection_stands_the_syns_timer_is_the_only_one() {
     let mut sender = Sender::new(&stack(json!({"handshake": true})), 1, Stream::new(1, Purpose::Congestion, 0));
     assert!(sender.poll_transmit(ms(0)).is_some());
-    assert!(!sender.rests_until(ms(1)) && !sender.is_paced_to(ms(2000)) && !sender.takes_runs());
-    assert_eq!(which([1000, 1001], |at| sender.needs_no_timer_before(at)), [true, false]);
+    assert!(!sender.quiet_until(ms(1)) && !sender.is_paced_to(ms(2000)) && !sender.takes_bursts());
+    assert_eq!(which([1000, 1001], |at| sender.no_deadline_before(at)), [true, false]);
     sender.on_established(ms(50));
-    assert!(sender.takes_runs());
+    assert!(sender.takes_bursts());
 }
 
 /// cwnd is 5 in slow start: two windows per RTT, a segment each 10 ms.
 #[test]
 fn a_paced_sender_is_due_at_its_next_segment_until_the_timer_may_be_due_too() {
     let mut pair = Pair::new(json!({"pacing": true, "initial_window": 4}));
-    assert!(!pair.sender.is_paced_to(ms(50)) && !pair.sender.takes_runs());
+    assert!(!pair.sender.is_paced_to(ms(50)) && !pair.sender.takes_bursts());
     assert_eq!(pair.at(100).deliver([0]), [(4, false)]);
     assert_eq!(which([109, 110, 299, 300], |at| pair.sender.is_paced_to(at)), [false, true, true, false]);
-    assert_eq!(which([110, 111], |at| pair.sender.rests_until(at)), [true, false]);
+    assert_eq!(which([110, 111], |at| pair.sender.quiet_until(at)), [true, false]);
     assert_eq!(which([109, 110], |at| pair.sender.is_held_back(at)), [true, false]);
     assert_eq!(pair.at(110).send(), [(5, false)]);
     assert!(!pair.sender.is_paced_to(ms(120)), "the window is full");
@@ -46,7 +46,7 @@ fn a_paced_sender_is_due_at_its_next_segment_until_the_timer_may_be_due_too() {
 fn after_an_ack_that_advances_there_is_a_least_rto_without_deadlines_or_the_detector_tells() {
     let rests = |changes| {
         let sender = Pair::new(changes).sender;
-        (sender.detector_learns(), [200, 201].map(|time| sender.rests_after_advance(Duration::from_millis(time))))
+        (sender.detector_learns(), [200, 201].map(|time| sender.stays_quiet_after_advance(Duration::from_millis(time))))
     };
     assert_eq!(rests(json!({"detection": {"name": "dup-ack"}})), (false, [true, false]));
     assert_eq!(rests(json!({"detection": {"name": "rack-tlp"}})), (true, [true, true]));

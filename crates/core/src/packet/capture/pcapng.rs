@@ -1,0 +1,319 @@
+//! Packet captures: pcapng files (draft-ietf-opsawg-pcapng) that Wireshark and tshark read as IPv4 with TCP or UDP.
+//!
+//! Only headers are stored. The original length counts them and the payload; what an engine takes as the length of a
+//! packet on the wire may differ from it, because its headers are of one size whatever options they carry.
+
+use crate::packet::capture::headers::{Headers, IPV4, LONGEST, TCP, added};
+use crate::units::Time;
+use std::net::Ipv4Addr;
+
+/// Greatest shift of the window scale option (RFC 7323, section 2.3).
+const MAXIMUM_WINDOW_SCALE: u8 = 14;
+/// Decimal digits of a second in a timestamp: nanoseconds, the finest that Wireshark shows.
+const TIMESTAMP_DIGITS: u8 = 9;
+
+/// The ECN field of the IP header (RFC 3168, section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IpEcn {
+    /// Not capable.
+    NotEct = 0,
+    /// Capable, as DCTCP and classic ECN mark it.
+    Ect0 = 2,
+    /// Congestion experienced.
+    CongestionExperienced = 3,
+}
+
+/// A packet as the capture shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedPacket {
+    /// When it is captured; stored in whole nanoseconds, rounded down.
+    pub now: Time,
+    /// Source address.
+    pub source_address: Ipv4Addr,
+    /// Destination address.
+    pub destination_address: Ipv4Addr,
+    /// Source port.
+    pub source_port: u16,
+    /// Destination port.
+    pub destination_port: u16,
+    /// The ECN field of the IP header (RFC 3168).
+    pub ecn: IpEcn,
+    /// Bytes of payload, which are not stored.
+    pub payload_length: u32,
+    /// What carries the payload.
+    pub kind: CapturedKind,
+}
+
+/// What carries the payload of a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapturedKind {
+    /// A TCP segment.
+    Tcp(CapturedSegment),
+    /// A UDP datagram.
+    Udp,
+}
+
+/// A TCP header. Numbers count bytes and wrap; with an initial sequence number of 0 the SYN has 0 and the first byte
+/// of data 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedSegment {
+    /// SYN, with the options that only it carries.
+    pub syn: Option<SynOptions>,
+    /// PSH.
+    pub push: bool,
+    /// ECE (RFC 3168).
+    pub ecn_echo: bool,
+    /// CWR (RFC 3168).
+    pub window_reduced: bool,
+    /// Sequence number.
+    pub sequence: u32,
+    /// Acknowledgement number; ACK is set if there is one.
+    pub acknowledgement: Option<u32>,
+    /// The advertised window, bytes. What the scaled 16 bits cannot say is rounded down.
+    pub window: u64,
+    /// The shift of this direction's windows, as its SYN announces it ([`window_scale`]).
+    pub window_scale: u8,
+    /// SACK blocks as (left edge, right edge), the most recent first (RFC 2018); those beyond four are left out.
+    pub sack_blocks: Vec<(u32, u32)>,
+}
+
+/// The options of a SYN, next to the window scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Maximum segment size, bytes.
+    pub mss: u16,
+    /// Selective acknowledgements are welcome.
+    pub sack_permitted: bool,
+}
+
+/// The least window scale with which a receive window of so many bytes can be told, as far as there is one (RFC 7323).
+pub fn window_scale(receive_window: u64) -> u8 {
+    (0..MAXIMUM_WINDOW_SCALE)
+        .find(|scale| receive_window >> scale <= u64::from(u16::MAX))
+        .unwrap_or(MAXIMUM_WINDOW_SCALE)
+}
+
+/// The blocks of a packet around its headers: seven words before, its length again behind.
+const BEFORE: usize = 28;
+const AROUND: usize = BEFORE + 4;
+const LONGEST_BLOCK: usize = LONGEST + AROUND;
+/// The block of a segment without options.
+const SHORT_BLOCK: usize = IPV4 + TCP + AROUND;
+/// Of the sequence and acknowledgement numbers.
+const NUMBERS: usize = BEFORE + IPV4 + 4;
+const CHECKSUM: usize = BEFORE + IPV4 + 16;
+
+/// The capture of one link.
+#[derive(Debug)]
+pub struct Capture {
+    file: Vec<u8>,
+    /// What was taken last, bytes.
+    last_taken: usize,
+}
+
+impl Capture {
+    /// An empty capture. Its interface bears the name of the link.
+    pub fn new(link_name: &str) -> Capture {
+        let mut capture = Capture { file: Vec::new(), last_taken: 0 };
+        let version = [1, 0, 0, 0];
+        let unknown_length = [0xff; 8];
+        capture.block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &version, &unknown_length].concat());
+        let (raw_ip, longest) = ([101, 0, 0, 0], 120_u32.to_le_bytes()); // headers with all options that there could be
+        let mut interface = [raw_ip, longest].concat();
+        option(&mut interface, 2, link_name.as_bytes());
+        option(&mut interface, 9, &[TIMESTAMP_DIGITS]);
+        option(&mut interface, 0, &[]);
+        capture.block(1, &interface);
+        capture
+    }
+
+    /// A block of any kind. The order of bytes is fixed, so that a capture is the same on every machine.
+    fn block(&mut self, kind: u32, body: &[u8]) {
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        self.file.extend([&kind.to_le_bytes()[..], &length, body, &length].concat());
+    }
+
+    /// Adds a packet. Packets are to come in the order of time.
+    pub fn record(&mut self, packet: &CapturedPacket) {
+        let (block, length) = block_of(packet);
+        self.file.extend_from_slice(&block[..length]);
+    }
+
+    /// Adds a segment that differs from the model in its time and its number only.
+    #[inline]
+    pub fn record_alike(&mut self, model: &Model, now: Time, number: u32) {
+        // In the file itself: a block changed elsewhere and copied at once would stall the processor.
+        self.file.extend_from_slice(&model.block);
+        let Some(block) = self.file.last_chunk_mut::<SHORT_BLOCK>() else { return };
+        set_time(block, now);
+        let numbers = model.numbers | u64::from(number) << model.shift;
+        block[NUMBERS..][..8].copy_from_slice(&numbers.to_be_bytes());
+        let checksum = !added(added(model.sum, (number >> 16) as u16), number as u16);
+        block[CHECKSUM..][..2].copy_from_slice(&checksum.to_be_bytes());
+    }
+
+    /// The bytes of the file since the last call; all calls together give the file.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.last_taken = self.file.len();
+        std::mem::take(&mut self.file)
+    }
+
+    /// Finds room for about as much as was taken last, if there is none: by then who took it has mostly given its memory back, and
+    /// fresh memory costs as much as what is written to it.
+    pub fn find_room(&mut self) {
+        if self.file.capacity() == 0 {
+            self.file.reserve(self.last_taken / 4 * 5);
+        }
+    }
+}
+
+/// Which number tells one segment of a flow from the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbered {
+    /// Data: its sequence number.
+    BySequence,
+    /// ACKs: what they acknowledge.
+    ByAcknowledgement,
+}
+
+/// A segment without options, of which a flow sends many, but for its time and its number.
+#[derive(Debug)]
+pub struct Model {
+    block: [u8; SHORT_BLOCK],
+    /// Sequence and acknowledgement number as one, and how far the number is to be shifted to be one of them.
+    numbers: u64,
+    shift: u32,
+    /// Of what the checksum covers, without the number (RFC 1071 lets parts of a sum be added in any order).
+    sum: u16,
+}
+
+impl Model {
+    /// What this segment has in common with others; its number must be nought, and it must have no options.
+    pub fn new(packet: &CapturedPacket, numbered: Numbered) -> Model {
+        let (longest, length) = block_of(packet);
+        assert_eq!(length, SHORT_BLOCK, "a segment without options");
+        let mut block = [0; SHORT_BLOCK];
+        block.copy_from_slice(&longest[..SHORT_BLOCK]);
+        let checksum = u16::from_be_bytes([block[CHECKSUM], block[CHECKSUM + 1]]);
+        let mut numbers = [0; 8];
+        numbers.copy_from_slice(&block[NUMBERS..][..8]);
+        let shift = match numbered {
+            Numbered::BySequence => u32::BITS,
+            Numbered::ByAcknowledgement => 0,
+        };
+        Model { block, numbers: u64::from_be_bytes(numbers), shift, sum: !checksum }
+    }
+}
+
+/// The block of a packet (draft-ietf-opsawg-pcapng, section 4.3) and its length. Headers are of whole words and need no filling.
+fn block_of(packet: &CapturedPacket) -> ([u8; LONGEST_BLOCK], usize) {
+    let headers = Headers::of(packet);
+    let captured = headers.bytes().len();
+    let length = captured + AROUND;
+    let mut block = [0; LONGEST_BLOCK];
+    let mut set = |place: usize, value: u32| block[place..][..4].copy_from_slice(&value.to_le_bytes());
+    set(0, 6);
+    set(4, length as u32);
+    set(20, captured as u32);
+    set(24, captured as u32 + packet.payload_length);
+    set(BEFORE + captured, length as u32);
+    block[BEFORE..][..captured].copy_from_slice(headers.bytes());
+    set_time(&mut block, packet.now);
+    (block, length)
+}
+
+#[inline(always)]
+fn set_time(block: &mut [u8], now: Time) {
+    let nanoseconds = now.0 / 1000;
+    block[12..20].copy_from_slice(&nanoseconds.rotate_left(u32::BITS).to_le_bytes()); // the upper half comes first
+}
+
+fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    body.extend(code.to_le_bytes());
+    body.extend((value.len() as u16).to_le_bytes());
+    body.extend(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+#[cfg(test)]
+pub(in crate::packet) mod tests {
+    use super::*;
+    use pcap_file::DataLink;
+    use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+    use pcap_file::pcapng::{Block, PcapNgReader};
+    use proptest::prelude::*;
+
+    pub fn segment() -> CapturedSegment {
+        CapturedSegment {
+            syn: None,
+            push: false,
+            ecn_echo: false,
+            window_reduced: false,
+            sequence: 1,
+            acknowledgement: Some(1),
+            window: 1 << 20,
+            window_scale: 5,
+            sack_blocks: vec![],
+        }
+    }
+
+    pub fn packet(kind: CapturedKind, payload_length: u32) -> CapturedPacket {
+        CapturedPacket {
+            now: Time(1_234_567_890_123_456),
+            source_address: Ipv4Addr::new(10, 0, 0, 1),
+            destination_address: Ipv4Addr::new(10, 0, 1, 2),
+            source_port: 40_000,
+            destination_port: 5001,
+            ecn: IpEcn::NotEct,
+            payload_length,
+            kind,
+        }
+    }
+
+    #[test]
+    fn a_file_read_back_has_the_interface_and_packet_with_both_lengths() {
+        let mut capture = Capture::new("Seattle-Denver");
+        let mut file = capture.take();
+        assert!(!file.is_empty() && capture.take().is_empty());
+        capture.record(&packet(CapturedKind::Tcp(segment()), 1460));
+        file.extend(capture.take());
+        let mut reader = PcapNgReader::new(&file[..]).unwrap();
+        let Block::InterfaceDescription(interface) = reader.next_block().unwrap().unwrap() else { panic!() };
+        assert_eq!(interface.linktype, DataLink::RAW);
+        assert!(interface.options.contains(&InterfaceDescriptionOption::IfName("Seattle-Denver".into())));
+        assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+        let Block::EnhancedPacket(block) = reader.next_block().unwrap().unwrap() else { panic!() };
+        assert_eq!(block.timestamp.as_nanos(), 1_234_567_890_123);
+        assert_eq!((block.data.len(), block.original_len), (40, 1500));
+        assert!(reader.next_block().is_none());
+    }
+
+    #[test]
+    fn the_window_scale_is_the_least_that_fits() {
+        let cases = [(0, 0), (65_535, 0), (65_536, 1), (1 << 20, 5), (65_535 << 14, 14), (u64::MAX, 14)];
+        for (window, scale) in cases {
+            assert_eq!(window_scale(window), scale, "{window}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_model_gives_what_each_segment_would(
+            now in 0u64..1 << 56, number: u32, port: u16, payload_length in 0u32..70_000, by_sequence: bool,
+        ) {
+            let of = |now: u64, number: u32| {
+                let (sequence, acknowledgement) = if by_sequence { (number, 1) } else { (1, number) };
+                let kind = CapturedKind::Tcp(CapturedSegment {
+                    sequence, acknowledgement: Some(acknowledgement), ..segment()
+                });
+                CapturedPacket { now: Time(now), source_port: port, ..packet(kind, payload_length) }
+            };
+            let numbered = if by_sequence { Numbered::BySequence } else { Numbered::ByAcknowledgement };
+            let mut captures = [Capture::new("a"), Capture::new("a")];
+            captures[0].record(&of(now, number));
+            captures[1].record_alike(&Model::new(&of(0, 0), numbered), Time(now), number);
+            let [one, other] = &mut captures;
+            prop_assert_eq!(one.take(), other.take());
+        }
+    }
+}

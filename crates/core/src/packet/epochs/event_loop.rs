@@ -1,0 +1,565 @@
+//! The event loop in epochs: what meets at one place is put in order there, and nowhere else.
+//!
+//! An epoch is no longer than any packet needs from the queue of a link to its far end. So nothing that happens in an epoch
+//! at one node comes to another in the same epoch, and nodes and links can be gone through one after another, each with all
+//! its events of the epoch at once. What order there must be is that of [`crate::packet::oracle::event_loop`]: by (time, kind, index) at every
+//! node and at every link.
+//!
+//! An epoch has three phases:
+//! 1. Every link in which a packet arrives hands its packets over. Packets on a compiled route go to their next link, packets
+//!    to this node's hosts or without a compiled route to the node. A node that nothing else happens to takes them at once.
+//! 2. The other nodes go through what has come to them, with the starts and timers of their flows, in order.
+//! 3. Links that are fed from several places go through what was offered to them, in order. What a link brings that leads
+//!    nowhere else stands in its FIFO until then.
+
+use crate::packet::engine::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
+use crate::packet::epochs::fan_in::{FanIn, Feed};
+use crate::packet::epochs::inbox::{Event, Inbox, Key, Rank, emptied};
+use crate::packet::epochs::loser_tree::LoserTree;
+use crate::packet::epochs::timers::Timers;
+use crate::packet::epochs::timing_wheel::TimingWheel;
+use crate::packet::forwarding::{Forwarding, RouteRef};
+use crate::packet::hosts::flow::Flow;
+use crate::packet::link::packet::Packet;
+use crate::packet::link::packet_sizes::FlowSizes;
+use crate::packet::link::{Link, Offer};
+use crate::spec::{LinkId, NodeId, RunSpec};
+use crate::units::{Duration, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A node in the current epoch.
+#[derive(Default)]
+struct Node {
+    /// Links in which packets arrive.
+    inputs: u32,
+    /// One of them, if there are any.
+    input: LinkId,
+    /// A flow starts, or a timer is due that none of its links takes with it.
+    has_local: bool,
+    /// It belongs to this part of the network: see [`crate::packet::parallel`].
+    is_here: bool,
+    /// What its links bring may be delivered link by link: no two of them bring packets of one end of a flow, and what the
+    /// ends send has but one way.
+    takes_link_by_link: bool,
+    inbox: Inbox,
+}
+
+/// How a node takes what a link brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::packet) enum Delivery {
+    /// At once: nothing else happens there, but for timers, which are fired among its packets.
+    Immediate,
+    /// At once, though other links bring packets, too.
+    PerLink,
+    /// In phase 2.
+    Sorted,
+}
+
+/// The state of the loop.
+pub struct EpochLoop {
+    pub(in crate::packet) wheel: TimingWheel,
+    /// Everything before is done.
+    done: Time,
+    /// The current epoch, from its begin to its end.
+    pub(in crate::packet) begin: Time,
+    pub(in crate::packet) until: Time,
+    pub(in crate::packet) timers: Timers,
+    /// Timers of the node at hand, or of the ends that the link at hand leads to, which are due in this epoch.
+    pub(in crate::packet) soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// For each link, the timers due in this epoch that are fired among its packets.
+    timers_of_link: Vec<Vec<(Time, u32)>>,
+    /// Any link has some.
+    pub(in crate::packet) links_have_timers: bool,
+    /// Room for an inbox to be put in order.
+    merging: Inbox,
+    /// The heads of the FIFOs that are merged into the link at hand.
+    pub(in crate::packet) heads: LoserTree,
+    /// The rank of the event at hand.
+    pub(in crate::packet) rank: Rank,
+    /// The node at hand goes through its events in order.
+    pub(in crate::packet) in_order: bool,
+    pub(in crate::packet) feeds: FanIn,
+    pub(in crate::packet) inboxes: Vec<Inbox>,
+    nodes: Vec<Node>,
+    pub(in crate::packet) due: Vec<LinkId>,
+    busy_nodes: Vec<NodeId>,
+    pub(in crate::packet) busy_links: Vec<LinkId>,
+    /// Links from here to other parts of the network.
+    pub(in crate::packet) outgoing: Vec<LinkId>,
+    /// Flows that are done here, and whose receivers are in another part of the network, with the time until which they stay.
+    pub(in crate::packet) done_flows: Vec<(Time, u32)>,
+    /// Links that decide at their service (CoDel).
+    serves: Vec<bool>,
+}
+
+/// An epoch in which nothing comes from one node to another: no longer than any packet's transmission and delay. The longer, the better, for
+/// what is visited seldom is visited at little cost. But the least delay alone is better than with the transmission, unless it is much shorter,
+/// because links whose packets leave them before others are offered take the general path.
+fn epoch_length(spec: &RunSpec, flows: &[Flow], sizes: &FlowSizes) -> Duration {
+    let smallest = u64::from(sizes.least());
+    let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
+    let shortest = spec.links.iter().map(crossing).min().unwrap_or(Key::LONGEST_EPOCH);
+    let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(Key::LONGEST_EPOCH);
+    let length = if delay * 2 >= shortest { delay } else { shortest };
+    length.min(time_of_writes(spec, flows)).clamp(Duration(1), Key::LONGEST_EPOCH)
+}
+
+/// A run may be left between two epochs only: in one, applications write no more often than this.
+const MOST_WRITES: f64 = 100_000.0;
+
+/// The time in which all applications together make [`MOST_WRITES`].
+fn time_of_writes(spec: &RunSpec, flows: &[Flow]) -> Duration {
+    let writes_per_second: f64 = flows.iter().map(|flow| spec.writes_per_second(flow.identity.group as usize)).sum();
+    Duration::from_secs_f64((MOST_WRITES / writes_per_second).min(1.0))
+}
+
+impl EventLoop for EpochLoop {
+    fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> EpochLoop {
+        let epoch = epoch_length(spec, flows, sizes);
+        links.iter_mut().for_each(|link| link.look_ahead(epoch));
+        // Routers that choose hop by hop own whose turn it is, too.
+        let goes_by_hop = |flow: &Flow| {
+            let Flow { identity, .. } = flow;
+            matches!(identity.forward, RouteRef::NextHopTable(_))
+                || matches!(identity.reverse, RouteRef::NextHopTable(_))
+        };
+        let takes_link_by_link = !flows.iter().any(goes_by_hop);
+        let node = || Node { takes_link_by_link, is_here: true, ..Node::default() };
+        let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
+        for Flow { identity, .. } in flows {
+            if !matches!((identity.forward, identity.reverse), (RouteRef::Route(_), RouteRef::Route(_))) {
+                nodes[identity.src as usize].takes_link_by_link = false;
+                nodes[identity.dst as usize].takes_link_by_link = false;
+            }
+        }
+        EpochLoop {
+            wheel: TimingWheel::new(links.len(), epoch),
+            done: Time::ZERO,
+            begin: Time::ZERO,
+            until: Time::ZERO,
+            timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
+            soon: BinaryHeap::new(),
+            timers_of_link: vec![Vec::new(); links.len()],
+            links_have_timers: false,
+            merging: Inbox::default(),
+            heads: LoserTree::new(links.len()),
+            rank: Rank::FIRST,
+            in_order: true,
+            feeds: FanIn::new(links),
+            inboxes: std::iter::repeat_with(Inbox::default).take(links.len()).collect(),
+            nodes,
+            due: Vec::new(),
+            busy_nodes: Vec::new(),
+            busy_links: Vec::new(),
+            outgoing: Vec::new(),
+            done_flows: Vec::new(),
+            serves: links.iter().map(Link::decides_at_service).collect(),
+        }
+    }
+
+    fn advance(engine: &mut Engine<EpochLoop>, events: u64) -> bool {
+        // Packets are most of the work, but applications may write what no link takes, and samples may follow one another closely.
+        let work = |engine: &Engine<EpochLoop>| engine.packet_hops + engine.events;
+        let enough = work(engine) + events;
+        while work(engine) < enough {
+            if !engine.next_epoch(Time(engine.end.0 + 1)) {
+                engine.now = engine.end;
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn offer(engine: &mut Engine<EpochLoop>, link: LinkId, mut packet: Packet) {
+        if engine.order.takes_at_once(link) {
+            engine.take_offer(link, packet);
+        } else {
+            packet.arrives(engine.now);
+            let key = engine.order.key(engine.now, engine.order.rank);
+            engine.order.inbox_of_link(link).put(key, packet);
+        }
+    }
+
+    #[inline]
+    fn arm(engine: &mut Engine<EpochLoop>, flow: u32, timer: u32, deadline: Time) {
+        let order = &mut engine.order;
+        if deadline >= order.until {
+            order.timers.arm(flow, timer, deadline);
+        } else if order.timers.schedule(flow, timer, deadline) {
+            order.soon.push(Reverse((deadline, order.timers.identity(flow, timer))));
+        }
+    }
+
+    #[inline]
+    fn armed(&self, flow: u32, timer: u32) -> Time {
+        self.timers.armed(flow, timer)
+    }
+
+    fn on_scheduled(&mut self, _at: Time) {}
+
+    fn on_failed(&mut self, _link: LinkId) {}
+
+    fn on_done(&mut self, at: Time, flow: u32, receiver: NodeId) {
+        if !self.is_here(receiver) {
+            self.done_flows.push((at, flow));
+        }
+    }
+
+    fn on_rerouted(&mut self, forwarding: &Forwarding) {
+        self.feeds.derive(forwarding);
+    }
+}
+
+impl EpochLoop {
+    /// How long an epoch is that nothing cuts short.
+    pub(in crate::packet) fn longest_epoch(&self) -> Duration {
+        self.wheel.begin(1) - Time::ZERO
+    }
+
+    /// Whether a node belongs to this part of the network.
+    pub(in crate::packet) fn is_here(&self, node: NodeId) -> bool {
+        self.nodes[node as usize].is_here
+    }
+
+    /// Only these nodes belong to this part of the network.
+    pub(in crate::packet) fn keep(&mut self, is_here: impl Fn(NodeId) -> bool) {
+        self.nodes.iter_mut().enumerate().for_each(|(node, state)| state.is_here = is_here(node as NodeId));
+    }
+
+    /// A link is due then.
+    pub(in crate::packet) fn is_due(&mut self, link: LinkId, at: Time) {
+        self.wheel.insert(link, at);
+    }
+
+    /// The place in this epoch of an event.
+    #[inline(always)]
+    pub(in crate::packet) fn key(&self, at: Time, rank: Rank) -> Key {
+        Key::new(self.begin, at, rank)
+    }
+
+    #[inline]
+    pub(in crate::packet) fn inbox_of_link(&mut self, link: LinkId) -> &mut Inbox {
+        let inbox = &mut self.inboxes[link as usize];
+        if inbox.is_empty() {
+            self.busy_links.push(link);
+        }
+        inbox
+    }
+
+    /// Whether a link takes at once what is offered to it now.
+    #[inline(always)]
+    pub(in crate::packet) fn takes_at_once(&self, link: LinkId) -> bool {
+        match self.feeds.feed(link) {
+            Feed::Link => true,
+            Feed::Node => self.in_order,
+            Feed::Merged => false,
+        }
+    }
+
+    /// No timer that is due in this epoch comes before an arrival before this instant: at one instant arrivals come first.
+    #[inline(always)]
+    pub(in crate::packet) fn undisturbed_until(&self) -> Time {
+        self.soon.peek().map_or(self.until, |Reverse((at, _))| self.until.min(Time(at.0 + 1)))
+    }
+
+    /// The links in which packets arrived have handed them over.
+    #[inline(always)]
+    pub(in crate::packet) fn forget_inputs(&mut self, links: &[Link]) {
+        for link in &self.due {
+            self.nodes[links[*link as usize].dst as usize].inputs = 0;
+        }
+    }
+
+    pub(in crate::packet) fn taking(&self, node: NodeId) -> Delivery {
+        let state = &self.nodes[node as usize];
+        match (state.inputs, state.has_local) {
+            (1, false) => Delivery::Immediate,
+            (_, false) if state.takes_link_by_link => Delivery::PerLink,
+            _ => Delivery::Sorted,
+        }
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
+        let key = self.key(packet.arrival(), rank);
+        let inbox = &mut self.nodes[node as usize].inbox;
+        if inbox.is_empty() {
+            self.busy_nodes.push(node);
+        }
+        inbox.put(key, packet);
+    }
+
+    /// A flow starts or a timer is due at a node.
+    fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
+        let mut nothing = Packet::new(0, 0, 0, 0);
+        nothing.arrives(at);
+        self.put_for_node(node, rank, nothing);
+        self.nodes[node as usize].has_local = true;
+    }
+}
+
+impl Engine<EpochLoop> {
+    /// Goes through the next epoch in which something happens before this instant, or what happens to the network as a whole; `false` if
+    /// nothing does.
+    fn next_epoch(&mut self, before: Time) -> bool {
+        let (epoch, begin) = self.next_begin();
+        let control = self.next_control();
+        if control <= begin && control < before {
+            self.now = control;
+            self.events += 1;
+            self.order.done = control;
+            self.on_control();
+            return true;
+        }
+        if begin >= before {
+            return false;
+        }
+        self.order.begin = begin;
+        self.order.until = self.order.wheel.begin(epoch + 1).min(control).min(before);
+        self.gather(epoch);
+        self.hand_over();
+        self.go_through_nodes();
+        self.go_through_links();
+        self.order.done = self.order.until;
+        true
+    }
+
+    /// The next epoch in which something happens here, and when what is left of it begins.
+    fn next_begin(&mut self) -> (u64, Time) {
+        let local = self.order.timers.first().min(self.next_start());
+        let order = &mut self.order;
+        let epoch = order.wheel.first().min(order.wheel.epoch(local));
+        (epoch, order.wheel.begin(epoch).max(order.done))
+    }
+
+    /// When something happens here next, or to the network as a whole; not before it is called, and maybe an epoch early.
+    pub(in crate::packet) fn next_event(&mut self) -> Time {
+        self.next_begin().1.min(self.next_control())
+    }
+
+    /// All that happens before this instant.
+    pub(in crate::packet) fn go_until(&mut self, instant: Time) {
+        while self.next_epoch(instant) {}
+        self.order.done = instant;
+    }
+
+    /// Everything before this instant is done.
+    pub(in crate::packet) fn done(&self) -> Time {
+        self.order.done
+    }
+
+    /// Nothing happens before this instant.
+    pub(in crate::packet) fn skip_to(&mut self, instant: Time) {
+        self.order.done = instant;
+    }
+
+    /// Finds the links in which packets arrive, and the starts and timers of the epoch.
+    fn gather(&mut self, epoch: u64) {
+        let until = self.order.until;
+        self.order.wheel.take(epoch, &mut self.order.due);
+        let mut due = std::mem::take(&mut self.order.due);
+        due.retain(|&link| {
+            let state = &self.links[link as usize];
+            if !state.is_simple() && state.next_service() < until {
+                self.order.busy_links.push(link);
+            }
+            let is_here = self.order.nodes[state.dst as usize].is_here;
+            if is_here {
+                let node = &mut self.order.nodes[state.dst as usize];
+                node.inputs += 1;
+                node.input = link;
+            } else {
+                self.order.wheel.insert(link, state.next_event());
+            }
+            is_here
+        });
+        self.order.due = due;
+        while self.order.timers.first() < until {
+            let Some((at, timer)) = self.order.timers.take() else { break };
+            self.put_timer(at, timer);
+        }
+        while self.next_start() < until {
+            let flow = self.starts[self.started];
+            let identity = self.flows[flow as usize].identity;
+            if self.order.is_here(identity.src) {
+                self.order.put_local(identity.src, identity.start, Rank::start(self.started));
+            } else if self.order.is_here(identity.dst) {
+                self.now = identity.start;
+                self.open_flow(flow);
+            }
+            self.started += 1;
+        }
+    }
+
+    /// A timer is due in this epoch: a link that brings packets takes it with it, if there is one.
+    fn put_timer(&mut self, at: Time, timer: u32) {
+        let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
+        let (node, way) = match timer % TIMERS_PER_FLOW {
+            RECEIVER => (identity.dst, identity.forward),
+            _ => (identity.src, identity.reverse),
+        };
+        match self.link_with(node, way) {
+            Some(link) => {
+                self.order.timers_of_link[link as usize].push((at, timer));
+                self.order.links_have_timers = true;
+            }
+            None => self.order.put_local(node, at, Rank::timer(timer)),
+        }
+    }
+
+    /// The link among whose packets a timer can be fired at a node, of the end of a flow to which packets come by this way. Where the node
+    /// takes packets link by link, the timer need be in order only with those of its end, and they come by one link; if none do, with no others.
+    fn link_with(&self, node: NodeId, way: RouteRef) -> Option<LinkId> {
+        let state = &self.order.nodes[node as usize];
+        match (state.inputs, way) {
+            (0, _) => None,
+            (1, _) => Some(state.input),
+            (_, RouteRef::Route(position)) if state.takes_link_by_link => {
+                let link = self.forwarding.last_link(position);
+                let brings_packets = |own: &Link| own.dst == node && own.next_arrival() < self.order.until;
+                Some(if self.links.get(link as usize).is_some_and(brings_packets) { link } else { state.input })
+            }
+            _ => None,
+        }
+    }
+
+    /// The timers that a link takes with it are fired among its packets, or come to the node with these.
+    pub(in crate::packet) fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, taking: Delivery) {
+        let mut timers = std::mem::take(&mut self.order.timers_of_link[link as usize]);
+        for (at, timer) in timers.drain(..) {
+            if taking == Delivery::Sorted {
+                self.order.put_local(node, at, Rank::timer(timer));
+            } else {
+                self.order.soon.push(Reverse((at, timer)));
+            }
+        }
+        self.order.timers_of_link[link as usize] = timers;
+    }
+
+    /// It is now: the timers that are due before what comes by this link have been fired.
+    #[inline(always)]
+    pub(in crate::packet) fn pass_time(&mut self, link: LinkId, now: Time) {
+        if !self.order.soon.is_empty() {
+            self.fire_timers(now, Rank::arrival(link));
+            self.order.rank = Rank::arrival(link);
+        }
+        self.now = now;
+    }
+
+    /// Phase 2: nodes to which more than one thing happens go through them in order.
+    fn go_through_nodes(&mut self) {
+        while let Some(node) = self.order.busy_nodes.pop() {
+            let order = &mut self.order;
+            let items = order.nodes[node as usize].inbox.take_in_order(&mut order.merging);
+            self.events += items.len() as u64;
+            for (index, item) in items.iter().enumerate() {
+                self.look_ahead_in_inbox(&items[index..]);
+                let (at, rank) = (item.packet.arrival(), item.key.rank());
+                self.fire_timers(at, rank);
+                self.now = at;
+                self.order.rank = rank;
+                match rank.event() {
+                    Event::Start(position) => self.start_flow(self.starts[position]),
+                    Event::Arrival => self.forward(item.packet, node),
+                    Event::Timer(timer) => self.fire_timer(at, timer),
+                }
+            }
+            self.fire_timers(self.order.until, Rank::FIRST);
+            let state = &mut self.order.nodes[node as usize];
+            state.inbox.give_back(items);
+            state.has_local = false;
+        }
+    }
+
+    /// Fires the timers of the node at hand that were armed in this epoch and are due before this event.
+    pub(in crate::packet) fn fire_timers(&mut self, before: Time, rank: Rank) {
+        while let Some(Reverse((at, timer))) = self.order.soon.peek().copied()
+            && (at, Rank::timer(timer)) < (before, rank)
+        {
+            self.order.soon.pop();
+            self.now = at;
+            self.order.rank = Rank::timer(timer);
+            self.events += 1;
+            self.fire_timer(at, timer);
+        }
+    }
+
+    fn fire_timer(&mut self, at: Time, timer: u32) {
+        if self.order.timers.is_due(at, timer) {
+            self.on_timer(timer / TIMERS_PER_FLOW, timer % TIMERS_PER_FLOW);
+        }
+    }
+
+    /// Phase 3: links that are fed from several places go through what was offered to them in order.
+    fn go_through_links(&mut self) {
+        while let Some(link) = self.order.busy_links.pop() {
+            self.events += 1;
+            self.look_ahead_in_busy();
+            let order = &mut self.order;
+            let inbox = &mut order.inboxes[link as usize];
+            let items = inbox.take_in_order(&mut order.merging);
+            let inputs = std::mem::take(&mut inbox.inputs);
+            if self.links[link as usize].is_simple() {
+                self.take_offers(link, &items, &inputs);
+            } else {
+                for item in &items {
+                    let at = item.packet.arrival();
+                    self.serve(link, at, item.key.rank());
+                    self.now = at;
+                    self.take_any_offer(link, item.packet.words());
+                }
+                self.serve(link, self.order.until, Rank::FIRST);
+            }
+            let inbox = &mut self.order.inboxes[link as usize];
+            inbox.give_back(items);
+            inbox.inputs = emptied(inputs);
+        }
+    }
+
+    /// A queue that decides at its service is served as often as it is due before this event.
+    fn serve(&mut self, link: LinkId, before: Time, rank: Rank) {
+        if !self.order.serves[link as usize] {
+            return;
+        }
+        let state = &mut self.links[link as usize];
+        while (state.next_service(), Rank::arrival(link)) < (before, rank) {
+            state.serve(state.next_service(), &self.sizes, &mut self.fifos, &mut self.dropped);
+        }
+        self.order.wheel.insert(link, state.next_event());
+        self.discard_dropped();
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn take_offer(&mut self, link: LinkId, packet: Packet) {
+        let state = &mut self.links[link as usize];
+        if !state.is_uninstrumented() {
+            return self.take_any_offer(link, packet.words());
+        }
+        let size = self.sizes[packet.flow() as usize].of(&packet);
+        match state.offer(self.now, packet, size, &mut self.fifos) {
+            Offer::Taken => {}
+            Offer::Due(at) => self.order.wheel.insert(link, at),
+            Offer::Dropped => self.discard(packet),
+        }
+    }
+
+    #[inline(never)]
+    fn take_any_offer(&mut self, link: LinkId, words: [u64; 3]) {
+        let packet = Packet::from_words(words);
+        self.capture(link, self.now, packet);
+        let state = &mut self.links[link as usize];
+        let offer = if state.is_simple() {
+            let size = self.sizes[packet.flow() as usize].of(&packet);
+            state.offer_to_simple(self.now, packet, size, &mut self.fifos)
+        } else {
+            state.offer_to_any(self.now, packet, &self.sizes, &mut self.fifos)
+        };
+        match offer {
+            Offer::Taken => {}
+            Offer::Due(at) => self.order.wheel.insert(link, at),
+            Offer::Dropped => self.discard(packet),
+        }
+    }
+}

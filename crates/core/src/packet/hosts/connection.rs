@@ -1,0 +1,98 @@
+//! Both ends of a connection: what a packet is to them, and what they send as packets.
+
+use crate::packet::hosts::flow::Connection;
+use crate::packet::link::packet::{ACK, HAS_SACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
+use crate::packet::link::sack_pool::SackPool;
+use crate::tcp::receiver::{Ack, DataSegment, Due, SackBlocks};
+use crate::tcp::sender::Transmission;
+use crate::units::Time;
+
+impl Connection {
+    /// The number of the next packet that the receiver sends.
+    #[inline(always)]
+    pub fn number_ack(&mut self) -> u32 {
+        let number = self.acks_sent;
+        self.acks_sent = number.wrapping_add(1);
+        number
+    }
+
+    /// The receiver takes a packet with data, of a flow whose last segment this is. Returns its ACK if that is due at once; the
+    /// number of that is the last that was given.
+    #[inline(never)]
+    pub fn answer(&mut self, now: Time, words: [u64; 3], last_segment: u32, pool: &mut SackPool) -> Option<Packet> {
+        let packet = Packet::from_words(words);
+        let (flow, segment) = (packet.flow(), packet.segment());
+        if !packet.has(MARK | WINDOW_REDUCED) && self.receiver.take_next_held(segment) {
+            return Some(self.held_packet(flow, pool));
+        }
+        let data = DataSegment {
+            segment,
+            retransmission: packet.has(RETRANSMISSION),
+            marked: packet.has(MARK),
+            window_reduced: packet.has(WINDOW_REDUCED),
+            last: segment == last_segment,
+        };
+        match self.receiver.take(now, &data) {
+            Due::Now if self.receiver.acknowledge_held() => Some(self.held_packet(flow, pool)),
+            Due::Now => {
+                let ack = self.receiver.acknowledge();
+                Some(self.packet_of(flow, &ack, pool))
+            }
+            Due::Later => None,
+            Due::Earlier(ack) => Some(self.packet_of(flow, &ack, pool)),
+        }
+    }
+
+    /// An ACK that says what the receiver holds and no more, as a packet. Its blocks are written where they stay.
+    #[inline(always)]
+    fn held_packet(&mut self, flow: u32, pool: &mut SackPool) -> Packet {
+        let number = self.number_ack();
+        let place = pool.put_written(number, |blocks| self.receiver.tell_held(blocks));
+        let flags = ACK | HAS_SACK | flag_if(RETRANSMISSION, self.receiver.echoes_retransmission());
+        Packet::new(flow, self.receiver.delivered(), place, flags)
+    }
+
+    /// An ACK as a packet.
+    #[inline(always)]
+    pub fn packet_of(&mut self, flow: u32, ack: &Ack, pool: &mut SackPool) -> Packet {
+        let number = self.number_ack();
+        let flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
+        if ack.sack.is_empty() {
+            Packet::new(flow, ack.cumulative, number, flags)
+        } else {
+            Packet::new(flow, ack.cumulative, pool.put(&ack.sack, number), flags | HAS_SACK)
+        }
+    }
+
+    /// The sender takes an ACK, with the blocks beside it.
+    #[inline(never)]
+    pub fn take_ack(&mut self, now: Time, words: [u64; 3], pool: &mut SackPool) {
+        let packet = Packet::from_words(words);
+        let mut ack = Ack {
+            cumulative: packet.segment(),
+            sack: SackBlocks::default(),
+            echoes_retransmission: packet.has(RETRANSMISSION),
+            ecn_echo: packet.has(MARK),
+        };
+        if packet.has(HAS_SACK) {
+            pool.take(packet.number(), &mut ack.sack);
+        }
+        self.sender.on_ack(now, &ack);
+    }
+
+    /// What the sender sends now, one packet at a time, and its number.
+    #[inline(never)]
+    pub fn next_packet(&mut self, flow: u32, now: Time) -> Option<(Packet, u32)> {
+        Some(match self.sender.poll_transmit(now)? {
+            Transmission::Data { segment, number, retransmission, window_reduced } => {
+                let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
+                (Packet::new(flow, segment, number, flags), number)
+            }
+            Transmission::Syn => {
+                // Each try has a number of its own, or all would be sprayed over one path.
+                let number = self.sender.counters().timeouts as u32;
+                (Packet::new(flow, 0, number, SYN), number)
+            }
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! What the packets of a flow measure.
+
+use super::packet::{ACK, Packet, RETRANSMISSION, SYN};
+
+/// [`PacketSizes`] by flow. Where all flows are alike there is one entry for all, which stays in the nearest cache.
+pub struct FlowSizes {
+    entries: Vec<PacketSizes>,
+    /// The bits of a flow's index that choose an entry: all or none.
+    chosen_by: usize,
+}
+
+impl FlowSizes {
+    /// Of each flow.
+    pub fn new(mut entries: Vec<PacketSizes>) -> FlowSizes {
+        let are_alike = entries.windows(2).all(|pair| pair[0] == pair[1]);
+        if are_alike {
+            entries.truncate(1);
+        }
+        entries.shrink_to_fit();
+        FlowSizes { entries, chosen_by: if are_alike { 0 } else { usize::MAX } }
+    }
+
+    /// The smallest packet of all flows, bytes; one if there are none.
+    pub fn least(&self) -> u16 {
+        self.entries.iter().map(PacketSizes::least).min().unwrap_or(1)
+    }
+}
+
+impl std::ops::Index<usize> for FlowSizes {
+    type Output = PacketSizes;
+
+    #[inline(always)]
+    fn index(&self, flow: usize) -> &PacketSizes {
+        &self.entries[flow & self.chosen_by]
+    }
+}
+
+/// What a flow's packets measure on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketSizes {
+    /// Bytes of a full data packet, of the packet of the last segment, and twice of a packet without data.
+    by_kind: [u16; 4],
+    /// Whether routers may mark its data instead of dropping it.
+    pub ecn_capable: bool,
+    /// The number of the last segment; `u32::MAX` if the flow does not end.
+    pub last_segment: u32,
+}
+
+impl PacketSizes {
+    /// Sizes in bytes: of a full data packet, of the packet of the last segment, of a packet without data.
+    pub const fn new(full: u16, last: u16, header: u16, ecn_capable: bool, last_segment: u32) -> PacketSizes {
+        PacketSizes { by_kind: [full, last, header, header], ecn_capable, last_segment }
+    }
+
+    /// Segments of the whole flow; `u32::MAX` if it does not end.
+    pub fn segments(&self) -> u32 {
+        self.last_segment.saturating_add(1)
+    }
+
+    /// Payload bytes of so many segments, all full but the flow's last, which is among them or not.
+    pub fn payload(&self, segments: u32, has_last: bool) -> u64 {
+        let full = u64::from(segments) * u64::from(self.full() - self.header());
+        if has_last { full - u64::from(self.full() - self.last()) } else { full }
+    }
+
+    /// Whether routers may mark the packet: new data of a flow that asks for it, but no ACK, no SYN and no retransmission
+    /// (RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5).
+    pub fn may_be_marked(&self, packet: &Packet) -> bool {
+        self.ecn_capable && !packet.has(ACK | SYN | RETRANSMISSION)
+    }
+
+    /// A full data packet, bytes.
+    pub fn full(&self) -> u16 {
+        self.by_kind[0]
+    }
+
+    /// The packet of the last segment, bytes.
+    pub fn last(&self) -> u16 {
+        self.by_kind[1]
+    }
+
+    /// The smallest packet, bytes.
+    pub fn least(&self) -> u16 {
+        self.by_kind.into_iter().min().unwrap_or(1)
+    }
+
+    /// A packet without data, bytes.
+    pub fn header(&self) -> u16 {
+        self.by_kind[2]
+    }
+
+    /// The size of a packet, bytes.
+    #[inline(always)]
+    pub fn of(&self, packet: &Packet) -> u32 {
+        // By index, for data and ACKs alternate too irregularly for branches.
+        let is_last = usize::from(packet.segment() == self.last_segment);
+        let is_header = usize::from(packet.has(ACK | SYN));
+        u32::from(self.by_kind[2 * is_header + is_last])
+    }
+}

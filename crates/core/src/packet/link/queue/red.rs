@@ -1,0 +1,235 @@
+//! Random early detection (Floyd and Jacobson 1993) with the gentle slope above the maximum threshold (Floyd 2000).
+
+use crate::rng::Stream;
+use crate::units::{Duration, Time};
+
+/// What becomes of a packet that arrives at a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It is queued as it is.
+    Enqueue,
+    /// It is queued with congestion experienced (RFC 3168).
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+/// The thresholds of one queue, as in [`crate::spec::QueueSpec::Red`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RedSettings {
+    /// Average queue below which nothing is dropped, packets.
+    pub minimum: f64,
+    /// Average queue at which `probability` is reached, packets; greater than `minimum`.
+    pub maximum: f64,
+    /// Drop probability at `maximum`, in [0, 1].
+    pub probability: f64,
+    /// Weight of the newest sample in the average, in (0, 1].
+    pub weight: f64,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+/// The average after a packet found `queue` packets (section 4 of the paper).
+pub fn average_after_arrival(average: f64, weight: f64, queue: u32) -> f64 {
+    average + weight * (f64::from(queue) - average)
+}
+
+/// The average after the link was idle for as long as `packets` packets would have taken: as if each had found an
+/// empty queue (section 4 of the paper).
+pub fn average_after_idle(average: f64, weight: f64, packets: f64) -> f64 {
+    average * libm::pow(1.0 - weight, packets)
+}
+
+/// The drop probability at an average queue before it is made uniform: from 0 at `minimum` to `probability` at
+/// `maximum`, from there to 1 at twice `maximum` (gentle).
+pub fn initial_probability(settings: &RedSettings, average: f64) -> f64 {
+    let RedSettings { minimum, maximum, probability, .. } = *settings;
+    if average < minimum {
+        0.0
+    } else if average < maximum {
+        probability * (average - minimum) / (maximum - minimum)
+    } else if average < 2.0 * maximum {
+        probability + (1.0 - probability) * (average - maximum) / maximum
+    } else {
+        1.0
+    }
+}
+
+/// The drop probability of the packet that follows `passed` packets since the last drop: makes the distance between
+/// drops uniform on 1 to 1/`initial` (section 7 of the paper, method 2).
+pub fn uniform_probability(initial: f64, passed: u32) -> f64 {
+    let left = 1.0 - f64::from(passed) * initial;
+    if left <= initial { 1.0 } else { initial / left }
+}
+
+/// The state of one queue.
+#[derive(Debug, Clone)]
+pub struct Red {
+    settings: RedSettings,
+    stream: Stream,
+    /// Average queue, packets.
+    average: f64,
+    /// Packets since the last drop or mark, or since the average rose above the minimum.
+    passed: u32,
+    arrivals: u64,
+}
+
+impl Red {
+    /// An empty queue. The stream is the link's, for [`crate::rng::Purpose::QueueManagement`].
+    pub fn new(settings: RedSettings, stream: Stream) -> Red {
+        Red { settings, stream, average: 0.0, passed: 0, arrivals: 0 }
+    }
+
+    /// A packet arrives at a queue of `queue_packets` packets, or at a link that has had nothing to send since
+    /// `idle_since`. `packet_time` is how long the link takes for a typical packet.
+    ///
+    /// An ECN-capable packet is marked where another is dropped at random; from twice the maximum on it is dropped as
+    /// well (RFC 3168, section 7: packets beyond an upper threshold should be dropped).
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        queue_packets: u32,
+        idle_since: Option<Time>,
+        packet_time: Duration,
+        ecn_capable: bool,
+    ) -> Decision {
+        let weight = self.settings.weight;
+        self.average = match idle_since {
+            Some(since) => {
+                let missed = now.since(since).0 as f64 / packet_time.0.max(1) as f64;
+                average_after_idle(self.average, weight, missed)
+            }
+            None => average_after_arrival(self.average, weight, queue_packets),
+        };
+        self.arrivals += 1;
+        if self.average < self.settings.minimum {
+            self.passed = 0;
+            return Decision::Enqueue;
+        }
+        let initial = initial_probability(&self.settings, self.average);
+        if self.stream.uniform(self.arrivals) >= uniform_probability(initial, self.passed) {
+            self.passed = self.passed.saturating_add(1);
+            return Decision::Enqueue;
+        }
+        self.passed = 0;
+        if self.settings.ecn && ecn_capable && initial < 1.0 { Decision::Mark } else { Decision::Drop }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Purpose;
+    use proptest::prelude::*;
+
+    const SETTINGS: RedSettings =
+        RedSettings { minimum: 5.0, maximum: 15.0, probability: 0.1, weight: 0.002, ecn: true };
+    const PACKET_TIME: Duration = Duration::from_micros(8);
+
+    fn queue(settings: RedSettings) -> Red {
+        Red::new(settings, Stream::new(1, Purpose::QueueManagement, 1))
+    }
+
+    /// A queue whose average is what the last packet found.
+    fn instantaneous(ecn: bool) -> Red {
+        queue(RedSettings { weight: 1.0, ecn, ..SETTINGS })
+    }
+
+    fn at(red: &mut Red, packets: u32, ecn_capable: bool) -> Decision {
+        red.arrive(Time::ZERO, packets, None, PACKET_TIME, ecn_capable)
+    }
+
+    #[test]
+    fn the_average_approaches_a_constant_queue_geometrically() {
+        let mut red = queue(SETTINGS);
+        for _ in 0..500 {
+            at(&mut red, 4, false);
+        }
+        // 4 (1 - 0.998^500)
+        assert!((red.average - 2.529_955).abs() < 1e-6, "{}", red.average);
+    }
+
+    #[test]
+    fn a_queue_that_grows_by_one_has_the_average_of_the_paper() {
+        // Floyd and Jacobson, section 6.1: L + 1 + ((1 - w)^(L + 1) - 1) / w after L packets that find 1 to L.
+        let mut red = queue(SETTINGS);
+        for packets in 1..=50 {
+            at(&mut red, packets, false);
+        }
+        let paper = 51.0 + (0.998f64.powi(51) - 1.0) / 0.002;
+        assert!((red.average - paper).abs() < 1e-9, "{} {paper}", red.average);
+    }
+
+    #[test]
+    fn idle_time_counts_as_packets_that_found_nothing() {
+        let mut red = queue(SETTINGS);
+        for _ in 0..500 {
+            at(&mut red, 4, false);
+        }
+        let before = red.average;
+        let now = Time::ZERO + PACKET_TIME * 300;
+        assert_eq!(red.arrive(now, 0, Some(Time::ZERO), PACKET_TIME, false), Decision::Enqueue);
+        let expected = (0..300).fold(before, |average, _| average_after_arrival(average, 0.002, 0));
+        assert!((red.average - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn probability_is_zero_then_linear_then_gentle_then_one() {
+        let at = |average| initial_probability(&SETTINGS, average);
+        for (average, expected) in [(4.9, 0.0), (5.0, 0.0), (10.0, 0.05), (15.0, 0.1), (22.5, 0.55), (30.0, 1.0)] {
+            assert!((at(average) - expected).abs() < 1e-12, "{average}: {}", at(average));
+        }
+    }
+
+    #[test]
+    fn the_distance_between_drops_is_uniform() {
+        // A constant average of 10 packets: initial probability 0.05, distances 1 to 20 with 1/20 each.
+        let mut red = instantaneous(false);
+        let drops: Vec<usize> = (0..400_000).filter(|_| at(&mut red, 10, false) == Decision::Drop).collect();
+        let mut counts = [0u32; 22];
+        for pair in drops.windows(2) {
+            counts[pair[1] - pair[0]] += 1;
+        }
+        let total = drops.len() as f64 - 1.0;
+        assert_eq!(counts[0] + counts[21], 0, "no drop follows more than 20 packets later");
+        for (distance, count) in counts.iter().enumerate().take(21).skip(1) {
+            let share = f64::from(*count) / total;
+            assert!((share - 0.05).abs() < 0.007, "distance {distance}: {share}");
+        }
+    }
+
+    #[test]
+    fn ecn_capable_packets_are_marked_up_to_twice_the_maximum_and_dropped_beyond() {
+        let mut red = instantaneous(true);
+        let middle: Vec<Decision> = (0..1000).map(|_| at(&mut red, 20, true)).collect();
+        assert!(middle.contains(&Decision::Mark) && !middle.contains(&Decision::Drop));
+        assert!((0..100).all(|_| at(&mut red, 30, true) == Decision::Drop));
+        let incapable: Vec<Decision> = (0..1000).map(|_| at(&mut red, 20, false)).collect();
+        assert!(incapable.contains(&Decision::Drop) && !incapable.contains(&Decision::Mark));
+    }
+
+    proptest! {
+        #[test]
+        fn the_average_stays_within_what_was_seen(
+            weight in 0.0001f64..=1.0,
+            arrivals in proptest::collection::vec((0u32..100, 0u64..1 << 40, any::<bool>()), 1..300),
+        ) {
+            let mut red = queue(RedSettings { weight, ..SETTINGS });
+            let mut now = Time::ZERO;
+            let mut greatest = 0;
+            for (packets, gap, capable) in arrivals {
+                let idle_since = (packets == 0).then_some(now);
+                now += Duration(gap);
+                greatest = greatest.max(packets);
+                let decision = red.arrive(now, packets, idle_since, PACKET_TIME, capable);
+                prop_assert!(red.average >= 0.0 && red.average <= f64::from(greatest) + 1e-9);
+                if red.average < SETTINGS.minimum {
+                    prop_assert_eq!(decision, Decision::Enqueue);
+                }
+                if red.average >= 2.0 * SETTINGS.maximum {
+                    prop_assert_eq!(decision, Decision::Drop);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Which route each pair had when, of routings that measure their links.
+
+use crate::packet::forwarding::{Forwarding, RouteRef};
+use crate::packet::hosts::flow::Flow;
+use crate::spec::{LinkId, NodeId, RunSpec, TransportSpec};
+use crate::units::Time;
+use std::collections::BTreeMap;
+
+/// A pair's route from some time on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteChange {
+    /// From when on.
+    pub at: Time,
+    /// The routing's index.
+    pub routing: u32,
+    /// Where packets come from.
+    pub src: NodeId,
+    /// Where they go.
+    pub dst: NodeId,
+    /// The nodes that they visit: to `dst`, or to the first that they visit twice, or as far as a route leads.
+    pub nodes: Vec<NodeId>,
+    /// The estimates then: seconds from end to end, NaN if unknown.
+    pub delay: f64,
+    /// Loss ratio from end to end.
+    pub loss: f64,
+    /// Cost in the routing's metric.
+    pub cost: f64,
+}
+
+/// The pairs that flows use, and the changes of their routes so far.
+#[derive(Default)]
+pub struct RouteLog {
+    pairs: Vec<Pair>,
+    changes: Vec<RouteChange>,
+}
+
+struct Pair {
+    routing: usize,
+    src: NodeId,
+    dst: NodeId,
+    way: RouteRef,
+    /// The route that was written down last.
+    links: Option<Vec<LinkId>>,
+}
+
+impl RouteLog {
+    /// Of the pairs that these flows use in either direction.
+    pub fn new(spec: &RunSpec, flows: &[Flow]) -> RouteLog {
+        let measures = |routing: usize| spec.routings[routing].link_state.is_some();
+        let mut ways = BTreeMap::new();
+        for flow in flows {
+            let identity = &flow.identity;
+            let group = &spec.traffic[identity.group as usize];
+            if measures(group.routing) {
+                ways.insert((group.routing, identity.src, identity.dst), identity.forward);
+            }
+            let reverse = spec.routings[group.routing].acks.unwrap_or(group.routing);
+            if matches!(group.transport, TransportSpec::Tcp { .. }) && measures(reverse) {
+                ways.insert((reverse, identity.dst, identity.src), identity.reverse);
+            }
+        }
+        let pair = |((routing, src, dst), way)| Pair { routing, src, dst, way, links: None };
+        RouteLog { pairs: ways.into_iter().map(pair).collect(), changes: Vec::new() }
+    }
+
+    /// Writes down the routes that are not as they were.
+    pub fn update(&mut self, now: Time, forwarding: &Forwarding) {
+        for pair in &mut self.pairs {
+            let links = forwarding.current_path(pair.way, pair.src);
+            if pair.links.as_ref() == Some(&links) {
+                continue;
+            }
+            let nodes = forwarding.nodes_of(pair.src, &links);
+            let arrives = nodes.last() == Some(&pair.dst);
+            let quality = forwarding.quality(pair.routing, &links).filter(|_| arrives);
+            self.changes.push(RouteChange {
+                at: now,
+                routing: pair.routing as u32,
+                src: pair.src,
+                dst: pair.dst,
+                nodes,
+                delay: quality.map_or(f64::NAN, |quality| quality.delay),
+                loss: quality.map_or(f64::NAN, |quality| quality.loss),
+                cost: quality.map_or(f64::NAN, |quality| quality.cost),
+            });
+            pair.links = Some(links);
+        }
+    }
+
+    /// All changes in the order of time, the first routes of all pairs before them.
+    pub fn changes(&self) -> &[RouteChange] {
+        &self.changes
+    }
+}

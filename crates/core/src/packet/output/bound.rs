@@ -1,0 +1,110 @@
+//! The most that its links can bring to a flow. A result above that is an error of this engine, whatever else it says.
+
+use crate::packet::engine::{Engine, EventLoop};
+use crate::packet::forwarding::RouteRef;
+use crate::packet::output::samples::payload_bytes;
+use crate::routing::max_flow;
+use crate::spec::{LinkId, NodeId};
+use crate::units::{Duration, Time};
+use std::collections::HashMap;
+
+/// The most that links carry from one node to another, bits per second.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::packet) struct Bound {
+    /// Over all of them: the maximum flow; where routes change, no more than leaves the one node.
+    pub(in crate::packet) through: u64,
+    /// Over the last ones, beyond which nothing can wait.
+    arriving: u64,
+    /// How many these are.
+    last_links: u64,
+}
+
+impl<L: EventLoop> Engine<L> {
+    /// What is wrong with the first flow that received more than its links can carry: since it started, more than the maximum flow; since the
+    /// warm-up ended, more than the links that lead to its receiver. `None` if there is no such flow.
+    pub fn impossible_goodput(&self) -> Option<String> {
+        self.impossible_goodput_at(|_| true)
+    }
+
+    /// The same of flows with these receivers.
+    pub(in crate::packet) fn impossible_goodput_at(&self, is_here: impl Fn(NodeId) -> bool) -> Option<String> {
+        let mut bounds = HashMap::new();
+        self.flows.iter().enumerate().filter(|(_, flow)| is_here(flow.identity.dst)).find_map(|(index, flow)| {
+            let (identity, sizes) = (&flow.identity, &self.sizes[index]);
+            let (src, dst) = (identity.src, identity.dst);
+            let bound =
+                *bounds.entry((identity.forward, src, dst)).or_insert_with(|| self.bound(identity.forward, src, dst));
+            let received = payload_bytes(&self.spec, flow, sizes, &flow.activity.tally(self.now, sizes.last_segment));
+            let warm = payload_bytes(&self.spec, flow, sizes, &self.observations.warm_flow(index));
+            let measured = self.now - identity.start.max(Time::ZERO + self.spec.warm_up);
+            let one_each = bound.last_links * u64::from(sizes.full()); // which were on their way when the measuring began
+            let is_possible = |bytes: u64, rate: u64, time: Duration, more: u64| {
+                u128::from(bytes - bytes.min(more)) * 8 * 1_000_000_000_000 <= u128::from(rate) * u128::from(time.0)
+            };
+            let excess = |bytes: u64, rate: u64, time: Duration| {
+                format!(
+                    "internal error: flow {index} received {bytes} bytes in {} s, more than its links carry at {rate} bit/s; please report this scenario",
+                    time.as_secs()
+                )
+            };
+            let alive = self.now - identity.start;
+            if !is_possible(received, bound.through, alive, 0) {
+                Some(excess(received, bound.through, alive))
+            } else if measured > Duration::ZERO && !is_possible(received - warm, bound.arriving, measured, one_each) {
+                Some(excess(received - warm, bound.arriving, measured))
+            } else {
+                None
+            }
+        })
+    }
+
+    pub(in crate::packet) fn bound(&self, way: RouteRef, src: NodeId, dst: NodeId) -> Bound {
+        let spec = |link: &LinkId| &self.spec.links[*link as usize];
+        let sum = |links: &[LinkId]| links.iter().fold(0, |sum: u64, link| sum.saturating_add(spec(link).rate.0));
+        let (through, last): (u64, Vec<LinkId>) = match self.forwarding.possible_links(way, src) {
+            Some(links) => {
+                let arcs: Vec<_> = links.iter().map(spec).map(|link| (link.src, link.dst, link.rate.0)).collect();
+                let last = links.into_iter().filter(|link| spec(link).dst == dst).collect();
+                (max_flow(&arcs, src, dst), last)
+            }
+            None => {
+                let all = || 0..self.spec.links.len() as LinkId;
+                let first: Vec<_> = all().filter(|link| spec(link).src == src).collect();
+                (sum(&first), all().filter(|link| spec(link).dst == dst).collect())
+            }
+        };
+        Bound { through, arriving: sum(&last), last_links: last.len() as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::packet::Simulation;
+    use crate::packet::properties::random_run::{MS, build};
+    use serde_json::json;
+
+    /// Were the link slower than it was, what has arrived would be impossible: what the check is for.
+    #[test]
+    fn more_than_the_links_carry_is_found() {
+        let link = |src: u32, dst: u32| {
+            json!({"src": src, "dst": dst, "rate": 10_000_000, "delay": MS, "cost": 1.0, "loss": {"model": "none"},
+                "queue": {"discipline": "drop-tail", "limit": {"packets": 20}}})
+        };
+        let mut simulation: Simulation =
+            build(&json!({"seed": 1, "duration": 2000 * MS, "warm_up": 1000 * MS, "sample": null,
+            "nodes": ["0", "1"], "links": [link(0, 1), link(1, 0)], "stacks": [], "events": [], "captures": [],
+            "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": "hash",
+                "per": {"unit": "flow"}, "hash": ["source"], "acks": null, "reconverge": null, "link_state": null}],
+            "traffic": [{"name": "", "pairs": [[0, 1]], "flows_per_pair": 1, "transport": {"udp": {"packet": 1250}},
+                "routing": 0, "start": 0, "stagger": 0, "stop": null,
+                "application": {"kind": "constant", "rate": 20_000_000}}]}));
+        while simulation.advance(1_000_000) {}
+        assert_eq!(simulation.impossible_goodput(), None);
+        simulation.spec.links[0].rate = crate::units::Rate(9_900_000);
+        let problem = simulation.impossible_goodput().expect("1 % more than the link carries");
+        assert!(
+            problem.contains("flow 0 received 2498750 bytes in 2 s, more than its links carry at 9900000"),
+            "{problem}"
+        );
+    }
+}

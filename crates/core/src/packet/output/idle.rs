@@ -1,0 +1,77 @@
+//! How soon a flow could be complete if it had the network to itself: what its completion time is measured by.
+
+use crate::packet::engine::{Engine, EventLoop};
+use crate::packet::forwarding::RouteRef;
+use crate::spec::{LinkId, NodeId, TransportSpec};
+use crate::units::{Duration, Rate};
+use std::collections::HashMap;
+
+/// The ways of an idle network, each looked at once.
+#[derive(Default)]
+pub(in crate::packet) struct IdleWays {
+    /// The maximum flow over the links of a way, bits per second; `None` if its routes may change.
+    through: HashMap<(RouteRef, NodeId, NodeId), Option<u64>>,
+    /// How long a packet of so many bytes is on its way.
+    crossing: HashMap<(RouteRef, NodeId, NodeId, u16), Option<Duration>>,
+}
+
+impl<L: EventLoop> Engine<L> {
+    /// The least time in which all segments of a flow could arrive: after the handshake, if its stack has one, sent one right behind another over
+    /// an idle network without losses, at the maximum flow of their paths. `None` if the flow does not end, or its routes may change.
+    pub(in crate::packet) fn idle_completion(&self, flow: usize, ways: &mut IdleWays) -> Option<Duration> {
+        let (identity, sizes) = (&self.flows[flow].identity, &self.sizes[flow]);
+        let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
+        if sizes.last_segment == u32::MAX {
+            return None;
+        }
+        let forth = (identity.forward, identity.src, identity.dst);
+        let back = (identity.reverse, identity.dst, identity.src);
+        let through = *ways.through.entry(forth).or_insert_with(|| {
+            self.forwarding.possible_links(forth.0, forth.1)?;
+            Some(self.bound(forth.0, forth.1, forth.2).through)
+        });
+        let before_last = u64::from(sizes.last_segment) * u64::from(sizes.full());
+        let at_most = Rate(through?);
+        let last = self.idle_crossing(forth, sizes.last(), ways)?;
+        let data = if matches!(forth.0, RouteRef::Route(_)) {
+            // The last segment follows all others through the bottleneck.
+            last + at_most.serialization_delay(before_last)
+        } else {
+            // It may go beside them on another path, but together they are no faster than the maximum flow.
+            let all = at_most.serialization_delay(before_last + u64::from(sizes.last()));
+            last.max(self.idle_crossing(forth, 0, ways)? + all)
+        };
+        if !self.spec.stacks[stack].handshake {
+            return Some(data);
+        }
+        let (there, again) =
+            (self.idle_crossing(forth, sizes.header(), ways), self.idle_crossing(back, sizes.header(), ways));
+        Some(there? + again? + data)
+    }
+
+    /// How long a packet is on its way at least (Bellman and Ford).
+    fn idle_crossing(
+        &self,
+        (way, src, dst): (RouteRef, NodeId, NodeId),
+        bytes: u16,
+        ways: &mut IdleWays,
+    ) -> Option<Duration> {
+        let find = || {
+            let links = self.forwarding.possible_links(way, src)?;
+            let mut reached: HashMap<NodeId, Duration> = HashMap::from([(src, Duration::ZERO)]);
+            let mut is_shorter = |link: &LinkId| {
+                let link = &self.spec.links[*link as usize];
+                let Some(before) = reached.get(&link.src) else { return false };
+                let time = *before + link.rate.serialization_delay(u64::from(bytes)) + link.delay;
+                let is_shorter = reached.get(&link.dst).is_none_or(|known| time < *known);
+                if is_shorter {
+                    reached.insert(link.dst, time);
+                }
+                is_shorter
+            };
+            while links.iter().filter(|link| is_shorter(link)).count() > 0 {}
+            reached.get(&dst).copied()
+        };
+        *ways.crossing.entry((way, src, dst, bytes)).or_insert_with(find)
+    }
+}

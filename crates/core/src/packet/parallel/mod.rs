@@ -1,0 +1,251 @@
+//! A run on several threads: the network in parts, each with an engine of its own, and the same results, bit for bit.
+//!
+//! Every part has all nodes and links, but things happen only at its own nodes: the queue of a link is where the link begins; where it
+//! ends, in another part, there is only its wire. What one part does comes to another no sooner than over the shortest link between
+//! parts. So the parts go through rounds of that length, each by itself, and meet between them ([`meeting`]), to hand over what
+//! arrives from one to another in the next round. Which node belongs to which part ([`division`]) changes nothing in the results.
+
+mod barrier;
+mod partition;
+
+use crate::packet::build::BuildError;
+use crate::packet::engine::Engine;
+use crate::packet::epochs::event_loop::EpochLoop;
+use crate::packet::link_state::route_log::RouteChange;
+use crate::packet::output::results::StateShare;
+use crate::packet::output::table::{Column, Table};
+use crate::spec::{LinkId, NodeId, RunSpec};
+use crate::units::Time;
+use barrier::Barrier;
+use partition::{Partitioning, divide};
+
+/// So many packet-hops of a part in a round are worth a thread: with fewer, it would mostly wait for the others.
+const WORTH_A_THREAD: f64 = 1_000.0;
+
+/// Threads begin and end with each call that goes on with a run, which takes them about as long as some thousand packet-hops.
+const LEAST_AT_ONCE: u64 = if cfg!(test) { 500 } else { 2_000_000 };
+
+/// Columns of the results and samples of flows that only the sender knows.
+const OF_SENDER: [&str; 12] = [
+    "segments_sent",
+    "retransmits",
+    "retransmit_ratio",
+    "timeouts",
+    "recoveries",
+    "undone",
+    "srtt_s",
+    "min_rtt_s",
+    "cwnd_segments",
+    "ssthresh_segments",
+    "in_flight_segments",
+    "longest_stall_s",
+];
+
+/// A run in epochs, on as many threads as it has parts.
+pub struct Partitions {
+    engines: Vec<Engine<EpochLoop>>,
+    division: Partitioning,
+}
+
+impl Partitions {
+    /// A run on so many threads, or on fewer: no more than have enough to do between two meetings, and on one if a routing measures the
+    /// links, for it must know all of them at once.
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn new(spec: RunSpec, threads: usize) -> Result<Partitions, BuildError> {
+        let measures = spec.routings.iter().any(|routing| routing.link_state.is_some());
+        let engine = Engine::<EpochLoop>::new(spec)?;
+        let most = if measures { 1 } else { threads.min(engine.spec.nodes.len()) };
+        let divisions = (2..=most).rev().map(|parts| divide(&engine, parts));
+        let worth = |division: &Partitioning| division.hops_in_a_round / division.parts as f64 >= WORTH_A_THREAD;
+        let division = { divisions }.find(worth).unwrap_or_else(|| Partitioning::whole(&engine));
+        Partitions::of(engine, division)
+    }
+
+    /// The run of an engine that has not begun, on exactly so many threads.
+    #[cfg(test)]
+    pub(in crate::packet) fn exactly(engine: Engine<EpochLoop>, threads: usize) -> Result<Partitions, BuildError> {
+        let division = divide(&engine, threads);
+        Partitions::of(engine, division)
+    }
+
+    fn of(engine: Engine<EpochLoop>, division: Partitioning) -> Result<Partitions, BuildError> {
+        let mut engines = vec![engine];
+        for _ in 1..division.parts {
+            engines.push(Engine::new(engines[0].spec.clone())?);
+        }
+        engines.iter_mut().enumerate().for_each(|(part, engine)| engine.keep(&division, part));
+        Ok(Partitions { engines, division })
+    }
+
+    /// Processes about so many events, or as many as are worth it; `false` once the run has ended.
+    pub fn advance(&mut self, events: u64) -> bool {
+        if let [engine] = &mut self.engines[..] {
+            return engine.advance(events);
+        }
+        let meeting = Barrier::new(&self.division, self.packet_hops() + events.max(LEAST_AT_ONCE));
+        let meeting = &meeting;
+        let (first, others) = self.engines.split_at_mut(1);
+        std::thread::scope(|scope| {
+            for (index, engine) in others.iter_mut().enumerate() {
+                scope.spawn(move || meeting.attend(engine, index + 1));
+            }
+            meeting.attend(&mut first[0], 0)
+        })
+    }
+
+    /// [`Self::advance`] to the end of the run, all parts in turn on this thread.
+    #[cfg(test)]
+    pub(in crate::packet) fn finish_in_turn(&mut self) {
+        while Barrier::new(&self.division, self.packet_hops() + 1_000).attend_in_turn(&mut self.engines) {}
+    }
+
+    /// Threads that the run is on.
+    pub fn threads(&self) -> usize {
+        self.engines.len()
+    }
+
+    /// Virtual time reached.
+    pub fn now(&self) -> Time {
+        self.engines[0].now()
+    }
+
+    /// Packets that have crossed a link, lost ones included.
+    pub fn packet_hops(&self) -> u64 {
+        self.engines.iter().map(Engine::packet_hops).sum()
+    }
+
+    /// As [`Engine::events`].
+    pub fn events(&self) -> u64 {
+        self.engines.iter().map(Engine::events).sum()
+    }
+
+    /// As [`Engine::packets_without_route`].
+    pub fn packets_without_route(&self) -> u64 {
+        self.engines.iter().map(Engine::packets_without_route).sum()
+    }
+
+    /// As [`Engine::packets_expired`].
+    pub fn packets_expired(&self) -> u64 {
+        self.engines.iter().map(Engine::packets_expired).sum()
+    }
+
+    /// As [`Engine::route_changes`]; a run in parts has none.
+    pub fn route_changes(&self) -> &[RouteChange] {
+        self.engines[0].route_changes()
+    }
+
+    /// As [`Engine::take_link_state`]; a run in parts learns nothing.
+    pub fn take_link_state(&mut self) -> Table {
+        self.engines[0].take_link_state()
+    }
+
+    /// As [`Engine::take_capture`].
+    pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
+        let is_link = (link as usize) < self.engines[0].links.len();
+        let part = if is_link { self.part_of_link(link) } else { 0 };
+        self.engines[part].take_capture(link)
+    }
+
+    /// As [`Engine::take_flow_series`]. A part has the samples of the flows that begin or end there.
+    pub fn take_flow_series(&mut self) -> Table {
+        if let [engine] = &mut self.engines[..] {
+            return engine.take_flow_series();
+        }
+        let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_flow_series).collect();
+        let samples: Vec<Vec<(u64, u32)>> = tables.iter().map(samples).collect();
+        let mut all = Vec::new();
+        for (part, samples) in samples.iter().enumerate() {
+            all.extend(samples.iter().filter(|(_, flow)| self.part_of_flow(OF_SENDER[0], *flow) == part));
+        }
+        all.sort_unstable();
+        Table::gathered(tables, |_, column| {
+            let place = |sample: &(u64, u32)| {
+                let part = self.part_of_flow(column, sample.1);
+                (part, samples[part].binary_search(sample).expect("both ends of a flow are sampled together"))
+            };
+            all.iter().map(place).collect()
+        })
+    }
+
+    /// As [`Engine::take_link_series`].
+    pub fn take_link_series(&mut self) -> Table {
+        let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_link_series).collect();
+        Table::gathered(tables, |first, _| {
+            let links = first.column("link").map_or(&[][..], Column::u32s);
+            by_row(links.iter().map(|link| self.part_of_link(*link)))
+        })
+    }
+
+    /// As [`Engine::flow_table`].
+    pub fn flow_table(&self) -> Table {
+        let tables: Vec<Table> = self.engines.iter().map(Engine::flow_table).collect();
+        let flows = 0..self.engines[0].flows.len() as u32;
+        Table::gathered(tables, |_, column| by_row(flows.clone().map(|flow| self.part_of_flow(column, flow))))
+    }
+
+    /// As [`Engine::impossible_goodput`].
+    pub fn impossible_goodput(&self) -> Option<String> {
+        self.engines.iter().find_map(|engine| engine.impossible_goodput_at(|node| engine.order.is_here(node)))
+    }
+
+    /// As [`Engine::link_table`].
+    pub fn link_table(&self) -> Table {
+        let tables: Vec<Table> = self.engines.iter().map(Engine::link_table).collect();
+        let links = 0..self.engines[0].links.len() as LinkId;
+        Table::gathered(tables, |_, _| by_row(links.clone().map(|link| self.part_of_link(link))))
+    }
+
+    /// The part that knows this of a flow.
+    fn part_of_flow(&self, column: &str, flow: u32) -> usize {
+        let identity = &self.engines[0].flows[flow as usize].identity;
+        self.division.part_of(if OF_SENDER.contains(&column) { identity.src } else { identity.dst })
+    }
+
+    /// The part that has a link's queue.
+    fn part_of_link(&self, link: LinkId) -> usize {
+        self.division.part_of(self.engines[0].spec.links[link as usize].src)
+    }
+
+    /// As [`Engine::state_shares`].
+    pub fn state_shares(&self) -> Vec<StateShare> {
+        let mut shares: Vec<StateShare> = Vec::new();
+        for engine in &self.engines {
+            let is_here = |share: &StateShare| engine.order.is_here(engine.flows[share.flow as usize].identity.src);
+            shares.extend(engine.state_shares().into_iter().filter(is_here));
+        }
+        shares.sort_by_key(|share| share.flow);
+        shares
+    }
+}
+
+/// The places of values that stand in the same rows in all tables, each in that of this part.
+fn by_row(parts: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
+    parts.enumerate().map(|(row, part)| (part, row)).collect()
+}
+
+/// Time, as its bits, and flow of each sample; in order.
+fn samples(series: &Table) -> Vec<(u64, u32)> {
+    let (times, flows) = (series.column("time_s"), series.column("flow"));
+    let times = times.map_or(&[][..], Column::f64s).iter().map(|time| time.to_bits());
+    times.zip(flows.map_or(&[][..], Column::u32s).iter().copied()).collect()
+}
+
+impl Engine<EpochLoop> {
+    /// Only what happens at the nodes of a part happens here. Packets are taken out of the links that lead out up to a round ahead.
+    fn keep(&mut self, division: &Partitioning, part: usize) {
+        let is_here = |node: NodeId| division.part_of(node) == part;
+        self.order.keep(is_here);
+        for (link, spec) in self.spec.links.iter().enumerate() {
+            match (is_here(spec.src), is_here(spec.dst)) {
+                (true, true) => {}
+                (true, false) => {
+                    self.order.outgoing.push(link as LinkId);
+                    self.links[link].look_ahead(division.round);
+                }
+                (false, _) => self.links[link].become_wire(),
+            }
+        }
+    }
+}
