@@ -25,8 +25,8 @@ mod properties;
 
 pub use build::BuildError;
 pub use engine::{Engine, EventLoop};
-pub use link_state::route_log::RouteChange;
 pub use oracle::compare::disagreement;
+pub use output::route_log::RouteChange;
 pub use parallel::Partitions;
 
 /// A run in epochs: the fast way.

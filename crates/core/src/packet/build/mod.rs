@@ -1,4 +1,8 @@
 //! From a compiled run to a simulation: checks, routes, flows.
+//!
+//! [`validate`] refuses what cannot run. This file plans flows, their sizes and routes, the network events, and the engine of all these.
+//!
+//! May use: the engine and what the engine uses. It knows no event loop.
 
 mod validate;
 

@@ -11,7 +11,6 @@
 use crate::packet::capture::pcapng::{
     Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, Model, Numbered, SynOptions, window_scale,
 };
-use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
 use crate::packet::link::packet::{ACK, HAS_SACK, MARK, Packet, SYN, WINDOW_REDUCED};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
@@ -104,24 +103,6 @@ impl HeaderTemplate {
     }
 }
 
-impl<L: EventLoop> Engine<L> {
-    /// The packets captured on a link since the last call, as a piece of a pcapng file; all pieces together give the file.
-    /// Empty if the run does not capture this link.
-    pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
-        if self.captures.turn_to(link) { self.captures.by_link[self.captures.present].1.take() } else { Vec::new() }
-    }
-
-    /// Captures a packet that enters a link at this time, if the link is one of those captured.
-    #[inline]
-    pub(in crate::packet) fn capture(&mut self, link: LinkId, at: Time, mut packet: Packet) {
-        if self.captures.turn_to(link) {
-            packet.arrives(at);
-            let run = Captured { spec: &self.spec, flows: &self.flows, sizes: &self.sizes };
-            self.captures.capture_all(&[packet], &run, &self.pool);
-        }
-    }
-}
-
 /// The run whose packets are captured.
 pub(in crate::packet) struct Captured<'run> {
     pub spec: &'run RunSpec,
@@ -130,6 +111,28 @@ pub(in crate::packet) struct Captured<'run> {
 }
 
 impl Captures {
+    /// The packets captured on a link since the last call, as a piece of a pcapng file; all pieces together give the file.
+    /// Empty if the run does not capture this link.
+    pub(in crate::packet) fn take(&mut self, link: LinkId) -> Vec<u8> {
+        if self.turn_to(link) { self.by_link[self.present].1.take() } else { Vec::new() }
+    }
+
+    /// Captures a packet that enters a link at this time, if the link is one of those captured.
+    #[inline]
+    pub(in crate::packet) fn capture(
+        &mut self,
+        link: LinkId,
+        at: Time,
+        mut packet: Packet,
+        run: &Captured,
+        pool: &SackPool,
+    ) {
+        if self.turn_to(link) {
+            packet.arrives(at);
+            self.capture_all(&[packet], run, pool);
+        }
+    }
+
     /// Captures a packet that enters, when it arrives, the link that the captures have [turned to](Captures::turn_to):
     /// before [`Self::capture_waiting`] it may only wait, for it takes less to write down many.
     #[inline(always)]

@@ -1,5 +1,5 @@
 //! Bursts: what a window of a sender lets out together stays together, so most packets come to their host right behind another of
-//! their flow. An end takes such a burst in one call, to the same effect as one by one ([`crate::packet::hosts`]): the flow, its
+//! their flow. An end takes such a burst in one call, to the same effect as one by one ([`crate::packet::engine::hosts`]): the flow, its
 //! connection, the first link of what it answers and the sizes of that are looked up once.
 //!
 //! While nothing disturbs the end, moreover, all that it must look at is looked at once: what cannot change until a packet comes

@@ -1,8 +1,11 @@
 //! A directed link: a queue, a transmitter and a wire, with one event per packet.
 //!
-//! A first-in-first-out queue decides a packet's departure when it arrives: `max(now, busy_until) + size / rate`. So the
-//! packets waiting and the packets on the wire stand in one FIFO, in the order of their arrival at the far end. Only CoDel,
-//! which decides when it takes a packet out, keeps those that wait apart and has an event of its own.
+//! A first-in-first-out queue decides a packet's departure when it arrives: `max(now, busy_until) + size / rate`. So waiting packets and packets
+//! on the wire form one [`fifo`], ordered by arrival at the far end. Only CoDel, which decides at its service, keeps waiting packets apart and has
+//! an event of its own. [`packet`] and [`packet_sizes`] are what a link moves, [`sack_pool`] has the SACK blocks of ACKs, [`queue`] the
+//! disciplines with state, [`impairment`] the losses of the wire.
+//!
+//! May use: readings of link state, the spec and random draws. It knows no route, no flow and no other link.
 
 pub mod fifo;
 pub mod impairment;

@@ -1,9 +1,9 @@
 //! Both event loops on one run: what the fast one gives must be what the oracle gives, bit for bit.
 
 use crate::packet::build::BuildError;
-use crate::packet::link_state::route_log::RouteChange;
 #[cfg(test)]
-use crate::packet::output::results::StateShare;
+use crate::packet::engine::results::StateShare;
+use crate::packet::output::route_log::RouteChange;
 use crate::packet::output::table::{Column, Table};
 #[cfg(test)]
 use crate::packet::parallel::Partitions;

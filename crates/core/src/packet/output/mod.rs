@@ -1,12 +1,9 @@
-//! What a run says: result tables and samples.
+//! What a run says besides its results: samples, changes of routes, and the tables that all of it comes in.
 //!
-//! [`results`] makes the tables of flows and links, [`samples`] the series and the counts at the end of the warm-up, both as a [`table`] of
-//! columns. [`bound`] refuses a goodput that no network could bring; [`idle`] is the completion time in an idle network.
+//! [`samples`] has the series and the counts at the end of the warm-up, [`route_log`] the changes of routes, [`table`] the columns.
 //!
-//! May use: everything that it reads; nothing that moves packets depends on it, but for the engine, which takes the samples.
+//! May use: what it reads (links, flows, forwarding, estimates). It does not know the engine, which takes the samples and makes the result tables.
 
-pub(in crate::packet) mod bound;
-pub(in crate::packet) mod idle;
-pub(in crate::packet) mod results;
+pub mod route_log;
 pub(in crate::packet) mod samples;
 pub mod table;

@@ -1,18 +1,20 @@
-//! A run on several threads: the network in parts, each with an engine of its own, and the same results, bit for bit.
+//! A run on several threads: the network in partitions, each with an engine of its own, and the same results bit for bit.
 //!
-//! Every part has all nodes and links, but things happen only at its own nodes: the queue of a link is where the link begins; where it
-//! ends, in another part, there is only its wire. What one part does comes to another no sooner than over the shortest link between
-//! parts. So the parts go through rounds of that length, each by itself, and meet between them ([`meeting`]), to hand over what
-//! arrives from one to another in the next round. Which node belongs to which part ([`division`]) changes nothing in the results.
+//! Every partition has all nodes and links, but things happen only at its own nodes: the queue of a link is where the link begins; where it
+//! ends, in another partition, there is only its wire. A packet needs at least the delay of the shortest link between partitions. So partitions
+//! process rounds of that length, and meet at a [`barrier`] to exchange the packets that arrive in the next round. [`partition`] divides the
+//! nodes.
+//!
+//! May use: the engine and the loop of epochs.
 
 mod barrier;
 mod partition;
 
 use crate::packet::build::BuildError;
 use crate::packet::engine::Engine;
+use crate::packet::engine::results::StateShare;
 use crate::packet::epochs::event_loop::EpochLoop;
-use crate::packet::link_state::route_log::RouteChange;
-use crate::packet::output::results::StateShare;
+use crate::packet::output::route_log::RouteChange;
 use crate::packet::output::table::{Column, Table};
 use crate::spec::{LinkId, NodeId, RunSpec};
 use crate::units::Time;

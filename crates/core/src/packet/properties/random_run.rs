@@ -1,7 +1,7 @@
 //! Random runs.
 
 use crate::packet::engine::{Engine, EventLoop};
-use crate::packet::link_state::route_log::RouteChange;
+use crate::packet::output::route_log::RouteChange;
 use crate::packet::output::table::{Column, Table};
 use crate::parameters::AlgorithmInfo;
 use crate::spec::RunSpec;

@@ -1,9 +1,17 @@
-//! A run of the packet engine: its state, and what happens to the network as a whole.
+//! A run: its state, and changes of the whole network.
 //!
-//! What the hosts do is in [`crate::packet::hosts`]. In which order packets are moved is the business of an [`EventLoop`]: one by
-//! one ([`crate::packet::oracle::event_loop`]), or in epochs ([`crate::packet::epochs::event_loop`]), to the same results, bit for bit.
+//! [`hosts`] processes packets at the ends of flows. [`results`] makes the result tables, with [`bound`] (a goodput that no network could bring is
+//! refused) and [`idle`] (the completion time in an idle network). An [`EventLoop`] decides in which order packets are moved: one by one
+//! (`oracle/`), or in epochs (`epochs/`), with the same results bit for bit.
+//!
+//! May use: links, forwarding, hosts, link state, output and captures. It knows neither the event loops nor the partitions.
 
-use crate::packet::capture::recorder::Captures;
+mod bound;
+mod hosts;
+mod idle;
+pub(in crate::packet) mod results;
+
+use crate::packet::capture::recorder::{Captured, Captures};
 use crate::packet::forwarding::Forwarding;
 use crate::packet::hosts::flow::{Flow, FlowState};
 use crate::packet::link::Link;
@@ -12,7 +20,7 @@ use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::{HAS_SACK, Packet};
 use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::link::sack_pool::SackPool;
-use crate::packet::link_state::route_log::{RouteChange, RouteLog};
+use crate::packet::output::route_log::{RouteChange, RouteLog};
 use crate::packet::output::samples::Observations;
 use crate::packet::output::table::Table;
 use crate::spec::{LinkId, LossSpec, NodeId, RunSpec};
@@ -204,6 +212,19 @@ impl<L: EventLoop> Engine<L> {
     /// The routes of the pairs that flows use, of routings that measure their links: the first ones, and every change.
     pub fn route_changes(&self) -> &[RouteChange] {
         self.route_log.changes()
+    }
+
+    /// The packets captured on a link since the last call, as a piece of a pcapng file; all pieces together give the file.
+    /// Empty if the run does not capture this link.
+    pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
+        self.captures.take(link)
+    }
+
+    /// Captures a packet that enters a link at this time, if the link is one of those captured.
+    #[inline]
+    pub(in crate::packet) fn capture(&mut self, link: LinkId, at: Time, packet: Packet) {
+        let run = Captured { spec: &self.spec, flows: &self.flows, sizes: &self.sizes };
+        self.captures.capture(link, at, packet, &run, &self.pool);
     }
 
     /// When the next flow starts; [`Time::NEVER`] if none is left.

@@ -1,8 +1,8 @@
 //! The result tables of a run, as of now.
 
+use crate::packet::engine::idle::IdleWays;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::hosts::flow::Flow;
-use crate::packet::output::idle::IdleWays;
 use crate::packet::output::samples::payload_bytes;
 use crate::packet::output::table::{Column, Table};
 use crate::spec::TransportSpec;
