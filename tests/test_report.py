@@ -428,6 +428,7 @@ class TestErrors:
         with pytest.raises((ManifestError, run_directory.RunDirectoryError), match=message):
             run_directory.read([directory])
 
+    @pytest.mark.slow("reads a run directory damaged in 60 ways")
     def test_damage_anywhere_is_refused_or_does_no_harm(self, tmp_path: Path) -> None:
         """A field of the manifest deleted or of another type, bytes of a table changed or cut off: a page or a ValueError."""
         directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=1, duration_s=6.0)
