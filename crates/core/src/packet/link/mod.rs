@@ -18,8 +18,7 @@ use crate::packet::link::fifo::{Fifo, FifoStore};
 use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::{LOST, MARK, Packet};
 use crate::packet::link::packet_sizes::FlowSizes;
-use crate::packet::link::queue::codel::{self, Codel};
-use crate::packet::link::queue::red::{self, Red, RedSettings};
+use crate::packet::link::queue::{Arrival, Decision, Discipline};
 use crate::packet::link_state::estimate::Reading;
 use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream};
@@ -55,13 +54,6 @@ pub struct LinkCounters {
     pub transmissions: u64,
     /// How long the link has been transmitting.
     pub busy: Duration,
-}
-
-enum Discipline {
-    DropTail,
-    Red { red: Box<Red> },
-    EcnThreshold { mark: u32 },
-    Codel { codel: Box<Codel>, waiting: VecDeque<(Time, Packet)>, waiting_bytes: u64 },
 }
 
 /// The packets of the FIFO that have not departed yet; kept only where a decision needs it.
@@ -140,27 +132,16 @@ pub struct Link {
 impl Link {
     /// An idle link; `seed` and `index` address its random draws.
     pub fn new(spec: &LinkSpec, seed: u64, index: u32) -> Link {
-        let (limit, discipline) = match spec.queue {
-            QueueSpec::DropTail { limit } => (limit, Discipline::DropTail),
-            QueueSpec::EcnThreshold { limit, mark } => (limit, Discipline::EcnThreshold { mark }),
-            QueueSpec::Red { limit, minimum, maximum, probability, weight, ecn } => {
-                let settings = RedSettings { minimum, maximum, probability, weight, ecn };
-                let draws = Stream::new(seed, Purpose::QueueManagement, u64::from(index));
-                (limit, Discipline::Red { red: Box::new(Red::new(settings, draws)) })
-            }
-            QueueSpec::Codel { limit, target, interval, ecn } => (
-                limit,
-                Discipline::Codel {
-                    codel: Box::new(Codel::new(target, interval, ecn)),
-                    waiting: VecDeque::new(),
-                    waiting_bytes: 0,
-                },
-            ),
-        };
+        let (QueueSpec::DropTail { limit }
+        | QueueSpec::EcnThreshold { limit, .. }
+        | QueueSpec::Red { limit, .. }
+        | QueueSpec::Codel { limit, .. }) = spec.queue;
+        let draws = Stream::new(seed, Purpose::QueueManagement, u64::from(index));
+        let discipline = Discipline::new(&spec.queue, draws);
         let needs_backlog = match discipline {
             Discipline::DropTail => matches!(limit, QueueLimit::Bytes(_)),
             Discipline::Codel { .. } => false,
-            Discipline::Red { .. } | Discipline::EcnThreshold { .. } => true,
+            Discipline::OnArrival(_) => true,
         };
         let mut link = Link {
             fifo: Fifo::default(),
@@ -442,29 +423,15 @@ impl Link {
             return false;
         }
         let ecn_capable = sizes[packet.flow() as usize].may_be_marked(packet);
-        match &mut self.discipline {
-            Discipline::DropTail | Discipline::Codel { .. } => true,
-            Discipline::EcnThreshold { mark } => {
-                if ecn_capable && packets >= *mark {
-                    packet.flag(MARK);
-                    self.counters.marks += 1;
-                }
-                true
-            }
-            Discipline::Red { red } => {
-                let idle_since = (packets == 0).then_some(self.busy_until);
-                let packet_time = self.rate.serialization_delay(size);
-                match red.arrive(now, packets, idle_since, packet_time, ecn_capable) {
-                    red::Decision::Enqueue => true,
-                    red::Decision::Mark => {
-                        packet.flag(MARK);
-                        self.counters.marks += 1;
-                        true
-                    }
-                    red::Decision::Drop => false,
-                }
-            }
+        let Discipline::OnArrival(discipline) = &mut self.discipline else { return true };
+        let idle_since = (packets == 0).then_some(self.busy_until);
+        let packet_time = self.rate.serialization_delay(size);
+        let decision = discipline.decide(&Arrival { now, packets, idle_since, packet_time, ecn_capable });
+        if decision == Decision::Mark {
+            packet.flag(MARK);
+            self.counters.marks += 1;
         }
+        decision != Decision::Drop
     }
 
     /// Packets and bytes that have not departed, the one in transmission included.
@@ -634,16 +601,16 @@ impl Link {
             let mtu = u64::from(sizes_of_flow.full());
             let ecn_capable = sizes_of_flow.may_be_marked(&packet);
             match codel.dequeue(now, now - since, *waiting_bytes, mtu, ecn_capable) {
-                codel::Decision::Drop => {
+                Decision::Drop => {
                     self.counters.queue_drops += 1;
                     dropped.push(packet);
                     continue;
                 }
-                codel::Decision::Mark => {
+                Decision::Mark => {
                     packet.flag(MARK);
                     self.counters.marks += 1;
                 }
-                codel::Decision::Send => {}
+                Decision::Accept => {}
             }
             let size = sizes_of_flow.of(&packet);
             self.transmit(now, packet, size, fifos);

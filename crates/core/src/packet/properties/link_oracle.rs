@@ -3,7 +3,8 @@
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{MARK, Packet, RETRANSMISSION};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
-use crate::packet::link::queue::codel::{Codel, Decision};
+use crate::packet::link::queue::Decision;
+use crate::packet::link::queue::codel::Codel;
 use crate::packet::link::{Link, Offer};
 use crate::packet::link_state::estimate::Reading;
 use crate::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
@@ -148,7 +149,7 @@ fn by_brute_force(spec: &LinkSpec, coming: &[Coming]) -> Fates {
                     let left: u64 = queue.iter().map(|(index, ..)| u64::from(coming[*index].size)).sum();
                     let capable = coming[index].capable && !coming[index].again;
                     match codel.dequeue(now, now - since, left, u64::from(coming[index].size), capable) {
-                        Decision::Send => {}
+                        Decision::Accept => {}
                         Decision::Mark => marked = true,
                         Decision::Drop => continue,
                     }

@@ -407,7 +407,9 @@ mod tests {
     fn the_minimum_rtt_forgets_at_the_end_of_the_window_and_keeps_half_of_it() {
         let after = |at: u64, later: u64| {
             let mut minimum = MinimumRtt::new(Duration::from_secs(10));
-            [(0, 50), (at, 70), (later, 90)].map(|(at, rtt)| minimum.sample(ms(at * 1000), millis(rtt)));
+            [(0, 50), (at, 70), (later, 90)]
+                .into_iter()
+                .for_each(|(at, rtt)| minimum.sample(ms(at * 1000), millis(rtt)));
             minimum.get()
         };
         assert_eq!(after(10, 11), Some(millis(70)), "50 is ten seconds old");
@@ -516,7 +518,9 @@ mod tests {
         let mut detector = detector();
         detector.min_rtt.sample(ms(0), millis(100));
         let mut board = Scoreboard::with_sending_order();
-        [0, 10, 20].map(|at| board.send_new(ms(at)));
+        for at in [0, 10, 20] {
+            board.send_new(ms(at));
+        }
         board.mark_lost(0);
         board.retransmit(0, ms(300));
         detector.update(ms(320), &board.acknowledge(3, &[], ms(320)));
@@ -547,7 +551,9 @@ mod tests {
             let mut detector = detector();
             let mut board = Scoreboard::with_sending_order();
             let mut rtt = RttEstimate::new(millis(least_rto), Duration::from_secs(60), Duration::from_secs(1));
-            [100, 110].map(|at| board.send_new(ms(at)));
+            for at in [100, 110] {
+                board.send_new(ms(at));
+            }
             assert!(!detector.quiet_until(ms(0), &board, &rtt), "no RTT is known");
             rtt.sample(millis(100));
             board.pass_one_original(1, ms(200)).expect("an ordinary ACK");
@@ -577,7 +583,7 @@ mod tests {
         assert_eq!(driver.deadline(), Some(ms(303) + driver.rtt.rto()));
         driver.now = ms(403);
         driver.acknowledge(7, &[]);
-        [0, 1].map(|_| driver.send_new());
+        (0..2).for_each(|_| driver.send_new());
         let probe = ms(403) + driver.rtt.smoothed().unwrap() * 2;
         assert!(probe < ms(403) + driver.rtt.rto());
         assert_eq!(driver.deadline(), Some(probe));
@@ -682,7 +688,7 @@ mod tests {
         assert_eq!(driver.deadline(), Some(ms(410) + driver.rtt.rto()));
         driver.now = ms(500);
         driver.acknowledge(3, &[]);
-        [0, 1].map(|_| driver.send_new());
+        (0..2).for_each(|_| driver.send_new());
         let probe = ms(500) + driver.rtt.smoothed().unwrap() * 2;
         assert!(probe < ms(500) + driver.rtt.rto());
         assert_eq!(driver.deadline(), Some(probe));

@@ -1,23 +1,34 @@
 //! Loss on a wire, as a function of the link and of how many packets have arrived at it.
 //!
-//! The draw for a packet is a hash of the link and the packet's arrival index ([`crate::rng`]): it does not depend on
-//! what happens elsewhere, nor on the order in which an engine visits the links.
+//! The draw for a packet is a hash of the link and the packet's arrival index ([`crate::rng`]). It does not depend on
+//! events elsewhere, nor on the order in which an engine visits the links.
+//!
+//! To add a model: a file here with its [`LossModel`] and its check, its variant of [`LossSpec`], and one line in each function below.
+//!
+//! A model may use random draws and the spec, and nothing of the engine.
+
+mod bernoulli;
+mod chance;
+mod gilbert_elliott;
+mod list;
+mod periodic;
 
 use crate::rng::{Purpose, Stream};
-use crate::spec::{LinkId, LossSpec, stationary_bad};
+use crate::spec::{LinkId, LossSpec};
+use bernoulli::Bernoulli;
+use gilbert_elliott::{Channel, GilbertElliott};
+use list::List;
+use periodic::Periodic;
 
 /// Decides for the packets of one link, in the order of their arrival, which are lost.
-#[derive(Debug, Clone)]
-pub struct LossProcess(Model);
-
-#[derive(Debug, Clone)]
-enum Model {
-    None,
-    Bernoulli { chance: Chance, stream: Stream, arrivals: u64 },
-    GilbertElliott(GilbertElliott),
-    Periodic { every: u64, until_next: u64 },
-    List { packets: Vec<u64>, next: usize, arrivals: u64 },
+trait LossModel: std::fmt::Debug + Send + Sync {
+    /// Whether the next packet to arrive is lost. To be called exactly once per packet.
+    fn is_lost(&mut self) -> bool;
 }
+
+/// The losses of one link.
+#[derive(Debug)]
+pub struct LossProcess(Option<Box<dyn LossModel>>);
 
 impl LossProcess {
     /// The process of `link` in the run of this `seed`. The spec must have passed [`check`].
@@ -28,93 +39,24 @@ impl LossProcess {
     /// The process of `link` after its loss has changed so many times: with draws of its own.
     pub fn after_changes(spec: &LossSpec, seed: u64, link: LinkId, changes: u32) -> LossProcess {
         let owner = u64::from(changes) << 32 | u64::from(link);
-        let stream = Stream::new(seed, Purpose::Loss, owner);
+        let losses = Stream::new(seed, Purpose::Loss, owner);
+        let states = Stream::new(seed, Purpose::LossState, owner);
         LossProcess(match spec {
-            LossSpec::None => Model::None,
-            LossSpec::Bernoulli { ratio } => Model::Bernoulli { chance: Chance::new(*ratio), stream, arrivals: 0 },
-            LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-                let states = Stream::new(seed, Purpose::LossState, owner);
-                Model::GilbertElliott(GilbertElliott {
-                    good_to_bad: Chance::new(*good_to_bad),
-                    bad_to_good: Chance::new(*bad_to_good),
-                    loss_good: Chance::new(*loss_good),
-                    loss_bad: Chance::new(*loss_bad),
-                    bad: Chance::new(stationary_bad(*good_to_bad, *bad_to_good)).hits(states.bits(0)),
-                    losses: stream,
-                    states,
-                    arrivals: 0,
-                })
+            LossSpec::None => None,
+            LossSpec::Bernoulli { ratio } => Some(Box::new(Bernoulli::new(*ratio, losses))),
+            &LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                let channel = Channel { good_to_bad, bad_to_good, loss_good, loss_bad };
+                Some(Box::new(GilbertElliott::new(channel, losses, states)))
             }
-            LossSpec::Periodic { every } => Model::Periodic { every: *every, until_next: *every },
-            LossSpec::List { packets } => Model::List { packets: packets.clone(), next: 0, arrivals: 0 },
+            LossSpec::Periodic { every } => Some(Box::new(Periodic::new(*every))),
+            LossSpec::List { packets } => Some(Box::new(List::new(packets))),
         })
     }
 
     /// Whether the next packet to arrive is lost. To be called exactly once per packet.
-    #[inline(never)]
-    pub fn is_lost(&mut self) -> bool {
-        match &mut self.0 {
-            Model::None => false,
-            Model::Bernoulli { chance, stream, arrivals } => {
-                *arrivals += 1;
-                chance.hits(stream.bits(*arrivals))
-            }
-            Model::GilbertElliott(model) => model.is_lost(),
-            Model::Periodic { every, until_next } => {
-                *until_next -= 1;
-                let lost = *until_next == 0;
-                if lost {
-                    *until_next = *every;
-                }
-                lost
-            }
-            Model::List { packets, next, arrivals } => {
-                *arrivals += 1;
-                let lost = packets.get(*next) == Some(arrivals);
-                *next += usize::from(lost);
-                lost
-            }
-        }
-    }
-}
-
-/// The two-state channel. A packet meets the state that the packets before it left behind; the first one meets a state
-/// drawn from the stationary law, so that the loss ratio does not depend on the position in the run.
-#[derive(Debug, Clone)]
-struct GilbertElliott {
-    good_to_bad: Chance,
-    bad_to_good: Chance,
-    loss_good: Chance,
-    loss_bad: Chance,
-    bad: bool,
-    losses: Stream,
-    states: Stream,
-    arrivals: u64,
-}
-
-impl GilbertElliott {
-    fn is_lost(&mut self) -> bool {
-        self.arrivals += 1;
-        let (loss, leave) =
-            if self.bad { (self.loss_bad, self.bad_to_good) } else { (self.loss_good, self.good_to_bad) };
-        let lost = loss.hits(self.losses.bits(self.arrivals));
-        self.bad ^= leave.hits(self.states.bits(self.arrivals));
-        lost
-    }
-}
-
-/// A probability in units of 2^-63, so that 0 never hits and 1 always does.
-#[derive(Debug, Clone, Copy)]
-struct Chance(u64);
-
-impl Chance {
-    fn new(probability: f64) -> Chance {
-        Chance((probability * (1u64 << 63) as f64) as u64)
-    }
-
     #[inline]
-    fn hits(self, bits: u64) -> bool {
-        (bits >> 1) < self.0
+    pub fn is_lost(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|model| model.is_lost())
     }
 }
 
@@ -125,35 +67,12 @@ impl Chance {
 pub fn check(spec: &LossSpec) -> Result<(), String> {
     match spec {
         LossSpec::None => Ok(()),
-        LossSpec::Bernoulli { ratio } if (0.0..=1.0).contains(ratio) => Ok(()),
-        LossSpec::Bernoulli { ratio } => Err(format!("ratio is {ratio}: it must be between 0 and 1")),
-        LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-            let fields = [
-                ("good_to_bad", good_to_bad),
-                ("bad_to_good", bad_to_good),
-                ("loss_good", loss_good),
-                ("loss_bad", loss_bad),
-            ];
-            for (name, value) in fields {
-                if !(0.0..=1.0).contains(value) {
-                    return Err(format!("{name} is {value}: it must be between 0 and 1"));
-                }
-            }
-            Ok(())
+        LossSpec::Bernoulli { ratio } => bernoulli::check(*ratio),
+        &LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+            gilbert_elliott::check(Channel { good_to_bad, bad_to_good, loss_good, loss_bad })
         }
-        LossSpec::Periodic { every: 0 } => Err("every is 0: it must be at least 1".into()),
-        LossSpec::Periodic { .. } => Ok(()),
-        LossSpec::List { packets } => {
-            if packets.first() == Some(&0) {
-                return Err("packets contains 0: packets are counted from 1".into());
-            }
-            match packets.windows(2).find(|pair| pair[0] >= pair[1]) {
-                Some(pair) => {
-                    Err(format!("packets has {} before {}: the numbers must be ascending, each once", pair[0], pair[1]))
-                }
-                None => Ok(()),
-            }
-        }
+        LossSpec::Periodic { every } => periodic::check(*every),
+        LossSpec::List { packets } => list::check(packets),
     }
 }
 

@@ -2,18 +2,8 @@
 //!
 //! The queue belongs to the caller, who asks about every packet that it takes from it.
 
+use super::Decision;
 use crate::units::{Duration, Time};
-
-/// What becomes of a packet taken from the queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// It is sent as it is.
-    Send,
-    /// It is sent with congestion experienced (RFC 3168).
-    Mark,
-    /// It is dropped; the next packet is to be taken and asked about.
-    Drop,
-}
 
 /// The time after `from` of drop number `count` of an episode (RFC 8289, section 3.3).
 pub fn control_law(from: Time, interval: Duration, count: u32) -> Time {
@@ -64,12 +54,12 @@ impl Codel {
         self.dropping &= ok_to_drop;
         let marks = self.ecn && ecn_capable;
         if !ok_to_drop {
-            Decision::Send
+            Decision::Accept
         } else if !self.dropping {
             self.begin_episode(now);
             if marks { Decision::Mark } else { Decision::Drop }
         } else if now < self.drop_next {
-            Decision::Send
+            Decision::Accept
         } else {
             self.count = self.count.saturating_add(1);
             if marks {
@@ -204,7 +194,7 @@ mod tests {
         let mut codel = Codel::new(TARGET, INTERVAL, false);
         for time in 0..1000 {
             let decision = codel.dequeue(milliseconds(time), Duration::from_secs(1), MTU, MTU, false);
-            assert_eq!(decision, Decision::Send);
+            assert_eq!(decision, Decision::Accept);
         }
     }
 
@@ -294,7 +284,7 @@ mod tests {
     fn send_next(codel: &mut Codel, queue: &mut VecDeque<(u64, Time, u64)>, now: Time) -> Option<u64> {
         while let Some((number, arrived, _)) = queue.pop_front() {
             let bytes_left = queue.iter().map(|packet| packet.2).sum();
-            if codel.dequeue(now, now - arrived, bytes_left, MTU, false) == Decision::Send {
+            if codel.dequeue(now, now - arrived, bytes_left, MTU, false) == Decision::Accept {
                 return Some(number);
             }
         }
@@ -342,7 +332,7 @@ mod tests {
                 let before = codel.drop_next;
                 let decision = codel.dequeue(now, sojourn, bytes_left, MTU, capable);
                 prop_assert!(codel.drop_next >= before);
-                if decision != Decision::Send {
+                if decision != Decision::Accept {
                     prop_assert!(sojourn >= TARGET && bytes_left > MTU);
                     prop_assert_eq!(decision == Decision::Mark, ecn && capable);
                 }

@@ -1,18 +1,8 @@
 //! Random early detection (Floyd and Jacobson 1993) with the gentle slope above the maximum threshold (Floyd 2000).
 
+use super::{Arrival, Decision, OnArrival};
 use crate::rng::Stream;
 use crate::units::{Duration, Time};
-
-/// What becomes of a packet that arrives at a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// It is queued as it is.
-    Enqueue,
-    /// It is queued with congestion experienced (RFC 3168).
-    Mark,
-    /// It is dropped.
-    Drop,
-}
 
 /// The thresholds of one queue, as in [`crate::spec::QueueSpec::Red`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,15 +94,22 @@ impl Red {
         self.arrivals += 1;
         if self.average < self.settings.minimum {
             self.passed = 0;
-            return Decision::Enqueue;
+            return Decision::Accept;
         }
         let initial = initial_probability(&self.settings, self.average);
         if self.stream.uniform(self.arrivals) >= uniform_probability(initial, self.passed) {
             self.passed = self.passed.saturating_add(1);
-            return Decision::Enqueue;
+            return Decision::Accept;
         }
         self.passed = 0;
         if self.settings.ecn && ecn_capable && initial < 1.0 { Decision::Mark } else { Decision::Drop }
+    }
+}
+
+impl OnArrival for Red {
+    fn decide(&mut self, arrival: &Arrival) -> Decision {
+        let Arrival { now, packets, idle_since, packet_time, ecn_capable } = *arrival;
+        self.arrive(now, packets, idle_since, packet_time, ecn_capable)
     }
 }
 
@@ -168,7 +165,7 @@ mod tests {
         }
         let before = red.average;
         let now = Time::ZERO + PACKET_TIME * 300;
-        assert_eq!(red.arrive(now, 0, Some(Time::ZERO), PACKET_TIME, false), Decision::Enqueue);
+        assert_eq!(red.arrive(now, 0, Some(Time::ZERO), PACKET_TIME, false), Decision::Accept);
         let expected = (0..300).fold(before, |average, _| average_after_arrival(average, 0.002, 0));
         assert!((red.average - expected).abs() < 1e-9);
     }
@@ -224,7 +221,7 @@ mod tests {
                 let decision = red.arrive(now, packets, idle_since, PACKET_TIME, capable);
                 prop_assert!(red.average >= 0.0 && red.average <= f64::from(greatest) + 1e-9);
                 if red.average < SETTINGS.minimum {
-                    prop_assert_eq!(decision, Decision::Enqueue);
+                    prop_assert_eq!(decision, Decision::Accept);
                 }
                 if red.average >= 2.0 * SETTINGS.maximum {
                     prop_assert_eq!(decision, Decision::Drop);
