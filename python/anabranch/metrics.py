@@ -17,6 +17,7 @@ MEASURABLE = ("delay", "loss", *BY_THROUGHPUT)
 """Those that depend on what is measured of links."""
 NAMES = (*ISOTONE, *BY_THROUGHPUT)
 
+_OSPF_REFERENCE_BPS = 100_000_000
 DESCRIPTIONS = {
     "hop-count": "the number of links",
     "delay": "the sum of the links' delays",
@@ -54,6 +55,11 @@ def metric(text: str) -> list[str]:
     return names
 
 
+def ospf_cost(capacity_bps: int) -> int:
+    """What OSPF counts a link of this rate, bit/s, by default: 100 Mbit/s over the rate, at least 1."""
+    return max(1, _OSPF_REFERENCE_BPS // capacity_bps)
+
+
 def path_value(metric: str, links: Sequence["Link"]) -> float:
     """What a path of these links counts by one isotone metric, less being better: ``widest`` counts minus the least rate."""
     match metric:
@@ -64,7 +70,7 @@ def path_value(metric: str, links: Sequence["Link"]) -> float:
         case "loss":
             return -sum(log1p(-(link.loss or 0.0)) for link in links)
         case "ospf":
-            return sum(max(1, 100_000_000 // link.capacity_bps) for link in links if link.capacity_bps)
+            return sum(ospf_cost(link.capacity_bps) for link in links if link.capacity_bps)
         case "cost":
             return sum(link.cost or 0.0 for link in links)
     return -min((link.capacity_bps or 0 for link in links), default=0)

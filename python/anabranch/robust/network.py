@@ -7,6 +7,7 @@ import numpy as np
 
 from anabranch.array_types import Floats, Integers
 from anabranch.robust.errors import RobustError
+from anabranch.routes.quantities import SIGNAL_SPEED_M_S
 from anabranch.topologies import Topology
 
 
@@ -109,14 +110,10 @@ class Network:
             if link.delay_s is not None:
                 delays.append(link.delay_s)
             elif link.length_m is not None:
-                delays.append(link.length_m / PROPAGATION_M_S)
+                delays.append(link.length_m / SIGNAL_SPEED_M_S)
             else:
                 raise RobustError(
                     f"{self.topology.name}: link {link.source} -> {link.target} has neither delay nor length; "
                     "paths by delay need them (--by hop-count does not)"
                 )
         return np.array(delays)
-
-
-PROPAGATION_M_S = 2e8
-"""Metres a second in a fibre, for links that have a length and no delay."""

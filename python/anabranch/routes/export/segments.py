@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from anabranch.metrics import ospf_cost
 from anabranch.routes.export.errors import ExportError
 from anabranch.topologies import Link, Topology
 
 Metric = Literal["hop-count", "delay", "ospf", "cost"]
 METRICS: tuple[Metric, ...] = ("hop-count", "delay", "ospf", "cost")
 _LARGEST_COST = 65_535  # RFC 2328, section A.4.2
-_REFERENCE_BPS = 100_000_000  # as OSPF routers have it: 100 Mbit/s over the link's rate, at least 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _cost(link: Link, metric: Metric) -> int:
         return 1
     value = {
         "delay": None if link.delay_s is None else max(1, round(link.delay_s * 1e6)),
-        "ospf": None if link.capacity_bps is None else max(1, _REFERENCE_BPS // link.capacity_bps),
+        "ospf": None if link.capacity_bps is None else ospf_cost(link.capacity_bps),
         "cost": link.cost,
     }[metric]
     if value is None:
