@@ -294,6 +294,7 @@ mod tests {
             };
             transfer(&mut driver, 100, 10, fate, 1_000);
             assert_eq!(signals(&driver), [Signal::Loss, Signal::Timeout, Signal::Loss], "SACK: {sack}");
+            assert_eq!(driver.detector.learns_from_ordinary_acks(), !sack, "it counts by SACK still");
         }
     }
 

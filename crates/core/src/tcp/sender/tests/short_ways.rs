@@ -45,11 +45,12 @@ proptest! {
     #[test]
     fn the_ordinary_ack_is_like_any(
         steps in prop::collection::vec((0u8..16, 0usize..12, 0u64..30), 1..400),
-        sack: bool, ecn: bool, f_rto: bool, pacing: bool, delayed: bool,
+        sack: bool, ecn: bool, f_rto: bool, pacing: bool, delayed: bool, linux: bool,
         congestion in prop::sample::select(vec!["newreno", "cubic", "westwood", "vegas", "bbr", "kikolo"]),
         detection in prop::sample::select(DetectionSpec::describe()).prop_map(|info| info.name),
     ) {
         let changes = json!({
+            "pacing_unit": if linux { "pair" } else { "segment" }, "window_use": if linux { "round-trip" } else { "now" },
             "sack": sack, "ecn": ecn, "f_rto": f_rto, "pacing": pacing, "spurious": if f_rto { "eifel" } else { "none" },
             "congestion": {"name": congestion}, "ack": {"name": if delayed { "delayed" } else { "immediate" }}, "detection": {"name": detection}
         });
@@ -172,6 +173,19 @@ proptest! {
                 }
                 prop_assert_eq!(in_runs.congestion.cwnd(), one_by_one.congestion.cwnd());
             }
+        }
+    }
+}
+
+/// A duplicate ACK and one from before pass nothing.
+#[test]
+fn an_ack_that_does_not_pass_the_next_segment_is_no_ordinary_one() {
+    for detection in ["dup-ack", "rack-tlp"] {
+        let mut pair = Pair::new(json!({"detection": {"name": detection}}));
+        pair.at(100).deliver([0, 1]);
+        for cumulative in [2, 1, 0] {
+            pair.sender.on_ack(pair.now, &plain_ack(cumulative));
+            assert_eq!((pair.sender.board.una(), pair.sender.board.in_flight()), (2, 12), "{detection}, {cumulative}");
         }
     }
 }

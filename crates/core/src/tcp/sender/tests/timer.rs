@@ -57,3 +57,35 @@ fn rfc6298_section_3_without_sack_only_what_was_sent_once_gives_an_rtt() {
     pair.at(900).deliver_as([1], true);
     assert_eq!(pair.sender.rtt.samples(), 1);
 }
+
+/// With TCP-PR a segment may be outstanding for longer than an RTO of 200 ms. The sender is not idle then.
+#[test]
+fn rfc5681_section_4_1_a_sender_with_data_outstanding_is_not_idle() {
+    let mut pair = Pair::new(json!({"detection": {"name": "tcp-pr"}}));
+    pair.sender.close();
+    pair.at(100).deliver(0..10);
+    let cwnd = pair.cwnd();
+    assert!(cwnd > 10.0 && pair.sender.rtt.rto() == Duration::from_millis(200));
+    pair.sender.write(ms(110), 1);
+    pair.at(110).send();
+    pair.sender.write(ms(360), 1);
+    assert_eq!((pair.sender.board.outstanding(), pair.cwnd()), (1, cwnd));
+}
+
+/// The one segment is late by one or two timeouts. Its original arrives, and DSACK reports each of its retransmissions: with the last of
+/// them the first reduction is taken back.
+#[test]
+fn rfc3708_section_3_a_dsack_of_every_retransmission_takes_back_a_timeout_that_repeats() {
+    for timeouts in [1, 2] {
+        let mut pair = Pair::new(json!({"spurious": "dsack", "initial_window": 1}));
+        pair.sender.close();
+        (0..timeouts).for_each(|_| assert_eq!(pair.time_out(), [(0, true)]));
+        assert_eq!((pair.sender.counters().timeouts, pair.sender.counters().recoveries), (timeouts, 1));
+        pair.deliver([0]);
+        for reported in 1..=timeouts {
+            assert_eq!(pair.sender.counters().undone, 0);
+            pair.deliver_as([0], true);
+            assert_eq!(pair.sender.counters().undone, u64::from(reported == timeouts));
+        }
+    }
+}

@@ -60,6 +60,30 @@ fn the_most_outstanding_is_that_of_the_last_round_trip_however_it_was_reached() 
     assert_eq!(one_round(&mut twice, &[4]), 21.0, "the round trip before says nothing");
 }
 
+/// Linux looks at what is outstanding when it sends (`tcp_cwnd_validate`), not when an ACK comes. Each ACK adds one if at least half
+/// of the window of 20 was outstanding at some time of the round trip.
+#[test]
+fn the_most_outstanding_counts_until_the_round_trip_ends_and_something_is_sent() {
+    let acks = |written: [u32; 2], acknowledged: [u32; 3]| {
+        let mut pair = after_ten("round-trip", json!({"window_growth": "acks"}));
+        pair.sender.write(ms(150), written[0]);
+        pair.at(150).send();
+        let mut cwnds = Vec::new();
+        for (index, until) in acknowledged.into_iter().enumerate() {
+            if index == 1 {
+                pair.sender.write(ms(250), written[1]);
+                pair.send();
+            }
+            let una = pair.sender.board.una();
+            pair.at(250).deliver_by_one_ack(una..until);
+            cwnds.push(pair.cwnd());
+        }
+        cwnds
+    };
+    assert_eq!(acks([12, 2], [14, 22, 24]), [21.0, 22.0, 23.0], "2 of 24 are outstanding at last, and nothing is sent");
+    assert_eq!(acks([11, 12], [12, 21, 33]), [21.0, 22.0, 23.0], "21 were outstanding when the second part was sent");
+}
+
 /// In congestion avoidance, which begins at the threshold itself, an unfilled window stays, whatever is in flight.
 #[test]
 fn rfc7661_in_congestion_avoidance_an_unfilled_window_stays() {
