@@ -33,7 +33,6 @@ lint: $(VENV)/installed ## formatting, lints and types
 	$(RUN)/mypy
 
 docs: $(VENV)/installed ## the documentation as a site with search, in docs/_build
-	$(RUN)/python -m pip install --quiet --group docs
 	$(RUN)/python -m sphinx -q -W --keep-going -b html -c docs . docs/_build
 	@echo 'Open docs/_build/index.html'
 
@@ -61,7 +60,7 @@ bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 li
 	$(RUN)/python -m bench.cases
 	$(RUN)/python -m bench.scale
 
-papers: $(VENV)/installed ## reproduce five papers in full (an hour or two; may be interrupted and goes on); writes papers/*/README.md
+papers: $(VENV)/installed ## reproduce five papers in full (several hours on two cores, most of them for tcpbp; may be interrupted and goes on); writes papers/*/README.md
 	$(RUN)/anabranch paper all --out runs/papers
 	for study in runs/papers/*/README.md; do \
 		folder=$$(dirname $$study); target=papers/$$(basename $$folder | tr - _); rm -rf $$target/figures; cp -r $$study $$folder/figures $$target/; \

@@ -48,7 +48,7 @@ COLUMNS = (
     "case",
     "packet-hops",
     "M hops per CPU second",
-    "plain loop",
+    "oracle",
     *PEERS,
     "instructions per hop",
     "events per hop",
@@ -67,7 +67,7 @@ class Measured:
 
     case: Case
     fast: list[EngineRun] = field(default_factory=list)
-    plain: list[EngineRun] = field(default_factory=list)
+    oracle: list[EngineRun] = field(default_factory=list)
     threaded: list[EngineRun] = field(default_factory=list)
     peers: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in PEERS})
     """Packet-hops per CPU second of each peer."""
@@ -85,7 +85,7 @@ class Measured:
 
     def check(self) -> None:
         """All runs of both loops, on however many threads, must have the same results."""
-        fingerprints = {run.values["fingerprint"] for run in (*self.fast, *self.plain, *self.threaded)}
+        fingerprints = {run.values["fingerprint"] for run in (*self.fast, *self.oracle, *self.threaded)}
         if len(fingerprints) > 1:
             raise PeerError(f"case {self.case.key}: the loops differ, or two runs of one: {sorted(fingerprints)}")
 
@@ -170,7 +170,9 @@ def _turn(
     if key in ON_THREADS:
         steps.append((f"{key}, two threads", lambda: each.threaded.append(program.run(engine, specs[key], by="2"))))
     if turn < (1 if each.case.is_large else PLAIN_ROUNDS):
-        steps.append((f"{key}, plain", lambda: each.plain.append(program.run(engine, specs[key], by="plain", cpu=cpu))))
+        steps.append(
+            (f"{key}, oracle", lambda: each.oracle.append(program.run(engine, specs[key], by="oracle", cpu=cpu)))
+        )
     for name, seconds in PEER_SECONDS.items():
         if key in seconds:
             steps.append((f"{key}, {name}", partial(_run_peer, each, name, seconds[key], cpu)))
@@ -193,7 +195,7 @@ def _row(each: Measured) -> list[str]:
         f"{each.case.key}: {each.case.what}",
         f"{hops:,}",
         f"{each.speed / 1e6:.1f}",
-        f"{median(run.hops_per_second for run in each.plain) / 1e6:.1f}",
+        f"{median(run.hops_per_second for run in each.oracle) / 1e6:.1f}",
         *(_beside(each.speed, runs) for runs in each.peers.values()),
         "" if each.instructions is None else f"{each.instructions / hops:.0f}",
         f"{each.values['events'] / hops:.3f}",

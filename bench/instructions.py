@@ -91,7 +91,7 @@ def _count(engine: Path, case: Case, folder: Path) -> float:
     spec, profile = folder / "spec.json", folder / "callgrind"
     spec.write_text(case.compiled(changes=SMALLER.get(case.key)), encoding="utf-8")
     tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", "--toggle-collect=*move_packets*"]
-    run = run_child([*tool, str(engine), str(spec), "windows", str(PACKET_HOPS)])
+    run = run_child([*tool, str(engine), str(spec), "epochs", str(PACKET_HOPS)])
     return own_instructions(profile.read_text(), engine) / float(run.values["packet_hops"])
 
 

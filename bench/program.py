@@ -48,8 +48,8 @@ def build() -> Path:
     return next(Path(message["executable"]) for message in messages if message.get("executable"))
 
 
-def run(program: Path, spec: Path, *, by: str = "windows", cpu: int | None = None) -> EngineRun:
-    """Run a compiled run to its end: by ``windows``, ``plain`` (the oracle), or so many threads."""
+def run(program: Path, spec: Path, *, by: str = "epochs", cpu: int | None = None) -> EngineRun:
+    """Run a compiled run to its end: by ``epochs``, ``oracle``, or a number of threads."""
     child = run_child([str(program), str(spec), by], cpu)
     return EngineRun(child.values, child.peak_rss_bytes)
 

@@ -24,7 +24,7 @@ class Case:
     short: Mapping[str, str] = field(default_factory=dict)
     """Further changes that make a moment of it, with something of everything that happens in it."""
     is_large: bool = False
-    """The plain loop takes long for it."""
+    """The oracle takes long for it."""
 
     def compiled(self, *, short: bool = False, changes: Mapping[str, str] | None = None) -> str:
         """The run that the engine takes, a JSON text."""

@@ -46,6 +46,7 @@ def test_what_is_computed_before_the_runs_shows_progress_and_ends_with_a_message
         raise KeyboardInterrupt
 
     monkeypatch.setattr(progress, "QUIET_S", 0.05)
+    monkeypatch.setattr(progress, "LINE_INTERVAL_S", 0.1)
     monkeypatch.setattr(progress, "STATUS_INTERVAL_S", 0.1)
     monkeypatch.setattr(choices, "of_the_paper", compute)
     assert status(["paper", "fixed-robust-routing", "--quick", "--out", str(tmp_path)]) == 130

@@ -168,7 +168,7 @@ class Computing(StatusLine):
         return self
 
     def _tick(self) -> None:
-        while not self._over.wait(QUIET_S):
+        while not self._over.wait(QUIET_S if sys.stderr.isatty() else LINE_INTERVAL_S):
             self.say(f"computing {self._what}: {self.elapsed_s():.0f} s")
 
     def __exit__(

@@ -1,4 +1,4 @@
-//! One compiled run, to measure and to compare: `cargo run --release --example engine RUN.json [windows|plain|THREADS] [HOPS]`.
+//! One compiled run, to measure and to compare: `cargo run --release --example engine RUN.json [epochs|oracle|THREADS] [HOPS]`.
 //!
 //! `RUN.json` is what `anabranch.compile` makes of a scenario; the run ends after its time, or when so many packets have
 //! crossed a link. Prints one line of JSON: seconds of the run alone (of the CPU in the first thread, and of the clock), its resident
@@ -14,7 +14,7 @@ use std::time::Instant;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().expect("the path of a compiled run");
-    let order = arguments.next().unwrap_or("windows".into());
+    let order = arguments.next().unwrap_or("epochs".into());
     let hops = arguments.next().map_or(u64::MAX, |value| value.parse().expect("a number of packet-hops"));
     let text = std::fs::read_to_string(path).expect("the compiled run can be read");
     let spec: RunSpec = serde_json::from_str(&text).expect("a compiled run");
@@ -23,10 +23,10 @@ fn main() {
     let resident = status("VmRSS:");
     let began = cpu_seconds();
     let report = match order.as_str() {
-        "windows" => measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began, resident),
-        "plain" => measure(Oracle::new(spec).expect("a run that can be"), &captures, hops, began, resident),
+        "epochs" => measure(Simulation::new(spec).expect("a run that can be"), &captures, hops, began, resident),
+        "oracle" => measure(Oracle::new(spec).expect("a run that can be"), &captures, hops, began, resident),
         threads => {
-            let threads = threads.parse().expect("windows, plain, or a number of threads");
+            let threads = threads.parse().expect("epochs, oracle, or a number of threads");
             measure(Partitions::new(spec, threads).expect("a run that can be"), &captures, hops, began, resident)
         }
     };

@@ -6,8 +6,8 @@ command that was stopped or killed goes on where it was (:mod:`anabranch.runs.ke
 
 Several scenarios run together (:func:`execute_all`), so that no thread waits for the last run of one of them.
 
-``plan.py`` says what is to be run, ``jobs.py`` does so in threads, ``run.py`` with ``recorder.py`` is one run; ``directory.py`` and
-``kept.py`` keep what is unfinished, ``tables.py`` and ``manifest.py`` write the result; ``execution.py`` joins them.
+``plan.py`` says what to run, and ``jobs.py`` runs it in threads. ``run.py`` with ``recorder.py`` is one run. ``directory.py`` and ``kept.py``
+keep finished runs of an unfinished result. ``tables.py`` and ``manifest.py`` write the result. ``execution.py`` joins them.
 """
 
 from anabranch.runs.errors import RunError

@@ -73,10 +73,10 @@ def steadiness(spread: Sequence[Spread]) -> Table:
     return Table(
         "steadiness",
         "Steadiness, Figures 2.4, 5.5 and 5.6",
-        "Over disjoint paths at random, second by second after the first five: the least that arrives at the destination, as a share of "
-        "the links' rate; the least goodput, as a share of their payload, and how many seconds have less than 90 % of it; standard "
-        "deviation over mean of goodput; the longest time in which the application got nothing, because it waited for a repair. The "
-        "thesis does not say where it measures.",
+        "Over disjoint paths at random, second by second after the first five. Arriving: the least second, as a share of the links' rate. "
+        "Goodput: the least second, as a share of their payload, the seconds with less than 90 % of it, and standard deviation over mean. "
+        "Last, the longest time in which the application got nothing, because it waited for a repair. The thesis does not say where it "
+        "measures.",
         [
             "network",
             "stack",

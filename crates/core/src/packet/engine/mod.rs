@@ -178,8 +178,8 @@ impl<L: EventLoop> Engine<L> {
         self.packet_hops
     }
 
-    /// What the loop has gone to: a packet's arrival, a timer, a start, something that happens to the network; in epochs a
-    /// link that hands over, or takes, all its packets of an epoch is one, and timers that fire among packets are counted by themselves.
+    /// Events that the loop has processed: arrivals of packets, timers, starts, changes of the network. In epochs, all packets that a link
+    /// delivers or takes in an epoch are one event, and each timer that fires among packets is another.
     pub fn events(&self) -> u64 {
         self.events
     }

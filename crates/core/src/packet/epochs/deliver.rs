@@ -1,10 +1,11 @@
-//! Bursts: what a window of a sender lets out together stays together, so most packets come to their host right behind another of
-//! their flow. An end takes such a burst in one call, to the same effect as one by one ([`crate::packet::engine::hosts`]): the flow, its
-//! connection, the first link of what it answers and the sizes of that are looked up once.
+//! Bursts: packets of one flow that arrive right behind one another.
 //!
-//! While nothing disturbs the end, moreover, all that it must look at is looked at once: what cannot change until a packet comes
-//! that is not the next segment, or does not acknowledge just the next. What does disturb it is taken in the general way. A burst
-//! ends before any timer that is due at its node, and where the end itself may want one before the window is over.
+//! A sender sends several packets of a window together, and most stay together. An end takes a burst in one call, which looks up the flow, its
+//! connection, the first link of its answers and their sizes once. The results are those of single packets ([`crate::packet::engine::hosts`]).
+//!
+//! Many facts about an end hold until a packet comes that is not the next segment, or acknowledges more than the next one. They are computed once
+//! per burst. Any other packet goes through the general path. A burst ends before any timer that is due at its node, and where the end may need a
+//! timer before the epoch is over.
 
 use crate::packet::engine::{Engine, EventLoop, SENDER};
 use crate::packet::epochs::event_loop::EpochLoop;

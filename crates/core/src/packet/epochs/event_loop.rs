@@ -1,16 +1,15 @@
-//! The event loop in epochs: what meets at one place is put in order there, and nowhere else.
+//! The event loop in epochs: events are sorted only at the node or link where they meet.
 //!
-//! An epoch is no longer than any packet needs from the queue of a link to its far end. So nothing that happens in an epoch
-//! at one node comes to another in the same epoch, and nodes and links can be gone through one after another, each with all
-//! its events of the epoch at once. What order there must be is that of [`crate::packet::oracle::event_loop`]: by (time, kind, index) at every
-//! node and at every link.
+//! An epoch is no longer than any packet needs from the queue of a link to its far end. So an event at one node reaches no other node in the
+//! same epoch. Nodes and links are visited one after another, each with all its events of the epoch. At every node and link the order is that of
+//! [`crate::packet::oracle::event_loop`]: (time, kind, index).
 //!
 //! An epoch has three phases:
-//! 1. Every link in which a packet arrives hands its packets over. Packets on a compiled route go to their next link, packets
-//!    to this node's hosts or without a compiled route to the node. A node that nothing else happens to takes them at once.
-//! 2. The other nodes go through what has come to them, with the starts and timers of their flows, in order.
-//! 3. Links that are fed from several places go through what was offered to them, in order. What a link brings that leads
-//!    nowhere else stands in its FIFO until then.
+//! 1. Every link in which a packet arrives delivers its packets. Packets on a compiled route go to their next link. Packets for this node's
+//!    hosts, or without a compiled route, go to the node. A node without other events processes them at once.
+//! 2. The other nodes process the packets that came to them, with the starts and timers of their flows, in order.
+//! 3. Links with several inputs process the packets that were offered to them, in order. The packets of a link whose only egress is such a link
+//!    stay in its FIFO until then.
 
 use crate::packet::engine::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
 use crate::packet::epochs::fan_in::{FanIn, Feed};
@@ -73,8 +72,8 @@ pub struct EpochLoop {
     pub(in crate::packet) links_have_timers: bool,
     /// Room for an inbox to be put in order.
     merging: Inbox,
-    /// The heads of the FIFOs that are merged into the link at hand.
-    pub(in crate::packet) heads: LoserTree,
+    /// The FIFOs that are merged into one link.
+    pub(in crate::packet) tree: LoserTree,
     /// The rank of the event at hand.
     pub(in crate::packet) rank: Rank,
     /// The node at hand goes through its events in order.
@@ -143,7 +142,7 @@ impl EventLoop for EpochLoop {
             timers_of_link: vec![Vec::new(); links.len()],
             links_have_timers: false,
             merging: Inbox::default(),
-            heads: LoserTree::new(links.len()),
+            tree: LoserTree::new(links.len()),
             rank: Rank::FIRST,
             in_order: true,
             feeds: FanIn::new(links),

@@ -1,4 +1,4 @@
-//! Which of several FIFOs brings the next packet to the link that takes all of theirs: a tree of losers.
+//! A loser tree over the FIFOs of a link's inputs: yields the next packet in order.
 //!
 //! Where many flows meet, packets of the FIFOs alternate without rule, and a heap would guess wrong at each of them. Here each
 //! match is decided without a branch, and there are as many matches after every packet.
@@ -73,7 +73,7 @@ impl LoserTree {
 
     /// The same, to take packets out of it: its new key is to be [set](Self::set).
     #[inline(always)]
-    pub fn line_mut(&mut self, place: usize) -> &mut Fifo {
+    pub fn fifo_mut(&mut self, place: usize) -> &mut Fifo {
         &mut self.fifos[place]
     }
 
@@ -105,17 +105,17 @@ mod tests {
             let link = |place: usize| 3 * place as LinkId;
             let key = |place, at| Key::new(Time::ZERO, Time(at), Rank::arrival(link(place)));
             let mut keys: Vec<Key> = times.iter().enumerate().map(|(place, at)| key(place, *at)).collect();
-            let mut heads = LoserTree::new(60);
-            heads.begin(keys.iter().enumerate().map(|(place, key)| (link(place), Fifo::default(), *key)));
+            let mut tree = LoserTree::new(60);
+            tree.begin(keys.iter().enumerate().map(|(place, key)| (link(place), Fifo::default(), *key)));
             for at in later {
-                prop_assert_eq!(Some(heads.first()), keys.iter().min().copied());
-                if heads.first() == Key::NEVER {
+                prop_assert_eq!(Some(tree.first()), keys.iter().min().copied());
+                if tree.first() == Key::NEVER {
                     break;
                 }
-                let place = heads.place(heads.first().rank().link());
-                prop_assert_eq!(keys[place], heads.first());
+                let place = tree.place(tree.first().rank().link());
+                prop_assert_eq!(keys[place], tree.first());
                 keys[place] = at.map_or(Key::NEVER, |at| key(place, at));
-                heads.set(place, keys[place]);
+                tree.set(place, keys[place]);
             }
         }
     }

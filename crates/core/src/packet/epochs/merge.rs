@@ -1,4 +1,4 @@
-//! What is offered to a link in an epoch, from several places, enters it in order.
+//! Packets that several inputs offer to a link in an epoch enter it in order.
 
 use crate::packet::capture::recorder::Captured;
 use crate::packet::engine::Engine;
@@ -19,27 +19,27 @@ struct Entrance<'engine, W> {
     fifos: &'engine mut FifoStore,
     sizes: &'engine FlowSizes,
     pool: &'engine mut SackPool,
-    heads: &'engine mut LoserTree,
+    tree: &'engine mut LoserTree,
     begin: Time,
     until: Time,
-    /// Sees each packet before the queue does.
-    watch: W,
+    /// Records each packet before the queue takes it.
+    record: W,
     /// For each packet that the wire of an input has lost, the input.
     lost: Vec<LinkId>,
 }
 
 impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
-    /// What comes to the link from the FIFOs of its inputs before this event: the input whose packet comes first brings it. Takes more care
-    /// if the link is watched, or some of what its inputs bring is lost.
+    /// Takes the packets that come from the FIFOs of the link's inputs before this event, in order. It takes more care if the link is instrumented, or
+    /// an input may have lost packets.
     #[inline(always)]
-    fn take_from_feeders<const WITH_CARE: bool>(&mut self, before: Key) {
-        while self.heads.first() < before {
-            let input = self.heads.first().rank().link();
-            let place = self.heads.place(input);
-            let fifo = self.heads.line_mut(place);
+    fn take_from_inputs<const WITH_CARE: bool>(&mut self, before: Key) {
+        while self.tree.first() < before {
+            let input = self.tree.first().rank().link();
+            let place = self.tree.place(input);
+            let fifo = self.tree.fifo_mut(place);
             let mut packet = self.fifos.pop(fifo);
             let key = key_of_next(self.begin, self.until, input, fifo.first_arrival());
-            self.heads.set(place, key);
+            self.tree.set(place, key);
             if WITH_CARE && packet.has(LOST) {
                 self.lost.push(input);
                 release(self.pool, packet);
@@ -53,7 +53,7 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
     #[inline(always)]
     fn take<const WITH_CARE: bool>(&mut self, packet: Packet) {
         if WITH_CARE {
-            (self.watch)(packet, self.pool);
+            (self.record)(packet, self.pool);
         }
         enter::<WITH_CARE>(self.link, packet, self.sizes, self.fifos, self.pool);
     }
@@ -61,10 +61,10 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
     #[inline(always)]
     fn take_all<const WITH_CARE: bool>(&mut self, items: &[Item]) {
         for item in items {
-            self.take_from_feeders::<WITH_CARE>(item.key);
+            self.take_from_inputs::<WITH_CARE>(item.key);
             self.take::<WITH_CARE>(item.packet);
         }
-        self.take_from_feeders::<WITH_CARE>(Key::NEVER);
+        self.take_from_inputs::<WITH_CARE>(Key::NEVER);
     }
 }
 
@@ -92,7 +92,7 @@ impl Engine<EpochLoop> {
         let (begin, until) = (self.order.begin, self.order.until);
         let Engine { links, fifos, sizes, pool, order, captures, spec, flows, .. } = self;
         if !inputs.is_empty() {
-            order.heads.begin(inputs.iter().map(|input| {
+            order.tree.begin(inputs.iter().map(|input| {
                 let fifo = links[*input as usize].fifo();
                 (*input, fifo, key_of_next(begin, until, *input, fifo.first_arrival()))
             }));
@@ -101,13 +101,13 @@ impl Engine<EpochLoop> {
             !links[link as usize].is_uninstrumented() || inputs.iter().any(|input| links[*input as usize].may_lose());
         let is_captured = with_care && captures.turn_to(link);
         let run = Captured { spec, flows, sizes };
-        let watch = |packet: Packet, pool: &SackPool| {
+        let record = |packet: Packet, pool: &SackPool| {
             if is_captured {
                 captures.capture_soon(packet, &run, pool);
             }
         };
-        let (link_state, heads, lost) = (&mut links[link as usize], &mut order.heads, Vec::new());
-        let mut entrance = Entrance { link: link_state, fifos, sizes, pool, heads, begin, until, watch, lost };
+        let (link_state, tree, lost) = (&mut links[link as usize], &mut order.tree, Vec::new());
+        let mut entrance = Entrance { link: link_state, fifos, sizes, pool, tree, begin, until, record, lost };
         if with_care {
             entrance.take_all::<true>(items);
         } else {
@@ -120,14 +120,14 @@ impl Engine<EpochLoop> {
             captures.capture_waiting(&run, pool);
         }
         for (place, input) in inputs.iter().enumerate() {
-            let fifo = self.order.heads.fifo(place);
+            let fifo = self.order.tree.fifo(place);
             self.give_back(*input, fifo);
             self.order.wheel.insert(*input, fifo.first_arrival());
         }
     }
 }
 
-/// A packet is offered to a simple link when it arrives; with care, if that may be [watched](Link::is_uninstrumented).
+/// A packet is offered to a simple link when it arrives; with care, if the link may be [instrumented](Link::is_uninstrumented).
 #[inline(always)]
 fn enter<const WITH_CARE: bool>(
     link: &mut Link,
@@ -147,7 +147,7 @@ fn enter<const WITH_CARE: bool>(
     }
 }
 
-/// What stands beside a packet that is gone is gone, too.
+/// Frees the SACK blocks of a packet that is gone.
 #[inline(always)]
 fn release(pool: &mut SackPool, packet: Packet) {
     if packet.has(HAS_SACK) {

@@ -1,7 +1,7 @@
-//! What comes next is asked for ahead: among many flows or links, a packet would wait for their state longer than it is worked on.
+//! Prefetches the state that later packets need: with many flows, cache misses cost more than the work itself.
 //!
-//! Nothing here changes a result. One thing is found by another (a packet by its FIFO, its flow by the packet, the connection by
-//! the flow), so each is asked for while what leads to it was asked for some packets before.
+//! Nothing here changes a result. A FIFO leads to a packet, the packet to its flow, and the flow to its connection. So each of these is prefetched
+//! some packets after the one that leads to it.
 
 use crate::packet::engine::{Engine, SENDER};
 use crate::packet::epochs::event_loop::EpochLoop;

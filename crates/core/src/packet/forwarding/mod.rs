@@ -1,8 +1,8 @@
 //! The next link of a packet: compiled routes, path sets at the ingress, next-hop tables at every node.
 //!
 //! A packet carries one word, `at`. On a compiled route it is the index of the packet's next link in one list of all routes' links; each route
-//! ends with [`END`]. Hop by hop it is the index of the destination's next-hop table, with [`HOP_BY_HOP`] set and the packet's time to live
-//! between them: routers that each follow a tree of their own can send a packet in a circle. [`next_hops`] has the tables, [`select`] the choice
+//! ends with [`END`]. Hop by hop it has the index of the destination's next-hop table, the packet's time to live, and the flag
+//! [`HOP_BY_HOP`]. The time to live ends loops, which routers with trees of their own can form. [`next_hops`] has the tables, [`select`] the choice
 //! among several next hops.
 //!
 //! May use: the controllers of link state, and the algorithms of `routing/`.

@@ -555,8 +555,8 @@ mod tests {
         assert_eq!(driver.deadline(), Some(ms(9800)));
     }
 
-    #[test]
-    fn a_window_lost_at_once_expires_at_one_age() {
+    /// After a sample of 100 ms, segments sent at 100, 110 and 120 ms.
+    fn three_in_flight() -> Driver {
         let mut driver = driver();
         driver.send_new();
         driver.now = ms(100);
@@ -565,6 +565,12 @@ mod tests {
             driver.now = ms(at);
             driver.send_new();
         }
+        driver
+    }
+
+    #[test]
+    fn a_window_lost_at_once_expires_at_one_age() {
+        let mut driver = three_in_flight();
         driver.pass_until(ms(450));
         let expiries: Vec<Time> = driver.decisions.iter().map(|decision| decision.at).collect();
         assert_eq!(expiries, [400, 410, 420].map(ms));
@@ -669,14 +675,7 @@ mod tests {
     /// nothing of the path.
     #[test]
     fn a_repeated_expiry_claims_a_loss_only_if_nothing_else_is_in_flight() {
-        let mut driver = driver();
-        driver.send_new();
-        driver.now = ms(100);
-        driver.acknowledge(1, &[]);
-        for at in [100, 110, 120] {
-            driver.now = ms(at);
-            driver.send_new();
-        }
+        let mut driver = three_in_flight();
         while driver.decisions.len() < 6 {
             driver.serve(driver.deadline().expect("in flight"));
             driver.retransmit();

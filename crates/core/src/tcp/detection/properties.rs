@@ -10,8 +10,8 @@ fn draw(seed: u64, segment: u32, nth: u32) -> u64 {
     crate::rng::Stream::new(seed, crate::rng::Purpose::Loss, u64::from(segment)).below(u64::from(nth), 1000)
 }
 
-/// Which detectors learn from ordinary ACKs, and have no deadline but the retransmission timer's: with SACK, thresholds of duplicate ACKs
-/// learn only from holes, but for the episodes of TCP-NCR; those with a clock have deadlines of their own.
+/// With SACK, thresholds of duplicate ACKs learn only from holes; TCP-NCR also learns from the ACKs of its episodes. Detectors with a clock have
+/// deadlines besides the retransmission timer's.
 #[test]
 fn with_sack_thresholds_learn_from_holes_only_and_clocks_have_their_own_deadlines() {
     let (only_the_timer, from_holes) = (true, false);
