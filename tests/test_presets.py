@@ -3,7 +3,7 @@
 import pytest
 
 from anabranch.scenario import Scenario
-from anabranch.scenario.stacks import preset_stack
+from anabranch.scenario.stacks import PRESETS, preset_stack
 
 
 @pytest.mark.parametrize("name", ["bbr", "bbr3", "linux-bbr"])
@@ -19,6 +19,15 @@ def test_linux_bbr_differs_from_linux_cubic_in_the_congestion_control_only() -> 
     congestion = preset_stack("linux-bbr").congestion
     assert congestion is not None
     assert congestion.name == "bbr"
+
+
+def test_the_presets_of_linux_follow_linux_and_no_other_does() -> None:
+    assert {name for name in PRESETS if preset_stack(name).follows == "linux"} == {
+        "linux-reno",
+        "linux-cubic",
+        "linux-bbr",
+    }
+    assert {preset_stack(name).follows for name in PRESETS} == {"rfc", "linux"}
 
 
 def test_bbr3_does_not_retransmit_in_vain_after_the_losses_of_its_startup() -> None:

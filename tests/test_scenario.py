@@ -82,6 +82,19 @@ def test_all_problems_come_at_once_with_line_value_and_what_would_be_right() -> 
     assert len(lines) == 5
 
 
+@pytest.mark.parametrize("value", ['"delivered"', '["delivered", "acks"]'])
+@pytest.mark.parametrize("key", ["window_growth", "window_use", "rate_reduction", "pacing_unit"])
+def test_a_key_that_follows_replaced_is_refused_and_the_new_key_named(key: str, value: str) -> None:
+    """A scenario of an earlier version; a list there makes no matrix."""
+    text = LINE + f'[stacks.old]\npreset = "linux-cubic"\n{key} = {value}\n'
+    with pytest.raises(ScenarioError) as refusal:
+        Scenario.from_toml(text, source="x.toml")
+    (line,) = str(refusal.value).splitlines()
+    number = text[: text.index(key)].count("\n") + 1
+    assert line.startswith(f"x.toml:{number}: stacks.old.{key} = {value}: was replaced by follows; ")
+    assert 'write follows = "linux"' in line
+
+
 def test_names_are_checked_in_the_parts_that_are_whole() -> None:
     broken = '[[traffic]]\nfrom = "A"\nto = "C"\nbluk = true\nstack = "y"\n'
     whole = '[[traffic]]\nfrom = "A"\nto = "D"\nbulk = true\nstack = "y"\n[stacks.y]\nmss = 3\n'

@@ -28,9 +28,10 @@ SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 STACKS: Mapping[Congestion, Mapping[str, Any]] = {
     "cubic": {"preset": "linux-cubic", "congestion": {"name": "linux-cubic", "hz": JIFFIES_PER_SECOND}},
     "reno": {"preset": "linux-reno"},
-    "bbr": {"preset": "linux-bbr", "pacing_unit": "segment"},
+    "bbr": {"preset": "linux-bbr", "follows": "rfc"},
 }
-"""Ours, with the clock of that kernel, and paced as without segmentation offload."""
+"""Ours, with the clock of that kernel. BBR sends single segments as without segmentation offload, not Linux's pairs. It uses no other
+of the rules that `follows` selects."""
 
 LEAST_S = 0.000001
 """The delay of the link on which packets are lost, behind the one with the queue: only what has left the queue is counted."""

@@ -125,6 +125,7 @@ def _stack(draw: Random) -> dict[str, Any]:
         "limited_transmit": [True, False],
         "ecn": [True, False],
         "pacing": [True, False],
+        "follows": ["rfc", "linux", "ns-2"],
         "handshake": [True, False],
         "mss": ["1460 bytes", "536 bytes", "100 bytes"],
         "initial_window": ["1 packets", "10 packets", "40 packets"],

@@ -223,7 +223,6 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "ecn": stack.ecn,
         "ecn_echo": stack.ecn_echo,
         "pacing": stack.pacing,
-        "pacing_unit": stack.pacing_unit,
         "handshake": stack.handshake,
         "mss": units.size(stack.mss),
         "header": units.size(stack.header),
@@ -233,9 +232,7 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "max_rto": units.duration(stack.max_rto),
         "initial_rto": units.duration(stack.initial_rto),
         "rto_granularity": units.duration(stack.rto_granularity),
-        "window_growth": stack.window_growth,
-        "window_use": stack.window_use,
-        "rate_reduction": stack.rate_reduction,
+        "follows": stack.follows,
         "restart_after_idle": stack.restart_after_idle,
     }
 

@@ -218,9 +218,6 @@ pub struct StackSpec {
     pub ecn_echo: EcnEcho,
     /// Spreads sending over the round trip even if the congestion control gives no pacing rate.
     pub pacing: bool,
-    /// How a paced sender spaces its segments.
-    #[serde(default)]
-    pub pacing_unit: PacingUnit,
     /// A round trip of SYN and SYN-ACK before data.
     pub handshake: bool,
     /// Payload of a full segment, bytes.
@@ -240,15 +237,9 @@ pub struct StackSpec {
     /// The least that the timeout exceeds SRTT by (G of RFC 6298 (2.3); Linux: 200 ms).
     #[serde(default = "default_rto_granularity")]
     pub rto_granularity: Duration,
-    /// What an ACK grows the window by.
+    /// Whose rules the sender follows where Linux and ns-2 differ from the RFCs.
     #[serde(default)]
-    pub window_growth: WindowGrowth,
-    /// When the window counts as used, so that it may grow.
-    #[serde(default)]
-    pub window_use: WindowUse,
-    /// How the reduction is spread over recovery.
-    #[serde(default)]
-    pub rate_reduction: RateReduction,
+    pub follows: Follows,
     /// Whether an idle RTO ends the window (RFC 5681 section 4.1).
     #[serde(default = "default_restart_after_idle")]
     pub restart_after_idle: bool,
@@ -262,41 +253,23 @@ fn default_restart_after_idle() -> bool {
     true
 }
 
-/// What an ACK that advances grows the window by.
+/// Whose rules a sender follows where Linux and ns-2 differ from the RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowGrowth {
-    /// What the cumulative acknowledgement passes (RFC 5681 section 3.1, RFC 3465).
+pub enum Follows {
+    /// An ACK grows the window by the segments that it passes (RFC 5681 section 3.1, RFC 3465), if the window was the limit when
+    /// the sender last stopped. Recovery follows RFC 6937. A paced sender spaces single segments.
     #[default]
-    Acknowledged,
-    /// What it newly reports as delivered: what duplicate ACKs reported before does not count again (Linux).
-    Delivered,
-    /// One segment, however many the cumulative acknowledgement passes (RFC 2581 section 3.1, ns-2).
-    Acks,
-}
-
-/// When the window counts as used (RFC 7661's concern).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowUse {
-    /// When it, and not the application, was the limit the last time that the sender stopped.
-    #[default]
-    Now,
-    /// When it was so at any time of the last round trip; in slow start twice the most in flight of that round trip is
-    /// allowed (Linux).
-    RoundTrip,
-}
-
-/// How the reduction of the window is spread over recovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RateReduction {
-    /// Proportional rate reduction with the slow-start bound (RFC 6937).
-    #[default]
-    Rfc6937,
-    /// The slow-start bound only while ACKs advance and report no further loss, else the conservative bound (RFC 9937); after
-    /// congestion marks as well, as Linux does.
-    Rfc9937,
+    #[serde(rename = "rfc")]
+    Rfc,
+    /// An ACK grows the window by the segments that it passes and newly reports, if the window was the limit within the last round
+    /// trip; in slow start twice the greatest flight of that round trip is allowed. Recovery follows RFC 9937, also after
+    /// congestion marks. A paced sender spaces pairs, after the first ten segments of a connection; a late pair shortens the next
+    /// wait by up to a half.
+    #[serde(rename = "linux")]
+    Linux,
+    /// As [`Follows::Rfc`], but an ACK grows the window by one segment, however many it passes (RFC 2581 section 3.1).
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 impl StackSpec {
@@ -304,18 +277,6 @@ impl StackSpec {
     pub fn window_segments(&self) -> u32 {
         u32::try_from(self.receive_window / u64::from(self.mss)).unwrap_or(u32::MAX).max(1)
     }
-}
-
-/// How a paced sender spaces its segments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PacingUnit {
-    /// One by one.
-    #[default]
-    Segment,
-    /// Two at a time, the first ten of a connection at once; what goes out late makes up for up to half of the wait after it
-    /// (Linux).
-    Pair,
 }
 
 /// How a receiver echoes congestion marks.

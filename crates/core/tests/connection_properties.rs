@@ -3,7 +3,7 @@
 //! once, in order and in time, and the sender's own books are right at every step.
 
 use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::{EcnEcho, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
+use anabranch_core::spec::{EcnEcho, Follows, SpuriousResponse, StackSpec};
 use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
 use anabranch_core::tcp::congestion::CongestionSpec;
 use anabranch_core::tcp::congestion::slow_start::SlowStartSpec;
@@ -75,9 +75,7 @@ struct Switches {
     ecn_echo: EcnEcho,
     initial_window: u32,
     receive_window: u32,
-    window_growth: WindowGrowth,
-    window_use: WindowUse,
-    rate_reduction: RateReduction,
+    follows: Follows,
     restart_after_idle: bool,
 }
 
@@ -86,13 +84,13 @@ fn switches() -> impl Strategy<Value = Switches> {
         prop_oneof![Just(SpuriousResponse::None), Just(SpuriousResponse::Dsack), Just(SpuriousResponse::Eifel)];
     let slow_start =
         prop::sample::select(every::<SlowStartSpec>(SlowStartSpec::describe().iter().map(|info| info.name)));
-    let growth = prop::sample::select(vec![WindowGrowth::Acknowledged, WindowGrowth::Delivered, WindowGrowth::Acks]);
-    let flags = prop::array::uniform9(any::<bool>());
+    let follows = prop::sample::select(vec![Follows::Rfc, Follows::Linux, Follows::Ns2]);
+    let flags = prop::array::uniform7(any::<bool>());
     let echo = prop_oneof![Just(EcnEcho::Classic), Just(EcnEcho::Exact)];
     let windows = (1u32..12, prop_oneof![1u32..6, 6u32..200]);
-    (flags, spurious, slow_start, echo, windows, growth).prop_map(
-        |(flags, spurious, slow_start, ecn_echo, (initial_window, receive_window), window_growth)| {
-            let [sack, f_rto, limited_transmit, pacing, ecn, handshake, round_trip, rfc9937, restart] = flags;
+    (flags, spurious, slow_start, echo, windows, follows).prop_map(
+        |(flags, spurious, slow_start, ecn_echo, (initial_window, receive_window), follows)| {
+            let [sack, f_rto, limited_transmit, pacing, ecn, handshake, restart] = flags;
             Switches {
                 sack,
                 spurious,
@@ -105,9 +103,7 @@ fn switches() -> impl Strategy<Value = Switches> {
                 ecn_echo,
                 initial_window,
                 receive_window,
-                window_growth,
-                window_use: if round_trip { WindowUse::RoundTrip } else { WindowUse::Now },
-                rate_reduction: if rfc9937 { RateReduction::Rfc9937 } else { RateReduction::Rfc6937 },
+                follows,
                 restart_after_idle: restart,
             }
         },
@@ -156,7 +152,6 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         limited_transmit: switches.limited_transmit,
         ecn: switches.ecn,
         pacing: switches.pacing,
-        pacing_unit: Default::default(),
         handshake: switches.handshake,
         mss: MSS,
         header: 40,
@@ -166,9 +161,7 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         max_rto: MAX_RTO,
         initial_rto: Duration::from_secs(1),
         rto_granularity: Duration::from_millis(10),
-        window_growth: switches.window_growth,
-        window_use: switches.window_use,
-        rate_reduction: switches.rate_reduction,
+        follows: switches.follows,
         restart_after_idle: switches.restart_after_idle,
     }
 }

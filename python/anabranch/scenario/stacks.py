@@ -5,6 +5,7 @@ added there can be used here as it is.
 """
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, create_model, model_validator
@@ -83,10 +84,7 @@ _LINUX: dict[str, Any] = {
     "f_rto": True,
     "max_rto": "120s",
     "rto_granularity": "200ms",
-    "window_growth": "delivered",
-    "window_use": "round-trip",
-    "rate_reduction": "rfc9937",
-    "pacing_unit": "pair",
+    "follows": "linux",
 }
 """What the stack ``linux`` of scripts (docs/validation/drill.md) has besides its congestion control."""
 
@@ -113,8 +111,18 @@ else:
     PresetName = Literal[tuple(PRESETS)]
 
 
+_FOLLOWS = 'was replaced by follows; write follows = "linux" for Linux\'s rules, leave it out for those of the RFCs'
+
+
 class Stack(Table):
     """A transport stack. A preset sets several keys. Keys beside it take precedence."""
+
+    replaced: ClassVar[Mapping[str, str]] = {
+        "window_growth": f'{_FOLLOWS}; follows = "ns-2" stands for "acks"',
+        "window_use": _FOLLOWS,
+        "rate_reduction": _FOLLOWS,
+        "pacing_unit": _FOLLOWS,
+    }
 
     preset: PresetName | None = Field(None, description="Several keys at once; at least its congestion control.")
     congestion: Congestion = Field("cubic", validate_default=True, description="How much to have in flight.")
@@ -138,11 +146,6 @@ class Stack(Table):
         "segments acknowledged (RFC 8257 section 3.2).",
     )
     pacing: bool = Field(False, description="Spreads sending over the round trip.")
-    pacing_unit: Literal["segment", "pair"] = Field(
-        "segment",
-        description="How a paced sender spaces segments: one by one, or two at a time after the first ten, with credit for "
-        "what goes out late (Linux).",
-    )
     handshake: bool = Field(True, description="A round trip of SYN and SYN-ACK before data.")
     mss: Size = Field("1460 bytes", description="Payload of a full segment.")
     header: Size = Field("40 bytes", description="Headers of every packet; an ACK is nothing else.")
@@ -156,18 +159,10 @@ class Stack(Table):
     rto_granularity: PositiveDuration = Field(
         "10ms", description="The least that the timeout exceeds SRTT by (G of RFC 6298; Linux: 200 ms)."
     )
-    window_growth: Literal["acknowledged", "delivered", "acks"] = Field(
-        "acknowledged",
-        description="What an ACK grows the window by: the segments that it passes (RFC 5681), those of them that it newly "
-        "reports (Linux), or one segment (RFC 2581, ns-2).",
-    )
-    window_use: Literal["now", "round-trip"] = Field(
-        "now",
-        description="When the window must have been the limit so that it grows: the last time, or in a round trip (Linux).",
-    )
-    rate_reduction: Literal["rfc6937", "rfc9937"] = Field(
-        "rfc6937",
-        description="Proportional rate reduction in recovery; rfc9937 is more careful after further losses (Linux).",
+    follows: Literal["rfc", "linux", "ns-2"] = Field(
+        "rfc",
+        description="Whose rules of window growth, recovery and pacing the sender follows: those of the RFCs, of Linux, or of "
+        "ns-2 ([the differences](transports.md#rfc-linux-and-ns-2)).",
     )
     restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 

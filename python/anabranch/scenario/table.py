@@ -2,8 +2,8 @@
 
 import functools
 import operator
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema
 
@@ -14,6 +14,8 @@ class Table(BaseModel):
     """A table that refuses unknown keys and values of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=False, serialize_by_alias=True)
+    replaced: ClassVar[Mapping[str, str]] = {}
+    """Keys of earlier versions, and what to write instead."""
 
 
 class TextUnit:

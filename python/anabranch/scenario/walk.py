@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from anabranch.scenario.problems import MISSING, Problem, suggest
-from anabranch.scenario.table import union
+from anabranch.scenario.table import Table, union
 from anabranch.toml_text import Path, format_path
 
 MOST_VARIANTS = 10_000
@@ -162,7 +162,10 @@ def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Itera
     fields = _fields(models)
     for key, item in value.items():
         if key not in fields and shape.entries is None:
-            if models:
+            replaced = [model.replaced[key] for model in models if issubclass(model, Table) and key in model.replaced]
+            if replaced:
+                yield Problem((*path, key), replaced[0], item)
+            elif models:
                 yield Problem((*path, key), f"unknown key; {suggest(str(key), fields)}", MISSING)
         elif isinstance(item, list | Mapping):
             yield from _examine(item, _shape(fields.get(key, shape.entries)), (*path, key))

@@ -1,6 +1,6 @@
 //! Stacks to run scripts against.
 
-use crate::spec::{EcnEcho, PacingUnit, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
+use crate::spec::{EcnEcho, Follows, SpuriousResponse, StackSpec};
 use crate::tcp::ack::{self, AckSpec};
 use crate::tcp::congestion::slow_start::SlowStartSpec;
 use crate::tcp::congestion::{self, CongestionSpec};
@@ -21,7 +21,6 @@ pub fn rfc() -> StackSpec {
         ecn_echo: EcnEcho::Classic,
         ecn: false,
         pacing: false,
-        pacing_unit: PacingUnit::Segment,
         handshake: true,
         slow_start: SlowStartSpec::Classic(Default::default()),
         mss: 1460,
@@ -32,9 +31,7 @@ pub fn rfc() -> StackSpec {
         max_rto: Duration::from_secs(60),
         initial_rto: Duration::from_secs(1),
         rto_granularity: crate::tcp::rtt::CLOCK_GRANULARITY,
-        window_growth: WindowGrowth::Acknowledged,
-        window_use: WindowUse::Now,
-        rate_reduction: RateReduction::Rfc6937,
+        follows: Follows::Rfc,
         restart_after_idle: true,
     }
 }
@@ -51,13 +48,10 @@ pub fn linux() -> StackSpec {
         ack: AckSpec::QuickAck(ack::quick_ack::Parameters::default()),
         spurious: SpuriousResponse::Eifel,
         f_rto: true,
-        pacing_unit: PacingUnit::Pair,
         min_rto: Duration::from_millis(200),
         max_rto: Duration::from_secs(120),
         rto_granularity: Duration::from_millis(200),
-        window_growth: WindowGrowth::Delivered,
-        window_use: WindowUse::RoundTrip,
-        rate_reduction: RateReduction::Rfc9937,
+        follows: Follows::Linux,
         ..rfc()
     }
 }

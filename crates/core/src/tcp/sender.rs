@@ -20,7 +20,7 @@ use super::rtt::{RttEstimate, TimeoutBounds};
 use super::scoreboard::Scoreboard;
 use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
-use crate::spec::{PacingUnit, RateReduction, SpuriousResponse, StackSpec, WindowGrowth, WindowUse};
+use crate::spec::{Follows, SpuriousResponse, StackSpec};
 use crate::units::Time;
 use pacing::Train;
 use std::sync::Arc;
@@ -107,13 +107,13 @@ enum ForwardRto {
 enum Limit {
     /// The window.
     Window,
-    /// The application or the receiver; but the window in the last round trip ([`WindowUse::RoundTrip`]).
+    /// The application or the receiver; but the window in the last round trip ([`Follows::Linux`]).
     WindowLately,
     /// The application or the receiver.
     Other,
 }
 
-/// How much of the window was used while it was not the limit ([`WindowUse::RoundTrip`]).
+/// How much of the window was used while it was not the limit ([`Follows::Linux`]).
 #[derive(Debug, Clone, Copy, Default)]
 struct Unfilled {
     /// The most segments outstanding in the round trip that ends when this one is acknowledged.
@@ -171,7 +171,7 @@ pub struct Sender {
     recover: u32,
     window_reduced: bool,
     next_send: Time,
-    /// Only with [`PacingUnit::Pair`] or [`WindowUse::RoundTrip`].
+    /// Only with [`Follows::Linux`].
     seldom: Option<Box<Seldom>>,
     timeouts: u32,
     recoveries: u32,
@@ -199,12 +199,9 @@ struct Options {
     limited_transmit: bool,
     ecn: bool,
     pacing: bool,
-    pacing_unit: PacingUnit,
     ends_recovery_at_partial_ack: bool,
     spurious: SpuriousResponse,
-    window_growth: WindowGrowth,
-    window_use: WindowUse,
-    rate_reduction: RateReduction,
+    follows: Follows,
     restart_after_idle: bool,
     ordinary_acks: OrdinaryAcks,
     /// The detector has no deadline but that of the retransmission timer.
@@ -252,12 +249,9 @@ impl Sender {
             limited_transmit: stack.limited_transmit,
             ecn: stack.ecn,
             pacing: stack.pacing,
-            pacing_unit: stack.pacing_unit,
             ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
             spurious: stack.spurious,
-            window_growth: stack.window_growth,
-            window_use: stack.window_use,
-            rate_reduction: stack.rate_reduction,
+            follows: stack.follows,
             restart_after_idle: stack.restart_after_idle,
             ordinary_acks,
             only_the_timer: detector.has_only_the_timer(),

@@ -1,7 +1,7 @@
 //! Acknowledgements: what one brings about, from the scoreboard to the congestion control.
 
 use super::{Limit, OrdinaryAcks, Phase, Sender};
-use crate::spec::{RateReduction, WindowGrowth};
+use crate::spec::Follows;
 use crate::tcp::detection::Verdict;
 use crate::tcp::events::AckEvent;
 use crate::tcp::receiver::Ack;
@@ -145,17 +145,17 @@ impl Sender {
         }
         event.in_flight = self.board.in_flight();
         event.in_recovery = self.is_recovering();
-        let may_grow = (!was_in_fast_recovery || self.options.window_growth == WindowGrowth::Delivered)
+        let may_grow = (!was_in_fast_recovery || self.options.follows == Follows::Linux)
             && !matches!(self.phase, Phase::Fast { .. });
         // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
         if may_grow && !event.ecn_echo && self.is_window_limited(prior_in_flight) {
             // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
             // (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered during it: it grows the
             // window only by what it newly reports, as in Linux.
-            event.growth = match self.options.window_growth {
-                WindowGrowth::Acknowledged => delivered.cumulative,
-                WindowGrowth::Delivered => delivered.cumulative.min(delivered.count),
-                WindowGrowth::Acks => delivered.cumulative.min(1),
+            event.growth = match self.options.follows {
+                Follows::Rfc => delivered.cumulative,
+                Follows::Linux => delivered.cumulative.min(delivered.count),
+                Follows::Ns2 => delivered.cumulative.min(1),
             };
         }
         if event.delivered > 0 {
@@ -164,7 +164,7 @@ impl Sender {
         if !self.owns_recovery
             && let Phase::Fast { prr, marked, .. } = &mut self.phase
         {
-            let is_bold = self.options.rate_reduction == RateReduction::Rfc6937;
+            let is_bold = self.options.follows != Follows::Linux;
             if is_bold || event.delivered > 0 {
                 let is_safe = event.advanced && event.newly_lost == 0 && !*marked; // SafeACK of RFC 9937 section 6.2
                 let window = self.congestion.window();

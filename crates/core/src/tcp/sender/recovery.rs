@@ -1,7 +1,7 @@
 //! Recovery: episodes after a loss, a timeout or a congestion mark, and the way back if there was none.
 
 use super::{ForwardRto, Phase, Sender};
-use crate::spec::{RateReduction, SpuriousResponse};
+use crate::spec::{Follows, SpuriousResponse};
 use crate::tcp::detection::{Signal, Verdict};
 use crate::tcp::events::{CongestionEvent, CongestionKind};
 use crate::tcp::prr::ProportionalRateReduction;
@@ -170,7 +170,7 @@ impl Sender {
             let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
             self.congestion.on_congestion(&event, &self.rtt);
             self.announce_reduction();
-            if self.options.rate_reduction == RateReduction::Rfc9937 && self.board.outstanding() > 0 {
+            if self.options.follows == Follows::Linux && self.board.outstanding() > 0 {
                 self.phase = self.reduction(prior_in_flight, true);
             }
         }

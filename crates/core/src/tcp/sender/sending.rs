@@ -1,7 +1,7 @@
 //! What to send now: as much as window, receiver, application and pacing allow.
 
 use super::{Burst, ForwardRto, Limit, Phase, Sender, Transmission};
-use crate::spec::{PacingUnit, WindowUse};
+use crate::spec::Follows;
 use crate::units::{Rate, Time};
 
 impl Sender {
@@ -176,16 +176,16 @@ impl Sender {
         }
         if let Some(rate) = self.pacing_rate() {
             let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));
-            self.next_send = match self.options.pacing_unit {
-                PacingUnit::Segment => self.next_send.max(now) + interval,
-                PacingUnit::Pair => self.end_of_train(now, interval),
+            self.next_send = match self.options.follows {
+                Follows::Rfc | Follows::Ns2 => self.next_send.max(now) + interval,
+                Follows::Linux => self.end_of_train(now, interval),
             };
         }
     }
 
     /// The application, or the receiver's window, was the limit when the sender stopped sending.
     pub(super) fn stop_unfilled(&mut self) {
-        if self.options.window_use == WindowUse::Now {
+        if self.options.follows != Follows::Linux {
             self.limit = Limit::Other;
             return;
         }

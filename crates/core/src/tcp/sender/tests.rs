@@ -150,10 +150,10 @@ fn rfc5681_section_3_1_ssthresh_stays_when_a_retransmission_times_out_again() {
 /// 1 / cwnd.
 #[test]
 fn rfc2581_section_3_1_growth_by_acks_ignores_how_many_segments_an_ack_passes() {
-    for (growth, slow_start, segments) in [("acknowledged", 20.0, 2.0), ("acks", 15.0, 1.0)] {
-        let mut pair = Pair::new(json!({"window_growth": growth}));
+    for (follows, slow_start, segments) in [("rfc", 20.0, 2.0), ("ns-2", 15.0, 1.0)] {
+        let mut pair = Pair::new(json!({"follows": follows}));
         (0..10).step_by(2).for_each(|first| pair.at(100).deliver_by_one_ack([first, first + 1]));
-        assert_eq!(pair.cwnd(), slow_start, "{growth}");
+        assert_eq!(pair.cwnd(), slow_start, "{follows}");
         // 10 is lost; its retransmission repairs the window, which has halved to that of 20 or 15 in flight.
         let next = pair.sender.board.next();
         pair.at(200).deliver(11..next);
@@ -162,7 +162,7 @@ fn rfc2581_section_3_1_growth_by_acks_ignores_how_many_segments_an_ack_passes() 
         let before = pair.cwnd();
         let next = pair.sender.board.next() - pair.sender.board.outstanding();
         pair.at(300).deliver_by_one_ack([next, next + 1]);
-        assert_eq!(pair.cwnd(), before + segments / before, "{growth}");
+        assert_eq!(pair.cwnd(), before + segments / before, "{follows}");
     }
 }
 
@@ -199,11 +199,11 @@ fn rfc6675_section_5_with_sack_all_holes_go_out_in_one_episode() {
 /// (`tcp_cong_avoid` after `tcp_end_cwnd_reduction`).
 #[test]
 fn the_ack_that_ends_recovery_grows_the_window_by_what_it_delivers_in_linux_and_by_nothing_else() {
-    for (growth, cwnd, sack) in [("acknowledged", 4.0, true), ("delivered", 4.25, true), ("delivered", 4.25, false)] {
-        let mut pair = Pair::new(json!({"window_growth": growth, "limited_transmit": false, "sack": sack}));
+    for (follows, cwnd, sack) in [("rfc", 4.0, true), ("linux", 4.25, true), ("linux", 4.25, false)] {
+        let mut pair = Pair::new(json!({"follows": follows, "limited_transmit": false, "sack": sack}));
         pair.at(100).deliver([1, 2, 3, 4, 5, 6, 7, 8, 9]);
         pair.at(200).deliver_as([0], true);
-        assert_eq!((pair.sender.phase, pair.cwnd()), (Phase::Open, cwnd), "{growth}, SACK: {sack}");
+        assert_eq!((pair.sender.phase, pair.cwnd()), (Phase::Open, cwnd), "{follows}, SACK: {sack}");
     }
 }
 
@@ -513,7 +513,7 @@ fn pacing_wakes_the_sender_when_the_next_segment_is_due_and_not_before() {
 
 #[test]
 fn pacing_in_pairs_sends_two_at_once_and_waits_half_as_long_after_a_pair_that_was_late() {
-    let mut pair = Pair::new(json!({"pacing": true, "pacing_unit": "pair", "initial_window": 19}));
+    let mut pair = Pair::new(json!({"pacing": true, "follows": "linux", "initial_window": 19}));
     // SRTT 100 ms, cwnd 20 in slow start: 2 * 20 segments per 100 ms, a pair every 5 ms.
     assert_eq!(pair.at(100).deliver([0]), [(19, false), (20, false)]);
     assert_eq!(pair.deliver([1]), []);

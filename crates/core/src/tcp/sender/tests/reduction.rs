@@ -18,17 +18,17 @@ fn sent_per_ack_after_a_mark(pair: &mut Pair) -> Vec<usize> {
 /// losses: nothing goes out before the flight has fallen below the window.
 #[test]
 fn rfc9937_after_a_mark_every_second_ack_sends() {
-    let mut pair = Pair::new(json!({"ecn": true, "rate_reduction": "rfc9937"}));
+    let mut pair = Pair::new(json!({"ecn": true, "follows": "linux"}));
     assert_eq!(sent_per_ack_after_a_mark(&mut pair), [1, 0, 1, 0, 1, 0, 1, 0, 0, 1]);
     assert_eq!((pair.cwnd(), pair.sender.board.in_flight(), pair.sender.episode()), (5.0, 5, Episode::Open));
-    let mut pair = Pair::new(json!({"ecn": true, "rate_reduction": "rfc6937"}));
+    let mut pair = Pair::new(json!({"ecn": true, "follows": "rfc"}));
     assert_eq!(sent_per_ack_after_a_mark(&mut pair), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
     assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Open));
 }
 
 #[test]
 fn rfc9937_a_mark_of_the_last_segment_begins_no_reduction() {
-    let mut pair = Pair::new(json!({"ecn": true, "rate_reduction": "rfc9937"}));
+    let mut pair = Pair::new(json!({"ecn": true, "follows": "linux"}));
     pair.sender.close();
     pair.at(100).deliver(0..9);
     let ack = pair.arrive(9, false, true);
@@ -39,7 +39,7 @@ fn rfc9937_a_mark_of_the_last_segment_begins_no_reduction() {
 
 #[test]
 fn rfc3168_section_6_1_2_a_loss_during_the_reduction_reduces_no_more() {
-    let mut pair = Pair::new(json!({"ecn": true, "rate_reduction": "rfc9937"}));
+    let mut pair = Pair::new(json!({"ecn": true, "follows": "linux"}));
     pair.now = ms(100);
     let ack = pair.arrive(0, false, true);
     pair.sender.on_ack(pair.now, &ack);
@@ -54,13 +54,13 @@ fn rfc3168_section_6_1_2_a_loss_during_the_reduction_reduces_no_more() {
 /// same (`limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS`), RFC 9937 section 6.2 none.
 #[test]
 fn rfc6937_section_3_1_an_ack_that_delivers_nothing_sends_one_segment_and_by_rfc9937_none() {
-    for (rate_reduction, sent) in [("rfc6937", 1), ("rfc9937", 0)] {
-        let mut pair = Pair::new(json!({"limited_transmit": false, "rate_reduction": rate_reduction}));
+    for (follows, sent) in [("rfc", 1), ("linux", 0)] {
+        let mut pair = Pair::new(json!({"limited_transmit": false, "follows": follows}));
         pair.at(100).deliver([7, 8, 9]);
         assert_eq!((pair.sender.episode(), pair.sender.window()), (Episode::Recovery, pair.sender.board.in_flight()));
         let ack = Ack { sack: SackBlocks::new(None, &[(7, 10)]), ..plain_ack(0) };
         pair.sender.on_ack(pair.now, &ack);
-        assert_eq!(pair.send().len(), sent, "{rate_reduction}");
+        assert_eq!(pair.send().len(), sent, "{follows}");
     }
 }
 
@@ -68,11 +68,11 @@ fn rfc6937_section_3_1_an_ack_that_delivers_nothing_sends_one_segment_and_by_rfc
 /// RFC 6937 every ACK does. Seven of ten are lost: first the loss is found, then retransmissions arrive, the third before the second.
 #[test]
 fn rfc9937_section_6_2_only_a_safe_ack_sends_more_than_it_delivers() {
-    for (rate_reduction, sent) in [("rfc6937", [2, 2, 2, 1]), ("rfc9937", [1, 2, 1, 2])] {
-        let mut pair = Pair::new(json!({"limited_transmit": false, "rate_reduction": rate_reduction}));
+    for (follows, sent) in [("rfc", [2, 2, 2, 1]), ("linux", [1, 2, 1, 2])] {
+        let mut pair = Pair::new(json!({"limited_transmit": false, "follows": follows}));
         let at_first = pair.at(100).deliver([7, 8, 9]).len();
         let [first, third, second] = [0, 2, 1].map(|segment| pair.at(200).deliver_as([segment], true).len());
-        assert_eq!([at_first, first, third, second], sent, "{rate_reduction}");
+        assert_eq!([at_first, first, third, second], sent, "{follows}");
         assert_eq!(pair.sender.congestion.ssthresh(), 4.0);
     }
 }

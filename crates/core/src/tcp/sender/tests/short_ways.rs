@@ -50,8 +50,7 @@ proptest! {
         detection in prop::sample::select(DetectionSpec::describe()).prop_map(|info| info.name),
     ) {
         let changes = json!({
-            "pacing_unit": if linux { "pair" } else { "segment" }, "window_use": if linux { "round-trip" } else { "now" },
-            "sack": sack, "ecn": ecn, "f_rto": f_rto, "pacing": pacing, "spurious": if f_rto { "eifel" } else { "none" },
+            "follows": if linux { "linux" } else { "rfc" }, "sack": sack, "ecn": ecn, "f_rto": f_rto, "pacing": pacing, "spurious": if f_rto { "eifel" } else { "none" },
             "congestion": {"name": congestion}, "ack": {"name": if delayed { "delayed" } else { "immediate" }}, "detection": {"name": detection}
         });
         let stack = stack(changes);

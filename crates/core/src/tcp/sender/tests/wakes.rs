@@ -86,7 +86,7 @@ fn the_pacing_rate_follows_slow_start_up_to_half_the_threshold() {
 /// The tenth transmission is the first that pacing delays. SRTT is 100 ms and cwnd 7 in slow start: a pair every 100 / 7 ms.
 #[test]
 fn linux_paces_from_the_tenth_segment_on() {
-    let mut pair = Pair::new(json!({"pacing": true, "pacing_unit": "pair", "initial_window": 4}));
+    let mut pair = Pair::new(json!({"pacing": true, "follows": "linux", "initial_window": 4}));
     assert_eq!(pair.at(100).deliver([0, 1, 2]).len(), 6);
     assert_eq!((pair.sender.board.next(), pair.deliver([3])), (10, vec![]));
     let wait = (pair.sender.deadline().unwrap() - pair.now).as_secs();
