@@ -6,7 +6,8 @@
 
 mod validate;
 
-use crate::packet::engine::{Engine, EventLoop, NetworkEvent};
+use crate::packet::engine::clock::NetworkEvent;
+use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::Forwarding;
 use crate::packet::forwarding::select::Key;
 use crate::packet::hosts::flow::{Flow, FlowIdentity, FlowState};
@@ -221,40 +222,42 @@ fn is_dynamic(spec: &RunSpec) -> bool {
     spec.events.iter().any(|event| !matches!(event.action, LinkAction::Impair(_)))
 }
 
-fn controls(spec: &RunSpec, forwarding: &mut Forwarding) -> VecDeque<(Time, NetworkEvent)> {
-    let mut controls = Vec::new();
+fn network_events(spec: &RunSpec, forwarding: &mut Forwarding) -> VecDeque<(Time, NetworkEvent)> {
+    let mut network_events = Vec::new();
     for (index, event) in spec.events.iter().enumerate() {
         let action = match &event.action {
             LinkAction::Fail => NetworkEvent::Fail(event.links.clone()),
             LinkAction::Repair => NetworkEvent::Repair(event.links.clone()),
             LinkAction::Reroute => {
-                controls.extend((0..spec.routings.len()).map(|routing| (event.at, NetworkEvent::Reroute(routing))));
+                network_events
+                    .extend((0..spec.routings.len()).map(|routing| (event.at, NetworkEvent::Reroute(routing))));
                 continue;
             }
             LinkAction::Impair(loss) => {
-                controls.push((event.at, NetworkEvent::Impair(event.links.clone(), loss.clone(), index as u32 + 1)));
+                network_events
+                    .push((event.at, NetworkEvent::Impair(event.links.clone(), loss.clone(), index as u32 + 1)));
                 continue;
             }
         };
-        controls.push((event.at, action));
+        network_events.push((event.at, action));
         for (index, routing) in spec.routings.iter().enumerate() {
             if let Some(wait) = routing.reconverge {
-                controls.push((event.at + wait, NetworkEvent::Reroute(index)));
+                network_events.push((event.at + wait, NetworkEvent::Reroute(index)));
             }
         }
     }
     if spec.warm_up > Duration::ZERO {
-        controls.push((Time::ZERO + spec.warm_up, NetworkEvent::WarmedUp));
+        network_events.push((Time::ZERO + spec.warm_up, NetworkEvent::WarmedUp));
     }
     if let Some(interval) = spec.sample {
-        controls.push((Time::ZERO + interval, NetworkEvent::Sample));
+        network_events.push((Time::ZERO + interval, NetworkEvent::Sample));
     }
     for index in 0..spec.routings.len() {
-        controls
+        network_events
             .extend(forwarding.controller(index).map(|controller| (controller.due(), NetworkEvent::LinkState(index))));
     }
-    controls.sort_by_key(|(at, _)| *at);
-    controls.into()
+    network_events.sort_by_key(|(at, _)| *at);
+    network_events.into()
 }
 
 impl<L: EventLoop> Engine<L> {
@@ -308,8 +311,8 @@ impl<L: EventLoop> Engine<L> {
         if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
             links.iter_mut().for_each(Link::measure);
         }
-        let controls = controls(&spec, &mut forwarding);
-        let engine = Engine::assemble(spec, links, forwarding, flows, FlowSizes::new(sizes), controls);
+        let network_events = network_events(&spec, &mut forwarding);
+        let engine = Engine::assemble(spec, links, forwarding, flows, FlowSizes::new(sizes), network_events);
         engine.check_queues()?;
         engine.check_sequence_space()?;
         Ok(engine)

@@ -12,8 +12,8 @@ impl<L: EventLoop> Engine<L> {
         let limits: Vec<u64> = self.spec.links.iter().map(|link| bytes_held(link.queue.limit())).collect();
         let smallest = limits.iter().min().copied().unwrap_or(u64::MAX);
         let mut checked = HashSet::new();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let (identity, sizes) = (&flow.identity, &self.sizes[index]);
+        for (index, flow) in self.hosts.flows().iter().enumerate() {
+            let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             let largest = if sizes.last_segment == 0 { sizes.last() } else { sizes.full() };
             let forth = (identity.forward, identity.src, largest);
             let back = (identity.reverse, identity.dst, sizes.header());
@@ -21,7 +21,7 @@ impl<L: EventLoop> Engine<L> {
                 if u64::from(bytes) <= smallest || !checked.insert((way, src, bytes)) {
                     continue;
                 }
-                let links = self.forwarding.possible_links(way, src);
+                let links = self.network.forwarding().possible_links(way, src);
                 let links = links.unwrap_or_else(|| (0..limits.len() as LinkId).collect());
                 if let Some(link) = links.into_iter().find(|link| limits[*link as usize] < u64::from(bytes)) {
                     let group = &self.spec.traffic[identity.group as usize].name;
@@ -41,8 +41,8 @@ impl<L: EventLoop> Engine<L> {
         let end = Time::ZERO + self.spec.duration;
         let fastest = self.spec.links.iter().map(|link| link.rate).max().unwrap_or_default();
         let mut checked = HashSet::new();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let (identity, sizes) = (&flow.identity, &self.sizes[index]);
+        for (index, flow) in self.hosts.flows().iter().enumerate() {
+            let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             let segments = |rate: Rate| rate.bytes_in(end - identity.start) / u64::from(sizes.full());
             let is_endless = sizes.last_segment == u32::MAX;
             let key = (identity.forward, identity.src, identity.dst, sizes.full(), identity.start);

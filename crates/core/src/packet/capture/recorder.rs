@@ -32,9 +32,12 @@ const NETWORK: u8 = 10;
 const UDP_HEADERS: u32 = 28;
 
 /// The captures of a run.
-pub(in crate::packet) struct Captures {
+pub struct Captures {
     /// By ascending link.
     by_link: Vec<(LinkId, Capture)>,
+    /// All flows of the run, if it captures any link.
+    flows: Vec<CapturedFlow>,
+    stacks: Vec<StackSpec>,
     /// For each flow its ordinary data and its ordinary ACKs, as soon as one has been captured.
     models: Vec<Option<Box<HeaderTemplate>>>,
     /// Where the capture stands that [`Captures::turn_to`] has found.
@@ -53,15 +56,19 @@ struct HeaderTemplate {
 
 impl Captures {
     /// Empty captures of the links that the run names.
-    pub(in crate::packet) fn new(spec: &RunSpec) -> Captures {
+    pub(in crate::packet) fn new(spec: &RunSpec, flows: &[Flow], sizes: &FlowSizes) -> Captures {
         let named = |link: LinkId| {
             let ends = &spec.links[link as usize];
             let name = format!("{}-{}", spec.nodes[ends.src as usize], spec.nodes[ends.dst as usize]);
             (link, Capture::new(&name))
         };
         let links: BTreeSet<LinkId> = spec.captures.iter().copied().collect();
+        let captured = if links.is_empty() { &[] } else { flows };
+        let flow = |(index, flow): (usize, &Flow)| CapturedFlow::new(index, &flow.identity, sizes[index], spec);
         Captures {
             by_link: links.into_iter().map(named).collect(),
+            flows: captured.iter().enumerate().map(flow).collect(),
+            stacks: spec.stacks.clone(),
             models: Vec::new(),
             present: 0,
             waiting: Vec::new(),
@@ -103,11 +110,22 @@ impl HeaderTemplate {
     }
 }
 
-/// The run whose packets are captured.
-pub(in crate::packet) struct Captured<'run> {
-    pub spec: &'run RunSpec,
-    pub flows: &'run [Flow],
-    pub sizes: &'run FlowSizes,
+/// A flow as its packets show it.
+struct CapturedFlow {
+    ends: Ends,
+    /// The index of its stack; absent of a flow of datagrams.
+    stack: Option<usize>,
+    sizes: PacketSizes,
+}
+
+impl CapturedFlow {
+    fn new(flow: usize, identity: &FlowIdentity, sizes: PacketSizes, spec: &RunSpec) -> CapturedFlow {
+        let stack = match spec.traffic[identity.group as usize].transport {
+            TransportSpec::Tcp { stack } => Some(stack),
+            TransportSpec::Udp { .. } => None,
+        };
+        CapturedFlow { ends: Ends::new(flow as u32, identity, spec.traffic.len() as u32), stack, sizes }
+    }
 }
 
 impl Captures {
@@ -119,60 +137,45 @@ impl Captures {
 
     /// Captures a packet that enters a link at this time, if the link is one of those captured.
     #[inline]
-    pub(in crate::packet) fn capture(
-        &mut self,
-        link: LinkId,
-        at: Time,
-        mut packet: Packet,
-        run: &Captured,
-        pool: &SackPool,
-    ) {
+    pub(in crate::packet) fn capture(&mut self, link: LinkId, at: Time, mut packet: Packet, pool: &SackPool) {
         if self.turn_to(link) {
             packet.arrives(at);
-            self.capture_all(&[packet], run, pool);
+            self.capture_all(&[packet], pool);
         }
     }
 
     /// Captures a packet that enters, when it arrives, the link that the captures have [turned to](Captures::turn_to):
     /// before [`Self::capture_waiting`] it may only wait, for it takes less to write down many.
     #[inline(always)]
-    pub(in crate::packet) fn capture_soon(&mut self, packet: Packet, run: &Captured, pool: &SackPool) {
+    pub(in crate::packet) fn capture_soon(&mut self, packet: Packet, pool: &SackPool) {
         self.waiting.push(packet);
         if packet.has(HAS_SACK) {
-            self.capture_waiting(run, pool); // before what stands beside it is gone
+            self.capture_waiting(pool); // before what stands beside it is gone
         }
     }
 
     /// Captures all packets that wait.
     #[inline(never)]
-    pub(in crate::packet) fn capture_waiting(&mut self, run: &Captured, pool: &SackPool) {
+    pub(in crate::packet) fn capture_waiting(&mut self, pool: &SackPool) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        self.capture_all(&waiting, run, pool);
+        self.capture_all(&waiting, pool);
         waiting.clear();
         self.waiting = waiting;
     }
 
-    fn capture_all(&mut self, mut packets: &[Packet], run: &Captured, pool: &SackPool) {
+    fn capture_all(&mut self, mut packets: &[Packet], pool: &SackPool) {
         loop {
             let recorded = self.record_alike(packets);
             let Some((next, others)) = packets[recorded..].split_first() else { return };
-            self.capture_any(next, run, pool);
+            self.capture_any(next, pool);
             packets = others;
         }
     }
 
     #[inline(never)]
-    fn capture_any(&mut self, packet: &Packet, run: &Captured, pool: &SackPool) {
-        let flow = packet.flow() as usize;
-        let identity = &run.flows[flow].identity;
-        let view = FlowView {
-            ends: Ends::new(packet.flow(), identity, run.spec.traffic.len() as u32),
-            stack: match run.spec.traffic[identity.group as usize].transport {
-                TransportSpec::Tcp { stack } => Some(&run.spec.stacks[stack]),
-                TransportSpec::Udp { .. } => None,
-            },
-            sizes: &run.sizes[flow],
-        };
+    fn capture_any(&mut self, packet: &Packet, pool: &SackPool) {
+        let flow = &self.flows[packet.flow() as usize];
+        let view = FlowView { ends: flow.ends, stack: flow.stack.map(|stack| &self.stacks[stack]), sizes: &flow.sizes };
         let mut sack = SackBlocks::default();
         if packet.has(HAS_SACK) {
             pool.read(packet.number(), &mut sack);

@@ -29,14 +29,14 @@ impl<L: EventLoop> Engine<L> {
     /// The same of flows with these receivers.
     pub(in crate::packet) fn impossible_goodput_at(&self, is_here: impl Fn(NodeId) -> bool) -> Option<String> {
         let mut bounds = HashMap::new();
-        self.flows.iter().enumerate().filter(|(_, flow)| is_here(flow.identity.dst)).find_map(|(index, flow)| {
-            let (identity, sizes) = (&flow.identity, &self.sizes[index]);
+        self.hosts.flows().iter().enumerate().filter(|(_, flow)| is_here(flow.identity.dst)).find_map(|(index, flow)| {
+            let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             let (src, dst) = (identity.src, identity.dst);
             let bound =
                 *bounds.entry((identity.forward, src, dst)).or_insert_with(|| self.bound(identity.forward, src, dst));
-            let received = payload_bytes(&self.spec, flow, sizes, &flow.activity.tally(self.now, sizes.last_segment));
-            let warm = payload_bytes(&self.spec, flow, sizes, &self.observations.warm_flow(index));
-            let measured = self.now - identity.start.max(Time::ZERO + self.spec.warm_up);
+            let received = payload_bytes(&self.spec, flow, sizes, &flow.activity.tally(self.clock.now(), sizes.last_segment));
+            let warm = payload_bytes(&self.spec, flow, sizes, &self.observers.observations.warm_flow(index));
+            let measured = self.clock.now() - identity.start.max(Time::ZERO + self.spec.warm_up);
             let one_each = bound.last_links * u64::from(sizes.full()); // which were on their way when the measuring began
             let is_possible = |bytes: u64, rate: u64, time: Duration, more: u64| {
                 u128::from(bytes - bytes.min(more)) * 8 * 1_000_000_000_000 <= u128::from(rate) * u128::from(time.0)
@@ -47,7 +47,7 @@ impl<L: EventLoop> Engine<L> {
                     time.as_secs()
                 )
             };
-            let alive = self.now - identity.start;
+            let alive = self.clock.now() - identity.start;
             if !is_possible(received, bound.through, alive, 0) {
                 Some(excess(received, bound.through, alive))
             } else if measured > Duration::ZERO && !is_possible(received - warm, bound.arriving, measured, one_each) {
@@ -61,7 +61,7 @@ impl<L: EventLoop> Engine<L> {
     pub(in crate::packet) fn bound(&self, way: RouteRef, src: NodeId, dst: NodeId) -> Bound {
         let spec = |link: &LinkId| &self.spec.links[*link as usize];
         let sum = |links: &[LinkId]| links.iter().fold(0, |sum: u64, link| sum.saturating_add(spec(link).rate.0));
-        let (through, last): (u64, Vec<LinkId>) = match self.forwarding.possible_links(way, src) {
+        let (through, last): (u64, Vec<LinkId>) = match self.network.forwarding().possible_links(way, src) {
             Some(links) => {
                 let arcs: Vec<_> = links.iter().map(spec).map(|link| (link.src, link.dst, link.rate.0)).collect();
                 let last = links.into_iter().filter(|link| spec(link).dst == dst).collect();

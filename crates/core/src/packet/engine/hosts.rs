@@ -1,272 +1,256 @@
-//! The hosts: what arrives is handed to a flow's sender or receiver, and what these send goes on its way.
+//! The hosts: flows start, take packets and timers, send packets, and retire.
+//!
+//! A host changes nothing but its flows. All else it reaches by a [`HostContext`].
 
-use crate::packet::engine::{APPLICATION, Engine, EventLoop, RECEIVER, SENDER};
-use crate::packet::forwarding::{END, Forwarding, RouteRef};
-use crate::packet::hosts::flow::{Connection, Datagrams, FlowState, Writer};
-use crate::packet::link::packet::{ACK, HAS_SACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED};
+use crate::packet::engine::context::HostContext;
+use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
+use crate::packet::hosts::flow::{Connection, Datagrams, Flow, FlowIdentity, FlowState, Writer};
+use crate::packet::link::packet::{ACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{ApplicationSpec, LinkId, NodeId, TransportSpec};
+use crate::spec::{ApplicationSpec, RunSpec, TransportSpec};
 use crate::tcp::ack::ReceiverContext;
 use crate::tcp::receiver::Receiver;
-use crate::tcp::sender::Sender;
+use crate::tcp::sender::{CommonSettings, Sender};
 use crate::traffic::application::Application;
 use crate::units::{Duration, Time};
 
-/// A sender is woken after so long at the latest, and says then when it is really due: else the entry of its SYN's timer would
-/// stand for a second beside that of the first, shorter, retransmission timeout.
+/// A sender is woken after this time at the latest, and says then when its timer is due. Otherwise the entry of the SYN's timer would stand for a
+/// second beside that of the first, shorter, retransmission timeout.
 const FARTHEST_TIMER: Duration = Duration::from_millis(200);
 
-impl<L: EventLoop> Engine<L> {
-    /// A packet has arrived at a node: it goes on, or has reached its host.
-    #[inline(always)]
-    pub(in crate::packet) fn forward(&mut self, mut packet: Packet, node: NodeId) {
-        let at = packet.at();
-        let next = if Forwarding::is_hop_by_hop(at) {
-            match self.next_hop(packet.words(), node) {
-                Some((next, at)) => {
-                    packet.set_at(at);
-                    next
-                }
-                None => return self.discard_on_the_way(packet),
-            }
-        } else {
-            packet.set_at(at + 1);
-            self.forwarding.next_on_route(at)
-        };
-        if next == END { self.deliver(packet) } else { L::offer(self, next, packet) }
-    }
+/// The receiver of a finished flow answers duplicates for one to two times this long; then only its counters are kept.
+const TIME_WAIT: Duration = Duration::from_millis(100);
 
-    /// The next link of a packet that goes hop by hop, [`END`] if it has arrived, and the word that it carries from here.
-    #[inline(never)]
-    fn next_hop(&mut self, words: [u64; 3], node: NodeId) -> Option<(LinkId, u32)> {
-        let packet = Packet::from_words(words);
-        let reverse = packet.has(ACK);
-        let number = if packet.has(HAS_SACK) { self.pool.number(packet.number()) } else { packet.number() };
-        let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), reverse, number);
-        let Some(next) = self.forwarding.next_hop(packet.at(), node, self.now, &key) else {
-            self.without_route += 1;
-            return None;
-        };
-        if next == END {
-            return Some((END, packet.at()));
+/// All flows of a run.
+pub struct Hosts {
+    flows: Vec<Flow>,
+    /// Flows in the order of their start, and how many have started.
+    starts: Vec<u32>,
+    started: usize,
+    /// Of the senders of each stack.
+    common_settings: Vec<Option<CommonSettings>>,
+    /// Flows that are done, and when they retire.
+    done: Vec<(Time, u32)>,
+    next_retirement: Time,
+}
+
+impl Hosts {
+    pub(in crate::packet) fn new(spec: &RunSpec, flows: Vec<Flow>) -> Hosts {
+        let mut starts: Vec<u32> = (0..flows.len() as u32).collect();
+        starts.sort_by_key(|flow| flows[*flow as usize].identity.start);
+        Hosts {
+            flows,
+            starts,
+            started: 0,
+            common_settings: spec.stacks.iter().map(|_| None).collect(),
+            done: Vec::new(),
+            next_retirement: Time::NEVER,
         }
-        let at = Forwarding::sent_on(packet.at());
-        self.expired += u64::from(at.is_none());
-        Some((next, at?))
     }
 
-    /// A packet leaves its host, the flow's sender or its receiver, on this way.
     #[inline(always)]
-    pub(in crate::packet) fn send(&mut self, mut packet: Packet, number: u32, way: RouteRef) {
+    pub(in crate::packet) fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn identity(&self, flow: u32) -> &FlowIdentity {
+        &self.flows[flow as usize].identity
+    }
+
+    /// A flow, for an event loop that takes bursts at its ends.
+    #[inline(always)]
+    pub(in crate::packet) fn flow_mut(&mut self, flow: u32) -> &mut Flow {
+        &mut self.flows[flow as usize]
+    }
+
+    /// The warm-up is over: peaks and stalls are sought anew.
+    pub(in crate::packet) fn forget_peaks(&mut self) {
+        self.flows.iter_mut().for_each(|flow| flow.activity.forget_peaks());
+    }
+}
+
+/// Packets that come to a host.
+impl Hosts {
+    #[inline(always)]
+    pub(in crate::packet) fn deliver<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
         #[cfg(test)]
-        {
-            self.at_hosts.0 += 1;
-        }
-        let next = if let RouteRef::Route(position) = way {
-            packet.set_at(position + 1);
-            self.forwarding.next_on_route(position)
-        } else {
-            match self.choose_way(packet.words(), way, number) {
-                Some((next, at)) => {
-                    packet.set_at(at);
-                    next
-                }
-                None => return self.discard_on_the_way(packet),
-            }
-        };
-        L::offer(self, next, packet);
+        context.network.count_at_hosts(0, 1);
+        if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet, context) }
     }
 
-    /// The first link of a packet whose route is not settled, and where it goes after that.
+    /// A packet of a flow of datagrams, or of one that has retired.
     #[inline(never)]
-    fn choose_way(&mut self, words: [u64; 3], way: RouteRef, number: u32) -> Option<(LinkId, u32)> {
-        let packet = Packet::from_words(words);
-        let key = self.flows[packet.flow() as usize].identity.key(packet.flow(), packet.has(ACK), number);
-        let first = self.forwarding.start(way, self.now, &key).and_then(|at| {
-            if Forwarding::is_hop_by_hop(at) {
-                Some((self.forwarding.next_hop(at, key.src, self.now, &key)?, at))
-            } else {
-                Some((self.forwarding.next_on_route(at), at + 1))
-            }
-        });
-        self.without_route += u64::from(first.is_none());
-        first
-    }
-
-    #[inline(always)]
-    pub(in crate::packet) fn deliver(&mut self, packet: Packet) {
-        #[cfg(test)]
-        {
-            self.at_hosts.1 += 1;
-        }
-        if packet.has(ACK) { self.deliver_ack(packet) } else { self.deliver_data(packet) }
-    }
-
-    #[inline(never)]
-    fn deliver_without_tcp(&mut self, words: [u64; 3]) {
+    fn deliver_without_tcp<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
         match &mut self.flows[packet.flow() as usize].activity {
             FlowState::Udp(datagrams) => datagrams.arrived += 1,
-            FlowState::Finished(tally) => {
+            FlowState::Finished(counters) => {
                 if !packet.has(ACK | SYN) {
-                    tally.receiver.arrivals += 1;
-                    tally.receiver.duplicates += 1;
+                    counters.receiver.arrivals += 1;
+                    counters.receiver.duplicates += 1;
                 }
-                self.discard(packet);
+                context.network.discard(packet);
             }
-            FlowState::Pending | FlowState::Tcp(_) => self.discard(packet),
+            FlowState::Pending | FlowState::Tcp(_) => context.network.discard(packet),
         }
     }
 
     #[inline(always)]
-    fn deliver_data(&mut self, packet: Packet) {
-        let flow = packet.flow();
-        let state = &mut self.flows[flow as usize];
-        let FlowState::Tcp(connection) = &mut state.activity else { return self.deliver_without_tcp(packet.words()) };
+    fn deliver_data<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
+        let index = packet.flow();
+        let flow = &mut self.flows[index as usize];
+        let FlowState::Tcp(connection) = &mut flow.activity else {
+            return self.deliver_without_tcp(packet.words(), context);
+        };
         let cumulative = if packet.has(SYN | RETRANSMISSION | MARK | WINDOW_REDUCED) {
             None
         } else {
             connection.receiver.take_ordinary(packet.segment())
         };
-        let Some(cumulative) = cumulative else { return self.deliver_any_data(packet.words()) };
-        if cumulative > self.sizes[flow as usize].last_segment && state.end == Time::NEVER {
-            state.end = self.now;
+        let Some(cumulative) = cumulative else { return self.deliver_any_data(packet.words(), context) };
+        if cumulative > context.network.sizes(index).last_segment && flow.end == Time::NEVER {
+            flow.end = context.now();
         }
         let number = connection.number_ack();
-        let way = state.identity.reverse;
-        self.send(Packet::new(flow, cumulative, number, ACK), number, way);
+        context.send(Packet::new(index, cumulative, number, ACK), number, &flow.identity);
     }
 
     #[inline(never)]
-    fn deliver_any_data(&mut self, words: [u64; 3]) {
+    fn deliver_any_data<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
-        let flow = packet.flow();
-        let state = &mut self.flows[flow as usize];
-        let FlowState::Tcp(connection) = &mut state.activity else { return };
-        let last_segment = self.sizes[flow as usize].last_segment;
-        let way = state.identity.reverse;
+        let index = packet.flow();
+        let flow = &mut self.flows[index as usize];
+        let FlowState::Tcp(connection) = &mut flow.activity else { return };
         if packet.has(SYN) {
             let number = connection.number_ack();
-            return self.send(Packet::new(flow, 0, number, ACK | SYN), number, way);
+            return context.send(Packet::new(index, 0, number, ACK | SYN), number, &flow.identity);
         }
-        let answer = connection.answer(self.now, words, last_segment, &mut self.pool);
+        let (now, last_segment) = (context.now(), context.network.sizes(index).last_segment);
+        let answer = connection.answer(now, words, last_segment, context.network.pool_mut());
         let number = connection.acks_sent.wrapping_sub(1);
-        if connection.receiver.delivered() > last_segment && state.end == Time::NEVER {
-            state.end = self.now;
+        if connection.receiver.delivered() > last_segment && flow.end == Time::NEVER {
+            flow.end = now;
         }
-        let deadline = connection.receiver.deadline(); // an exact echo may owe another ACK
         if let Some(ack) = answer {
-            self.send(ack, number, way);
+            context.send(ack, number, &flow.identity);
         }
-        if let Some(deadline) = deadline {
-            L::arm(self, flow, RECEIVER, deadline);
+        // An exact echo may owe another ACK.
+        if let Some(deadline) = connection.receiver.deadline() {
+            context.arm(index, RECEIVER, deadline);
         }
     }
 
     #[inline(always)]
-    fn deliver_ack(&mut self, packet: Packet) {
-        let flow = packet.flow();
-        let FlowState::Tcp(connection) = &mut self.flows[flow as usize].activity else {
-            return self.deliver_without_tcp(packet.words());
+    fn deliver_ack<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
+        let FlowState::Tcp(connection) = &mut self.flows[packet.flow() as usize].activity else {
+            return self.deliver_without_tcp(packet.words(), context);
         };
         if packet.has(SYN) {
-            connection.sender.on_established(self.now);
+            connection.sender.on_established(context.now());
         } else {
-            connection.take_ack(self.now, packet.words(), &mut self.pool);
+            connection.take_ack(context.now(), packet.words(), context.network.pool_mut());
         }
-        self.pump(flow);
+        self.pump(packet.flow(), context);
     }
+}
 
+/// Packets that a host sends.
+impl Hosts {
     /// Sends all that the sender may send now, and sets its timer.
     #[inline]
-    fn pump(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
-        let way = state.identity.forward;
-        let FlowState::Tcp(connection) = &mut state.activity else { return };
-        if let Some(burst) = connection.sender.poll_burst(self.now) {
-            for index in 0..burst.count {
-                let number = burst.number + index;
-                self.send(Packet::new(flow, burst.segment + index, number, 0), number, way);
+    fn pump<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let Flow { identity, activity, .. } = &mut self.flows[index as usize];
+        let FlowState::Tcp(connection) = activity else { return };
+        if let Some(burst) = connection.sender.poll_burst(context.now()) {
+            for offset in 0..burst.count {
+                let number = burst.number + offset;
+                context.send(Packet::new(index, burst.segment + offset, number, 0), number, identity);
             }
         } else {
-            self.pump_one_by_one(flow, way);
+            pump_one_by_one(index, identity, connection, context);
         }
-        self.settle(flow);
+        self.settle(index, context);
     }
 
     /// The sender has sent all that it may: its timer is set, or the flow is done.
     #[inline(always)]
-    pub(in crate::packet) fn settle(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
-        let FlowState::Tcp(connection) = &mut state.activity else { return };
-        let last_segment = self.sizes[flow as usize].last_segment;
+    pub(in crate::packet) fn settle<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let FlowState::Tcp(connection) = &mut self.flows[index as usize].activity else { return };
+        let last_segment = context.network.sizes(index).last_segment;
         if connection.sender.is_done() && connection.sender.scoreboard().una() > last_segment {
             connection.sender.give_back_room();
-            self.retire_later(flow);
-        } else if !connection.sender.quiet_until(self.order.armed(flow, SENDER))
+            self.retire_later(index, context);
+        } else if !connection.sender.quiet_until(context.order.armed(index, SENDER))
             && let Some(deadline) = connection.sender.deadline()
         {
-            L::arm(self, flow, SENDER, deadline.clamp(self.now, self.now + FARTHEST_TIMER));
+            let now = context.now();
+            context.arm(index, SENDER, deadline.clamp(now, now + FARTHEST_TIMER));
         }
     }
+}
 
-    #[inline(never)]
-    fn pump_one_by_one(&mut self, flow: u32, way: RouteRef) {
-        loop {
-            let FlowState::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
-            let Some((packet, number)) = connection.next_packet(flow, self.now) else { break };
-            self.send(packet, number, way);
-            let FlowState::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
-            if connection.sender.is_held_back(self.now) {
-                break; // as a paced sender is after every segment
-            }
+#[inline(never)]
+fn pump_one_by_one<L: EventLoop>(
+    index: u32,
+    identity: &FlowIdentity,
+    connection: &mut Connection,
+    context: &mut HostContext<L>,
+) {
+    while let Some((packet, number)) = connection.next_packet(index, context.now()) {
+        context.send(packet, number, identity);
+        if connection.sender.is_held_back(context.now()) {
+            break; // as a paced sender is after every segment
         }
     }
+}
 
-    pub(in crate::packet) fn on_timer(&mut self, flow: u32, timer: u32) {
+/// Timers.
+impl Hosts {
+    pub(in crate::packet) fn on_timer<L: EventLoop>(&mut self, flow: u32, timer: u32, context: &mut HostContext<L>) {
         match timer {
-            SENDER => self.on_sender_timer(flow),
-            RECEIVER => self.on_receiver_timer(flow),
-            _ => self.on_application_timer(flow),
+            SENDER => self.on_sender_timer(flow, context),
+            RECEIVER => self.on_receiver_timer(flow, context),
+            _ => self.on_application_timer(flow, context),
         }
     }
 
-    fn on_sender_timer(&mut self, flow: u32) {
-        let FlowState::Tcp(connection) = &mut self.flows[flow as usize].activity else { return };
-        if connection.sender.is_paced_to(self.now) {
-            return self.pump(flow);
+    fn on_sender_timer<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let FlowState::Tcp(connection) = &mut self.flows[index as usize].activity else { return };
+        let now = context.now();
+        if connection.sender.is_paced_to(now) {
+            return self.pump(index, context);
         }
         match connection.sender.deadline() {
-            Some(deadline) if deadline <= self.now => {
-                connection.sender.on_deadline(self.now);
-                self.pump(flow);
+            Some(deadline) if deadline <= now => {
+                connection.sender.on_deadline(now);
+                self.pump(index, context);
             }
-            Some(deadline) => L::arm(self, flow, SENDER, deadline.min(self.now + FARTHEST_TIMER)),
+            Some(deadline) => context.arm(index, SENDER, deadline.min(now + FARTHEST_TIMER)),
             None => {}
         }
     }
 
-    fn on_receiver_timer(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
-        let FlowState::Tcp(connection) = &mut state.activity else { return };
+    fn on_receiver_timer<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let flow = &mut self.flows[index as usize];
+        let FlowState::Tcp(connection) = &mut flow.activity else { return };
         match connection.receiver.deadline() {
-            Some(deadline) if deadline <= self.now => {
+            Some(deadline) if deadline <= context.now() => {
                 let ack = connection.receiver.on_deadline();
-                let packet = connection.packet_of(flow, &ack, &mut self.pool);
+                let packet = connection.packet_of(index, &ack, context.network.pool_mut());
                 let number = connection.acks_sent.wrapping_sub(1);
-                let way = state.identity.reverse;
-                self.send(packet, number, way);
+                context.send(packet, number, &flow.identity);
             }
-            Some(deadline) => L::arm(self, flow, RECEIVER, deadline),
+            Some(deadline) => context.arm(index, RECEIVER, deadline),
             None => {}
         }
     }
 
-    fn on_application_timer(&mut self, flow: u32) {
-        let now = self.now;
-        let state = &mut self.flows[flow as usize];
-        let stopped = now >= self.spec.traffic[state.identity.group as usize].stop();
-        match &mut state.activity {
+    fn on_application_timer<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let now = context.now();
+        let Flow { identity, activity, .. } = &mut self.flows[index as usize];
+        let stopped = now >= context.spec.traffic[identity.group as usize].stop();
+        match activity {
             FlowState::Pending | FlowState::Finished(_) => return,
             FlowState::Tcp(connection) => match &mut connection.writer {
                 Some(writer) if !stopped => {
@@ -277,78 +261,87 @@ impl<L: EventLoop> Engine<L> {
             },
             FlowState::Udp(datagrams) if !stopped => {
                 for _ in 0..datagrams.writer.write() {
-                    self.send_datagram(flow);
+                    let number = datagrams.sent;
+                    datagrams.sent = number.wrapping_add(1);
+                    context.send(Packet::new(index, number, number, 0), number, identity);
                 }
             }
             FlowState::Udp(_) => {}
         }
         if !stopped {
-            self.arm_application(flow);
+            self.arm_application(index, context);
         }
-        self.pump(flow);
+        self.pump(index, context);
     }
 
-    fn send_datagram(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
-        let FlowState::Udp(datagrams) = &mut state.activity else { return };
-        let number = datagrams.sent;
-        datagrams.sent = number.wrapping_add(1);
-        let packet = Packet::new(flow, number, number, 0);
-        let way = state.identity.forward;
-        self.send(packet, number, way);
-    }
-
-    fn arm_application(&mut self, flow: u32) {
-        let state = &self.flows[flow as usize];
-        let writes = match &state.activity {
+    fn arm_application<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let flow = &self.flows[index as usize];
+        let writes = match &flow.activity {
             FlowState::Tcp(connection) => connection.writer.as_ref().and_then(|writer| writer.next()),
             FlowState::Udp(datagrams) => datagrams.writer.next(),
             FlowState::Pending | FlowState::Finished(_) => None,
         };
-        let stop = self.spec.traffic[state.identity.group as usize].stop();
+        let stop = context.spec.traffic[flow.identity.group as usize].stop();
         let next = writes.unwrap_or(Time::NEVER).min(stop);
         if next < Time::NEVER {
-            L::arm(self, flow, APPLICATION, next);
+            context.arm(index, APPLICATION, next);
         }
     }
+}
 
-    /// The next flow in the order of starts starts now.
-    pub(in crate::packet) fn start_next_flow(&mut self) {
-        let flow = self.starts[self.started];
+/// The life of a flow: it starts, and retires when all of it is delivered and acknowledged.
+impl Hosts {
+    /// When the next flow starts; [`Time::NEVER`] if none is left.
+    pub(in crate::packet) fn next_start(&self) -> Time {
+        self.starts.get(self.started).map_or(Time::NEVER, |flow| self.identity(*flow).start)
+    }
+
+    /// The next flow that starts, and its position in the order of starts; the one after it is the next from now on.
+    pub(in crate::packet) fn take_next_start(&mut self) -> (usize, u32) {
         self.started += 1;
-        self.start_flow(flow);
+        (self.started - 1, self.starts[self.started - 1])
     }
 
-    pub(in crate::packet) fn start_flow(&mut self, flow: u32) {
-        self.open_flow(flow);
-        self.arm_application(flow);
-        self.pump(flow);
+    /// The flow at this position in the order of starts.
+    pub(in crate::packet) fn flow_that_starts(&self, position: usize) -> u32 {
+        self.starts[position]
     }
 
-    /// Both ends of a flow are there, and nothing is sent yet.
-    pub(in crate::packet) fn open_flow(&mut self, flow: u32) {
-        let identity = self.flows[flow as usize].identity;
-        let group = &self.spec.traffic[identity.group as usize];
-        let draws = Stream::new(self.spec.seed, Purpose::Application, u64::from(flow));
-        self.flows[flow as usize].activity = match group.transport {
+    /// A flow starts now.
+    pub(in crate::packet) fn start<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
+        self.open(flow, context);
+        self.arm_application(flow, context);
+        self.pump(flow, context);
+    }
+
+    /// Both ends of a flow exist, and nothing is sent yet.
+    pub(in crate::packet) fn open<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let identity = *self.identity(index);
+        let group = &context.spec.traffic[identity.group as usize];
+        let draws = Stream::new(context.spec.seed, Purpose::Application, u64::from(index));
+        self.flows[index as usize].activity = match group.transport {
             TransportSpec::Udp { packet } => {
                 let application = Application::new(&group.application, packet, draws);
-                FlowState::Udp(Box::new(Datagrams { writer: Writer::new(application, self.now), sent: 0, arrived: 0 }))
+                FlowState::Udp(Box::new(Datagrams {
+                    writer: Writer::new(application, context.now()),
+                    sent: 0,
+                    arrived: 0,
+                }))
             }
             TransportSpec::Tcp { stack: stack_index } => {
-                let stack = &self.spec.stacks[stack_index];
-                let paths = self.forwarding.paths_of_flow(identity.forward, identity.src);
-                let random = Stream::new(self.spec.seed, Purpose::Congestion, u64::from(flow));
+                let stack = &context.spec.stacks[stack_index];
+                let paths = context.network.paths_of_flow(identity.forward, identity.src);
+                let random = Stream::new(context.spec.seed, Purpose::Congestion, u64::from(index));
                 let mut sender = Sender::new(stack, paths, random);
                 sender.share_settings(&mut self.common_settings[stack_index]);
                 let writer = match group.application {
                     ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } => {
-                        sender.write(self.now, self.sizes[flow as usize].segments());
+                        sender.write(context.now(), context.network.sizes(index).segments());
                         None
                     }
                     _ => {
                         let application = Application::new(&group.application, stack.mss, draws);
-                        Some(Box::new(Writer::new(application, self.now)))
+                        Some(Box::new(Writer::new(application, context.now())))
                     }
                 };
                 let receiver =
@@ -357,5 +350,50 @@ impl<L: EventLoop> Engine<L> {
                 FlowState::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };
+    }
+
+    /// All of a flow is delivered and acknowledged. Its connection stays for longer than any epoch of an event loop, so that it does not matter
+    /// which of its ends is visited first.
+    fn retire_later<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
+        let at = Time((context.now().0 / TIME_WAIT.0 + 2) * TIME_WAIT.0);
+        self.retire_at(at, flow, context);
+        context.order.on_done(at, flow, self.identity(flow).dst);
+    }
+
+    /// Only the counters of a flow are kept from then on.
+    pub(in crate::packet) fn retire_at<L: EventLoop>(&mut self, at: Time, flow: u32, context: &mut HostContext<L>) {
+        self.done.push((at, flow));
+        self.schedule_retirement(at, context);
+    }
+
+    /// Flows are done in no order within an epoch, so that a retirement may come before one that is scheduled already.
+    fn schedule_retirement<L: EventLoop>(&mut self, at: Time, context: &mut HostContext<L>) {
+        if at < self.next_retirement {
+            self.next_retirement = at;
+            context.schedule_retirement(at);
+        }
+    }
+
+    /// Flows whose time has come retire.
+    pub(in crate::packet) fn retire<L: EventLoop>(&mut self, context: &mut HostContext<L>) {
+        let now = context.now();
+        if self.next_retirement > now {
+            return; // there was one more at this instant
+        }
+        let mut next = Time::NEVER;
+        let Hosts { flows, done, .. } = self;
+        done.retain(|(at, flow)| {
+            let activity = &mut flows[*flow as usize].activity;
+            if *at <= now && matches!(activity, FlowState::Tcp(_)) {
+                let counters = activity.tally(now, context.network.sizes(*flow).last_segment);
+                *activity = FlowState::Finished(Box::new(counters));
+            }
+            if *at > now {
+                next = next.min(*at);
+            }
+            *at > now
+        });
+        self.next_retirement = Time::NEVER;
+        self.schedule_retirement(next, context);
     }
 }

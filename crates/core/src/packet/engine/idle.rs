@@ -19,7 +19,7 @@ impl<L: EventLoop> Engine<L> {
     /// The least time in which all segments of a flow could arrive: after the handshake, if its stack has one, sent one right behind another over
     /// an idle network without losses, at the maximum flow of their paths. `None` if the flow does not end, or its routes may change.
     pub(in crate::packet) fn idle_completion(&self, flow: usize, ways: &mut IdleWays) -> Option<Duration> {
-        let (identity, sizes) = (&self.flows[flow].identity, &self.sizes[flow]);
+        let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
         let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
         if sizes.last_segment == u32::MAX {
             return None;
@@ -27,7 +27,7 @@ impl<L: EventLoop> Engine<L> {
         let forth = (identity.forward, identity.src, identity.dst);
         let back = (identity.reverse, identity.dst, identity.src);
         let through = *ways.through.entry(forth).or_insert_with(|| {
-            self.forwarding.possible_links(forth.0, forth.1)?;
+            self.network.forwarding().possible_links(forth.0, forth.1)?;
             Some(self.bound(forth.0, forth.1, forth.2).through)
         });
         let before_last = u64::from(sizes.last_segment) * u64::from(sizes.full());
@@ -57,7 +57,7 @@ impl<L: EventLoop> Engine<L> {
         ways: &mut IdleWays,
     ) -> Option<Duration> {
         let find = || {
-            let links = self.forwarding.possible_links(way, src)?;
+            let links = self.network.forwarding().possible_links(way, src)?;
             let mut reached: HashMap<NodeId, Duration> = HashMap::from([(src, Duration::ZERO)]);
             let mut is_shorter = |link: &LinkId| {
                 let link = &self.spec.links[*link as usize];

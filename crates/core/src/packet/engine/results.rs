@@ -61,9 +61,9 @@ impl<L: EventLoop> Engine<L> {
             ("longest_stall_s", Column::F64(Vec::new())),
             ("reassembly_peak_bytes", Column::U64(Vec::new())),
         ]);
-        table.reserve_exact(self.flows.len());
+        table.reserve_exact(self.hosts.flows().len());
         let mut ways = IdleWays::default();
-        for (index, flow) in self.flows.iter().enumerate() {
+        for (index, flow) in self.hosts.flows().iter().enumerate() {
             table.push(&self.flow_row(index, flow, self.idle_completion(index, &mut ways)));
         }
         table
@@ -76,16 +76,16 @@ impl<L: EventLoop> Engine<L> {
             TransportSpec::Tcp { stack } => (true, stack as f64),
             TransportSpec::Udp { .. } => (false, f64::from(u32::MAX)),
         };
-        let sizes = &self.sizes[index];
-        let tally = flow.activity.tally(self.now, sizes.last_segment);
-        let warm = self.observations.warm_flow(index);
+        let sizes = self.network.sizes(index as u32);
+        let tally = flow.activity.tally(self.clock.now(), sizes.last_segment);
+        let warm = self.observers.observations.warm_flow(index);
         let sent = tally.sender.sent - warm.sender.sent;
         let retransmits = tally.sender.retransmits - warm.sender.retransmits;
         let reordered = tally.receiver.reordered - warm.receiver.reordered;
         let extents = tally.receiver.reordering_extent_sum - warm.receiver.reordering_extent_sum;
         let bytes = payload_bytes(&self.spec, flow, sizes, &tally) - payload_bytes(&self.spec, flow, sizes, &warm);
         let counted_from = identity.start.max(Time::ZERO + self.spec.warm_up);
-        let counted_to = flow.end.min(self.now);
+        let counted_to = flow.end.min(self.clock.now());
         let counted = counted_to - counted_from;
         let goodput = if counted.0 == 0 { f64::NAN } else { bytes as f64 * 8.0 / counted.as_secs() };
         let end = if flow.has_ended() { flow.end.as_secs() } else { f64::NAN };
@@ -126,9 +126,9 @@ impl<L: EventLoop> Engine<L> {
     /// spent in each, NaN if it was there for no time.
     pub fn state_shares(&self) -> Vec<StateShare> {
         let mut shares = Vec::new();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let states = flow.activity.tally(self.now, self.sizes[index].last_segment).states;
-            let warm = self.observations.warm_flow(index).states;
+        for (index, flow) in self.hosts.flows().iter().enumerate() {
+            let states = flow.activity.tally(self.clock.now(), self.network.sizes(index as u32).last_segment).states;
+            let warm = self.observers.observations.warm_flow(index).states;
             let since_warm = |place: usize| states[place].1 - warm.get(place).map_or(Duration::ZERO, |state| state.1);
             let total: f64 = (0..states.len()).map(|place| since_warm(place).as_secs()).sum();
             for (place, (state, _)) in states.iter().enumerate() {
@@ -158,11 +158,14 @@ impl<L: EventLoop> Engine<L> {
             ("queue_delay_mean_s", Column::F64(Vec::new())),
             ("queue_delay_max_s", Column::F64(Vec::new())),
         ]);
-        table.reserve_exact(self.links.len());
-        let counted = self.now - (Time::ZERO + self.spec.warm_up);
-        for (index, link) in self.links.iter().enumerate() {
+        table.reserve_exact(self.network.links().len());
+        let counted = self.clock.now() - (Time::ZERO + self.spec.warm_up);
+        for (index, link) in self.network.links().iter().enumerate() {
             let spec = &self.spec.links[index];
-            let (total, warm) = (link.counters(self.now, &self.sizes, &self.fifos), self.observations.warm_link(index));
+            let (total, warm) = (
+                link.counters(self.clock.now(), self.network.all_sizes(), self.network.fifos()),
+                self.observers.observations.warm_link(index),
+            );
             let packets = total.packets - warm.packets;
             let bytes = total.bytes - warm.bytes;
             let offered = total.offered - warm.offered;

@@ -7,6 +7,7 @@
 //! per burst. Any other packet goes through the general path. A burst ends before any timer that is due at its node, and where the end may need a
 //! timer before the epoch is over.
 
+use crate::packet::engine::network::LinkAccess;
 use crate::packet::engine::{Engine, EventLoop, SENDER};
 use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::epochs::inbox::{Inbox, Key, Rank};
@@ -274,73 +275,74 @@ impl Engine<EpochLoop> {
     /// A burst of data; `false`, and nothing done, if it is not to be taken as one.
     #[inline(never)]
     fn take_data(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
-        let Engine { flows, links, fifos, order, forwarding, sizes, pool, .. } = self;
+        let Engine { clock, network, hosts, order, .. } = self;
         let packet = Packet::from_words(words);
         let flow = packet.flow();
-        let state = &mut flows[flow as usize];
+        let state = hosts.flow_mut(flow);
         let FlowState::Tcp(connection) = &mut state.activity else { return false };
         let RouteRef::Route(position) = state.identity.reverse else { return false };
-        let id = forwarding.next_on_route(position);
+        let id = network.forwarding().next_on_route(position);
         let takes_at_once = order.takes_at_once(id);
-        if connection.receiver.may_wait() || takes_at_once && !links[id as usize].is_uninstrumented() {
+        if connection.receiver.may_wait() || takes_at_once && !network.link(id).is_uninstrumented() {
             return false;
         }
         #[cfg(test)]
         let before = (connection.acks_sent, fifo.len() + 1);
+        let LinkAccess { link, fifos, pool, sizes } = network.access(id);
         let course = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
         let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: order.undisturbed_until() };
         if takes_at_once {
-            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel };
+            let outlet = Direct { id, link, wheel: &mut order.wheel };
             burst.deliver_to_receiver(connection, &mut state.end, &course, outlet);
         } else {
             burst.deliver_to_receiver(connection, &mut state.end, &course, order.merged(id));
         }
         let now = burst.packet.arrival();
         *fifo = burst.rest();
-        self.now = now;
+        clock.set(now);
         #[cfg(test)]
-        {
-            self.at_hosts.0 += u64::from(connection.acks_sent.wrapping_sub(before.0));
-            self.at_hosts.1 += u64::from(before.1 - fifo.len());
-        }
+        network
+            .count_at_hosts(u64::from(connection.acks_sent.wrapping_sub(before.0)), u64::from(before.1 - fifo.len()));
         true
     }
 
     /// A burst of ACKs; `false`, and nothing done, if it is not to be taken as one.
     #[inline(never)]
     fn take_acks(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
-        let Engine { flows, links, fifos, order, forwarding, sizes, pool, .. } = self;
+        let Engine { clock, network, hosts, order, .. } = self;
         let packet = Packet::from_words(words);
         let flow = packet.flow();
-        let state = &mut flows[flow as usize];
+        let state = hosts.flow_mut(flow);
         let FlowState::Tcp(connection) = &mut state.activity else { return false };
         let RouteRef::Route(position) = state.identity.forward else { return false };
-        let id = forwarding.next_on_route(position);
+        let id = network.forwarding().next_on_route(position);
         let takes_at_once = order.takes_at_once(id);
-        if !connection.sender.takes_bursts() || takes_at_once && !links[id as usize].is_uninstrumented() {
+        if !connection.sender.takes_bursts() || takes_at_once && !network.link(id).is_uninstrumented() {
             return false;
         }
         let epoch_end = order.until;
         #[cfg(test)]
         let before = (connection.sender.scoreboard().next_transmission(), fifo.len() + 1);
+        let LinkAccess { link, fifos, pool, sizes } = network.access(id);
         let course = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
         let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: order.undisturbed_until() };
         if takes_at_once {
-            let outlet = Direct { id, link: &mut links[id as usize], wheel: &mut order.wheel };
+            let outlet = Direct { id, link, wheel: &mut order.wheel };
             burst.deliver_to_sender(connection, &course, epoch_end, outlet);
         } else {
             burst.deliver_to_sender(connection, &course, epoch_end, order.merged(id));
         }
         let now = burst.packet.arrival();
         *fifo = burst.rest();
-        self.now = now;
+        clock.set(now);
         #[cfg(test)]
-        {
-            self.at_hosts.0 += u64::from(connection.sender.scoreboard().next_transmission() - before.0);
-            self.at_hosts.1 += u64::from(before.1 - fifo.len());
-        }
+        network.count_at_hosts(
+            u64::from(connection.sender.scoreboard().next_transmission() - before.0),
+            u64::from(before.1 - fifo.len()),
+        );
         if connection.sender.is_done() || !connection.sender.quiet_until(order.armed(flow, SENDER)) {
-            self.settle(flow);
+            let (hosts, mut context) = self.hosts();
+            hosts.settle(flow, &mut context);
         }
         true
     }

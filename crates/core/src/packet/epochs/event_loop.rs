@@ -11,6 +11,8 @@
 //! 3. Links with several inputs process the packets that were offered to them, in order. The packets of a link whose only egress is such a link
 //!    stay in its FIFO until then.
 
+use crate::packet::capture::recorder::Captures;
+use crate::packet::engine::network::Network;
 use crate::packet::engine::{Engine, EventLoop, RECEIVER, TIMERS_PER_FLOW};
 use crate::packet::epochs::fan_in::{FanIn, Feed};
 use crate::packet::epochs::inbox::{Event, Inbox, Key, Rank, emptied};
@@ -159,11 +161,11 @@ impl EventLoop for EpochLoop {
 
     fn advance(engine: &mut Engine<EpochLoop>, events: u64) -> bool {
         // Packets are most of the work, but applications may write what no link takes, and samples may follow one another closely.
-        let work = |engine: &Engine<EpochLoop>| engine.packet_hops + engine.events;
+        let work = |engine: &Engine<EpochLoop>| engine.packet_hops() + engine.events();
         let enough = work(engine) + events;
         while work(engine) < enough {
-            if !engine.next_epoch(Time(engine.end.0 + 1)) {
-                engine.now = engine.end;
+            if !engine.next_epoch(Time(engine.clock.end().0 + 1)) {
+                engine.clock.set(engine.clock.end());
                 return false;
             }
         }
@@ -171,23 +173,22 @@ impl EventLoop for EpochLoop {
     }
 
     #[inline(always)]
-    fn offer(engine: &mut Engine<EpochLoop>, link: LinkId, mut packet: Packet) {
-        if engine.order.takes_at_once(link) {
-            engine.take_offer(link, packet);
+    fn offer(&mut self, now: Time, link: LinkId, mut packet: Packet, network: &mut Network, captures: &mut Captures) {
+        if self.takes_at_once(link) {
+            self.enter(now, link, packet, network, captures);
         } else {
-            packet.arrives(engine.now);
-            let key = engine.order.key(engine.now, engine.order.rank);
-            engine.order.inbox_of_link(link).put(key, packet);
+            packet.arrives(now);
+            let key = self.key(now, self.rank);
+            self.inbox_of_link(link).put(key, packet);
         }
     }
 
     #[inline]
-    fn arm(engine: &mut Engine<EpochLoop>, flow: u32, timer: u32, deadline: Time) {
-        let order = &mut engine.order;
-        if deadline >= order.until {
-            order.timers.arm(flow, timer, deadline);
-        } else if order.timers.schedule(flow, timer, deadline) {
-            order.soon.push(Reverse((deadline, order.timers.identity(flow, timer))));
+    fn arm(&mut self, flow: u32, timer: u32, deadline: Time) {
+        if deadline >= self.until {
+            self.timers.arm(flow, timer, deadline);
+        } else if self.timers.schedule(flow, timer, deadline) {
+            self.soon.push(Reverse((deadline, self.timers.identity(flow, timer))));
         }
     }
 
@@ -236,6 +237,20 @@ impl EpochLoop {
     #[inline(always)]
     pub(in crate::packet) fn key(&self, at: Time, rank: Rank) -> Key {
         Key::new(self.begin, at, rank)
+    }
+
+    /// A packet enters the queue of a link now.
+    #[inline(always)]
+    fn enter(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures) {
+        let offer = if network.link(link).is_uninstrumented() {
+            network.offer(now, link, packet)
+        } else {
+            captures.capture(link, now, packet, network.pool());
+            network.offer_to_any(now, link, packet.words())
+        };
+        if let Offer::Due(at) = offer {
+            self.wheel.insert(link, at);
+        }
     }
 
     #[inline]
@@ -304,19 +319,19 @@ impl Engine<EpochLoop> {
     /// nothing does.
     fn next_epoch(&mut self, before: Time) -> bool {
         let (epoch, begin) = self.next_begin();
-        let control = self.next_control();
-        if control <= begin && control < before {
-            self.now = control;
-            self.events += 1;
-            self.order.done = control;
-            self.on_control();
+        let network_event = self.clock.next_network_event();
+        if network_event <= begin && network_event < before {
+            self.clock.set(network_event);
+            self.clock.count_events(1);
+            self.order.done = network_event;
+            self.on_network_event();
             return true;
         }
         if begin >= before {
             return false;
         }
         self.order.begin = begin;
-        self.order.until = self.order.wheel.begin(epoch + 1).min(control).min(before);
+        self.order.until = self.order.wheel.begin(epoch + 1).min(network_event).min(before);
         self.gather(epoch);
         self.hand_over();
         self.go_through_nodes();
@@ -327,7 +342,7 @@ impl Engine<EpochLoop> {
 
     /// The next epoch in which something happens here, and when what is left of it begins.
     fn next_begin(&mut self) -> (u64, Time) {
-        let local = self.order.timers.first().min(self.next_start());
+        let local = self.order.timers.first().min(self.hosts.next_start());
         let order = &mut self.order;
         let epoch = order.wheel.first().min(order.wheel.epoch(local));
         (epoch, order.wheel.begin(epoch).max(order.done))
@@ -335,7 +350,7 @@ impl Engine<EpochLoop> {
 
     /// When something happens here next, or to the network as a whole; not before it is called, and maybe an epoch early.
     pub(in crate::packet) fn next_event(&mut self) -> Time {
-        self.next_begin().1.min(self.next_control())
+        self.next_begin().1.min(self.clock.next_network_event())
     }
 
     /// All that happens before this instant.
@@ -360,7 +375,7 @@ impl Engine<EpochLoop> {
         self.order.wheel.take(epoch, &mut self.order.due);
         let mut due = std::mem::take(&mut self.order.due);
         due.retain(|&link| {
-            let state = &self.links[link as usize];
+            let state = self.network.link(link);
             if !state.is_simple() && state.next_service() < until {
                 self.order.busy_links.push(link);
             }
@@ -379,22 +394,22 @@ impl Engine<EpochLoop> {
             let Some((at, timer)) = self.order.timers.take() else { break };
             self.put_timer(at, timer);
         }
-        while self.next_start() < until {
-            let flow = self.starts[self.started];
-            let identity = self.flows[flow as usize].identity;
+        while self.hosts.next_start() < until {
+            let (position, flow) = self.hosts.take_next_start();
+            let identity = *self.hosts.identity(flow);
             if self.order.is_here(identity.src) {
-                self.order.put_local(identity.src, identity.start, Rank::start(self.started));
+                self.order.put_local(identity.src, identity.start, Rank::start(position));
             } else if self.order.is_here(identity.dst) {
-                self.now = identity.start;
-                self.open_flow(flow);
+                self.clock.set(identity.start);
+                let (hosts, mut context) = self.hosts();
+                hosts.open(flow, &mut context);
             }
-            self.started += 1;
         }
     }
 
     /// A timer is due in this epoch: a link that brings packets takes it with it, if there is one.
     fn put_timer(&mut self, at: Time, timer: u32) {
-        let identity = &self.flows[(timer / TIMERS_PER_FLOW) as usize].identity;
+        let identity = self.hosts.identity(timer / TIMERS_PER_FLOW);
         let (node, way) = match timer % TIMERS_PER_FLOW {
             RECEIVER => (identity.dst, identity.forward),
             _ => (identity.src, identity.reverse),
@@ -416,9 +431,13 @@ impl Engine<EpochLoop> {
             (0, _) => None,
             (1, _) => Some(state.input),
             (_, RouteRef::Route(position)) if state.takes_link_by_link => {
-                let link = self.forwarding.last_link(position);
+                let link = self.network.forwarding().last_link(position);
                 let brings_packets = |own: &Link| own.dst == node && own.next_arrival() < self.order.until;
-                Some(if self.links.get(link as usize).is_some_and(brings_packets) { link } else { state.input })
+                Some(if self.network.links().get(link as usize).is_some_and(brings_packets) {
+                    link
+                } else {
+                    state.input
+                })
             }
             _ => None,
         }
@@ -444,7 +463,7 @@ impl Engine<EpochLoop> {
             self.fire_timers(now, Rank::arrival(link));
             self.order.rank = Rank::arrival(link);
         }
-        self.now = now;
+        self.clock.set(now);
     }
 
     /// Phase 2: nodes to which more than one thing happens go through them in order.
@@ -452,15 +471,15 @@ impl Engine<EpochLoop> {
         while let Some(node) = self.order.busy_nodes.pop() {
             let order = &mut self.order;
             let items = order.nodes[node as usize].inbox.take_in_order(&mut order.merging);
-            self.events += items.len() as u64;
+            self.clock.count_events(items.len() as u64);
             for (index, item) in items.iter().enumerate() {
                 self.look_ahead_in_inbox(&items[index..]);
                 let (at, rank) = (item.packet.arrival(), item.key.rank());
                 self.fire_timers(at, rank);
-                self.now = at;
+                self.clock.set(at);
                 self.order.rank = rank;
                 match rank.event() {
-                    Event::Start(position) => self.start_flow(self.starts[position]),
+                    Event::Start(position) => self.start_flow(self.hosts.flow_that_starts(position)),
                     Event::Arrival => self.forward(item.packet, node),
                     Event::Timer(timer) => self.fire_timer(at, timer),
                 }
@@ -478,9 +497,9 @@ impl Engine<EpochLoop> {
             && (at, Rank::timer(timer)) < (before, rank)
         {
             self.order.soon.pop();
-            self.now = at;
+            self.clock.set(at);
             self.order.rank = Rank::timer(timer);
-            self.events += 1;
+            self.clock.count_events(1);
             self.fire_timer(at, timer);
         }
     }
@@ -494,20 +513,21 @@ impl Engine<EpochLoop> {
     /// Phase 3: links that are fed from several places go through what was offered to them in order.
     fn go_through_links(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
-            self.events += 1;
+            self.clock.count_events(1);
             self.look_ahead_in_busy();
             let order = &mut self.order;
             let inbox = &mut order.inboxes[link as usize];
             let items = inbox.take_in_order(&mut order.merging);
             let inputs = std::mem::take(&mut inbox.inputs);
-            if self.links[link as usize].is_simple() {
+            if self.network.link(link).is_simple() {
                 self.take_offers(link, &items, &inputs);
             } else {
                 for item in &items {
                     let at = item.packet.arrival();
                     self.serve(link, at, item.key.rank());
-                    self.now = at;
-                    self.take_any_offer(link, item.packet.words());
+                    self.clock.set(at);
+                    let Engine { network, observers, order, .. } = &mut *self;
+                    order.enter(at, link, item.packet, network, &mut observers.captures);
                 }
                 self.serve(link, self.order.until, Rank::FIRST);
             }
@@ -522,43 +542,9 @@ impl Engine<EpochLoop> {
         if !self.order.serves[link as usize] {
             return;
         }
-        let state = &mut self.links[link as usize];
-        while (state.next_service(), Rank::arrival(link)) < (before, rank) {
-            state.serve(state.next_service(), &self.sizes, &mut self.fifos, &mut self.dropped);
+        while (self.network.link(link).next_service(), Rank::arrival(link)) < (before, rank) {
+            self.network.serve(link);
         }
-        self.order.wheel.insert(link, state.next_event());
-        self.discard_dropped();
-    }
-
-    #[inline(always)]
-    pub(in crate::packet) fn take_offer(&mut self, link: LinkId, packet: Packet) {
-        let state = &mut self.links[link as usize];
-        if !state.is_uninstrumented() {
-            return self.take_any_offer(link, packet.words());
-        }
-        let size = self.sizes[packet.flow() as usize].of(&packet);
-        match state.offer(self.now, packet, size, &mut self.fifos) {
-            Offer::Taken => {}
-            Offer::Due(at) => self.order.wheel.insert(link, at),
-            Offer::Dropped => self.discard(packet),
-        }
-    }
-
-    #[inline(never)]
-    fn take_any_offer(&mut self, link: LinkId, words: [u64; 3]) {
-        let packet = Packet::from_words(words);
-        self.capture(link, self.now, packet);
-        let state = &mut self.links[link as usize];
-        let offer = if state.is_simple() {
-            let size = self.sizes[packet.flow() as usize].of(&packet);
-            state.offer_to_simple(self.now, packet, size, &mut self.fifos)
-        } else {
-            state.offer_to_any(self.now, packet, &self.sizes, &mut self.fifos)
-        };
-        match offer {
-            Offer::Taken => {}
-            Offer::Due(at) => self.order.wheel.insert(link, at),
-            Offer::Dropped => self.discard(packet),
-        }
+        self.order.wheel.insert(link, self.network.link(link).next_event());
     }
 }

@@ -1,24 +1,19 @@
 //! Packets that several inputs offer to a link in an epoch enter it in order.
 
-use crate::packet::capture::recorder::Captured;
 use crate::packet::engine::Engine;
+use crate::packet::engine::network::LinkAccess;
 use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::epochs::inbox::{Item, Key, Rank};
 use crate::packet::epochs::loser_tree::LoserTree;
-use crate::packet::link::fifo::FifoStore;
+use crate::packet::link::Offer;
 use crate::packet::link::packet::{HAS_SACK, LOST, Packet};
-use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::link::sack_pool::SackPool;
-use crate::packet::link::{Link, Offer};
 use crate::spec::LinkId;
 use crate::units::Time;
 
 /// A simple link whose queue takes the packets of an epoch in order.
 struct Entrance<'engine, W> {
-    link: &'engine mut Link,
-    fifos: &'engine mut FifoStore,
-    sizes: &'engine FlowSizes,
-    pool: &'engine mut SackPool,
+    network: LinkAccess<'engine>,
     tree: &'engine mut LoserTree,
     begin: Time,
     until: Time,
@@ -37,12 +32,12 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
             let input = self.tree.first().rank().link();
             let place = self.tree.place(input);
             let fifo = self.tree.fifo_mut(place);
-            let mut packet = self.fifos.pop(fifo);
+            let mut packet = self.network.fifos.pop(fifo);
             let key = key_of_next(self.begin, self.until, input, fifo.first_arrival());
             self.tree.set(place, key);
             if WITH_CARE && packet.has(LOST) {
                 self.lost.push(input);
-                release(self.pool, packet);
+                release(self.network.pool, packet);
             } else {
                 packet.set_at(packet.at() + 1);
                 self.take::<WITH_CARE>(packet);
@@ -53,9 +48,9 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
     #[inline(always)]
     fn take<const WITH_CARE: bool>(&mut self, packet: Packet) {
         if WITH_CARE {
-            (self.record)(packet, self.pool);
+            (self.record)(packet, self.network.pool);
         }
-        enter::<WITH_CARE>(self.link, packet, self.sizes, self.fifos, self.pool);
+        enter::<WITH_CARE>(&mut self.network, packet);
     }
 
     #[inline(always)]
@@ -72,16 +67,16 @@ impl Engine<EpochLoop> {
     /// What is offered to a simple link: items, and what stands in the FIFOs of its inputs.
     #[inline(always)]
     pub(in crate::packet) fn take_offers(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
-        let state = &mut self.links[link as usize];
-        if inputs.is_empty() && state.is_uninstrumented() {
+        if inputs.is_empty() && self.network.link(link).is_uninstrumented() {
+            let mut access = self.network.access(link);
             for item in items {
-                enter::<false>(state, item.packet, &self.sizes, &mut self.fifos, &mut self.pool);
+                enter::<false>(&mut access, item.packet);
             }
         } else {
             self.merge(link, items, inputs);
         }
         // A link whose packets of this epoch another has yet to take is inserted then.
-        let next = self.links[link as usize].next_arrival();
+        let next = self.network.link(link).next_arrival();
         if next >= self.order.until {
             self.order.wheel.insert(link, next);
         }
@@ -90,52 +85,47 @@ impl Engine<EpochLoop> {
     #[inline(never)]
     fn merge(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
         let (begin, until) = (self.order.begin, self.order.until);
-        let Engine { links, fifos, sizes, pool, order, captures, spec, flows, .. } = self;
+        let Engine { network, order, observers, .. } = self;
+        let captures = &mut observers.captures;
         if !inputs.is_empty() {
             order.tree.begin(inputs.iter().map(|input| {
-                let fifo = links[*input as usize].fifo();
+                let fifo = network.link(*input).fifo();
                 (*input, fifo, key_of_next(begin, until, *input, fifo.first_arrival()))
             }));
         }
         let with_care =
-            !links[link as usize].is_uninstrumented() || inputs.iter().any(|input| links[*input as usize].may_lose());
+            !network.link(link).is_uninstrumented() || inputs.iter().any(|input| network.link(*input).may_lose());
         let is_captured = with_care && captures.turn_to(link);
-        let run = Captured { spec, flows, sizes };
         let record = |packet: Packet, pool: &SackPool| {
             if is_captured {
-                captures.capture_soon(packet, &run, pool);
+                captures.capture_soon(packet, pool);
             }
         };
-        let (link_state, tree, lost) = (&mut links[link as usize], &mut order.tree, Vec::new());
-        let mut entrance = Entrance { link: link_state, fifos, sizes, pool, tree, begin, until, record, lost };
+        let mut entrance =
+            Entrance { network: network.access(link), tree: &mut order.tree, begin, until, record, lost: Vec::new() };
         if with_care {
             entrance.take_all::<true>(items);
         } else {
             entrance.take_all::<false>(items);
         }
         for input in entrance.lost {
-            links[input as usize].count_loss();
+            network.count_loss(input);
         }
         if is_captured {
-            captures.capture_waiting(&run, pool);
+            captures.capture_waiting(network.pool());
         }
         for (place, input) in inputs.iter().enumerate() {
-            let fifo = self.order.tree.fifo(place);
-            self.give_back(*input, fifo);
-            self.order.wheel.insert(*input, fifo.first_arrival());
+            let fifo = order.tree.fifo(place);
+            network.end_arrivals(*input, fifo);
+            order.wheel.insert(*input, fifo.first_arrival());
         }
     }
 }
 
 /// A packet is offered to a simple link when it arrives; with care, if the link may be [instrumented](Link::is_uninstrumented).
 #[inline(always)]
-fn enter<const WITH_CARE: bool>(
-    link: &mut Link,
-    packet: Packet,
-    sizes: &FlowSizes,
-    fifos: &mut FifoStore,
-    pool: &mut SackPool,
-) {
+fn enter<const WITH_CARE: bool>(network: &mut LinkAccess, packet: Packet) {
+    let LinkAccess { link, fifos, pool, sizes } = network;
     let size = sizes[packet.flow() as usize].of(&packet);
     let offer = if WITH_CARE {
         link.offer_to_simple(packet.arrival(), packet, size, fifos)

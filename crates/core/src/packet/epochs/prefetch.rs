@@ -27,7 +27,7 @@ impl Engine<EpochLoop> {
     /// Of what has come to a node, from here on, what the later packets need.
     #[inline(always)]
     pub(in crate::packet) fn look_ahead_in_inbox(&self, rest: &[Item]) {
-        if self.flows.len() < MANY_FLOWS {
+        if self.hosts.flows().len() < MANY_FLOWS {
             return;
         }
         if let Some(item) = rest.get(FLOW) {
@@ -44,21 +44,21 @@ impl Engine<EpochLoop> {
     /// Of the links that hand over in this epoch, from here on, what the later ones need.
     #[inline(always)]
     pub(in crate::packet) fn look_ahead_in_due(&self, index: usize) {
-        if self.links.len() < MANY_LINKS {
+        if self.network.links().len() < MANY_LINKS {
             return;
         }
         if let Some(link) = self.order.due.get(index + 16) {
-            self.links[*link as usize].ask_for_state();
+            self.network.link(*link).ask_for_state();
         }
         let first_packet = |ahead: usize| {
             let link = self.order.due.get(index + ahead)?;
-            self.links[*link as usize].first_packet(&self.fifos)
+            self.network.link(*link).first_packet(self.network.fifos())
         };
         if let Some(packet) = first_packet(12) {
             prefetch(packet);
         }
         if let Some(packet) = first_packet(8) {
-            self.forwarding.ask_for_next(packet.at()); // hop by hop it is no place on a route
+            self.network.forwarding().ask_for_next(packet.at()); // hop by hop it is no place on a route
         }
         if let Some(packet) = first_packet(5) {
             match self.next_on_route(packet) {
@@ -78,18 +78,18 @@ impl Engine<EpochLoop> {
 
     #[inline(always)]
     fn next_on_route(&self, packet: &Packet) -> Option<LinkId> {
-        (!Forwarding::is_hop_by_hop(packet.at())).then(|| self.forwarding.next_on_route(packet.at()))
+        (!Forwarding::is_hop_by_hop(packet.at())).then(|| self.network.forwarding().next_on_route(packet.at()))
     }
 
     /// Of the links that go through their offers, what those after the next need.
     #[inline(always)]
     pub(in crate::packet) fn look_ahead_in_busy(&self) {
-        if self.links.len() < MANY_LINKS {
+        if self.network.links().len() < MANY_LINKS {
             return;
         }
         let busy: &[LinkId] = &self.order.busy_links;
         if let [.., link, _, _] = busy {
-            self.links[*link as usize].ask_for_state();
+            self.network.link(*link).ask_for_state();
             prefetch(&self.order.inboxes[*link as usize]);
         }
         if let [.., link, _] = busy {
@@ -98,24 +98,24 @@ impl Engine<EpochLoop> {
         if let [.., link] = busy
             && let Some(item) = self.order.inboxes[*link as usize].first()
         {
-            prefetch(&self.sizes[item.packet.flow() as usize]);
+            prefetch(self.network.sizes(item.packet.flow()));
         }
     }
 
     #[inline(always)]
     fn ask_for_flow(&self, packet: &Packet) {
-        prefetch(&self.flows[packet.flow() as usize]);
+        prefetch(&self.hosts.flows()[packet.flow() as usize]);
         if packet.has(ACK) {
             self.order.timers.ask_for(packet.flow(), SENDER);
         }
         if packet.has(HAS_SACK) {
-            self.pool.ask_for(packet.number());
+            self.network.pool().ask_for(packet.number());
         }
     }
 
     #[inline(always)]
     fn ask_for_connection(&self, packet: &Packet) {
-        if let FlowState::Tcp(connection) = &self.flows[packet.flow() as usize].activity {
+        if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].activity {
             if packet.has(ACK) {
                 prefetch(&connection.sender);
             } else {
@@ -128,7 +128,7 @@ impl Engine<EpochLoop> {
     /// What the connection keeps elsewhere.
     #[inline(always)]
     fn ask_for_rest(&self, packet: &Packet) {
-        if let FlowState::Tcp(connection) = &self.flows[packet.flow() as usize].activity {
+        if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].activity {
             if packet.has(ACK) {
                 connection.sender.ask_for_rest();
             } else {

@@ -3,11 +3,13 @@
 //! It is the oracle: [`crate::packet::epochs::event_loop`], which is faster, must equal it, bit for bit.
 
 use super::winner_tree::WinnerTree;
+use crate::packet::capture::recorder::Captures;
+use crate::packet::engine::network::Network;
 use crate::packet::engine::{Engine, EventLoop, TIMERS_PER_FLOW};
 use crate::packet::epochs::timers::Timers;
 use crate::packet::forwarding::Forwarding;
 use crate::packet::hosts::flow::Flow;
-use crate::packet::link::packet::{LOST, Packet};
+use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::link::{Link, Offer};
 use crate::spec::{LinkId, RunSpec};
@@ -35,10 +37,10 @@ impl EventLoop for ReferenceLoop {
 
     fn advance(engine: &mut Engine<ReferenceLoop>, events: u64) -> bool {
         for _ in 0..events {
-            engine.events += 1;
+            engine.clock.count_events(1);
             let (arrival, link) = engine.order.arrivals.first();
             if arrival < engine.order.arrivals_before {
-                engine.now = arrival;
+                engine.clock.set(arrival);
                 engine.on_link(link);
             } else if !engine.on_barrier_or_timer() {
                 return false;
@@ -48,20 +50,17 @@ impl EventLoop for ReferenceLoop {
     }
 
     #[inline]
-    fn offer(engine: &mut Engine<ReferenceLoop>, link: LinkId, packet: Packet) {
-        engine.capture(link, engine.now, packet);
-        match engine.links[link as usize].offer_to_any(engine.now, packet, &engine.sizes, &mut engine.fifos) {
-            Offer::Taken => {}
-            Offer::Due(at) => engine.order.arrivals.set(link, at),
-            Offer::Dropped => engine.discard(packet),
+    fn offer(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures) {
+        captures.capture(link, now, packet, network.pool());
+        if let Offer::Due(at) = network.offer_to_any(now, link, packet.words()) {
+            self.arrivals.set(link, at);
         }
     }
 
     #[inline]
-    fn arm(engine: &mut Engine<ReferenceLoop>, flow: u32, timer: u32, deadline: Time) {
-        let order = &mut engine.order;
-        if order.timers.arm(flow, timer, deadline) {
-            order.arrivals_before = order.arrivals_before.min(Time(deadline.0 + 1));
+    fn arm(&mut self, flow: u32, timer: u32, deadline: Time) {
+        if self.timers.arm(flow, timer, deadline) {
+            self.arrivals_before = self.arrivals_before.min(Time(deadline.0 + 1));
         }
     }
 
@@ -86,15 +85,16 @@ impl Engine<ReferenceLoop> {
     /// No link has an event before the next barrier or timer; `false` if these are not before the end either.
     fn on_barrier_or_timer(&mut self) -> bool {
         let next = self.order.timers.first().min(self.order.next_barrier);
-        if next > self.end {
-            self.now = self.end;
+        if next > self.clock.end() {
+            self.clock.set(self.clock.end());
             return false;
         }
-        self.now = next;
-        if self.next_control() == next {
-            self.on_control();
-        } else if self.next_start() == next {
-            self.start_next_flow();
+        self.clock.set(next);
+        if self.clock.next_network_event() == next {
+            self.on_network_event();
+        } else if self.hosts.next_start() == next {
+            let (_, flow) = self.hosts.take_next_start();
+            self.start_flow(flow);
         } else if let Some((time, timer)) = self.order.timers.take()
             && self.order.timers.is_due(time, timer)
         {
@@ -106,22 +106,25 @@ impl Engine<ReferenceLoop> {
 
     /// Arrivals go after the barriers of their instant and before its timers.
     fn find_arrivals_before(&mut self) {
-        self.order.next_barrier = self.next_start().min(self.next_control());
-        let last = self.order.timers.first().min(self.end);
+        self.order.next_barrier = self.hosts.next_start().min(self.clock.next_network_event());
+        let last = self.order.timers.first().min(self.clock.end());
         self.order.arrivals_before = self.order.next_barrier.min(Time(last.0 + 1));
     }
 
+    /// A link serves its queue, or its first packet arrives at its far end.
     fn on_link(&mut self, link: LinkId) {
-        let state = &mut self.links[link as usize];
-        if state.next_service() <= self.now {
-            state.serve(self.now, &self.sizes, &mut self.fifos, &mut self.dropped);
-            self.order.arrivals.set(link, state.next_event());
-            return self.discard_dropped();
-        }
-        let packet = state.on_arrival(&self.sizes, &mut self.fifos);
+        let state = self.network.link(link);
         let node = state.dst;
-        self.order.arrivals.set(link, state.next_event());
-        self.packet_hops += 1;
-        if packet.has(LOST) { self.discard(packet) } else { self.forward(packet, node) }
+        let serves = state.next_service() <= self.clock.now();
+        let arrived = if serves {
+            self.network.serve(link);
+            None
+        } else {
+            self.network.arrive(link)
+        };
+        self.order.arrivals.set(link, self.network.link(link).next_event());
+        if let Some(packet) = arrived {
+            self.forward(packet, node);
+        }
     }
 }

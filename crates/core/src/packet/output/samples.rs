@@ -83,16 +83,14 @@ impl Observations {
     pub(in crate::packet) fn on_warmed_up(
         &mut self,
         now: Time,
-        flows: &mut [Flow],
-        links: &mut [Link],
+        flows: &[Flow],
+        links: &[Link],
         sizes: &FlowSizes,
         fifos: &FifoStore,
     ) {
         let tally = |(index, flow): (usize, &Flow)| flow.activity.tally(now, sizes[index].last_segment);
         self.warm_flows = flows.iter().enumerate().map(tally).collect();
         self.warm_links = links.iter().map(|link| link.counters(now, sizes, fifos)).collect();
-        flows.iter_mut().for_each(|flow| flow.activity.forget_peaks());
-        links.iter_mut().for_each(Link::forget_longest_wait);
     }
 
     /// What a flow had done when the warm-up ended.

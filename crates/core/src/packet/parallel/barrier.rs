@@ -6,7 +6,8 @@
 use super::partition::Partitioning;
 use crate::packet::engine::Engine;
 use crate::packet::epochs::event_loop::EpochLoop;
-use crate::packet::link::packet::{HAS_SACK, LOST, Packet};
+use crate::packet::link::packet::{HAS_SACK, Packet};
+use crate::packet::link::sack_pool::SackPool;
 use crate::spec::LinkId;
 use crate::tcp::receiver::SackBlocks;
 use crate::units::Time;
@@ -133,8 +134,8 @@ impl<'a> Barrier<'a> {
     /// All before the next round is done here: the part puts down what arrives elsewhere in that round, and when something happens here
     /// next. `false`, and nothing put down, if there is no next round.
     fn speak(&self, engine: &mut Engine<EpochLoop>, part: usize, table: &Table) -> bool {
-        if engine.done() > engine.end {
-            engine.now = engine.end;
+        if engine.done() > engine.clock.end() {
+            engine.clock.set(engine.clock.end());
             return false;
         }
         engine.change_network();
@@ -160,7 +161,7 @@ impl<'a> Barrier<'a> {
             engine.go_until(end_of_round);
         } else {
             let later = Time(next / round * round).max(end_of_round);
-            engine.skip_to(later.min(engine.next_change()).min(Time(engine.end.0 + 1)));
+            engine.skip_to(later.min(engine.clock.next_change()).min(Time(engine.clock.end().0 + 1)));
         }
         true
     }
@@ -168,7 +169,7 @@ impl<'a> Barrier<'a> {
     /// The end of the round that begins, or goes on, when all is done that is: what happens to the network cuts it short.
     fn end_of_round(&self, engine: &Engine<EpochLoop>) -> Time {
         let round = self.division.round.0;
-        Time((engine.done().0 / round + 1) * round).min(engine.next_change()).min(Time(engine.end.0 + 1))
+        Time((engine.done().0 / round + 1) * round).min(engine.clock.next_change()).min(Time(engine.clock.end().0 + 1))
     }
 
     /// Gives away what arrives elsewhere before an instant, and the flows that are done. Returns when the first packet arrives.
@@ -176,7 +177,7 @@ impl<'a> Barrier<'a> {
         let mut first = Time::NEVER;
         for index in 0..engine.order.outgoing.len() {
             let link = engine.order.outgoing[index];
-            let state = &engine.links[link as usize];
+            let state = engine.network.link(link);
             if state.next_arrival() < before {
                 first = first.min(state.next_arrival());
                 let receiver = self.division.part_of(state.dst);
@@ -184,7 +185,7 @@ impl<'a> Barrier<'a> {
             }
         }
         for (at, flow) in std::mem::take(&mut engine.order.done_flows) {
-            let receiver = engine.flows[flow as usize].identity.dst;
+            let receiver = engine.hosts.identity(flow).dst;
             table.mail(self.division.part_of(receiver), part).done.push((at, flow));
         }
         first
@@ -221,11 +222,11 @@ impl<'a> Barrier<'a> {
 
 impl Mail {
     #[inline(always)]
-    fn put(&mut self, engine: &mut Engine<EpochLoop>, packet: Packet) {
+    fn put(&mut self, pool: &mut SackPool, packet: Packet) {
         if packet.has(HAS_SACK) {
-            let number = engine.pool.number(packet.number());
+            let number = pool.number(packet.number());
             let mut blocks = SackBlocks::default();
-            engine.pool.take(packet.number(), &mut blocks);
+            pool.take(packet.number(), &mut blocks);
             self.beside.push((blocks, number));
         }
         self.packets.push(packet);
@@ -233,12 +234,12 @@ impl Mail {
 }
 
 impl Engine<EpochLoop> {
-    /// What happens to the network at the instant before which all is done, happens.
+    /// The network events of the instant before which all is done happen.
     fn change_network(&mut self) {
-        if self.next_change() == self.done() {
-            self.now = self.done();
-            while self.next_control() == self.done() {
-                self.on_control();
+        if self.clock.next_change() == self.done() {
+            self.clock.set(self.done());
+            while self.clock.next_network_event() == self.done() {
+                self.on_network_event();
             }
         }
     }
@@ -246,29 +247,7 @@ impl Engine<EpochLoop> {
     /// Gives away what arrives over a link before an instant.
     fn give_packets(&mut self, link: LinkId, before: Time, mail: &mut Mail) {
         let already = mail.packets.len();
-        if self.links[link as usize].is_simple() {
-            let mut fifo = self.links[link as usize].fifo();
-            while let Some(packet) = self.fifos.pop_before(&mut fifo, before) {
-                if packet.has(LOST) {
-                    self.packet_hops += 1;
-                    self.lose(link, packet);
-                } else {
-                    mail.put(self, packet);
-                }
-            }
-            self.fifos.release(&mut fifo);
-            self.links[link as usize].give_back(fifo);
-        } else {
-            while self.links[link as usize].next_arrival() < before {
-                let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.fifos);
-                if packet.has(LOST) {
-                    self.packet_hops += 1;
-                    self.discard(packet);
-                } else {
-                    mail.put(self, packet);
-                }
-            }
-        }
+        self.network.drain_wire(link, before, |pool, packet| mail.put(pool, packet));
         mail.runs.push((link, mail.packets.len() - already));
     }
 
@@ -279,14 +258,15 @@ impl Engine<EpochLoop> {
             for mut packet in packets.by_ref().take(count) {
                 if packet.has(HAS_SACK) {
                     let (blocks, number) = beside.next().expect("what stands beside a packet comes with it");
-                    packet.set_number(self.pool.put(&blocks, number));
+                    packet.set_number(self.network.pool_mut().put(&blocks, number));
                 }
-                self.links[link as usize].put_on_wire(packet, &mut self.fifos);
+                self.network.put_on_wire(link, packet);
             }
-            self.order.is_due(link, self.links[link as usize].next_arrival());
+            self.order.is_due(link, self.network.link(link).next_arrival());
         }
+        let (hosts, mut context) = self.hosts();
         for (at, flow) in mail.done.drain(..) {
-            self.retire_at(at, flow);
+            hosts.retire_at(at, flow, &mut context);
         }
     }
 }

@@ -145,7 +145,7 @@ impl Partitions {
 
     /// As [`Engine::take_capture`].
     pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
-        let is_link = (link as usize) < self.engines[0].links.len();
+        let is_link = (link as usize) < self.engines[0].network.links().len();
         let part = if is_link { self.part_of_link(link) } else { 0 };
         self.engines[part].take_capture(link)
     }
@@ -183,7 +183,7 @@ impl Partitions {
     /// As [`Engine::flow_table`].
     pub fn flow_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::flow_table).collect();
-        let flows = 0..self.engines[0].flows.len() as u32;
+        let flows = 0..self.engines[0].hosts.flows().len() as u32;
         Table::gathered(tables, |_, column| by_row(flows.clone().map(|flow| self.part_of_flow(column, flow))))
     }
 
@@ -195,13 +195,13 @@ impl Partitions {
     /// As [`Engine::link_table`].
     pub fn link_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::link_table).collect();
-        let links = 0..self.engines[0].links.len() as LinkId;
+        let links = 0..self.engines[0].network.links().len() as LinkId;
         Table::gathered(tables, |_, _| by_row(links.clone().map(|link| self.part_of_link(link))))
     }
 
     /// The part that knows this of a flow.
     fn part_of_flow(&self, column: &str, flow: u32) -> usize {
-        let identity = &self.engines[0].flows[flow as usize].identity;
+        let identity = self.engines[0].hosts.identity(flow);
         self.division.part_of(if OF_SENDER.contains(&column) { identity.src } else { identity.dst })
     }
 
@@ -214,7 +214,7 @@ impl Partitions {
     pub fn state_shares(&self) -> Vec<StateShare> {
         let mut shares: Vec<StateShare> = Vec::new();
         for engine in &self.engines {
-            let is_here = |share: &StateShare| engine.order.is_here(engine.flows[share.flow as usize].identity.src);
+            let is_here = |share: &StateShare| engine.order.is_here(engine.hosts.identity(share.flow).src);
             shares.extend(engine.state_shares().into_iter().filter(is_here));
         }
         shares.sort_by_key(|share| share.flow);
@@ -244,9 +244,9 @@ impl Engine<EpochLoop> {
                 (true, true) => {}
                 (true, false) => {
                     self.order.outgoing.push(link as LinkId);
-                    self.links[link].look_ahead(division.round);
+                    self.network.look_ahead(link as LinkId, division.round);
                 }
-                (false, _) => self.links[link].become_wire(),
+                (false, _) => self.network.become_wire(link as LinkId),
             }
         }
     }

@@ -72,7 +72,7 @@ pub fn divide(engine: &Engine<EpochLoop>, parts: usize) -> Partitioning {
 
 /// The most epochs, though few if these are short, that fit into the least time that a packet takes from the queue of a link to another part.
 fn round(engine: &Engine<EpochLoop>, part_of: &[usize]) -> Duration {
-    let smallest = engine.sizes.least();
+    let smallest = engine.network.all_sizes().least();
     let is_between = |link: &&crate::spec::LinkSpec| part_of[link.src as usize] != part_of[link.dst as usize];
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
     let between = engine.spec.links.iter().filter(is_between).map(crossing);
@@ -83,19 +83,19 @@ fn round(engine: &Engine<EpochLoop>, part_of: &[usize]) -> Duration {
 
 /// The links that each flow's packets cross there, and its ACKs back.
 fn routes(engine: &Engine<EpochLoop>) -> impl Iterator<Item = (usize, [Vec<LinkId>; 2])> {
-    engine.flows.iter().map(|flow| &flow.identity).enumerate().map(|(flow, identity)| {
-        let there = engine.forwarding.current_path(identity.forward, identity.src);
-        (flow, [there, engine.forwarding.current_path(identity.reverse, identity.dst)])
+    engine.hosts.flows().iter().map(|flow| &flow.identity).enumerate().map(|(flow, identity)| {
+        let there = engine.network.forwarding().current_path(identity.forward, identity.src);
+        (flow, [there, engine.network.forwarding().current_path(identity.reverse, identity.dst)])
     })
 }
 
 fn hops_per_second(engine: &Engine<EpochLoop>) -> f64 {
-    let mut users = vec![0_u32; engine.links.len()];
+    let mut users = vec![0_u32; engine.network.links().len()];
     routes(engine).for_each(|(_, [there, _])| there.iter().for_each(|link| users[*link as usize] += 1));
     let hops = routes(engine).map(|(flow, [there, back])| {
         let share = |link: &LinkId| engine.spec.links[*link as usize].rate.as_bps() / f64::from(users[*link as usize]);
         let rate = there.iter().map(share).fold(f64::INFINITY, f64::min);
-        rate / (8.0 * f64::from(engine.sizes[flow].full())) * (there.len() + back.len()) as f64
+        rate / (8.0 * f64::from(engine.network.sizes(flow as u32).full())) * (there.len() + back.len()) as f64
     });
     hops.sum()
 }

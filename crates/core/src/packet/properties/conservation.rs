@@ -12,8 +12,8 @@ use serde_json::json;
 /// What must hold at any time of a run.
 fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     let mut gone_or_inside = simulation.packets_without_route() + simulation.packets_expired();
-    for (index, link) in simulation.links.iter().enumerate() {
-        let counters = link.counters(simulation.now(), &simulation.sizes, &simulation.fifos);
+    for (index, link) in simulation.network.links().iter().enumerate() {
+        let counters = link.counters(simulation.now(), simulation.network.all_sizes(), simulation.network.fifos());
         let inside = link.packets_inside() as u64;
         assert_eq!(
             counters.offered,
@@ -27,10 +27,10 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
         let carried = rate.bytes_in(simulation.now() - crate::units::Time::ZERO);
         assert!(counters.bytes <= carried + 1000, "link {index} carried {} of {carried}", counters.bytes);
     }
-    let (by_hosts, to_hosts) = simulation.at_hosts;
+    let (by_hosts, to_hosts) = simulation.network.at_hosts();
     assert_eq!(by_hosts, to_hosts + gone_or_inside, "what hosts send arrives, or is lost, or is on its way");
-    for (index, flow) in simulation.flows.iter().enumerate() {
-        let sizes = &simulation.sizes[index];
+    for (index, flow) in simulation.hosts.flows().iter().enumerate() {
+        let sizes = simulation.network.sizes(index as u32);
         let tally = flow.activity.tally(simulation.now(), sizes.last_segment);
         match &flow.activity {
             FlowState::Tcp(connection) => {

@@ -160,10 +160,10 @@ fn a_failed_link_is_left_at_the_next_computation_or_when_routes_reconverge() {
 fn a_packet_that_goes_in_a_circle_expires() {
     fn check<L: EventLoop>(spec: &Value) -> (u64, u64) {
         let mut simulation: Engine<L> = build(spec);
-        simulation.forwarding.send_in_a_circle(0, &[0, 2, 4]);
+        simulation.network.forwarding_mut().send_in_a_circle(0, &[0, 2, 4]);
         while simulation.advance(1_000_000) {}
         let sent = simulation.flow_table().numbers("segments_sent")[0];
-        let inside: usize = simulation.links.iter().map(|link| link.packets_inside()).sum();
+        let inside: usize = simulation.network.links().iter().map(|link| link.packets_inside()).sum();
         assert!(sent > 100.0 && simulation.packets_expired() > 100);
         assert_eq!(sent as u64, simulation.packets_expired() + inside as u64);
         let crossed = 64 * simulation.packets_expired();
@@ -211,9 +211,9 @@ fn trees_of_the_heuristic_that_go_in_a_circle_deliver_nothing_and_exact_or_expli
     fn fates<L: EventLoop>(spec: &Value) -> [u64; 4] {
         let mut simulation: Engine<L> = build(spec);
         while simulation.advance(1_000_000) {}
-        let inside: usize = simulation.links.iter().map(|link| link.packets_inside()).sum();
+        let inside: usize = simulation.network.links().iter().map(|link| link.packets_inside()).sum();
         let lost: f64 = simulation.link_table().numbers("losses").iter().sum();
-        let (by_hosts, to_hosts) = simulation.at_hosts;
+        let (by_hosts, to_hosts) = simulation.network.at_hosts();
         assert_eq!(by_hosts, to_hosts + simulation.packets_expired() + lost as u64 + inside as u64);
         [by_hosts, to_hosts, simulation.packets_expired(), lost as u64]
     }

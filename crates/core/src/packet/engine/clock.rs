@@ -1,0 +1,81 @@
+//! The clock: the time, the end of the run, and what is to happen to the whole network.
+
+use crate::spec::{LinkId, LossSpec};
+use crate::units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Something that happens to the network as a whole: a barrier for all other events.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::packet) enum NetworkEvent {
+    Fail(Vec<LinkId>),
+    Repair(Vec<LinkId>),
+    Reroute(usize),
+    /// Wires lose packets in another way, by the random draws of this stretch of the run.
+    Impair(Vec<LinkId>, LossSpec, u32),
+    /// The controller of a routing takes a sample of the links, or computes its routes.
+    LinkState(usize),
+    WarmedUp,
+    Sample,
+    Retire,
+}
+
+/// Virtual time.
+pub struct Clock {
+    now: Time,
+    end: Time,
+    events: u64,
+    /// In the order of time; at one instant, in the order in which they were scheduled.
+    network_events: VecDeque<(Time, NetworkEvent)>,
+}
+
+impl Clock {
+    pub(in crate::packet) fn new(duration: Duration, network_events: VecDeque<(Time, NetworkEvent)>) -> Clock {
+        Clock { now: Time::ZERO, end: Time::ZERO + duration, events: 0, network_events }
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn now(&self) -> Time {
+        self.now
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn set(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// The end of the run.
+    pub(in crate::packet) fn end(&self) -> Time {
+        self.end
+    }
+
+    /// Events that the loop has processed.
+    pub(in crate::packet) fn events(&self) -> u64 {
+        self.events
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn count_events(&mut self, events: u64) {
+        self.events += events;
+    }
+
+    pub(in crate::packet) fn schedule(&mut self, at: Time, event: NetworkEvent) {
+        let position = self.network_events.partition_point(|(earlier, _)| *earlier <= at);
+        self.network_events.insert(position, (at, event));
+    }
+
+    /// When the next network event happens; [`Time::NEVER`] if none will.
+    pub(in crate::packet) fn next_network_event(&self) -> Time {
+        self.network_events.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// When the next network event happens that all partitions must know at once: any but that finished flows retire.
+    pub(in crate::packet) fn next_change(&self) -> Time {
+        let is_change = |event: &NetworkEvent| !matches!(event, NetworkEvent::Retire);
+        self.network_events.iter().find(|(_, event)| is_change(event)).map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// The next network event happens now.
+    pub(in crate::packet) fn take_network_event(&mut self) -> Option<NetworkEvent> {
+        self.network_events.pop_front().map(|(_, event)| event)
+    }
+}

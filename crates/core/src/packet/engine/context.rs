@@ -1,0 +1,51 @@
+//! What hosts may use while they process an event: the time, their timers, the SACK pool, and the first links of their packets.
+
+use crate::packet::capture::recorder::Captures;
+use crate::packet::engine::EventLoop;
+use crate::packet::engine::clock::{Clock, NetworkEvent};
+use crate::packet::engine::network::Network;
+use crate::packet::hosts::flow::FlowIdentity;
+use crate::packet::link::packet::{ACK, Packet};
+use crate::spec::RunSpec;
+use crate::units::Time;
+
+/// All of an engine but its hosts.
+pub(in crate::packet) struct HostContext<'engine, L> {
+    pub spec: &'engine RunSpec,
+    pub clock: &'engine mut Clock,
+    pub network: &'engine mut Network,
+    pub captures: &'engine mut Captures,
+    pub order: &'engine mut L,
+}
+
+impl<L: EventLoop> HostContext<'_, L> {
+    #[inline(always)]
+    pub(in crate::packet) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// A packet leaves its host, data from the sender and ACKs from the receiver. Selectors see its `number`.
+    #[inline(always)]
+    pub(in crate::packet) fn send(&mut self, mut packet: Packet, number: u32, identity: &FlowIdentity) {
+        #[cfg(test)]
+        self.network.count_at_hosts(1, 0);
+        let now = self.clock.now();
+        let way = if packet.has(ACK) { identity.reverse } else { identity.forward };
+        if let Some((link, at)) = self.network.first_hop(now, &packet, number, identity, way) {
+            packet.set_at(at);
+            self.order.offer(now, link, packet, self.network, self.captures);
+        }
+    }
+
+    /// A timer of a flow is due then, or later than it already was.
+    #[inline(always)]
+    pub(in crate::packet) fn arm(&mut self, flow: u32, timer: u32, deadline: Time) {
+        self.order.arm(flow, timer, deadline);
+    }
+
+    /// Finished flows retire then.
+    pub(in crate::packet) fn schedule_retirement(&mut self, at: Time) {
+        self.clock.schedule(at, NetworkEvent::Retire);
+        self.order.on_scheduled(at);
+    }
+}

@@ -1,0 +1,391 @@
+//! The network: links with their FIFOs, the SACK blocks of the packets on them, and the forwarding.
+
+use crate::packet::forwarding::{END, Forwarding, RouteRef};
+use crate::packet::hosts::flow::FlowIdentity;
+use crate::packet::link::fifo::{Fifo, FifoStore};
+use crate::packet::link::impairment::LossProcess;
+use crate::packet::link::packet::{ACK, HAS_SACK, LOST, Packet};
+use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::sack_pool::SackPool;
+use crate::packet::link::{Link, Offer};
+use crate::packet::link_state::estimate::Estimate;
+use crate::spec::{LinkId, LossSpec, NodeId};
+use crate::units::{Duration, Time};
+
+/// What carries packets from host to host.
+pub struct Network {
+    links: Vec<Link>,
+    /// The packets that wait at a link or are on its wire.
+    fifos: FifoStore,
+    sizes: FlowSizes,
+    pool: SackPool,
+    forwarding: Forwarding,
+    /// Room for the packets that CoDel drops at a service.
+    dropped: Vec<Packet>,
+    packet_hops: u64,
+    without_route: u64,
+    expired: u64,
+    /// Packets that hosts have sent, and those that have come to them.
+    #[cfg(test)]
+    at_hosts: (u64, u64),
+}
+
+/// A link, and what its queue needs to take packets.
+pub(in crate::packet) struct LinkAccess<'network> {
+    pub link: &'network mut Link,
+    pub fifos: &'network mut FifoStore,
+    pub pool: &'network mut SackPool,
+    pub sizes: &'network FlowSizes,
+}
+
+/// Where a packet goes next: over a link, with the next-hop index that it carries from there.
+pub(in crate::packet) type NextHop = (LinkId, u32);
+
+impl Network {
+    pub(in crate::packet) fn new(links: Vec<Link>, sizes: FlowSizes, forwarding: Forwarding) -> Network {
+        Network {
+            links,
+            fifos: FifoStore::default(),
+            sizes,
+            pool: SackPool::default(),
+            forwarding,
+            dropped: Vec::new(),
+            packet_hops: 0,
+            without_route: 0,
+            expired: 0,
+            #[cfg(test)]
+            at_hosts: (0, 0),
+        }
+    }
+
+    pub(in crate::packet) fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn link(&self, link: LinkId) -> &Link {
+        &self.links[link as usize]
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn fifos(&self) -> &FifoStore {
+        &self.fifos
+    }
+
+    pub(in crate::packet) fn all_sizes(&self) -> &FlowSizes {
+        &self.sizes
+    }
+
+    /// The sizes of a flow's packets.
+    #[inline(always)]
+    pub(in crate::packet) fn sizes(&self, flow: u32) -> &PacketSizes {
+        &self.sizes[flow as usize]
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn pool(&self) -> &SackPool {
+        &self.pool
+    }
+
+    /// The receiver of an ACK takes its SACK blocks; its sender puts them there.
+    #[inline(always)]
+    pub(in crate::packet) fn pool_mut(&mut self) -> &mut SackPool {
+        &mut self.pool
+    }
+
+    #[inline(always)]
+    pub(in crate::packet) fn forwarding(&self) -> &Forwarding {
+        &self.forwarding
+    }
+
+    /// Packets that have crossed a link, lost ones included.
+    pub(in crate::packet) fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+
+    /// Packets for which no route led on.
+    pub(in crate::packet) fn without_route(&self) -> u64 {
+        self.without_route
+    }
+
+    /// Packets whose time to live was over.
+    pub(in crate::packet) fn expired(&self) -> u64 {
+        self.expired
+    }
+
+    /// Frees what belongs to a packet that is gone.
+    #[inline(always)]
+    pub(in crate::packet) fn discard(&mut self, packet: Packet) {
+        if packet.has(HAS_SACK) {
+            self.pool.release(packet.number());
+        }
+    }
+}
+
+/// Packets on links.
+impl Network {
+    /// A packet is offered to an uninstrumented link.
+    #[inline(always)]
+    pub(in crate::packet) fn offer(&mut self, now: Time, link: LinkId, packet: Packet) -> Offer {
+        let size = self.sizes[packet.flow() as usize].of(&packet);
+        let offer = self.links[link as usize].offer(now, packet, size, &mut self.fifos);
+        if offer == Offer::Dropped {
+            self.discard(packet);
+        }
+        offer
+    }
+
+    /// A packet is offered to any link.
+    #[inline(never)]
+    pub(in crate::packet) fn offer_to_any(&mut self, now: Time, link: LinkId, words: [u64; 3]) -> Offer {
+        let packet = Packet::from_words(words);
+        let offer = self.links[link as usize].offer_to_any(now, packet, &self.sizes, &mut self.fifos);
+        if offer == Offer::Dropped {
+            self.discard(packet);
+        }
+        offer
+    }
+
+    /// The queue of a link, and what it needs to take packets.
+    #[inline(always)]
+    pub(in crate::packet) fn access(&mut self, link: LinkId) -> LinkAccess<'_> {
+        let Network { links, fifos, pool, sizes, .. } = self;
+        LinkAccess { link: &mut links[link as usize], fifos, pool, sizes }
+    }
+
+    /// The first packet of any link arrives at its far end; `None` if the wire has lost it.
+    #[inline(always)]
+    pub(in crate::packet) fn arrive(&mut self, link: LinkId) -> Option<Packet> {
+        let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.fifos);
+        self.packet_hops += 1;
+        if packet.has(LOST) {
+            self.discard(packet);
+            return None;
+        }
+        Some(packet)
+    }
+
+    /// The next packet of this FIFO of a link that arrives before an instant, lost or not.
+    #[inline(always)]
+    pub(in crate::packet) fn next_arrival(&mut self, fifo: &mut Fifo, before: Time) -> Option<Packet> {
+        self.fifos.pop_before(fifo, before)
+    }
+
+    /// A simple link gets its FIFO back, out of which packets have been taken.
+    pub(in crate::packet) fn end_arrivals(&mut self, link: LinkId, mut fifo: Fifo) {
+        self.fifos.release(&mut fifo);
+        self.packet_hops += u64::from(self.links[link as usize].give_back(fifo));
+    }
+
+    /// A packet has crossed a simple link and arrives nowhere: the wire has lost it.
+    #[cold]
+    pub(in crate::packet) fn lose(&mut self, link: LinkId, packet: Packet) {
+        self.links[link as usize].count_loss();
+        self.discard(packet);
+    }
+
+    /// Packets that the merge has found lost on the wire of a simple link.
+    pub(in crate::packet) fn count_loss(&mut self, link: LinkId) {
+        self.links[link as usize].count_loss();
+    }
+
+    /// A queue that decides at its service (CoDel) serves the packet that is due.
+    pub(in crate::packet) fn serve(&mut self, link: LinkId) {
+        let state = &mut self.links[link as usize];
+        state.serve(state.next_service(), &self.sizes, &mut self.fifos, &mut self.dropped);
+        while let Some(packet) = self.dropped.pop() {
+            self.discard(packet);
+        }
+    }
+}
+
+/// The way of a packet.
+impl Network {
+    /// The first link of a packet that its host sends now by this way; `None` if no route leads on.
+    #[inline(always)]
+    pub(in crate::packet) fn first_hop(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        number: u32,
+        identity: &FlowIdentity,
+        way: RouteRef,
+    ) -> Option<NextHop> {
+        if let RouteRef::Route(position) = way {
+            return Some((self.forwarding.next_on_route(position), position + 1));
+        }
+        self.select_first_hop(now, packet.words(), number, identity, way)
+    }
+
+    #[inline(never)]
+    fn select_first_hop(
+        &mut self,
+        now: Time,
+        words: [u64; 3],
+        number: u32,
+        identity: &FlowIdentity,
+        way: RouteRef,
+    ) -> Option<NextHop> {
+        let packet = Packet::from_words(words);
+        let key = identity.key(packet.flow(), packet.has(ACK), number);
+        let first = self.forwarding.start(way, now, &key).and_then(|at| {
+            if Forwarding::is_hop_by_hop(at) {
+                Some((self.forwarding.next_hop(at, key.src, now, &key)?, at))
+            } else {
+                Some((self.forwarding.next_on_route(at), at + 1))
+            }
+        });
+        self.without_route += u64::from(first.is_none());
+        if first.is_none() {
+            self.discard(packet);
+        }
+        first
+    }
+
+    /// The next link of a packet that a router forwards hop by hop, or [`END`] at its host. `None`, and the packet is gone, if no route leads on
+    /// or its time to live is over.
+    #[inline(never)]
+    pub(in crate::packet) fn next_hop(
+        &mut self,
+        now: Time,
+        words: [u64; 3],
+        node: NodeId,
+        identity: &FlowIdentity,
+    ) -> Option<NextHop> {
+        let packet = Packet::from_words(words);
+        let number = if packet.has(HAS_SACK) { self.pool.number(packet.number()) } else { packet.number() };
+        let key = identity.key(packet.flow(), packet.has(ACK), number);
+        let next = self.forwarding.next_hop(packet.at(), node, now, &key);
+        if next == Some(END) {
+            return Some((END, packet.at()));
+        }
+        let at = Forwarding::sent_on(packet.at());
+        self.without_route += u64::from(next.is_none());
+        self.expired += u64::from(next.is_some() && at.is_none());
+        let next_hop = next.zip(at);
+        if next_hop.is_none() {
+            self.discard(packet);
+        }
+        next_hop
+    }
+
+    /// Paths that a new flow's packets may take by this way.
+    pub(in crate::packet) fn paths_of_flow(&mut self, way: RouteRef, src: NodeId) -> u32 {
+        self.forwarding.paths_of_flow(way, src)
+    }
+}
+
+/// Changes of the network.
+impl Network {
+    /// A link goes down, and all its packets are lost.
+    pub(in crate::packet) fn fail(&mut self, now: Time, link: LinkId) {
+        let gone = self.links[link as usize].fail(now, &self.sizes, &mut self.fifos);
+        gone.into_iter().for_each(|packet| self.discard(packet));
+        self.forwarding.set_up(link, false);
+    }
+
+    /// A link comes back, empty.
+    pub(in crate::packet) fn repair(&mut self, now: Time, link: LinkId) {
+        self.links[link as usize].repair(now);
+        self.forwarding.set_up(link, true);
+    }
+
+    /// The wire of a link loses packets in another way.
+    pub(in crate::packet) fn impair(&mut self, link: LinkId, spec: &LossSpec, loss: LossProcess) {
+        self.links[link as usize].change_loss(spec, loss);
+    }
+
+    /// The routes of a routing are computed anew.
+    pub(in crate::packet) fn reroute(&mut self, routing: usize) {
+        self.forwarding.reroute(routing);
+    }
+
+    /// The controller of a routing that measures its links takes a sample, if one is due. Returns when it is due next, whether it computes
+    /// its routes now, and its estimates after a sample; `None` if the routing measures nothing.
+    pub(in crate::packet) fn measure(&mut self, now: Time, routing: usize) -> Option<Measurement<'_>> {
+        let Network { links, forwarding, .. } = self;
+        let controller = forwarding.controller(routing)?;
+        let has_sampled = controller.sample(now, links.iter().map(Link::reading));
+        let (computes, due) = (controller.computes(now), controller.due());
+        Some(Measurement { due, computes, estimates: has_sampled.then(|| controller.estimates()) })
+    }
+
+    /// The warm-up is over: the longest waits are sought anew.
+    pub(in crate::packet) fn forget_longest_waits(&mut self) {
+        self.links.iter_mut().for_each(Link::forget_longest_wait);
+    }
+}
+
+/// What a routing that measures its links has found.
+pub(in crate::packet) struct Measurement<'network> {
+    pub due: Time,
+    pub computes: bool,
+    pub estimates: Option<&'network [Estimate]>,
+}
+
+/// The boundary between partitions.
+impl Network {
+    /// The queue of a link is in another partition.
+    pub(in crate::packet) fn become_wire(&mut self, link: LinkId) {
+        self.links[link as usize].become_wire();
+    }
+
+    /// Packets may be taken out of a link so long before they arrive.
+    pub(in crate::packet) fn look_ahead(&mut self, link: LinkId, by: Duration) {
+        self.links[link as usize].look_ahead(by);
+    }
+
+    /// A packet whose queue is in another partition is on the wire of a link.
+    pub(in crate::packet) fn put_on_wire(&mut self, link: LinkId, packet: Packet) {
+        self.links[link as usize].put_on_wire(packet, &mut self.fifos);
+    }
+
+    /// Takes the packets that arrive over a link before an instant, for its far end in another partition, which counts their hops.
+    pub(in crate::packet) fn drain_wire(
+        &mut self,
+        link: LinkId,
+        before: Time,
+        mut put: impl FnMut(&mut SackPool, Packet),
+    ) {
+        if self.link(link).is_simple() {
+            let mut fifo = self.link(link).fifo();
+            while let Some(packet) = self.next_arrival(&mut fifo, before) {
+                if packet.has(LOST) {
+                    self.packet_hops += 1;
+                    self.lose(link, packet);
+                } else {
+                    put(&mut self.pool, packet);
+                }
+            }
+            self.fifos.release(&mut fifo);
+            self.links[link as usize].give_back(fifo);
+        } else {
+            while self.link(link).next_arrival() < before {
+                let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.fifos);
+                if packet.has(LOST) {
+                    self.packet_hops += 1;
+                    self.discard(packet);
+                } else {
+                    put(&mut self.pool, packet);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Network {
+    /// Counts packets that hosts have sent, and packets that have come to them.
+    pub(in crate::packet) fn count_at_hosts(&mut self, sent: u64, come: u64) {
+        self.at_hosts.0 += sent;
+        self.at_hosts.1 += come;
+    }
+
+    pub(in crate::packet) fn at_hosts(&self) -> (u64, u64) {
+        self.at_hosts
+    }
+
+    pub(in crate::packet) fn forwarding_mut(&mut self) -> &mut Forwarding {
+        &mut self.forwarding
+    }
+}
