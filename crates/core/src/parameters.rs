@@ -72,15 +72,20 @@ impl ParameterType for Duration {
 }
 
 /// Builds a registry: the tagged choice of a scenario, with check and description and, if it `builds` boxed state machines
-/// of a trait from a context, their constructor.
+/// of a trait from a context, their constructor. `without` a trait: the algorithm has its default methods only.
 #[macro_export]
 macro_rules! algorithm_registry {
     (
         $(#[$outer:meta])*
         pub enum $spec:ident builds dyn $behaviour:ident from $context:ident {
-            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident :: $state:ident ),* $(,)?
+            $(
+                $(#[doc = $summary:literal])+
+                $variant:ident = $name:literal : $module:ident :: $state:ident $(without $defaults:ident)?
+            ),* $(,)?
         }
     ) => {
+        $( $( impl $defaults for $module::$state {} )? )*
+
         $crate::algorithm_registry! {
             $(#[$outer])*
             pub enum $spec { $( $(#[doc = $summary])+ $variant = $name : $module ),* }

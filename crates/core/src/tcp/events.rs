@@ -36,7 +36,7 @@ pub struct AckEvent {
 
 impl AckEvent {
     /// Of an ACK that passes one segment, sent once, of an undisturbed flow: times, counts and what follows from them are to be filled in.
-    pub const ORDINARY: AckEvent = AckEvent {
+    pub const PREDICTED: AckEvent = AckEvent {
         now: Time::ZERO,
         delivered: 1,
         growth: 0,

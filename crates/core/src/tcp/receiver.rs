@@ -104,7 +104,7 @@ impl Receiver {
 
     /// Asks for what it keeps elsewhere of segments beyond a hole.
     #[inline(always)]
-    pub fn ask_for_rest(&self) {
+    pub fn prefetch_parts(&self) {
         if let Some(beyond) = &self.beyond {
             prefetch(&**beyond);
         }
@@ -142,17 +142,17 @@ impl Receiver {
     /// It comes in order, and its ACK is due at once and says no more than its cumulative acknowledgement, which is returned;
     /// `None`, and nothing done, if there is more to it.
     #[inline(always)]
-    pub fn take_ordinary(&mut self, segment: u32) -> Option<u32> {
-        let is_ordinary = self.is_undisturbed(segment);
+    pub fn on_predicted_segment(&mut self, segment: u32) -> Option<u32> {
+        let is_ordinary = self.predicts(segment);
         is_ordinary.then(|| {
-            self.take_burst(1);
+            self.on_predicted_burst(1);
             self.next
         })
     }
 
-    /// Whether this segment, and those that come in order behind it, are [ordinary](Self::take_ordinary).
+    /// Whether this segment, and those that come in order behind it, are [ordinary](Self::on_predicted_segment).
     #[inline(always)]
-    pub fn is_undisturbed(&self, segment: u32) -> bool {
+    pub fn predicts(&self, segment: u32) -> bool {
         segment == self.next && self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo
     }
 
@@ -164,7 +164,7 @@ impl Receiver {
 
     /// So many ordinary segments, one after another.
     #[inline(always)]
-    pub fn take_burst(&mut self, count: u32) {
+    pub fn on_predicted_burst(&mut self, count: u32) {
         self.counters.arrivals += count;
         self.next += count;
         self.last_ack_sent = self.next;

@@ -64,7 +64,7 @@ impl Scoreboard {
     /// Asks for the records of the first segment and of the last, where an ordinary ACK takes one out and puts one in, and for
     /// what is kept in a recovery.
     #[inline(always)]
-    pub fn ask_for_rest(&self) {
+    pub fn prefetch_parts(&self) {
         for end in [self.segments.front(), self.segments.back()].into_iter().flatten() {
             prefetch(end);
         }

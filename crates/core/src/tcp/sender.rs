@@ -6,13 +6,14 @@
 mod acks;
 mod deadlines;
 mod pacing;
+mod predicted_acks;
 mod recovery;
 mod sending;
-mod undisturbed;
 
-use super::congestion::controlled::Controlled;
+use super::congestion::cached_control::CachedControl;
 use super::congestion::{CongestionControl, FlowContext};
-use super::detection::{DetectorContext, LossDetector};
+use super::detection::DetectorContext;
+use super::detection::shortcuts::DetectorShortcuts;
 use super::events::{CongestionEvent, CongestionKind};
 use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
@@ -23,8 +24,8 @@ use crate::rng::Stream;
 use crate::spec::{Follows, SpuriousResponse, StackSpec};
 use crate::units::Time;
 use pacing::Train;
+pub use predicted_acks::PredictedAcks;
 use std::sync::Arc;
-pub use undisturbed::Undisturbed;
 
 /// A segment to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,8 +142,8 @@ pub struct Sender {
     phase: Phase,
     board: Scoreboard,
     rtt: RttEstimate,
-    congestion: Controlled,
-    detector: Box<dyn LossDetector>,
+    congestion: CachedControl,
+    detector: Box<dyn DetectorShortcuts>,
     rate: Option<Box<RateSampler>>,
     /// Segments that the application has written; all of them, for a flow without end.
     available: u32,
@@ -178,17 +179,17 @@ pub struct Sender {
     undone: u32,
 }
 
-/// How a sender takes the ACKs of a flow in which nothing is to repair.
+/// What [predicted ACKs](super::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OrdinaryAcks {
-    /// Without SACK nothing tells them from others.
-    LikeAny,
-    /// A rate sampler learns from them.
+enum Prediction {
+    /// No ACK is predicted: without SACK a cumulative ACK may follow uncounted duplicates.
+    Off,
+    /// Rate sampler, detector and congestion control.
     Sampled,
-    /// The detector learns from them.
-    Learnt,
-    /// Only the congestion control does.
-    Unjudged,
+    /// Detector and congestion control.
+    Detected,
+    /// The congestion control alone.
+    Growth,
 }
 
 /// The switches of a [`StackSpec`] that the sender reads while it runs.
@@ -203,7 +204,7 @@ struct Options {
     spurious: SpuriousResponse,
     follows: Follows,
     restart_after_idle: bool,
-    ordinary_acks: OrdinaryAcks,
+    prediction: Prediction,
     /// The detector has no deadline but that of the retransmission timer.
     only_the_timer: bool,
     /// The stack or the congestion control paces.
@@ -237,11 +238,11 @@ impl Sender {
         let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let paces = stack.pacing || congestion.pacing_rate().is_some();
-        let ordinary_acks = match detector.learns_from_ordinary_acks() {
-            _ if !stack.sack => OrdinaryAcks::LikeAny,
-            _ if rate.is_some() => OrdinaryAcks::Sampled,
-            true => OrdinaryAcks::Learnt,
-            false => OrdinaryAcks::Unjudged,
+        let prediction = match detector.learns_from_predicted_acks() {
+            _ if !stack.sack => Prediction::Off,
+            _ if rate.is_some() => Prediction::Sampled,
+            true => Prediction::Detected,
+            false => Prediction::Growth,
         };
         let options = Options {
             sack: stack.sack,
@@ -253,7 +254,7 @@ impl Sender {
             spurious: stack.spurious,
             follows: stack.follows,
             restart_after_idle: stack.restart_after_idle,
-            ordinary_acks,
+            prediction,
             only_the_timer: detector.has_only_the_timer(),
             paces,
             bursts: !paces && rate.is_none() && !stack.ecn,
@@ -262,7 +263,7 @@ impl Sender {
         };
         Sender {
             phase: if stack.handshake { Phase::Opening { sent: Time::NEVER, tries: 0 } } else { Phase::Open },
-            board: if detector.asks_for_sending_order() {
+            board: if detector.needs_sending_order() {
                 Scoreboard::with_sending_order()
             } else {
                 Scoreboard::default()
@@ -271,7 +272,7 @@ impl Sender {
                 .with_granularity(stack.rto_granularity),
             rate,
             owns_recovery: congestion.owns_recovery(),
-            congestion: Controlled::new(congestion),
+            congestion: CachedControl::new(congestion),
             detector,
             available: 0,
             receive_window: stack.window_segments(),
@@ -297,9 +298,9 @@ impl Sender {
 
     /// Asks for what it keeps elsewhere and an ACK needs.
     #[inline(always)]
-    pub fn ask_for_rest(&self) {
-        self.board.ask_for_rest();
-        self.congestion.ask_for_algorithm();
+    pub fn prefetch_parts(&self) {
+        self.board.prefetch_parts();
+        self.congestion.prefetch_algorithm();
         prefetch_at(&raw const *self.detector);
     }
 

@@ -106,7 +106,7 @@ impl Hosts {
         let cumulative = if packet.has(SYN | RETRANSMISSION | MARK | WINDOW_REDUCED) {
             None
         } else {
-            connection.receiver.take_ordinary(packet.segment())
+            connection.receiver.on_predicted_segment(packet.segment())
         };
         let Some(cumulative) = cumulative else { return self.deliver_any_data(packet.words(), context) };
         if cumulative > context.network.sizes(index).last_segment && flow.end == Time::NEVER {

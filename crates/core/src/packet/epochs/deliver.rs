@@ -142,7 +142,7 @@ impl Burst<'_> {
     ) {
         let size = u32::from(course.sizes.header());
         loop {
-            if self.packet.is_plain_data() && connection.receiver.is_undisturbed(self.packet.segment()) {
+            if self.packet.is_plain_data() && connection.receiver.predicts(self.packet.segment()) {
                 let first = connection.acks_sent;
                 let mut number = first;
                 loop {
@@ -153,7 +153,7 @@ impl Burst<'_> {
                     self.go_on(next);
                 }
                 connection.acks_sent = number;
-                connection.receiver.take_burst(number.wrapping_sub(first));
+                connection.receiver.on_predicted_burst(number.wrapping_sub(first));
             } else {
                 self.answer_disturbed(connection, course, &mut outlet);
             }
@@ -206,11 +206,11 @@ impl Burst<'_> {
         loop {
             let mut is_undisturbed = false;
             if self.packet.is_plain_ack()
-                && let Some(mut sender) = connection.sender.undisturbed::<LEARNS>(self.packet.segment())
+                && let Some(mut sender) = connection.sender.predict_acks::<LEARNS>(self.packet.segment())
             {
                 loop {
                     let now = self.packet.arrival();
-                    is_undisturbed = sender.pass(now, epoch_end);
+                    is_undisturbed = sender.on_ack(now, epoch_end);
                     if !is_undisturbed {
                         break;
                     }

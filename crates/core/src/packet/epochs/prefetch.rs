@@ -130,9 +130,9 @@ impl Engine<EpochLoop> {
     fn ask_for_rest(&self, packet: &Packet) {
         if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].activity {
             if packet.has(ACK) {
-                connection.sender.ask_for_rest();
+                connection.sender.prefetch_parts();
             } else {
-                connection.receiver.ask_for_rest();
+                connection.receiver.prefetch_parts();
             }
         }
     }

@@ -364,7 +364,7 @@ mod tests {
         for (number, at) in acks.enumerate() {
             let now = Time::ZERO + Duration::from_millis(at);
             let (rtt, in_flight) = (Some(Duration::from_millis(30)), 9 + number as u32);
-            cubic.on_ack(&AckEvent { now, growth: 1, rtt, in_flight, ..AckEvent::ORDINARY }, &rtt_estimate());
+            cubic.on_ack(&AckEvent { now, growth: 1, rtt, in_flight, ..AckEvent::PREDICTED }, &rtt_estimate());
         }
         assert_eq!(cubic.ssthresh(), 36.0);
     }

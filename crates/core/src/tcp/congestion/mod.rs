@@ -7,7 +7,7 @@ use super::events::{AckEvent, CongestionEvent};
 use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
-use controlled::{InForce, UNPACED};
+use cached_control::Snapshot;
 use occupancy::StateTime;
 use slow_start::SlowStartSpec;
 
@@ -18,8 +18,8 @@ mod bbr_model;
 pub mod bic;
 #[cfg(test)]
 mod bottleneck;
+pub mod cached_control;
 pub mod compound;
-pub mod controlled;
 pub mod cubic;
 pub mod dctcp;
 pub mod highspeed;
@@ -76,18 +76,6 @@ pub trait CongestionControl: Send + Sync {
         None
     }
 
-    /// Window and rate in one call.
-    fn in_force(&self) -> InForce {
-        let cwnd = self.cwnd();
-        InForce { cwnd, window: (cwnd as u32).max(1), pacing_rate: self.pacing_rate().unwrap_or(UNPACED) }
-    }
-
-    /// [`Self::on_ack`], and what is in force then, in one call; written in place, because it happens for every ACK.
-    fn on_ack_in_force(&mut self, ack: &AckEvent, rtt: &RttEstimate, in_force: &mut InForce) {
-        self.on_ack(ack, rtt);
-        *in_force = self.in_force();
-    }
-
     /// Whether the algorithm sets its window in recovery itself, so that the sender does not run PRR.
     fn owns_recovery(&self) -> bool {
         false
@@ -125,7 +113,7 @@ pub struct FlowContext {
 
 crate::algorithm_registry! {
     /// A congestion control by name, with its parameters.
-    pub enum CongestionSpec builds dyn CongestionControl from FlowContext {
+    pub enum CongestionSpec builds dyn Snapshot from FlowContext {
         /// Reno: NewReno's window; without SACK, fast recovery ends at the first partial ACK (RFC 5681).
         Reno = "reno": reno::Reno,
         /// NewReno: slow start, additive increase, halving (RFC 5681, RFC 6582).

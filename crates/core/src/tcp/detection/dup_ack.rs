@@ -4,6 +4,7 @@
 //! segments). Without: the first segment is lost at the `threshold`-th duplicate ACK, and at every partial ACK of the
 //! recovery that follows (RFC 6582 section 3.2).
 
+use super::shortcuts::DetectorShortcuts;
 use super::{DetectorContext, LossDetector, Signal, Verdict, timer};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
@@ -30,8 +31,8 @@ pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
 
 /// What sets the threshold of [`DuplicateAcks`].
 pub trait Threshold: Send + Sync {
-    /// Whether it learns anything from the ACKs of an undisturbed flow.
-    const LEARNS_FROM_ORDINARY_ACKS: bool;
+    /// Whether [predicted ACKs](super::shortcuts) change it.
+    const LEARNS_FROM_PREDICTED_ACKS: bool = true;
     /// Whether it may hold a decision back for a time ([`Self::waits_until`]).
     const WAITS: bool = false;
 
@@ -66,7 +67,7 @@ pub trait Threshold: Send + Sync {
 pub struct Fixed(pub u32);
 
 impl Threshold for Fixed {
-    const LEARNS_FROM_ORDINARY_ACKS: bool = false;
+    const LEARNS_FROM_PREDICTED_ACKS: bool = false;
 
     #[inline]
     fn get(&self, _board: &Scoreboard) -> u32 {
@@ -218,10 +219,12 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
     fn on_spurious(&mut self, _now: Time, segment: u32, board: &Scoreboard) {
         self.policy.on_spurious(segment, board);
     }
+}
 
+impl<T: Threshold> DetectorShortcuts for DuplicateAcks<T> {
     /// Without SACK it does: an ACK that advances ends a count of duplicates.
-    fn learns_from_ordinary_acks(&self) -> bool {
-        T::LEARNS_FROM_ORDINARY_ACKS || !self.has_sack()
+    fn learns_from_predicted_acks(&self) -> bool {
+        T::LEARNS_FROM_PREDICTED_ACKS || !self.has_sack()
     }
 
     fn has_only_the_timer(&self) -> bool {
@@ -294,7 +297,7 @@ mod tests {
             };
             transfer(&mut driver, 100, 10, fate, 1_000);
             assert_eq!(signals(&driver), [Signal::Loss, Signal::Timeout, Signal::Loss], "SACK: {sack}");
-            assert_eq!(driver.detector.learns_from_ordinary_acks(), !sack, "it counts by SACK still");
+            assert_eq!(driver.detector.learns_from_predicted_acks(), !sack, "it counts by SACK still");
         }
     }
 

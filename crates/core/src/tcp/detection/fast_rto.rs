@@ -22,6 +22,7 @@
 //!
 //! A receiver that delays its ACKs adds its timer to the RTT of a lone segment; use it with immediate ACKs.
 
+use super::shortcuts::DetectorShortcuts;
 use super::{DetectorContext, LossDetector, Signal, Verdict};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
@@ -328,7 +329,27 @@ impl LossDetector for FastRto {
         self.expire(ack.now, board, rtt)
     }
 
-    fn take_ordinary_ack(
+    #[inline]
+    fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
+        let oldest = board.oldest_in_flight()?;
+        Some(self.expiry(oldest, self.timeout(rtt), rtt.max_rto()))
+    }
+
+    fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
+        self.expire(now, board, rtt)
+    }
+
+    fn on_spurious(&mut self, _now: Time, _segment: u32, _board: &Scoreboard) {
+        self.take_candidate();
+    }
+
+    fn needs_sending_order(&self) -> bool {
+        true
+    }
+}
+
+impl DetectorShortcuts for FastRto {
+    fn on_predicted_ack(
         &mut self,
         now: Time,
         sent: Time,
@@ -349,26 +370,8 @@ impl LossDetector for FastRto {
     }
 
     #[inline]
-    fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
-        let oldest = board.oldest_in_flight()?;
-        Some(self.expiry(oldest, self.timeout(rtt), rtt.max_rto()))
-    }
-
-    #[inline]
     fn quiet_until(&self, instant: Time, board: &Scoreboard, _rtt: &RttEstimate) -> bool {
         board.oldest_in_flight().is_some_and(|oldest| oldest.sent + self.least_timeout >= instant)
-    }
-
-    fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
-        self.expire(now, board, rtt)
-    }
-
-    fn on_spurious(&mut self, _now: Time, _segment: u32, _board: &Scoreboard) {
-        self.take_candidate();
-    }
-
-    fn asks_for_sending_order(&self) -> bool {
-        true
     }
 }
 
@@ -635,13 +638,9 @@ mod tests {
         let (mut detector, mut board, rtt) = two_at_100();
         assert_eq!([250, 251].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
         board.pass_one_original(2, ms(200)).expect("an ordinary ACK");
-        assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), false, &board, &rtt), Some(ms(260)));
+        assert_eq!(detector.on_predicted_ack(ms(200), ms(100), false, &board, &rtt), Some(ms(260)));
         assert_eq!([260, 261].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
-        assert_eq!(
-            detector.take_ordinary_ack(ms(260), ms(100), false, &board, &rtt),
-            None,
-            "the next may have expired"
-        );
+        assert_eq!(detector.on_predicted_ack(ms(260), ms(100), false, &board, &rtt), None, "the next may have expired");
     }
 
     /// Equation 4.1 moves RTTmin once a round trip. K is zero and SRTT the last sample, so that gamma times RTTmin is the timeout.

@@ -7,6 +7,7 @@ use super::events::AckEvent;
 use super::rtt::RttEstimate;
 use super::scoreboard::{Delivered, Scoreboard};
 use crate::units::Time;
+use shortcuts::DetectorShortcuts;
 
 pub mod dup_ack;
 pub mod fast_rto;
@@ -14,6 +15,7 @@ pub mod path_count;
 pub mod rack_tlp;
 pub mod reordering;
 pub mod rr_tcp;
+pub mod shortcuts;
 pub mod tcp_ba;
 pub mod tcp_ncr;
 pub mod tcp_pr;
@@ -66,27 +68,8 @@ pub trait LossDetector: Send + Sync {
     /// An ACK arrived, delivered this, and is on the scoreboard; the RTT estimate has its sample.
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
-    /// [`Self::on_ack`] of the ACK of an undisturbed flow (see [`Self::learns_from_ordinary_acks`]), which has just passed the last
-    /// segment before `board.una()`, sent then: for detectors that can tell at little cost that it makes nothing lost. Then it returns
-    /// an instant before which no deadline comes, whatever is sent; else nothing, and has done nothing.
-    fn take_ordinary_ack(
-        &mut self,
-        _now: Time,
-        _sent: Time,
-        _round_start: bool,
-        _board: &Scoreboard,
-        _rtt: &RttEstimate,
-    ) -> Option<Time> {
-        None
-    }
-
     /// When to be woken, if no ACK comes first. Asked after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
-
-    /// Whether the deadline cannot be before this instant, as far as that can be told at less cost than the deadline.
-    fn quiet_until(&self, _instant: Time, _board: &Scoreboard, _rtt: &RttEstimate) -> bool {
-        false
-    }
 
     /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
     fn on_deadline(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
@@ -95,19 +78,9 @@ pub trait LossDetector: Send + Sync {
     /// scoreboard, before [`Self::on_ack`] for the same ACK.
     fn on_spurious(&mut self, _now: Time, _segment: u32, _board: &Scoreboard) {}
 
-    /// Whether it learns anything from the ACK of an undisturbed flow: one that passes a single segment, sent once, while nothing
-    /// is sacked or retransmitted and no recovery goes on. If not, the sender does not call [`Self::on_ack`] for it.
-    fn learns_from_ordinary_acks(&self) -> bool {
-        true
-    }
-
-    /// Whether it asks the scoreboard for the order of sending ([`Scoreboard::in_sending_order`], [`Scoreboard::oldest_in_flight`]).
-    fn asks_for_sending_order(&self) -> bool {
-        false
-    }
-
-    /// Whether its deadline is always that of the retransmission timer ([`timer::deadline`]), so that the sender need not ask.
-    fn has_only_the_timer(&self) -> bool {
+    /// Whether it reads the order of sending ([`Scoreboard::in_sending_order`], [`Scoreboard::oldest_in_flight`]), which the
+    /// scoreboard then records.
+    fn needs_sending_order(&self) -> bool {
         false
     }
 }
@@ -123,7 +96,7 @@ pub struct DetectorContext {
 
 crate::algorithm_registry! {
     /// A loss detector by name, with its parameters.
-    pub enum DetectionSpec builds dyn LossDetector from DetectorContext {
+    pub enum DetectionSpec builds dyn DetectorShortcuts from DetectorContext {
         /// A threshold of duplicate ACKs (RFC 5681, RFC 6675 with SACK, RFC 6582 without) and the retransmission timer (RFC 6298).
         DupAck = "dup-ack": dup_ack::DupAck,
         /// Duplicate ACKs by the number of paths N that the routing offers: 3(1 + floor(log2 N)) (Lee, Park and Choi 2002).
@@ -135,7 +108,7 @@ crate::algorithm_registry! {
         /// Duplicate ACKs of about a round trip, with extended limited transmit (TCP-NCR, RFC 4653).
         TcpNcr = "tcp-ncr": tcp_ncr::TcpNcr,
         /// A segment's age beyond three times the greatest recent RTT, no duplicate ACKs (TCP-PR, Bohacek et al. 2003).
-        TcpPr = "tcp-pr": tcp_pr::TcpPr,
+        TcpPr = "tcp-pr": tcp_pr::TcpPr without DetectorShortcuts,
         /// Recent acknowledgement and tail loss probe (RFC 8985) and the retransmission timer (RFC 6298); made for SACK.
         RackTlp = "rack-tlp": rack_tlp::RackTlp,
         /// MPRC's fast retransmission timeout: a segment is lost when its own age passes FastRTO, whatever overtakes it (Chang 2024).

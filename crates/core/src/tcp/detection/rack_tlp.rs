@@ -6,6 +6,7 @@
 //! Made for SACK; without it only the cumulative acknowledgement teaches it. A lost retransmission claims
 //! [`Signal::Loss`] again, which the sender counts to the episode that it belongs to.
 
+use super::shortcuts::DetectorShortcuts;
 use super::{DetectorContext, LossDetector, Signal, Verdict, timer};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
@@ -285,30 +286,6 @@ impl LossDetector for RackTlp {
         Verdict::of(if repaired { Signal::Loss } else { Signal::None })
     }
 
-    /// All that is in flight was sent in order: if what the ACK passed was sent last of all that is delivered, nothing was overtaken.
-    fn take_ordinary_ack(
-        &mut self,
-        now: Time,
-        sent: Time,
-        _round_start: bool,
-        board: &Scoreboard,
-        rtt: &RttEstimate,
-    ) -> Option<Time> {
-        let newest = (sent, board.una() - 1);
-        if self.recovering || self.probe.is_some() || newest < self.newest {
-            return None;
-        }
-        self.newest = newest;
-        self.rtt = now - sent;
-        self.min_rtt.sample(now, self.rtt);
-        self.reordering_timer = None;
-        Some(earliest_deadline(board, rtt))
-    }
-
-    fn quiet_until(&self, instant: Time, board: &Scoreboard, rtt: &RttEstimate) -> bool {
-        self.reordering_timer.is_none() && rtt.samples() > 0 && earliest_deadline(board, rtt) >= instant
-    }
-
     #[inline]
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
         let expiry = timer::deadline(board, rtt)?;
@@ -348,8 +325,34 @@ impl LossDetector for RackTlp {
         }
     }
 
-    fn asks_for_sending_order(&self) -> bool {
+    fn needs_sending_order(&self) -> bool {
         true
+    }
+}
+
+impl DetectorShortcuts for RackTlp {
+    /// All that is in flight was sent in order: if what the ACK passed was sent last of all that is delivered, nothing was overtaken.
+    fn on_predicted_ack(
+        &mut self,
+        now: Time,
+        sent: Time,
+        _round_start: bool,
+        board: &Scoreboard,
+        rtt: &RttEstimate,
+    ) -> Option<Time> {
+        let newest = (sent, board.una() - 1);
+        if self.recovering || self.probe.is_some() || newest < self.newest {
+            return None;
+        }
+        self.newest = newest;
+        self.rtt = now - sent;
+        self.min_rtt.sample(now, self.rtt);
+        self.reordering_timer = None;
+        Some(earliest_deadline(board, rtt))
+    }
+
+    fn quiet_until(&self, instant: Time, board: &Scoreboard, rtt: &RttEstimate) -> bool {
+        self.reordering_timer.is_none() && rtt.samples() > 0 && earliest_deadline(board, rtt) >= instant
     }
 }
 
@@ -557,14 +560,14 @@ mod tests {
             assert!(!detector.quiet_until(ms(0), &board, &rtt), "no RTT is known");
             rtt.sample(millis(100));
             board.pass_one_original(1, ms(200)).expect("an ordinary ACK");
-            assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), true, &board, &rtt), Some(ms(rests)));
+            assert_eq!(detector.on_predicted_ack(ms(200), ms(100), true, &board, &rtt), Some(ms(rests)));
             assert_eq!(
                 (detector.newest, detector.rtt, detector.min_rtt.get()),
                 ((ms(100), 0), millis(100), Some(millis(100)))
             );
             assert_eq!([rests, rests + 1].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
             detector.newest = (ms(150), 0); // a retransmission that was sent later was delivered before
-            assert_eq!(detector.take_ordinary_ack(ms(200), ms(100), true, &board, &rtt), None);
+            assert_eq!(detector.on_predicted_ack(ms(200), ms(100), true, &board, &rtt), None);
         }
     }
 

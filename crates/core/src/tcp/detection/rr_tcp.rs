@@ -108,7 +108,7 @@ impl Policy {
 }
 
 impl Threshold for Policy {
-    const LEARNS_FROM_ORDINARY_ACKS: bool = false;
+    const LEARNS_FROM_PREDICTED_ACKS: bool = false;
 
     fn get(&self, _board: &Scoreboard) -> u32 {
         let most = self.window.map_or(LEAST_THRESHOLD, greatest_threshold);
@@ -205,7 +205,7 @@ mod tests {
         let rtt = RttEstimate::new(Duration::ZERO, Duration::from_secs(60), Duration::from_secs(1));
         let mut after = |cumulative, blocks: &[(u32, u32)]| {
             let delivered = board.acknowledge(cumulative, blocks, Time(2));
-            policy.on_ack(&AckEvent::ORDINARY, &delivered, &board, &rtt);
+            policy.on_ack(&AckEvent::PREDICTED, &delivered, &board, &rtt);
             board.send_new(Time(2));
             (policy.window, policy.reported)
         };

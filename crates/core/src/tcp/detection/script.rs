@@ -1,7 +1,8 @@
 //! A sender of fixed window and a receiver around one detector, for tests: what is delivered when is told, what the
 //! detector marks and when is recorded.
 
-use super::{DetectionSpec, DetectorContext, LossDetector, Signal, Verdict};
+use super::shortcuts::DetectorShortcuts;
+use super::{DetectionSpec, DetectorContext, Signal, Verdict};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Range, Scoreboard};
@@ -34,7 +35,7 @@ pub struct Decision {
 pub struct Driver {
     pub board: Scoreboard,
     pub rtt: RttEstimate,
-    pub detector: Box<dyn LossDetector>,
+    pub detector: Box<dyn DetectorShortcuts>,
     pub now: Time,
     /// Every decision that was not "nothing".
     pub decisions: Vec<Decision>,
@@ -52,7 +53,7 @@ pub struct Driver {
 
 impl Driver {
     /// A flow that has sent nothing. Its least RTO is 200 ms.
-    pub fn new(detector: Box<dyn LossDetector>, sack: bool) -> Driver {
+    pub fn new(detector: Box<dyn DetectorShortcuts>, sack: bool) -> Driver {
         Driver {
             board: Scoreboard::with_sending_order(),
             rtt: RttEstimate::new(Duration::from_millis(200), Duration::from_secs(60), Duration::from_secs(1)),
@@ -114,7 +115,7 @@ impl Driver {
             && self.recovery_point.is_none()
             && let Some(sent) = self.board.pass_one_original(cumulative, self.now)
         {
-            return self.take_ordinary_ack(sent);
+            return self.on_predicted_ack(sent);
         }
         let prior_in_flight = self.board.in_flight();
         let mut delivered = self.board.acknowledge(cumulative, if self.sack { blocks } else { &[] }, self.now);
@@ -137,10 +138,10 @@ impl Driver {
         self.judge_ack(&delivered, prior_in_flight, duplicate, round_start);
     }
 
-    fn take_ordinary_ack(&mut self, sent: Time) {
+    fn on_predicted_ack(&mut self, sent: Time) {
         self.rtt.sample(self.now - sent);
         let round_start = self.begins_round();
-        let rests = self.detector.take_ordinary_ack(self.now, sent, round_start, &self.board, &self.rtt);
+        let rests = self.detector.on_predicted_ack(self.now, sent, round_start, &self.board, &self.rtt);
         if let Some(rests) = rests {
             assert_eq!(self.withheld, 0, "a detector that takes ordinary ACKs withholds nothing");
             self.rests = rests;

@@ -91,7 +91,7 @@ impl Policy {
 }
 
 impl Threshold for Policy {
-    const LEARNS_FROM_ORDINARY_ACKS: bool = false;
+    const LEARNS_FROM_PREDICTED_ACKS: bool = false;
     const WAITS: bool = true;
 
     fn get(&self, board: &Scoreboard) -> u32 {

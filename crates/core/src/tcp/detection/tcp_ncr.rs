@@ -80,8 +80,6 @@ pub struct Policy {
 }
 
 impl Threshold for Policy {
-    const LEARNS_FROM_ORDINARY_ACKS: bool = true;
-
     fn get(&self, board: &Scoreboard) -> u32 {
         if self.in_recovery { LEAST_THRESHOLD } else { threshold(self.variant, board.outstanding()) }
     }

@@ -133,7 +133,7 @@ impl LossDetector for TcpPr {
         self.expire(now, board, rtt)
     }
 
-    fn asks_for_sending_order(&self) -> bool {
+    fn needs_sending_order(&self) -> bool {
         true
     }
 }

@@ -141,7 +141,7 @@ proptest! {
             last = segment;
             let (retransmission, marked, window_reduced) = (flags == 19, flags >= 18, flags == 17);
             let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
-            let ordinary = if flags < 17 { short.take_ordinary(segment) } else { None };
+            let ordinary = if flags < 17 { short.on_predicted_segment(segment) } else { None };
             let ordinary = ordinary.map(|cumulative| {
                 let sack = SackBlocks::default();
                 Ack { cumulative, sack, echoes_retransmission: false, ecn_echo: false }

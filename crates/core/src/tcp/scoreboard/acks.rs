@@ -43,11 +43,11 @@ impl Scoreboard {
 
     /// Whether all that is outstanding was sent once and is in flight.
     #[inline(always)]
-    pub(in crate::tcp) fn is_undisturbed(&self) -> bool {
+    pub(in crate::tcp) fn has_only_originals(&self) -> bool {
         self.lost == 0 && self.repair.is_none() && self.duplicates == 0
     }
 
-    /// An ACK passes the first segment of an [undisturbed](Self::is_undisturbed) flow. Returns when it was sent.
+    /// An ACK passes the first segment of an [undisturbed](Self::has_only_originals) flow. Returns when it was sent.
     #[inline(always)]
     pub(in crate::tcp) fn pass_first(&mut self, now: Time) -> Option<Time> {
         let segment = self.segments.pop_front()?;

@@ -1,6 +1,6 @@
 //! Acknowledgements: what one brings about, from the scoreboard to the congestion control.
 
-use super::{Limit, OrdinaryAcks, Phase, Sender};
+use super::{Limit, Phase, Prediction, Sender};
 use crate::spec::Follows;
 use crate::tcp::detection::Verdict;
 use crate::tcp::events::AckEvent;
@@ -19,12 +19,12 @@ impl Sender {
     #[inline(always)]
     pub fn on_ack_telling(&mut self, now: Time, ack: &Ack, told: Option<&mut Delivered>) {
         let is_plain = ack.sack.is_empty() && !ack.ecn_echo;
-        if is_plain && let Some(mut undisturbed) = self.undisturbed::<false>(ack.cumulative) {
-            undisturbed.pass(now, now);
-        } else if is_plain && let Some(mut undisturbed) = self.undisturbed::<true>(ack.cumulative) {
-            undisturbed.pass(now, now);
-        } else if is_plain && let Some(sent) = self.pass_ordinary(now, ack.cumulative) {
-            self.judge_ordinary(now, sent, told);
+        if is_plain && let Some(mut undisturbed) = self.predict_acks::<false>(ack.cumulative) {
+            undisturbed.on_ack(now, now);
+        } else if is_plain && let Some(mut undisturbed) = self.predict_acks::<true>(ack.cumulative) {
+            undisturbed.on_ack(now, now);
+        } else if is_plain && let Some(sent) = self.take_predicted(now, ack.cumulative) {
+            self.judge_predicted(now, sent, told);
         } else {
             self.take_any_ack(now, ack, told);
         }
@@ -34,18 +34,18 @@ impl Sender {
     /// [`Self::take_any_ack`] and to the same effect. It passes one segment, sent once. Returns when that was sent; `None`, and
     /// nothing done, if the ACK is another.
     #[inline(always)]
-    fn pass_ordinary(&mut self, now: Time, cumulative: u32) -> Option<Time> {
-        let is_ordinary = self.options.ordinary_acks == OrdinaryAcks::Sampled
+    fn take_predicted(&mut self, now: Time, cumulative: u32) -> Option<Time> {
+        let is_ordinary = self.options.prediction == Prediction::Sampled
             && self.phase == Phase::Open
             && self.board.una() >= self.undo_until;
         if is_ordinary { self.board.pass_one_original(cumulative, now) } else { None }
     }
 
     #[inline(never)]
-    fn judge_ordinary(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
+    fn judge_predicted(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
         let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
-        let mut event = AckEvent::ORDINARY;
-        self.note_ordinary(&mut event, now, sent, self.board.in_flight());
+        let mut event = AckEvent::PREDICTED;
+        self.describe_predicted(&mut event, now, sent, self.board.in_flight());
         event.prior_in_flight += self.withheld;
         self.unanswered_timeout = false;
         self.judge(event, &delivered, false);
@@ -56,7 +56,7 @@ impl Sender {
 
     /// What an ACK was that passed one segment, sent then, once it is on the scoreboard.
     #[inline(always)]
-    pub(super) fn note_ordinary(&mut self, event: &mut AckEvent, now: Time, sent: Time, in_flight: u32) {
+    pub(super) fn describe_predicted(&mut self, event: &mut AckEvent, now: Time, sent: Time, in_flight: u32) {
         let rtt = now - sent;
         self.rtt.sample(rtt);
         event.round_start = self.board.una() > self.round_end;

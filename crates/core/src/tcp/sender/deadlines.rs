@@ -66,7 +66,7 @@ impl Sender {
         self.quiet_until(instant) || self.deadline().is_none_or(|deadline| deadline >= instant)
     }
 
-    /// Whether no deadline can come so soon after an ACK that advances, or [`super::Undisturbed::pass`] tells of it.
+    /// Whether no deadline can come so soon after an ACK that advances, or [`super::PredictedAcks::pass`] tells of it.
     #[inline(always)]
     pub fn stays_quiet_after_advance(&self, time: Duration) -> bool {
         self.detector_learns() || self.options.only_the_timer && self.rtt.least_rto() >= time

@@ -10,8 +10,8 @@ use crate::tcp::receiver::{Ack, SackBlocks};
 use crate::units::Duration;
 use serde_json::json;
 
+mod fast_paths;
 mod reduction;
-mod short_ways;
 mod timer;
 mod wakes;
 mod window_use;

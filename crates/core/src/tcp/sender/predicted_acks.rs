@@ -1,61 +1,61 @@
-//! A sender that nothing disturbs, and the ACKs that come to it.
+//! The short path of [predicted ACKs](crate::tcp::detection::shortcuts).
 
-use super::{Limit, OrdinaryAcks, Phase, Sender};
+use super::{Limit, Phase, Prediction, Sender};
 use crate::tcp::events::AckEvent;
 use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
 
-/// A sender in which nothing is lost, sacked or was sent again, and which has nothing to do but to let out new segments. So it
-/// stays while every ACK passes just the next segment and no timer fires: each is shorter than [`Sender::on_ack`] and
-/// [`Sender::poll_burst`], and to the same effect.
-pub struct Undisturbed<'sender, const LEARNS: bool> {
+/// A sender whose next ACKs are predicted: nothing is lost, sacked or sent again, and it only sends new segments. Its methods do what
+/// [`Sender::on_ack`] and [`Sender::poll_burst`] do, with fewer checks. They hold until another kind of ACK comes or a timer fires.
+pub struct PredictedAcks<'sender, const LEARNS: bool> {
     sender: &'sender mut Sender,
     event: AckEvent,
-    /// After the last ACK, not the window was the limit.
+    /// The limit after the last ACK was not the window.
     is_unfilled: bool,
 }
 
 impl Sender {
-    /// Whether it takes ACKs, and lets out segments, without more ado: once connected, and neither paced nor looked at segment by segment.
+    /// Whether it can process bursts: it is connected, and neither pacing nor a rate sampler nor ECN needs each segment.
     #[inline(always)]
     pub fn takes_bursts(&self) -> bool {
         self.options.bursts && !self.is_opening()
     }
 
-    /// Whether its detector learns from the ACKs of an undisturbed flow, and nobody else does.
+    /// Whether predicted ACKs concern the detector, and no rate sampler.
     #[inline(always)]
     pub fn detector_learns(&self) -> bool {
-        self.options.ordinary_acks == OrdinaryAcks::Learnt
+        self.options.prediction == Prediction::Detected
     }
 
-    /// `None` if the sender is disturbed, if this ACK does not pass just the next segment, or if its detector does otherwise.
+    /// The short path for this ACK and those after it; `None` if the ACK is not predicted, or if `LEARNS` differs from
+    /// [`Self::detector_learns`].
     #[inline(always)]
-    pub fn undisturbed<const LEARNS: bool>(&mut self, cumulative: u32) -> Option<Undisturbed<'_, LEARNS>> {
-        let ordinary_acks = if LEARNS { OrdinaryAcks::Learnt } else { OrdinaryAcks::Unjudged };
-        let is_undisturbed = self.options.ordinary_acks == ordinary_acks
+    pub fn predict_acks<const LEARNS: bool>(&mut self, cumulative: u32) -> Option<PredictedAcks<'_, LEARNS>> {
+        let prediction = if LEARNS { Prediction::Detected } else { Prediction::Growth };
+        let is_predicted = self.options.prediction == prediction
             && self.phase == Phase::Open
-            && self.board.is_undisturbed()
+            && self.board.has_only_originals()
             && self.board.una() >= self.undo_until
             && cumulative == self.board.una() + 1
             && self.board.outstanding() > 0
             && !self.probe
             && !self.retransmit_now
             && self.withheld == 0;
-        self.unanswered_timeout &= !is_undisturbed;
-        is_undisturbed.then_some(Undisturbed { sender: self, event: AckEvent::ORDINARY, is_unfilled: false })
+        self.unanswered_timeout &= !is_predicted;
+        is_predicted.then_some(PredictedAcks { sender: self, event: AckEvent::PREDICTED, is_unfilled: false })
     }
 
-    /// The detector learns from an ordinary ACK. Whether the sender is undisturbed by what it says.
+    /// Gives a predicted ACK to the detector. Returns whether the detector lost nothing and has no deadline before `until`.
     #[inline(never)]
     fn learn(&mut self, event: &mut AckEvent, sent: Time, until: Time) -> bool {
         let AckEvent { now, round_start, .. } = *event;
-        let rests = self.detector.take_ordinary_ack(now, sent, round_start, &self.board, &self.rtt);
-        if rests.is_some() {
+        let quiet_until = self.detector.on_predicted_ack(now, sent, round_start, &self.board, &self.rtt);
+        if quiet_until.is_some() {
             self.grow(event);
         } else {
             self.judge(*event, &Delivered::one_original(self.board.una() - 1, sent, now), false);
         }
-        rests.is_some_and(|rests| rests >= until)
+        quiet_until.is_some_and(|instant| instant >= until)
     }
 
     #[inline(always)]
@@ -65,15 +65,15 @@ impl Sender {
     }
 }
 
-impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
-    /// The next ACK comes. Whether the sender is undisturbed still, and no timer but that for retransmissions can be due before
-    /// this instant; else it must be asked for all that it has to say.
+impl<const LEARNS: bool> PredictedAcks<'_, LEARNS> {
+    /// Processes the next predicted ACK. Returns whether the short path holds, without a deadline of the detector before `until`. If not,
+    /// the caller must ask the sender for its segments and its deadline.
     #[inline(always)]
-    pub fn pass(&mut self, now: Time, until: Time) -> bool {
+    pub fn on_ack(&mut self, now: Time, until: Time) -> bool {
         let (sender, event) = (&mut *self.sender, &mut self.event);
         let Some(sent) = sender.board.pass_first(now) else { return false };
         let outstanding = sender.board.outstanding();
-        sender.note_ordinary(event, now, sent, outstanding);
+        sender.describe_predicted(event, now, sent, outstanding);
         if LEARNS {
             return sender.learn(event, sent, until);
         }
@@ -81,7 +81,7 @@ impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
         true
     }
 
-    /// How many segments are to be sent now.
+    /// Number of segments to send now.
     #[inline(always)]
     pub fn to_send(&mut self) -> u32 {
         let sender = &mut *self.sender;
@@ -96,14 +96,14 @@ impl<const LEARNS: bool> Undisturbed<'_, LEARNS> {
         }
     }
 
-    /// Sends the next segment. Returns it, and the number of its transmission.
+    /// Sends the next segment. Returns the segment and the number of its transmission.
     #[inline(always)]
     pub fn send(&mut self, now: Time) -> (u32, u32) {
         let segment = self.sender.board.next();
         (segment, self.sender.board.send_new(now))
     }
 
-    /// All that is to be sent now is sent.
+    /// Ends the sending after an ACK.
     #[inline(always)]
     pub fn stop(&mut self) {
         if self.is_unfilled {

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 
 /// An ACK comes to an undisturbed sender: what that sends, or nothing if it is to be asked in general; nothing for a disturbed one.
 fn pass_undisturbed<const LEARNS: bool>(
-    sender: Option<Undisturbed<'_, LEARNS>>,
+    sender: Option<PredictedAcks<'_, LEARNS>>,
     now: Time,
 ) -> Option<Option<Vec<Transmission>>> {
     let mut sender = sender?;
-    let is_undisturbed = sender.pass(now, now);
+    let is_undisturbed = sender.on_ack(now, now);
     Some(is_undisturbed.then(|| {
         let mut sent = Vec::new();
         for _ in 0..sender.to_send() {
@@ -57,7 +57,7 @@ proptest! {
         let mut short = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let options = std::sync::Arc::make_mut(&mut long.options);
-        (options.ordinary_acks, options.only_the_timer) = (OrdinaryAcks::LikeAny, false);
+        (options.prediction, options.only_the_timer) = (Prediction::Off, false);
         let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })).with_echo(stack.ecn_echo);
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
@@ -94,9 +94,9 @@ proptest! {
                 let passed = if !is_plain {
                     None
                 } else if short.detector_learns() {
-                    pass_undisturbed(short.undisturbed::<true>(cumulative), now)
+                    pass_undisturbed(short.predict_acks::<true>(cumulative), now)
                 } else {
-                    pass_undisturbed(short.undisturbed::<false>(cumulative), now)
+                    pass_undisturbed(short.predict_acks::<false>(cumulative), now)
                 };
                 match passed {
                     Some(Some(sent)) => {
@@ -139,7 +139,7 @@ proptest! {
         let stack = stack(json!({"detection": {"name": if is_fast_rto { "fast-rto" } else { "rack-tlp" }}}));
         let mut in_runs = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let mut one_by_one = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
-        std::sync::Arc::make_mut(&mut one_by_one.options).ordinary_acks = OrdinaryAcks::LikeAny;
+        std::sync::Arc::make_mut(&mut one_by_one.options).prediction = Prediction::Off;
         let (mut now, mut cumulative) = (Time::ZERO, 0);
         for (acknowledged, written, pause) in steps {
             for sender in [&mut in_runs, &mut one_by_one] {
@@ -150,10 +150,10 @@ proptest! {
             let until = one_by_one.board.next().min(cumulative + acknowledged);
             while cumulative < until {
                 let first = cumulative;
-                if let Some(mut run) = in_runs.undisturbed::<true>(cumulative + 1) {
+                if let Some(mut run) = in_runs.predict_acks::<true>(cumulative + 1) {
                     while cumulative < until {
                         cumulative += 1;
-                        if !run.pass(now, now) {
+                        if !run.on_ack(now, now) {
                             break;
                         }
                         for _ in 0..run.to_send() {

@@ -1,0 +1,117 @@
+//! A congestion control with a copy of its window and rate.
+//!
+//! The sender reads both for every segment. A copy beside the sender's own state saves a virtual call and a cache line each time.
+
+use super::CongestionControl;
+use crate::prefetch::prefetch_at;
+use crate::tcp::events::{AckEvent, CongestionEvent};
+use crate::tcp::rtt::RttEstimate;
+use crate::units::{Duration, Rate};
+
+/// The pacing rate of an unpaced flow.
+const UNPACED: Rate = Rate(u64::MAX);
+
+/// Window and rate between two events.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Output {
+    /// Congestion window, segments.
+    cwnd: f64,
+    /// Whole segments of `cwnd`, at least one.
+    window: u32,
+    /// The pacing rate, or [`UNPACED`].
+    pacing_rate: Rate,
+}
+
+/// Window and rate in one virtual call. Every [`CongestionControl`] has it.
+pub trait Snapshot: CongestionControl {
+    /// Window and rate now.
+    fn output(&self) -> Output {
+        let cwnd = self.cwnd();
+        Output { cwnd, window: (cwnd as u32).max(1), pacing_rate: self.pacing_rate().unwrap_or(UNPACED) }
+    }
+
+    /// Processes an ACK, then writes window and rate to `output`. It returns nothing, because a returned copy costs time for every ACK.
+    fn on_ack_with_output(&mut self, ack: &AckEvent, rtt: &RttEstimate, output: &mut Output) {
+        self.on_ack(ack, rtt);
+        *output = self.output();
+    }
+}
+
+impl<C: CongestionControl> Snapshot for C {}
+
+/// A congestion control and its latest output.
+pub struct CachedControl {
+    algorithm: Box<dyn Snapshot>,
+    output: Output,
+}
+
+impl CachedControl {
+    /// Takes ownership, because a change from elsewhere would make the copy stale.
+    pub fn new(algorithm: Box<dyn Snapshot>) -> CachedControl {
+        CachedControl { output: algorithm.output(), algorithm }
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> &dyn CongestionControl {
+        &*self.algorithm
+    }
+
+    /// Prefetches the algorithm's state.
+    #[inline(always)]
+    pub fn prefetch_algorithm(&self) {
+        prefetch_at(&raw const *self.algorithm);
+    }
+
+    /// See [`CongestionControl::on_ack`].
+    #[inline(always)]
+    pub fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
+        self.algorithm.on_ack_with_output(ack, rtt, &mut self.output);
+    }
+
+    /// See [`CongestionControl::on_congestion`].
+    pub fn on_congestion(&mut self, event: &CongestionEvent, rtt: &RttEstimate) {
+        self.algorithm.on_congestion(event, rtt);
+        self.output = self.algorithm.output();
+    }
+
+    /// See [`CongestionControl::undo`].
+    pub fn undo(&mut self) {
+        self.algorithm.undo();
+        self.output = self.algorithm.output();
+    }
+
+    /// See [`CongestionControl::on_recovered`].
+    pub fn on_recovered(&mut self) {
+        self.algorithm.on_recovered();
+        self.output = self.algorithm.output();
+    }
+
+    /// See [`CongestionControl::on_idle`].
+    pub fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.algorithm.on_idle(idle, initial_window, rtt);
+        self.output = self.algorithm.output();
+    }
+
+    /// See [`CongestionControl::cwnd`].
+    #[inline(always)]
+    pub fn cwnd(&self) -> f64 {
+        self.output.cwnd
+    }
+
+    /// Whole segments of the congestion window, at least one.
+    #[inline(always)]
+    pub fn window(&self) -> u32 {
+        self.output.window
+    }
+
+    /// See [`CongestionControl::ssthresh`]. Rare enough for a virtual call.
+    pub fn ssthresh(&self) -> f64 {
+        self.algorithm.ssthresh()
+    }
+
+    /// See [`CongestionControl::pacing_rate`].
+    #[inline(always)]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        (self.output.pacing_rate != UNPACED).then_some(self.output.pacing_rate)
+    }
+}
