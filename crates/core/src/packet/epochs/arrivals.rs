@@ -1,4 +1,4 @@
-//! Phase 1 of an epoch: every link in which a packet arrives hands its packets over.
+//! Phase 1 of an epoch: every link with arrivals delivers its packets.
 
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::epochs::event_loop::{Delivery, EpochLoop};
@@ -9,25 +9,25 @@ use crate::packet::link::packet::{LOST, Packet};
 use crate::spec::{LinkId, NodeId};
 
 impl Engine<EpochLoop> {
-    /// Phase 1: packets that arrive go on, or come to the node.
+    /// Phase 1: packets that arrive are offered to their next links, or delivered to the node.
     #[inline(never)]
-    pub(in crate::packet) fn hand_over(&mut self) {
+    pub(in crate::packet) fn process_arrivals(&mut self) {
         self.clock.count_events(self.order.due.len() as u64);
         for index in 0..self.order.due.len() {
-            self.look_ahead_in_due(index);
+            self.prefetch_for_due(index);
             let link = self.order.due[index];
             let node = self.network.link(link).dst;
-            let taking = self.order.taking(node);
-            self.order.in_order = taking == Delivery::Immediate;
+            let delivery = self.order.delivery(node);
+            self.order.in_order = delivery == Delivery::Immediate;
             self.order.rank = Rank::arrival(link);
             if self.order.links_have_timers {
-                self.take_timers_of_link(link, node, taking);
+                self.take_timers_of_link(link, node, delivery);
             }
             match self.merges_into(link) {
                 Some(next) => self.order.inbox_of_link(next).inputs.push(link),
-                None => self.hand_over_one(link, node, taking),
+                None => self.arrivals_of_link(link, node, delivery),
             }
-            if taking != Delivery::Sorted {
+            if delivery != Delivery::Sorted {
                 self.fire_timers(self.order.until, Rank::FIRST);
             }
         }
@@ -36,12 +36,12 @@ impl Engine<EpochLoop> {
         self.order.forget_inputs(self.network.links());
     }
 
-    /// The link that takes all of a simple link's packets out of its FIFO, in phase 3.
+    /// The simple link that all packets of a simple link go on to: it takes them out of its FIFO in phase 3.
     #[inline(always)]
     fn merges_into(&self, link: LinkId) -> Option<LinkId> {
-        match self.order.feeds.exit(link) {
+        match self.order.fan_in.egress(link) {
             Egress::Link(next)
-                if self.order.feeds.feed(next) == Feed::Merged
+                if self.order.fan_in.feed(next) == Feed::Merged
                     && self.network.link(next).is_simple()
                     && self.network.link(link).is_simple() =>
             {
@@ -51,23 +51,23 @@ impl Engine<EpochLoop> {
         }
     }
 
-    fn hand_over_one(&mut self, link: LinkId, node: NodeId, taking: Delivery) {
+    fn arrivals_of_link(&mut self, link: LinkId, node: NodeId, delivery: Delivery) {
         if self.network.link(link).is_simple() {
-            self.hand_over_of_simple(link, node, taking);
+            self.arrivals_of_simple_link(link, node, delivery);
         } else {
-            self.hand_over_of_any(link, node, taking);
+            self.arrivals_of_any_link(link, node, delivery);
         }
         self.order.wheel.insert(link, self.network.link(link).next_event());
     }
 
     #[inline(always)]
-    fn hand_over_of_simple(&mut self, link: LinkId, node: NodeId, taking: Delivery) {
+    fn arrivals_of_simple_link(&mut self, link: LinkId, node: NodeId, delivery: Delivery) {
         let until = self.order.until;
         let mut fifo = self.network.link(link).fifo();
         while let Some(packet) = self.network.next_arrival(&mut fifo, until) {
             if packet.has(LOST) {
                 self.network.lose(link, packet);
-            } else if let Some(packet) = self.hand_on(link, packet, node, taking) {
+            } else if let Some(packet) = self.forward_or_return(link, packet, node, delivery) {
                 self.take_burst(link, &mut fifo, packet);
             }
         }
@@ -75,25 +75,25 @@ impl Engine<EpochLoop> {
     }
 
     #[inline(never)]
-    fn hand_over_of_any(&mut self, link: LinkId, node: NodeId, taking: Delivery) {
+    fn arrivals_of_any_link(&mut self, link: LinkId, node: NodeId, delivery: Delivery) {
         while self.network.link(link).next_arrival() < self.order.until {
             if let Some(packet) = self.network.arrive(link)
-                && let Some(packet) = self.hand_on(link, packet, node, taking)
+                && let Some(packet) = self.forward_or_return(link, packet, node, delivery)
             {
-                self.pass_time(link, packet.arrival());
+                self.advance_to_arrival(link, packet.arrival());
                 self.deliver(packet);
             }
         }
     }
 
-    /// A packet goes on over its next link, or waits for phase 2. Returns it if its host takes it at once.
+    /// A packet is offered to its next link, or waits for phase 2. Returns a packet that has reached its host and is processed now.
     #[inline(always)]
-    pub(in crate::packet) fn hand_on(
+    pub(in crate::packet) fn forward_or_return(
         &mut self,
         link: LinkId,
         mut packet: Packet,
         node: NodeId,
-        taking: Delivery,
+        delivery: Delivery,
     ) -> Option<Packet> {
         let at = packet.at();
         let next = self.network.forwarding().next_if_compiled(at);
@@ -102,21 +102,21 @@ impl Engine<EpochLoop> {
             clock.set(packet.arrival());
             packet.set_at(at + 1);
             order.offer(packet.arrival(), next, packet, network, &mut observers.captures);
-        } else if taking == Delivery::Sorted {
+        } else if delivery == Delivery::Sorted {
             self.order.put_for_node(node, Rank::arrival(link), packet);
         } else if Forwarding::is_hop_by_hop(at) {
-            self.come_hop_by_hop(link, packet.words(), node);
+            self.forward_hop_by_hop(link, packet.words(), node);
         } else {
             return Some(packet);
         }
         None
     }
 
-    /// A packet has come to a node that takes it at once, and looks for its way on.
+    /// A router that processes packets now selects the next link of one.
     #[inline(never)]
-    fn come_hop_by_hop(&mut self, link: LinkId, words: [u64; 3], node: NodeId) {
+    fn forward_hop_by_hop(&mut self, link: LinkId, words: [u64; 3], node: NodeId) {
         let packet = Packet::from_words(words);
-        self.pass_time(link, packet.arrival());
+        self.advance_to_arrival(link, packet.arrival());
         self.forward(packet, node);
     }
 }

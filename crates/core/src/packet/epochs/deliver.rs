@@ -1,11 +1,11 @@
-//! Bursts: packets of one flow that arrive right behind one another.
+//! Bursts: packets of one flow that arrive one right after another.
 //!
-//! A sender sends several packets of a window together, and most stay together. An end takes a burst in one call, which looks up the flow, its
+//! A sender sends several packets of a window together, and most stay together. A host processes a burst in one call, which looks up the flow, its
 //! connection, the first link of its answers and their sizes once. The results are those of single packets ([`crate::packet::engine::hosts`]).
 //!
-//! Many facts about an end hold until a packet comes that is not the next segment, or acknowledges more than the next one. They are computed once
-//! per burst. Any other packet goes through the general path. A burst ends before any timer that is due at its node, and where the end may need a
-//! timer before the epoch is over.
+//! Many conditions hold until a packet arrives that is not the next segment, or that acknowledges more than the next segment. They are checked once
+//! per burst. Any other packet takes the general path. A burst ends before the next timer of its node, and where its end may need a timer in this
+//! epoch.
 
 use crate::packet::engine::network::LinkAccess;
 use crate::packet::engine::{Engine, EventLoop, SENDER};
@@ -22,13 +22,13 @@ use crate::packet::link::{Link, Offer};
 use crate::spec::LinkId;
 use crate::units::Time;
 
-/// Where the packets that an end sends go first.
+/// The first link of the packets that an end sends.
 trait Outlet {
     /// Returns `false` if the packet is dropped.
     fn send(&mut self, now: Time, packet: Packet, size: u32, fifos: &mut FifoStore) -> bool;
 }
 
-/// A simple link that takes at once what is offered.
+/// A simple link that packets enter at once.
 struct Direct<'engine> {
     id: LinkId,
     link: &'engine mut Link,
@@ -46,7 +46,7 @@ impl Outlet for Direct<'_> {
     }
 }
 
-/// A link that puts in order what is offered, in phase 3.
+/// A link that packets enter in phase 3.
 struct Merged<'engine> {
     id: LinkId,
     inbox: &'engine mut Inbox,
@@ -57,7 +57,7 @@ struct Merged<'engine> {
 
 impl Outlet for Merged<'_> {
     #[inline(always)]
-    fn send(&mut self, now: Time, mut packet: Packet, _size: u32, _lines: &mut FifoStore) -> bool {
+    fn send(&mut self, now: Time, mut packet: Packet, _size: u32, _fifos: &mut FifoStore) -> bool {
         if self.inbox.is_empty() {
             self.busy_links.push(self.id);
         }
@@ -67,11 +67,11 @@ impl Outlet for Merged<'_> {
     }
 }
 
-/// What is the same for all packets that an end sends.
+/// What all packets of an end have in common.
 #[derive(Clone, Copy)]
 struct PacketTemplate<'engine> {
     flow: u32,
-    /// Where they go after their first link.
+    /// Their next-hop index after the first link.
     at: u32,
     sizes: &'engine PacketSizes,
 }
@@ -95,14 +95,14 @@ struct Burst<'engine> {
 }
 
 impl Burst<'_> {
-    /// The next packet of the same flow and direction, if that comes next; requests to
-    /// connect and their answers do not belong to a burst. Routes visit no node twice, so it has come to its end, too.
+    /// The next packet, if it has the same flow and direction; SYNs do not belong to a burst. Routes visit no node twice, so the packet has reached its
+    /// host, too.
     #[inline(always)]
     fn next(&self) -> Option<Packet> {
         self.next_if(|next| next.is_of_same_end(&self.packet) && !next.has(SYN))
     }
 
-    /// The same if it is the next segment, or acknowledges just the next, like the packet before.
+    /// The next packet, if it is the next segment of the flow, or acknowledges exactly the next segment, as the packet before.
     #[inline(always)]
     fn next_in_order(&self) -> Option<Packet> {
         self.next_if(|next| next.follows(&self.packet))
@@ -131,22 +131,22 @@ impl Burst<'_> {
         self.fifo
     }
 
-    /// A receiver takes data, and acknowledges every segment at once.
+    /// A receiver processes data, and acknowledges every segment at once.
     #[inline(always)]
     fn deliver_to_receiver(
         &mut self,
         connection: &mut Connection,
         end: &mut Time,
-        course: &PacketTemplate,
+        template: &PacketTemplate,
         mut outlet: impl Outlet,
     ) {
-        let size = u32::from(course.sizes.header());
+        let size = u32::from(template.sizes.header());
         loop {
             if self.packet.is_plain_data() && connection.receiver.predicts(self.packet.segment()) {
                 let first = connection.acks_sent;
                 let mut number = first;
                 loop {
-                    let ack = course.packet(self.packet.segment() + 1, number, ACK);
+                    let ack = template.packet(self.packet.segment() + 1, number, ACK);
                     number = number.wrapping_add(1);
                     outlet.send(self.packet.arrival(), ack, size, self.fifos);
                     let Some(next) = self.next_in_order() else { break };
@@ -155,9 +155,9 @@ impl Burst<'_> {
                 connection.acks_sent = number;
                 connection.receiver.on_predicted_burst(number.wrapping_sub(first));
             } else {
-                self.answer_disturbed(connection, course, &mut outlet);
+                self.answer_any(connection, template, &mut outlet);
             }
-            if connection.receiver.delivered() > course.sizes.last_segment && *end == Time::NEVER {
+            if connection.receiver.delivered() > template.sizes.last_segment && *end == Time::NEVER {
                 *end = self.packet.arrival();
             }
             let Some(next) = self.next() else { return };
@@ -166,43 +166,43 @@ impl Burst<'_> {
     }
 
     #[inline(always)]
-    fn answer_disturbed(&mut self, connection: &mut Connection, course: &PacketTemplate, outlet: &mut impl Outlet) {
+    fn answer_any(&mut self, connection: &mut Connection, template: &PacketTemplate, outlet: &mut impl Outlet) {
         let now = self.packet.arrival();
-        let last = course.sizes.last_segment;
+        let last = template.sizes.last_segment;
         let Some(mut ack) = connection.answer(now, self.packet.words(), last, self.pool) else { return };
-        ack.set_at(course.at);
-        let size = u32::from(course.sizes.header());
+        ack.set_at(template.at);
+        let size = u32::from(template.sizes.header());
         if !outlet.send(now, ack, size, self.fifos) && ack.has(HAS_SACK) {
             self.pool.release(ack.number());
         }
     }
 
-    /// A sender takes ACKs, and sends what each lets out.
+    /// A sender processes ACKs, and sends the segments that each allows.
     #[inline(always)]
     fn deliver_to_sender(
         &mut self,
         connection: &mut Connection,
-        course: &PacketTemplate,
+        template: &PacketTemplate,
         until: Time,
         outlet: impl Outlet,
     ) {
         if connection.sender.detector_learns() {
-            self.deliver_acks::<true>(connection, course, until, outlet);
+            self.deliver_acks::<true>(connection, template, until, outlet);
         } else {
-            self.deliver_acks::<false>(connection, course, until, outlet);
+            self.deliver_acks::<false>(connection, template, until, outlet);
         }
     }
 
-    /// The same for a sender whose detector learns from every ACK, or for one whose does not.
+    /// `LEARNS`: the detector learns from every ACK.
     #[inline(always)]
     fn deliver_acks<const LEARNS: bool>(
         &mut self,
         connection: &mut Connection,
-        course: &PacketTemplate,
+        template: &PacketTemplate,
         epoch_end: Time,
         mut outlet: impl Outlet,
     ) {
-        let rests = connection.sender.stays_quiet_after_advance(epoch_end - self.packet.arrival());
+        let stays_quiet = connection.sender.stays_quiet_after_advance(epoch_end - self.packet.arrival());
         loop {
             let mut is_undisturbed = false;
             if self.packet.is_plain_ack()
@@ -216,21 +216,21 @@ impl Burst<'_> {
                     }
                     for _ in 0..sender.to_send() {
                         let (segment, number) = sender.send(now);
-                        let data = course.packet(segment, number, 0);
-                        outlet.send(now, data, course.sizes.of(&data), self.fifos);
+                        let data = template.packet(segment, number, 0);
+                        outlet.send(now, data, template.sizes.of(&data), self.fifos);
                     }
                     sender.stop();
-                    let Some(next) = self.next_in_order().filter(|_| rests) else { break };
+                    let Some(next) = self.next_in_order().filter(|_| stays_quiet) else { break };
                     self.go_on(next);
                 }
             } else {
                 connection.take_ack(self.packet.arrival(), self.packet.words(), self.pool);
             }
             if !is_undisturbed {
-                self.send_disturbed(connection, course, &mut outlet);
+                self.send_any(connection, template, &mut outlet);
             }
             let Some(next) = self.next() else { return };
-            // An ACK that does not advance may have brought a deadline into the window.
+            // An ACK that does not advance may have set a deadline in this epoch.
             if connection.sender.is_done() || !connection.sender.no_deadline_before(epoch_end) {
                 return;
             }
@@ -239,40 +239,40 @@ impl Burst<'_> {
     }
 
     #[inline(always)]
-    fn send_disturbed(&mut self, connection: &mut Connection, course: &PacketTemplate, outlet: &mut impl Outlet) {
+    fn send_any(&mut self, connection: &mut Connection, template: &PacketTemplate, outlet: &mut impl Outlet) {
         let now = self.packet.arrival();
         if let Some(burst) = connection.sender.poll_burst(now) {
             for index in 0..burst.count {
-                let data = course.packet(burst.segment + index, burst.number + index, 0);
-                outlet.send(now, data, course.sizes.of(&data), self.fifos);
+                let data = template.packet(burst.segment + index, burst.number + index, 0);
+                outlet.send(now, data, template.sizes.of(&data), self.fifos);
             }
             return;
         }
-        while let Some((mut data, _)) = connection.next_packet(course.flow, now) {
-            data.set_at(course.at);
-            outlet.send(now, data, course.sizes.of(&data), self.fifos);
+        while let Some((mut data, _)) = connection.next_packet(template.flow, now) {
+            data.set_at(template.at);
+            outlet.send(now, data, template.sizes.of(&data), self.fifos);
         }
     }
 }
 
 impl Engine<EpochLoop> {
-    /// Takes a packet that has come to its host by this FIFO, and those behind it that continue its burst.
+    /// A packet from this FIFO has reached its host: processes it and the packets behind it that continue its burst.
     #[inline(always)]
     pub(in crate::packet) fn take_burst(&mut self, link: LinkId, fifo: &mut Fifo, packet: Packet) {
-        self.pass_time(link, packet.arrival());
-        let is_taken = if packet.has(SYN) {
+        self.advance_to_arrival(link, packet.arrival());
+        let is_processed = if packet.has(SYN) {
             false
         } else if packet.has(ACK) {
             self.take_acks(fifo, packet.words())
         } else {
             self.take_data(fifo, packet.words())
         };
-        if !is_taken {
+        if !is_processed {
             self.deliver(packet);
         }
     }
 
-    /// A burst of data; `false`, and nothing done, if it is not to be taken as one.
+    /// Processes a burst of data; `false`, and nothing is changed, if a burst is not possible.
     #[inline(never)]
     fn take_data(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
         let Engine { clock, network, hosts, order, .. } = self;
@@ -282,20 +282,20 @@ impl Engine<EpochLoop> {
         let FlowState::Tcp(connection) = &mut state.activity else { return false };
         let RouteRef::Route(position) = state.identity.reverse else { return false };
         let id = network.forwarding().next_on_route(position);
-        let takes_at_once = order.takes_at_once(id);
-        if connection.receiver.may_wait() || takes_at_once && !network.link(id).is_uninstrumented() {
+        let enters_at_once = order.enters_at_once(id);
+        if connection.receiver.may_wait() || enters_at_once && !network.link(id).is_uninstrumented() {
             return false;
         }
         #[cfg(test)]
         let before = (connection.acks_sent, fifo.len() + 1);
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
-        let course = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
-        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: order.undisturbed_until() };
-        if takes_at_once {
+        let template = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: order.timers_after() };
+        if enters_at_once {
             let outlet = Direct { id, link, wheel: &mut order.wheel };
-            burst.deliver_to_receiver(connection, &mut state.end, &course, outlet);
+            burst.deliver_to_receiver(connection, &mut state.end, &template, outlet);
         } else {
-            burst.deliver_to_receiver(connection, &mut state.end, &course, order.merged(id));
+            burst.deliver_to_receiver(connection, &mut state.end, &template, order.merged(id));
         }
         let now = burst.packet.arrival();
         *fifo = burst.rest();
@@ -306,7 +306,7 @@ impl Engine<EpochLoop> {
         true
     }
 
-    /// A burst of ACKs; `false`, and nothing done, if it is not to be taken as one.
+    /// Processes a burst of ACKs; `false`, and nothing is changed, if a burst is not possible.
     #[inline(never)]
     fn take_acks(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
         let Engine { clock, network, hosts, order, .. } = self;
@@ -316,21 +316,21 @@ impl Engine<EpochLoop> {
         let FlowState::Tcp(connection) = &mut state.activity else { return false };
         let RouteRef::Route(position) = state.identity.forward else { return false };
         let id = network.forwarding().next_on_route(position);
-        let takes_at_once = order.takes_at_once(id);
-        if !connection.sender.takes_bursts() || takes_at_once && !network.link(id).is_uninstrumented() {
+        let enters_at_once = order.enters_at_once(id);
+        if !connection.sender.takes_bursts() || enters_at_once && !network.link(id).is_uninstrumented() {
             return false;
         }
         let epoch_end = order.until;
         #[cfg(test)]
         let before = (connection.sender.scoreboard().next_transmission(), fifo.len() + 1);
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
-        let course = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
-        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: order.undisturbed_until() };
-        if takes_at_once {
+        let template = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
+        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: order.timers_after() };
+        if enters_at_once {
             let outlet = Direct { id, link, wheel: &mut order.wheel };
-            burst.deliver_to_sender(connection, &course, epoch_end, outlet);
+            burst.deliver_to_sender(connection, &template, epoch_end, outlet);
         } else {
-            burst.deliver_to_sender(connection, &course, epoch_end, order.merged(id));
+            burst.deliver_to_sender(connection, &template, epoch_end, order.merged(id));
         }
         let now = burst.packet.arrival();
         *fifo = burst.rest();

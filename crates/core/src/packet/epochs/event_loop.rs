@@ -36,67 +36,69 @@ struct Node {
     inputs: u32,
     /// One of them, if there are any.
     input: LinkId,
-    /// A flow starts, or a timer is due that none of its links takes with it.
+    /// A flow starts, or a timer is due that no link fires among its packets.
     has_local: bool,
-    /// It belongs to this part of the network: see [`crate::packet::parallel`].
+    /// It belongs to this partition: see [`crate::packet::parallel`].
     is_here: bool,
-    /// What its links bring may be delivered link by link: no two of them bring packets of one end of a flow, and what the
-    /// ends send has but one way.
-    takes_link_by_link: bool,
+    /// Its links may deliver one after another: no two of them deliver to the same end of a flow, and what each end sends has one route.
+    delivers_per_link: bool,
     inbox: Inbox,
 }
 
-/// How a node takes what a link brings.
+/// How a node processes the packets that a link delivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::packet) enum Delivery {
-    /// At once: nothing else happens there, but for timers, which are fired among its packets.
+    /// In phase 1: the node has no other events than these packets, and timers, which are fired among them.
     Immediate,
-    /// At once, though other links bring packets, too.
+    /// In phase 1, although other links deliver packets, too.
     PerLink,
-    /// In phase 2.
+    /// In phase 2, with all other events of the node in order.
     Sorted,
 }
 
 /// The state of the loop.
 pub struct EpochLoop {
     pub(in crate::packet) wheel: TimingWheel,
-    /// Everything before is done.
-    done: Time,
+    /// All events before are processed.
+    processed_until: Time,
     /// The current epoch, from its begin to its end.
     pub(in crate::packet) begin: Time,
     pub(in crate::packet) until: Time,
     pub(in crate::packet) timers: Timers,
-    /// Timers of the node at hand, or of the ends that the link at hand leads to, which are due in this epoch.
-    pub(in crate::packet) soon: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Timers that are due in this epoch, of the current node, or of the ends at which the current link delivers.
+    pub(in crate::packet) due_timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// For each link, the timers due in this epoch that are fired among its packets.
     timers_of_link: Vec<Vec<(Time, u32)>>,
-    /// Any link has some.
+    /// Whether any link has such timers.
     pub(in crate::packet) links_have_timers: bool,
-    /// Room for an inbox to be put in order.
-    merging: Inbox,
+    /// An empty inbox, used while another is sorted.
+    scratch: Inbox,
     /// The FIFOs that are merged into one link.
     pub(in crate::packet) tree: LoserTree,
-    /// The rank of the event at hand.
+    /// The rank of the current event.
     pub(in crate::packet) rank: Rank,
-    /// The node at hand goes through its events in order.
+    /// The current node processes its events in order.
     pub(in crate::packet) in_order: bool,
-    pub(in crate::packet) feeds: FanIn,
+    pub(in crate::packet) fan_in: FanIn,
     pub(in crate::packet) inboxes: Vec<Inbox>,
     nodes: Vec<Node>,
+    /// Links over which packets arrive in this epoch.
     pub(in crate::packet) due: Vec<LinkId>,
+    /// Nodes with events in their inboxes.
     busy_nodes: Vec<NodeId>,
+    /// Links with packets in their inboxes.
     pub(in crate::packet) busy_links: Vec<LinkId>,
-    /// Links from here to other parts of the network.
+    /// Links from here to other partitions.
     pub(in crate::packet) outgoing: Vec<LinkId>,
-    /// Flows that are done here, and whose receivers are in another part of the network, with the time until which they stay.
+    /// Finished flows whose receivers are in another partition, and when they retire.
     pub(in crate::packet) done_flows: Vec<(Time, u32)>,
-    /// Links that decide at their service (CoDel).
+    /// Links whose queue decides at its service (CoDel).
     serves: Vec<bool>,
 }
 
-/// An epoch in which nothing comes from one node to another: no longer than any packet's transmission and delay. The longer, the better, for
-/// what is visited seldom is visited at little cost. But the least delay alone is better than with the transmission, unless it is much shorter,
-/// because links whose packets leave them before others are offered take the general path.
+/// The length of an epoch, in which no packet gets from one node to another: the least delay, or the least transmission and delay. A longer epoch has
+/// fewer visits of links and nodes. But with the transmission, packets may leave a link before earlier ones are offered, and such a link takes the
+/// general path. So the transmission counts only where delays are much shorter.
 fn epoch_length(spec: &RunSpec, flows: &[Flow], sizes: &FlowSizes) -> Duration {
     let smallest = u64::from(sizes.least());
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
@@ -106,48 +108,48 @@ fn epoch_length(spec: &RunSpec, flows: &[Flow], sizes: &FlowSizes) -> Duration {
     length.min(time_of_writes(spec, flows)).clamp(Duration(1), Key::LONGEST_EPOCH)
 }
 
-/// A run may be left between two epochs only: in one, applications write no more often than this.
-const MOST_WRITES: f64 = 100_000.0;
+/// The most writes of all applications in an epoch: a run can be interrupted between two epochs only.
+const MAX_WRITES: f64 = 100_000.0;
 
-/// The time in which all applications together make [`MOST_WRITES`].
+/// The time in which all applications together make [`MAX_WRITES`].
 fn time_of_writes(spec: &RunSpec, flows: &[Flow]) -> Duration {
     let writes_per_second: f64 = flows.iter().map(|flow| spec.writes_per_second(flow.identity.group as usize)).sum();
-    Duration::from_secs_f64((MOST_WRITES / writes_per_second).min(1.0))
+    Duration::from_secs_f64((MAX_WRITES / writes_per_second).min(1.0))
 }
 
 impl EventLoop for EpochLoop {
     fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> EpochLoop {
         let epoch = epoch_length(spec, flows, sizes);
         links.iter_mut().for_each(|link| link.look_ahead(epoch));
-        // Routers that choose hop by hop own whose turn it is, too.
+        // Routers that select hop by hop have selector state of their own, which sees packets in order.
         let goes_by_hop = |flow: &Flow| {
             let Flow { identity, .. } = flow;
             matches!(identity.forward, RouteRef::NextHopTable(_))
                 || matches!(identity.reverse, RouteRef::NextHopTable(_))
         };
-        let takes_link_by_link = !flows.iter().any(goes_by_hop);
-        let node = || Node { takes_link_by_link, is_here: true, ..Node::default() };
+        let delivers_per_link = !flows.iter().any(goes_by_hop);
+        let node = || Node { delivers_per_link, is_here: true, ..Node::default() };
         let mut nodes: Vec<Node> = std::iter::repeat_with(node).take(spec.nodes.len()).collect();
         for Flow { identity, .. } in flows {
             if !matches!((identity.forward, identity.reverse), (RouteRef::Route(_), RouteRef::Route(_))) {
-                nodes[identity.src as usize].takes_link_by_link = false;
-                nodes[identity.dst as usize].takes_link_by_link = false;
+                nodes[identity.src as usize].delivers_per_link = false;
+                nodes[identity.dst as usize].delivers_per_link = false;
             }
         }
         EpochLoop {
             wheel: TimingWheel::new(links.len(), epoch),
-            done: Time::ZERO,
+            processed_until: Time::ZERO,
             begin: Time::ZERO,
             until: Time::ZERO,
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
-            soon: BinaryHeap::new(),
+            due_timers: BinaryHeap::new(),
             timers_of_link: vec![Vec::new(); links.len()],
             links_have_timers: false,
-            merging: Inbox::default(),
+            scratch: Inbox::default(),
             tree: LoserTree::new(links.len()),
             rank: Rank::FIRST,
             in_order: true,
-            feeds: FanIn::new(links),
+            fan_in: FanIn::new(links),
             inboxes: std::iter::repeat_with(Inbox::default).take(links.len()).collect(),
             nodes,
             due: Vec::new(),
@@ -174,7 +176,7 @@ impl EventLoop for EpochLoop {
 
     #[inline(always)]
     fn offer(&mut self, now: Time, link: LinkId, mut packet: Packet, network: &mut Network, captures: &mut Captures) {
-        if self.takes_at_once(link) {
+        if self.enters_at_once(link) {
             self.enter(now, link, packet, network, captures);
         } else {
             packet.arrives(now);
@@ -188,7 +190,7 @@ impl EventLoop for EpochLoop {
         if deadline >= self.until {
             self.timers.arm(flow, timer, deadline);
         } else if self.timers.schedule(flow, timer, deadline) {
-            self.soon.push(Reverse((deadline, self.timers.identity(flow, timer))));
+            self.due_timers.push(Reverse((deadline, self.timers.identity(flow, timer))));
         }
     }
 
@@ -208,32 +210,27 @@ impl EventLoop for EpochLoop {
     }
 
     fn on_rerouted(&mut self, forwarding: &Forwarding) {
-        self.feeds.derive(forwarding);
+        self.fan_in.derive(forwarding);
     }
 }
 
 impl EpochLoop {
-    /// How long an epoch is that nothing cuts short.
+    /// The length of an epoch that no network event cuts short.
     pub(in crate::packet) fn longest_epoch(&self) -> Duration {
         self.wheel.begin(1) - Time::ZERO
     }
 
-    /// Whether a node belongs to this part of the network.
+    /// Whether a node belongs to this partition.
     pub(in crate::packet) fn is_here(&self, node: NodeId) -> bool {
         self.nodes[node as usize].is_here
     }
 
-    /// Only these nodes belong to this part of the network.
-    pub(in crate::packet) fn keep(&mut self, is_here: impl Fn(NodeId) -> bool) {
+    /// Only these nodes belong to this partition.
+    pub(in crate::packet) fn restrict_to(&mut self, is_here: impl Fn(NodeId) -> bool) {
         self.nodes.iter_mut().enumerate().for_each(|(node, state)| state.is_here = is_here(node as NodeId));
     }
 
-    /// A link is due then.
-    pub(in crate::packet) fn is_due(&mut self, link: LinkId, at: Time) {
-        self.wheel.insert(link, at);
-    }
-
-    /// The place in this epoch of an event.
+    /// The key of an event in this epoch.
     #[inline(always)]
     pub(in crate::packet) fn key(&self, at: Time, rank: Rank) -> Key {
         Key::new(self.begin, at, rank)
@@ -262,23 +259,23 @@ impl EpochLoop {
         inbox
     }
 
-    /// Whether a link takes at once what is offered to it now.
+    /// Whether a packet enters the queue of a link when it is offered, not in phase 3.
     #[inline(always)]
-    pub(in crate::packet) fn takes_at_once(&self, link: LinkId) -> bool {
-        match self.feeds.feed(link) {
+    pub(in crate::packet) fn enters_at_once(&self, link: LinkId) -> bool {
+        match self.fan_in.feed(link) {
             Feed::Link => true,
             Feed::Node => self.in_order,
             Feed::Merged => false,
         }
     }
 
-    /// No timer that is due in this epoch comes before an arrival before this instant: at one instant arrivals come first.
+    /// Before this instant all arrivals precede the timers of this epoch: at one instant arrivals come first.
     #[inline(always)]
-    pub(in crate::packet) fn undisturbed_until(&self) -> Time {
-        self.soon.peek().map_or(self.until, |Reverse((at, _))| self.until.min(Time(at.0 + 1)))
+    pub(in crate::packet) fn timers_after(&self) -> Time {
+        self.due_timers.peek().map_or(self.until, |Reverse((at, _))| self.until.min(Time(at.0 + 1)))
     }
 
-    /// The links in which packets arrived have handed them over.
+    /// Phase 1 is over.
     #[inline(always)]
     pub(in crate::packet) fn forget_inputs(&mut self, links: &[Link]) {
         for link in &self.due {
@@ -286,15 +283,17 @@ impl EpochLoop {
         }
     }
 
-    pub(in crate::packet) fn taking(&self, node: NodeId) -> Delivery {
+    /// How a node processes what its links deliver in this epoch.
+    pub(in crate::packet) fn delivery(&self, node: NodeId) -> Delivery {
         let state = &self.nodes[node as usize];
         match (state.inputs, state.has_local) {
             (1, false) => Delivery::Immediate,
-            (_, false) if state.takes_link_by_link => Delivery::PerLink,
+            (_, false) if state.delivers_per_link => Delivery::PerLink,
             _ => Delivery::Sorted,
         }
     }
 
+    /// A node has an event in phase 2.
     #[inline(always)]
     pub(in crate::packet) fn put_for_node(&mut self, node: NodeId, rank: Rank, packet: Packet) {
         let key = self.key(packet.arrival(), rank);
@@ -307,23 +306,22 @@ impl EpochLoop {
 
     /// A flow starts or a timer is due at a node.
     fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
-        let mut nothing = Packet::new(0, 0, 0, 0);
-        nothing.arrives(at);
-        self.put_for_node(node, rank, nothing);
+        let mut no_packet = Packet::new(0, 0, 0, 0);
+        no_packet.arrives(at);
+        self.put_for_node(node, rank, no_packet);
         self.nodes[node as usize].has_local = true;
     }
 }
 
 impl Engine<EpochLoop> {
-    /// Goes through the next epoch in which something happens before this instant, or what happens to the network as a whole; `false` if
-    /// nothing does.
+    /// Processes the next network event, or the next epoch with an event, before this instant; `false` if there is none.
     fn next_epoch(&mut self, before: Time) -> bool {
         let (epoch, begin) = self.next_begin();
         let network_event = self.clock.next_network_event();
         if network_event <= begin && network_event < before {
             self.clock.set(network_event);
             self.clock.count_events(1);
-            self.order.done = network_event;
+            self.order.processed_until = network_event;
             self.on_network_event();
             return true;
         }
@@ -333,43 +331,43 @@ impl Engine<EpochLoop> {
         self.order.begin = begin;
         self.order.until = self.order.wheel.begin(epoch + 1).min(network_event).min(before);
         self.gather(epoch);
-        self.hand_over();
-        self.go_through_nodes();
-        self.go_through_links();
-        self.order.done = self.order.until;
+        self.process_arrivals();
+        self.process_nodes();
+        self.process_queues();
+        self.order.processed_until = self.order.until;
         true
     }
 
-    /// The next epoch in which something happens here, and when what is left of it begins.
+    /// The next epoch with an event in this partition, and when the rest of it begins.
     fn next_begin(&mut self) -> (u64, Time) {
         let local = self.order.timers.first().min(self.hosts.next_start());
         let order = &mut self.order;
         let epoch = order.wheel.first().min(order.wheel.epoch(local));
-        (epoch, order.wheel.begin(epoch).max(order.done))
+        (epoch, order.wheel.begin(epoch).max(order.processed_until))
     }
 
-    /// When something happens here next, or to the network as a whole; not before it is called, and maybe an epoch early.
+    /// A lower bound of the time of the next event, at most an epoch before it.
     pub(in crate::packet) fn next_event(&mut self) -> Time {
         self.next_begin().1.min(self.clock.next_network_event())
     }
 
-    /// All that happens before this instant.
-    pub(in crate::packet) fn go_until(&mut self, instant: Time) {
+    /// Processes all events before this instant.
+    pub(in crate::packet) fn run_until(&mut self, instant: Time) {
         while self.next_epoch(instant) {}
-        self.order.done = instant;
+        self.order.processed_until = instant;
     }
 
-    /// Everything before this instant is done.
-    pub(in crate::packet) fn done(&self) -> Time {
-        self.order.done
+    /// All events before this instant are processed.
+    pub(in crate::packet) fn processed_until(&self) -> Time {
+        self.order.processed_until
     }
 
-    /// Nothing happens before this instant.
+    /// There is no event before this instant.
     pub(in crate::packet) fn skip_to(&mut self, instant: Time) {
-        self.order.done = instant;
+        self.order.processed_until = instant;
     }
 
-    /// Finds the links in which packets arrive, and the starts and timers of the epoch.
+    /// Finds the links over which packets arrive in the epoch, and its starts and timers.
     fn gather(&mut self, epoch: u64) {
         let until = self.order.until;
         self.order.wheel.take(epoch, &mut self.order.due);
@@ -392,7 +390,7 @@ impl Engine<EpochLoop> {
         self.order.due = due;
         while self.order.timers.first() < until {
             let Some((at, timer)) = self.order.timers.take() else { break };
-            self.put_timer(at, timer);
+            self.assign_timer(at, timer);
         }
         while self.hosts.next_start() < until {
             let (position, flow) = self.hosts.take_next_start();
@@ -407,14 +405,14 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// A timer is due in this epoch: a link that brings packets takes it with it, if there is one.
-    fn put_timer(&mut self, at: Time, timer: u32) {
+    /// A timer is due in this epoch: it is fired among the packets of a link, or in phase 2.
+    fn assign_timer(&mut self, at: Time, timer: u32) {
         let identity = self.hosts.identity(timer / TIMERS_PER_FLOW);
         let (node, way) = match timer % TIMERS_PER_FLOW {
             RECEIVER => (identity.dst, identity.forward),
             _ => (identity.src, identity.reverse),
         };
-        match self.link_with(node, way) {
+        match self.link_that_fires(node, way) {
             Some(link) => {
                 self.order.timers_of_link[link as usize].push((at, timer));
                 self.order.links_have_timers = true;
@@ -423,14 +421,14 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// The link among whose packets a timer can be fired at a node, of the end of a flow to which packets come by this way. Where the node
-    /// takes packets link by link, the timer need be in order only with those of its end, and they come by one link; if none do, with no others.
-    fn link_with(&self, node: NodeId, way: RouteRef) -> Option<LinkId> {
+    /// The link among whose packets the timer of an end is fired, whose packets come by this route. Where a node processes packets link by link, the
+    /// timer must be in order only with packets for its own end, which come over one link.
+    fn link_that_fires(&self, node: NodeId, way: RouteRef) -> Option<LinkId> {
         let state = &self.order.nodes[node as usize];
         match (state.inputs, way) {
             (0, _) => None,
             (1, _) => Some(state.input),
-            (_, RouteRef::Route(position)) if state.takes_link_by_link => {
+            (_, RouteRef::Route(position)) if state.delivers_per_link => {
                 let link = self.network.forwarding().last_link(position);
                 let brings_packets = |own: &Link| own.dst == node && own.next_arrival() < self.order.until;
                 Some(if self.network.links().get(link as usize).is_some_and(brings_packets) {
@@ -443,37 +441,37 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// The timers that a link takes with it are fired among its packets, or come to the node with these.
-    pub(in crate::packet) fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, taking: Delivery) {
+    /// The timers of a link become due among its packets, or go to the node's inbox with these.
+    pub(in crate::packet) fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, delivery: Delivery) {
         let mut timers = std::mem::take(&mut self.order.timers_of_link[link as usize]);
         for (at, timer) in timers.drain(..) {
-            if taking == Delivery::Sorted {
+            if delivery == Delivery::Sorted {
                 self.order.put_local(node, at, Rank::timer(timer));
             } else {
-                self.order.soon.push(Reverse((at, timer)));
+                self.order.due_timers.push(Reverse((at, timer)));
             }
         }
         self.order.timers_of_link[link as usize] = timers;
     }
 
-    /// It is now: the timers that are due before what comes by this link have been fired.
+    /// A packet arrives over a link now: fires the timers that are due before it.
     #[inline(always)]
-    pub(in crate::packet) fn pass_time(&mut self, link: LinkId, now: Time) {
-        if !self.order.soon.is_empty() {
+    pub(in crate::packet) fn advance_to_arrival(&mut self, link: LinkId, now: Time) {
+        if !self.order.due_timers.is_empty() {
             self.fire_timers(now, Rank::arrival(link));
             self.order.rank = Rank::arrival(link);
         }
         self.clock.set(now);
     }
 
-    /// Phase 2: nodes to which more than one thing happens go through them in order.
-    fn go_through_nodes(&mut self) {
+    /// Phase 2: every other node processes its events in order.
+    fn process_nodes(&mut self) {
         while let Some(node) = self.order.busy_nodes.pop() {
             let order = &mut self.order;
-            let items = order.nodes[node as usize].inbox.take_in_order(&mut order.merging);
+            let items = order.nodes[node as usize].inbox.take_in_order(&mut order.scratch);
             self.clock.count_events(items.len() as u64);
             for (index, item) in items.iter().enumerate() {
-                self.look_ahead_in_inbox(&items[index..]);
+                self.prefetch_for_inbox(&items[index..]);
                 let (at, rank) = (item.packet.arrival(), item.key.rank());
                 self.fire_timers(at, rank);
                 self.clock.set(at);
@@ -486,17 +484,17 @@ impl Engine<EpochLoop> {
             }
             self.fire_timers(self.order.until, Rank::FIRST);
             let state = &mut self.order.nodes[node as usize];
-            state.inbox.give_back(items);
+            state.inbox.reuse(items);
             state.has_local = false;
         }
     }
 
-    /// Fires the timers of the node at hand that were armed in this epoch and are due before this event.
+    /// Fires the timers of the current node that are due before this event.
     pub(in crate::packet) fn fire_timers(&mut self, before: Time, rank: Rank) {
-        while let Some(Reverse((at, timer))) = self.order.soon.peek().copied()
+        while let Some(Reverse((at, timer))) = self.order.due_timers.peek().copied()
             && (at, Rank::timer(timer)) < (before, rank)
         {
-            self.order.soon.pop();
+            self.order.due_timers.pop();
             self.clock.set(at);
             self.order.rank = Rank::timer(timer);
             self.clock.count_events(1);
@@ -510,17 +508,17 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// Phase 3: links that are fed from several places go through what was offered to them in order.
-    fn go_through_links(&mut self) {
+    /// Phase 3: links with several inputs process the packets that were offered to them, in order.
+    fn process_queues(&mut self) {
         while let Some(link) = self.order.busy_links.pop() {
             self.clock.count_events(1);
-            self.look_ahead_in_busy();
+            self.prefetch_for_busy();
             let order = &mut self.order;
             let inbox = &mut order.inboxes[link as usize];
-            let items = inbox.take_in_order(&mut order.merging);
+            let items = inbox.take_in_order(&mut order.scratch);
             let inputs = std::mem::take(&mut inbox.inputs);
             if self.network.link(link).is_simple() {
-                self.take_offers(link, &items, &inputs);
+                self.process_offers(link, &items, &inputs);
             } else {
                 for item in &items {
                     let at = item.packet.arrival();
@@ -532,12 +530,12 @@ impl Engine<EpochLoop> {
                 self.serve(link, self.order.until, Rank::FIRST);
             }
             let inbox = &mut self.order.inboxes[link as usize];
-            inbox.give_back(items);
+            inbox.reuse(items);
             inbox.inputs = emptied(inputs);
         }
     }
 
-    /// A queue that decides at its service is served as often as it is due before this event.
+    /// Serves a queue that decides at its service, as often as it is due before this event.
     fn serve(&mut self, link: LinkId, before: Time, rank: Rank) {
         if !self.order.serves[link as usize] {
             return;

@@ -1,36 +1,36 @@
-//! What has come to a node or a link in an epoch, and the order in which it is gone through.
+//! The events of a node or a link in an epoch, and their order.
 //!
-//! Almost all of it comes in runs that are in order already: what one link brings, with what the hosts answer to it. So runs are
-//! merged, and nothing is sorted.
+//! Almost all events come in sorted sequences: the packets of one link, or the answers of hosts to them. So sequences are merged, and few events are
+//! sorted.
 
 use crate::packet::link::packet::Packet;
 use crate::prefetch::prefetch_at;
 use crate::spec::LinkId;
 use crate::units::{Duration, Time};
 
-/// Runs of so many items are worth merging; shorter ones are sorted together.
-const LONG_RUN: usize = 8;
+/// The mean length of sequences that are worth merging; shorter ones are sorted together.
+const LONG: usize = 8;
 
-/// So many items are sorted by counting, for each, those that come before it.
+/// Up to this number, items are sorted by counting for each item those before it.
 const FEW: usize = 10;
 
 /// The bits of a [`Rank`].
 const RANK_BITS: u32 = 34;
 
-/// The rank of an event among those of its instant: kind above, index below.
+/// The rank of an event among those of its instant: the kind in the upper bits, the index below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(u64);
 
 impl Rank {
-    /// Comes before all events of its instant, or is the first start.
+    /// The least rank: of the first start.
     pub const FIRST: Rank = Rank(0);
 
-    /// Of the flow with this position in the order of starts.
+    /// Of a start, by its position in the order of starts.
     pub fn start(position: usize) -> Rank {
         Rank(position as u64)
     }
 
-    /// Of a packet at the end of a link.
+    /// Of an arrival over a link.
     #[inline(always)]
     pub fn arrival(link: LinkId) -> Rank {
         Rank(1 << 32 | u64::from(link))
@@ -47,7 +47,7 @@ impl Rank {
         Rank(2 << 32 | u64::from(timer))
     }
 
-    /// What the event is.
+    /// The kind of the event, and its index.
     pub fn event(self) -> Event {
         match self.0 >> 32 {
             0 => Event::Start(self.0 as usize),
@@ -57,18 +57,18 @@ impl Rank {
     }
 }
 
-/// What happens at a node.
+/// An event at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Of the flow with this position in the order of starts.
+    /// The start of a flow, by its position in the order of starts.
     Start(usize),
-    /// Of a packet.
+    /// The arrival of a packet.
     Arrival,
-    /// Of a flow.
+    /// A timer of a flow.
     Timer(u32),
 }
 
-/// The place of an event in its epoch: the time since the epoch's begin above, the rank below.
+/// The order of an event in its epoch: the time since the epoch's begin in the upper bits, the rank below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(u64);
 
@@ -76,7 +76,7 @@ impl Key {
     /// Comes after all events.
     pub const NEVER: Key = Key(u64::MAX);
 
-    /// Times in a longer epoch, of more than a millisecond, have no room in it.
+    /// The longest epoch whose times fit into a key: about a millisecond.
     pub const LONGEST_EPOCH: Duration = Duration(1 << (u64::BITS - RANK_BITS));
 
     /// Of an event at this time, in the epoch that begins then.
@@ -93,33 +93,33 @@ impl Key {
     }
 }
 
-/// Something for a node or a link to go through: a packet, except for starts and timers.
+/// An event of a node or a link. Starts and timers have a packet without meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct Item {
-    /// When it comes.
+    /// Its order.
     pub key: Key,
-    /// Its arrival is when it comes.
+    /// Its arrival is the time of the event.
     pub packet: Packet,
 }
 
-/// What has come to a node or a link in this epoch.
+/// The events of a node or a link in this epoch.
 #[derive(Debug, Default)]
 pub struct Inbox {
     items: Vec<Item>,
-    /// Where items come before the one that was put in before them: there a run ends, and another begins.
+    /// Where sequences begin: items whose key is less than that of the item before.
     breaks: Vec<u32>,
-    /// Of a link: links all of whose packets go on here. What they bring in this epoch stands in their FIFOs still.
+    /// Of a link: the inputs all of whose packets go on here. Their packets of this epoch are still in their FIFOs.
     pub inputs: Vec<LinkId>,
 }
 
 impl Inbox {
-    /// Whether nothing has come.
+    /// Whether there are no events.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.inputs.is_empty()
     }
 
-    /// Puts an item in. Equal keys are of one event and keep their order.
+    /// Appends an event. Items with equal keys belong to one event and keep their order.
     #[inline(always)]
     pub fn put(&mut self, key: Key, packet: Packet) {
         if self.items.last().is_some_and(|last| key < last.key) {
@@ -133,39 +133,39 @@ impl Inbox {
         self.items.first()
     }
 
-    /// Asks for the items.
+    /// Prefetches the items.
     #[inline(always)]
-    pub fn ask_for_items(&self) {
+    pub fn prefetch_items(&self) {
         prefetch_at(self.items.as_ptr());
     }
 
-    /// Asks for where the next item will be.
+    /// Prefetches the memory of the next item.
     #[inline(always)]
-    pub fn ask_for_room(&self) {
+    pub fn prefetch_end(&self) {
         prefetch_at(self.items.as_ptr_range().end);
     }
 
-    /// Takes all items out, in order, to be [given back](Self::give_back); `other` is as good as empty before and after.
+    /// Takes all items out, in order; the list comes back by [`Self::reuse`]. `other` is scratch memory.
     ///
-    /// Only the list is moved: a whole inbox would be copied by words and read back by double words, which waits until all
-    /// that was stored before has reached the cache.
+    /// Only the list is moved. A whole inbox would be copied by words and read back by double words, which stalls until all stores before have
+    /// reached the cache.
     #[inline(always)]
     pub fn take_in_order(&mut self, other: &mut Inbox) -> Vec<Item> {
         if !self.breaks.is_empty() {
-            self.put_in_order(other);
+            self.sort(other);
         }
         std::mem::take(&mut self.items)
     }
 
-    /// The room of a list that was taken out is used again.
+    /// Uses the memory of a list that was taken out again.
     #[inline(always)]
-    pub fn give_back(&mut self, items: Vec<Item>) {
+    pub fn reuse(&mut self, items: Vec<Item>) {
         self.items = emptied(items);
     }
 
     #[inline(never)]
-    fn put_in_order(&mut self, other: &mut Inbox) {
-        if self.items.len() < LONG_RUN * (self.breaks.len() + 1) {
+    fn sort(&mut self, other: &mut Inbox) {
+        if self.items.len() < LONG * (self.breaks.len() + 1) {
             if self.items.len() <= FEW {
                 sort_few(&self.items, &mut other.items);
                 std::mem::swap(&mut self.items, &mut other.items);
@@ -181,7 +181,7 @@ impl Inbox {
         }
     }
 
-    /// Makes one run of every two, into `merged`.
+    /// Merges every two sequences into one, in `merged`.
     fn merge_pairs(&self, merged: &mut Inbox) {
         merged.items.clear();
         merged.breaks.clear();
@@ -199,29 +199,29 @@ impl Inbox {
     }
 }
 
-/// The same list, empty, with its room to be used again.
+/// The list, empty, with its memory.
 #[inline(always)]
 pub fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
     list.clear();
     list
 }
 
-/// Puts items in order. Every one is compared with every other, but nothing is guessed, which costs more than many comparisons.
+/// Sorts items. It compares each item with all others, but mispredicts no branch, which would cost more than many comparisons.
 fn sort_few(items: &[Item], sorted: &mut Vec<Item>) {
     sorted.clear();
     sorted.extend_from_slice(items);
     for (index, item) in items.iter().enumerate() {
         let (earlier, later) = (&items[..index], &items[index + 1..]);
-        let place = earlier.iter().filter(|other| other.key <= item.key).count()
+        let position = earlier.iter().filter(|other| other.key <= item.key).count()
             + later.iter().filter(|other| other.key < item.key).count();
-        sorted[place] = *item;
+        sorted[position] = *item;
     }
 }
 
-/// Puts two runs into one, of equals those of the first before those of the second.
+/// Merges two sequences. Of equal keys, those of the first sequence come first.
 fn merge(mut first: &[Item], mut second: &[Item], merged: &mut Vec<Item>) {
     while let ([one, ..], [other, ..]) = (first, second) {
-        // Without a branch, which would be guessed wrong every second time.
+        // Without a branch, which would be mispredicted every second time.
         let is_other = other.key < one.key;
         merged.push(if is_other { *other } else { *one });
         first = &first[usize::from(!is_other)..];

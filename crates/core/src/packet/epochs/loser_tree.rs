@@ -1,49 +1,49 @@
 //! A loser tree over the FIFOs of a link's inputs: yields the next packet in order.
 //!
-//! Where many flows meet, packets of the FIFOs alternate without rule, and a heap would guess wrong at each of them. Here each
-//! match is decided without a branch, and there are as many matches after every packet.
+//! Where many flows meet, packets of the FIFOs alternate without rule, and a heap would mispredict a branch at each of them. Here each match is
+//! decided without a branch, and every packet has the same number of matches.
 
 use crate::packet::epochs::inbox::Key;
 use crate::packet::link::fifo::Fifo;
 use crate::spec::LinkId;
 
-/// FIFOs, and the keys of their next packets; one without a packet has [`Key::NEVER`], and so has the first when all are merged.
+/// FIFOs at leaves, with the keys of their next packets. An empty FIFO has [`Key::NEVER`]; so has the tree when all are merged.
 #[derive(Debug)]
 pub struct LoserTree {
     /// The least key.
     first: Key,
-    /// At node n meet the least keys of nodes 2n and 2n + 1; the greater stays here, the lesser goes on. The FIFOs' own keys come from below.
+    /// At node n the least keys of nodes 2n and 2n + 1 meet: the greater stays here, the lesser goes up.
     losers: Vec<Key>,
     /// The least key of each node, while the tree is built.
     winners: Vec<Key>,
     fifos: Vec<Fifo>,
-    /// For each link whose FIFO is among them, its place.
-    places: Vec<u32>,
+    /// The leaf of each link whose FIFO is in the tree.
+    leaf_of: Vec<u32>,
 }
 
 impl LoserTree {
-    /// No FIFOs yet, of a network with so many links.
+    /// An empty tree, for a network with this number of links.
     pub fn new(links: usize) -> LoserTree {
         LoserTree {
             first: Key::NEVER,
             losers: Vec::new(),
             winners: Vec::new(),
             fifos: Vec::new(),
-            places: vec![0; links],
+            leaf_of: vec![0; links],
         }
     }
 
-    /// From now on these FIFOs of links, with the keys of their next packets.
+    /// Fills the tree with the FIFOs of links, and the keys of their next packets.
     pub fn begin(&mut self, fifos: impl ExactSizeIterator<Item = (LinkId, Fifo, Key)>) {
         let leaves = fifos.len().next_power_of_two();
         self.fifos.clear();
         self.losers.resize(leaves, Key::NEVER);
         self.winners.clear();
         self.winners.resize(2 * leaves, Key::NEVER);
-        for (place, (link, fifo, key)) in fifos.enumerate() {
-            self.places[link as usize] = place as u32;
+        for (leaf, (link, fifo, key)) in fifos.enumerate() {
+            self.leaf_of[link as usize] = leaf as u32;
             self.fifos.push(fifo);
-            self.winners[leaves + place] = key;
+            self.winners[leaves + leaf] = key;
         }
         for node in (1..leaves).rev() {
             let (one, other) = (self.winners[2 * node], self.winners[2 * node + 1]);
@@ -59,28 +59,28 @@ impl LoserTree {
         self.first
     }
 
-    /// The place of a link's FIFO.
+    /// The leaf of a link's FIFO.
     #[inline(always)]
-    pub fn place(&self, link: LinkId) -> usize {
-        self.places[link as usize] as usize
+    pub fn leaf(&self, link: LinkId) -> usize {
+        self.leaf_of[link as usize] as usize
     }
 
-    /// The FIFO at a place.
+    /// The FIFO at a leaf.
     #[inline(always)]
-    pub fn fifo(&self, place: usize) -> Fifo {
-        self.fifos[place]
+    pub fn fifo(&self, leaf: usize) -> Fifo {
+        self.fifos[leaf]
     }
 
-    /// The same, to take packets out of it: its new key is to be [set](Self::set).
+    /// The FIFO at a leaf, to take a packet out of it; [`Self::set`] must follow.
     #[inline(always)]
-    pub fn fifo_mut(&mut self, place: usize) -> &mut Fifo {
-        &mut self.fifos[place]
+    pub fn fifo_mut(&mut self, leaf: usize) -> &mut Fifo {
+        &mut self.fifos[leaf]
     }
 
-    /// The next packet of the FIFO at this place, which was the first, has this key.
+    /// The FIFO at this leaf, which had the least key, has this key now.
     #[inline(always)]
-    pub fn set(&mut self, place: usize, mut key: Key) {
-        let mut node = (self.losers.len() + place) / 2;
+    pub fn set(&mut self, leaf: usize, mut key: Key) {
+        let mut node = (self.losers.len() + leaf) / 2;
         while node > 0 {
             let other = self.losers[node];
             self.losers[node] = key.max(other);
@@ -99,23 +99,23 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The first is the least of all keys, whatever comes next in the first's FIFO.
+        /// The first is the least of all keys, whatever key follows it in its FIFO.
         #[test]
         fn the_first_is_the_least(times in prop::collection::vec(0u64..50, 1..20), later in prop::collection::vec(prop::option::of(0u64..50), 0..60)) {
-            let link = |place: usize| 3 * place as LinkId;
-            let key = |place, at| Key::new(Time::ZERO, Time(at), Rank::arrival(link(place)));
-            let mut keys: Vec<Key> = times.iter().enumerate().map(|(place, at)| key(place, *at)).collect();
+            let link = |leaf: usize| 3 * leaf as LinkId;
+            let key = |leaf, at| Key::new(Time::ZERO, Time(at), Rank::arrival(link(leaf)));
+            let mut keys: Vec<Key> = times.iter().enumerate().map(|(leaf, at)| key(leaf, *at)).collect();
             let mut tree = LoserTree::new(60);
-            tree.begin(keys.iter().enumerate().map(|(place, key)| (link(place), Fifo::default(), *key)));
+            tree.begin(keys.iter().enumerate().map(|(leaf, key)| (link(leaf), Fifo::default(), *key)));
             for at in later {
                 prop_assert_eq!(Some(tree.first()), keys.iter().min().copied());
                 if tree.first() == Key::NEVER {
                     break;
                 }
-                let place = tree.place(tree.first().rank().link());
-                prop_assert_eq!(keys[place], tree.first());
-                keys[place] = at.map_or(Key::NEVER, |at| key(place, at));
-                tree.set(place, keys[place]);
+                let leaf = tree.leaf(tree.first().rank().link());
+                prop_assert_eq!(keys[leaf], tree.first());
+                keys[leaf] = at.map_or(Key::NEVER, |at| key(leaf, at));
+                tree.set(leaf, keys[leaf]);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Packets that several inputs offer to a link in an epoch enter it in order.
+//! Merges the packets that several inputs offer to a link in an epoch: they enter its queue in order.
 
 use crate::packet::engine::Engine;
 use crate::packet::engine::network::LinkAccess;
@@ -11,7 +11,7 @@ use crate::packet::link::sack_pool::SackPool;
 use crate::spec::LinkId;
 use crate::units::Time;
 
-/// A simple link whose queue takes the packets of an epoch in order.
+/// The queue of a simple link, which packets of an epoch enter in order.
 struct Entrance<'engine, W> {
     network: LinkAccess<'engine>,
     tree: &'engine mut LoserTree,
@@ -24,17 +24,17 @@ struct Entrance<'engine, W> {
 }
 
 impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
-    /// Takes the packets that come from the FIFOs of the link's inputs before this event, in order. It takes more care if the link is instrumented, or
-    /// an input may have lost packets.
+    /// Takes the packets of the inputs' FIFOs that come before this event, in order. `WITH_CARE` if the link is instrumented, or an input may lose
+    /// packets.
     #[inline(always)]
     fn take_from_inputs<const WITH_CARE: bool>(&mut self, before: Key) {
         while self.tree.first() < before {
             let input = self.tree.first().rank().link();
-            let place = self.tree.place(input);
-            let fifo = self.tree.fifo_mut(place);
+            let leaf = self.tree.leaf(input);
+            let fifo = self.tree.fifo_mut(leaf);
             let mut packet = self.network.fifos.pop(fifo);
             let key = key_of_next(self.begin, self.until, input, fifo.first_arrival());
-            self.tree.set(place, key);
+            self.tree.set(leaf, key);
             if WITH_CARE && packet.has(LOST) {
                 self.lost.push(input);
                 release(self.network.pool, packet);
@@ -64,9 +64,9 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
 }
 
 impl Engine<EpochLoop> {
-    /// What is offered to a simple link: items, and what stands in the FIFOs of its inputs.
+    /// Packets enter the queue of a simple link: the items of its inbox, and those in the FIFOs of its inputs.
     #[inline(always)]
-    pub(in crate::packet) fn take_offers(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
+    pub(in crate::packet) fn process_offers(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
         if inputs.is_empty() && self.network.link(link).is_uninstrumented() {
             let mut access = self.network.access(link);
             for item in items {
@@ -75,7 +75,7 @@ impl Engine<EpochLoop> {
         } else {
             self.merge(link, items, inputs);
         }
-        // A link whose packets of this epoch another has yet to take is inserted then.
+        // A link with packets of this epoch is itself an input of another link, which inserts it after its merge.
         let next = self.network.link(link).next_arrival();
         if next >= self.order.until {
             self.order.wheel.insert(link, next);
@@ -114,15 +114,15 @@ impl Engine<EpochLoop> {
         if is_captured {
             captures.capture_waiting(network.pool());
         }
-        for (place, input) in inputs.iter().enumerate() {
-            let fifo = order.tree.fifo(place);
+        for (leaf, input) in inputs.iter().enumerate() {
+            let fifo = order.tree.fifo(leaf);
             network.end_arrivals(*input, fifo);
             order.wheel.insert(*input, fifo.first_arrival());
         }
     }
 }
 
-/// A packet is offered to a simple link when it arrives; with care, if the link may be [instrumented](Link::is_uninstrumented).
+/// A packet enters the queue of a simple link; `WITH_CARE` if the link may be instrumented.
 #[inline(always)]
 fn enter<const WITH_CARE: bool>(network: &mut LinkAccess, packet: Packet) {
     let LinkAccess { link, fifos, pool, sizes } = network;
@@ -145,8 +145,7 @@ fn release(pool: &mut SackPool, packet: Packet) {
     }
 }
 
-/// The key of the next packet of a FIFO, which is merged in this epoch or not at all: what happens to the whole network may have
-/// cut this one short before it.
+/// The key of the next packet of a FIFO; [`Key::NEVER`] if it arrives after this epoch, which a network event may have cut short.
 #[inline(always)]
 fn key_of_next(begin: Time, until: Time, link: LinkId, at: Time) -> Key {
     if at < until { Key::new(begin, at, Rank::arrival(link)) } else { Key::NEVER }

@@ -12,38 +12,38 @@ use crate::packet::link::packet::{ACK, HAS_SACK, Packet};
 use crate::prefetch::prefetch;
 use crate::spec::LinkId;
 
-/// The state of fewer flows stays in the outer cache, from where it comes in time anyhow.
+/// With fewer flows, their state stays in the outer cache, and prefetching gains nothing.
 const MANY_FLOWS: usize = if cfg!(test) { 2 } else { 1 << 14 };
 
-/// The state of fewer links stays in the nearer caches.
+/// With fewer links, their state stays in the inner caches.
 const MANY_LINKS: usize = if cfg!(test) { 2 } else { 2048 };
 
-/// So many items ahead, the flow is asked for, then its connection, and what that keeps elsewhere.
+/// How many items ahead the flow is prefetched, then its connection, then the memory that the connection refers to.
 const FLOW: usize = 12;
 const CONNECTION: usize = 8;
 const REST: usize = 4;
 
 impl Engine<EpochLoop> {
-    /// Of what has come to a node, from here on, what the later packets need.
+    /// Prefetches what the later events of a node need.
     #[inline(always)]
-    pub(in crate::packet) fn look_ahead_in_inbox(&self, rest: &[Item]) {
+    pub(in crate::packet) fn prefetch_for_inbox(&self, rest: &[Item]) {
         if self.hosts.flows().len() < MANY_FLOWS {
             return;
         }
         if let Some(item) = rest.get(FLOW) {
-            self.ask_for_flow(&item.packet);
+            self.prefetch_flow(&item.packet);
         }
         if let Some(item) = rest.get(CONNECTION) {
-            self.ask_for_connection(&item.packet);
+            self.prefetch_connection(&item.packet);
         }
         if let Some(item) = rest.get(REST) {
-            self.ask_for_rest(&item.packet);
+            self.prefetch_rest(&item.packet);
         }
     }
 
-    /// Of the links that hand over in this epoch, from here on, what the later ones need.
+    /// Prefetches what later links with arrivals need.
     #[inline(always)]
-    pub(in crate::packet) fn look_ahead_in_due(&self, index: usize) {
+    pub(in crate::packet) fn prefetch_for_due(&self, index: usize) {
         if self.network.links().len() < MANY_LINKS {
             return;
         }
@@ -58,19 +58,19 @@ impl Engine<EpochLoop> {
             prefetch(packet);
         }
         if let Some(packet) = first_packet(8) {
-            self.network.forwarding().ask_for_next(packet.at()); // hop by hop it is no place on a route
+            self.network.forwarding().ask_for_next(packet.at()); // hop by hop it is no position on a route
         }
         if let Some(packet) = first_packet(5) {
             match self.next_on_route(packet) {
-                Some(END) => self.ask_for_flow(packet),
+                Some(END) => self.prefetch_flow(packet),
                 Some(next) => prefetch(&self.order.inboxes[next as usize]),
                 None => {}
             }
         }
         if let Some(packet) = first_packet(2) {
             match self.next_on_route(packet) {
-                Some(END) => self.ask_for_connection(packet),
-                Some(next) => self.order.inboxes[next as usize].ask_for_room(),
+                Some(END) => self.prefetch_connection(packet),
+                Some(next) => self.order.inboxes[next as usize].prefetch_end(),
                 None => {}
             }
         }
@@ -81,9 +81,9 @@ impl Engine<EpochLoop> {
         (!Forwarding::is_hop_by_hop(packet.at())).then(|| self.network.forwarding().next_on_route(packet.at()))
     }
 
-    /// Of the links that go through their offers, what those after the next need.
+    /// Prefetches what later links with offers need.
     #[inline(always)]
-    pub(in crate::packet) fn look_ahead_in_busy(&self) {
+    pub(in crate::packet) fn prefetch_for_busy(&self) {
         if self.network.links().len() < MANY_LINKS {
             return;
         }
@@ -93,7 +93,7 @@ impl Engine<EpochLoop> {
             prefetch(&self.order.inboxes[*link as usize]);
         }
         if let [.., link, _] = busy {
-            self.order.inboxes[*link as usize].ask_for_items();
+            self.order.inboxes[*link as usize].prefetch_items();
         }
         if let [.., link] = busy
             && let Some(item) = self.order.inboxes[*link as usize].first()
@@ -103,10 +103,10 @@ impl Engine<EpochLoop> {
     }
 
     #[inline(always)]
-    fn ask_for_flow(&self, packet: &Packet) {
+    fn prefetch_flow(&self, packet: &Packet) {
         prefetch(&self.hosts.flows()[packet.flow() as usize]);
         if packet.has(ACK) {
-            self.order.timers.ask_for(packet.flow(), SENDER);
+            self.order.timers.prefetch(packet.flow(), SENDER);
         }
         if packet.has(HAS_SACK) {
             self.network.pool().ask_for(packet.number());
@@ -114,7 +114,7 @@ impl Engine<EpochLoop> {
     }
 
     #[inline(always)]
-    fn ask_for_connection(&self, packet: &Packet) {
+    fn prefetch_connection(&self, packet: &Packet) {
         if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].activity {
             if packet.has(ACK) {
                 prefetch(&connection.sender);
@@ -125,9 +125,9 @@ impl Engine<EpochLoop> {
         }
     }
 
-    /// What the connection keeps elsewhere.
+    /// The memory that the connection refers to.
     #[inline(always)]
-    fn ask_for_rest(&self, packet: &Packet) {
+    fn prefetch_rest(&self, packet: &Packet) {
         if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].activity {
             if packet.has(ACK) {
                 connection.sender.prefetch_parts();

@@ -5,19 +5,18 @@ use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Entries of timers that are due further off stand together by spans of time, 2^33 ps (8.6 ms) each.
+/// Entries of later timers are grouped by spans of time, 2^33 ps (8.6 ms) each.
 const SPAN_BITS: u32 = 33;
 
 type Entry = Reverse<(Time, u32)>;
 
-/// Timers that mostly move later: one entry per timer stands in the heap, at its deadline or before. Every owner has as many
-/// kinds of them as there are; a kind that nobody has armed takes no room.
+/// Timers that mostly move later. Each has one entry, at its deadline or before. Every owner has one timer of each kind.
 ///
-/// When an entry comes up, its owner says when the timer is really due; a timer that has moved later is put back. Ties go to
-/// the lower identity.
+/// When an entry comes up, its owner knows when the timer is really due, and arms a timer that has moved later again. Ties go to the lower
+/// identity.
 ///
-/// Every flow has an entry, a few hundred milliseconds ahead. So only those of the next span of time stand in the heap, which is
-/// small then; the others are not in order.
+/// Every flow has an entry, some hundred milliseconds ahead. So only the entries of the next span of time are in the heap, which stays small;
+/// later entries are not sorted.
 #[derive(Debug, Clone)]
 pub struct Timers {
     /// Entries before the horizon. If there are none, there are none at all.
@@ -31,7 +30,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// So many owners with so many timers each, none of them armed.
+    /// No timer of these owners is armed.
     pub fn new(owners: usize, kinds: u32) -> Timers {
         Timers {
             near: BinaryHeap::new(),
@@ -48,7 +47,7 @@ impl Timers {
         owner * self.scheduled.len() as u32 + kind
     }
 
-    /// The timer is due at `deadline`, or later than an entry that stands already: then `false`.
+    /// The timer is due at `deadline`; `false` if it has an earlier entry already.
     #[inline]
     pub fn arm(&mut self, owner: u32, kind: u32, deadline: Time) -> bool {
         let is_earlier = self.schedule(owner, kind, deadline);
@@ -70,7 +69,7 @@ impl Timers {
         }
     }
 
-    /// [`Self::arm`] for an entry that the caller keeps: what is returned as earlier must come to [`Self::is_due`].
+    /// [`Self::arm`] for an entry that the caller keeps. If it returns `true`, the caller must pass the entry to [`Self::is_due`].
     #[inline]
     pub fn schedule(&mut self, owner: u32, kind: u32, deadline: Time) -> bool {
         let of_kind = &mut self.scheduled[kind as usize];
@@ -91,9 +90,9 @@ impl Timers {
         self.scheduled[kind as usize].get(owner as usize).copied().unwrap_or(Time::NEVER)
     }
 
-    /// Asks for what tells the time of a timer's entry.
+    /// Prefetches the time of a timer's entry.
     #[inline(always)]
-    pub fn ask_for(&self, owner: u32, kind: u32) {
+    pub fn prefetch(&self, owner: u32, kind: u32) {
         if let Some(scheduled) = self.scheduled[kind as usize].get(owner as usize) {
             prefetch(scheduled);
         }
@@ -105,7 +104,7 @@ impl Timers {
         self.near.peek().map_or(Time::NEVER, |entry| entry.0.0)
     }
 
-    /// Takes the first entry; it is to come to [`Self::is_due`].
+    /// Takes the first entry, which the caller must pass to [`Self::is_due`].
     pub fn take(&mut self) -> Option<(Time, u32)> {
         let first = self.near.pop()?;
         if self.near.is_empty()
@@ -117,7 +116,7 @@ impl Timers {
         Some(first.0)
     }
 
-    /// Whether an entry counts: `false` if an earlier one has replaced it. The timer then has no entry any more.
+    /// Whether an entry counts: `false` if an earlier one has replaced it. A timer whose entry counts has no entry any more.
     pub fn is_due(&mut self, time: Time, timer: u32) -> bool {
         let kinds = self.scheduled.len() as u32;
         let scheduled = &mut self.scheduled[(timer % kinds) as usize][(timer / kinds) as usize];

@@ -1,13 +1,13 @@
-//! Which links have something to do in which epoch: a timing wheel.
+//! A timing wheel: the epoch in which each link has its next event.
 
 use crate::spec::LinkId;
 use crate::units::{Duration, Time};
 
-/// Buckets of the wheel; what is due later than all of them shares a bucket with what is due a lap before.
+/// Buckets of the wheel. Epochs that differ by a multiple of this number share a bucket.
 const BUCKETS: usize = 1024;
 const MASK: u64 = BUCKETS as u64 - 1;
 const WORDS: usize = BUCKETS / 64;
-/// The epoch of a link that has nothing to do.
+/// The epoch of a link without events.
 const NONE: u64 = u64::MAX;
 
 /// A timing wheel over links. Time is cut into epochs of one length.
@@ -17,19 +17,19 @@ pub struct TimingWheel {
     /// A bit for each bucket that is not empty.
     occupied: [u64; WORDS],
     /// For each link, the epoch in which it is due first. Entries in other buckets are void.
-    window_of: Vec<u64>,
+    epoch_of: Vec<u64>,
     /// No link is due before this epoch.
     from: u64,
 }
 
 impl TimingWheel {
-    /// A wheel for so many links, with epochs of this length, which is not nothing.
+    /// A wheel for this number of links, with epochs of this length, which is not zero.
     pub fn new(links: usize, length: Duration) -> TimingWheel {
         TimingWheel {
             length,
             buckets: vec![Vec::new(); BUCKETS],
             occupied: [0; WORDS],
-            window_of: vec![NONE; links],
+            epoch_of: vec![NONE; links],
             from: 0,
         }
     }
@@ -45,12 +45,12 @@ impl TimingWheel {
         Time(epoch * self.length.0)
     }
 
-    /// A link is due then, or was due in an earlier epoch already; nothing if it is never due.
+    /// A link is due at this time. Nothing changes if it is due in an earlier epoch, or [never](Time::NEVER).
     #[inline]
     pub fn insert(&mut self, link: LinkId, at: Time) {
         let epoch = if at == Time::NEVER { NONE } else { self.epoch(at) };
-        if epoch < self.window_of[link as usize] {
-            self.window_of[link as usize] = epoch;
+        if epoch < self.epoch_of[link as usize] {
+            self.epoch_of[link as usize] = epoch;
             let bucket = (epoch & MASK) as usize;
             self.buckets[bucket].push(link);
             self.occupied[bucket / 64] |= 1 << (bucket % 64);
@@ -63,13 +63,13 @@ impl TimingWheel {
         for epoch in self.from..self.from.saturating_add(BUCKETS as u64) {
             let bucket = (epoch & MASK) as usize;
             if self.occupied[bucket / 64] >> (bucket % 64) & 1 != 0
-                && self.buckets[bucket].iter().any(|link| self.window_of[*link as usize] == epoch)
+                && self.buckets[bucket].iter().any(|link| self.epoch_of[*link as usize] == epoch)
             {
                 self.from = epoch;
                 return epoch;
             }
         }
-        let later = self.buckets.iter().flatten().map(|link| self.window_of[*link as usize]).min();
+        let later = self.buckets.iter().flatten().map(|link| self.epoch_of[*link as usize]).min();
         self.from = later.unwrap_or(NONE);
         self.from
     }
@@ -78,9 +78,9 @@ impl TimingWheel {
     pub fn take(&mut self, epoch: u64, due: &mut Vec<LinkId>) {
         due.clear();
         let bucket = (epoch & MASK) as usize;
-        let window_of = &mut self.window_of;
+        let epoch_of = &mut self.epoch_of;
         self.buckets[bucket].retain(|link| {
-            let of_link = &mut window_of[*link as usize];
+            let of_link = &mut epoch_of[*link as usize];
             if *of_link == epoch {
                 *of_link = NONE;
                 due.push(*link);

@@ -1,4 +1,4 @@
-//! Both event loops on one run: what the fast one gives must be what the oracle gives, bit for bit.
+//! Runs both event loops and compares their results: they must be equal to the bit.
 
 use crate::packet::build::BuildError;
 #[cfg(test)]
@@ -10,10 +10,10 @@ use crate::packet::parallel::Partitions;
 use crate::packet::{Oracle, Simulation};
 use crate::spec::RunSpec;
 
-/// Runs both loops to the end; `None` if all of their results are the same, else the first that is not.
+/// Runs both loops to the end. `None` if all results are the same, else the first difference.
 ///
 /// # Errors
-/// If the run cannot be.
+/// The run is refused.
 pub fn disagreement(spec: &RunSpec) -> Result<Option<String>, BuildError> {
     let mut oracle = Oracle::new(spec.clone())?;
     let mut epochs = Simulation::new(spec.clone())?;
@@ -36,36 +36,40 @@ pub fn disagreement(spec: &RunSpec) -> Result<Option<String>, BuildError> {
     Ok(difference.or_else(|| captures().map(|link| format!("capture of link {link}"))))
 }
 
-/// Runs the fast loop to the end, whole and in so many parts, each on a thread or all on this one; `None` if all results are the same,
-/// else the first that is not. No routing of the run may measure links.
+/// Runs the default loop to the end, undivided and in partitions, each on a thread or all on this one. `None` if all results are the same, else the
+/// first difference. No routing of the run may measure links.
 ///
 /// # Errors
-/// If the run cannot be.
+/// The run is refused.
 #[cfg(test)]
-pub fn disagreement_in_parts(spec: &RunSpec, parts: usize, on_threads: bool) -> Result<Option<String>, BuildError> {
+pub fn disagreement_of_partitions(
+    spec: &RunSpec,
+    partitions: usize,
+    on_threads: bool,
+) -> Result<Option<String>, BuildError> {
     let mut whole = Simulation::new(spec.clone())?;
-    let mut parts = Partitions::exactly(Simulation::new(spec.clone())?, parts)?;
+    let mut divided = Partitions::exactly(Simulation::new(spec.clone())?, partitions)?;
     while whole.advance(1 << 20) {}
     if on_threads {
-        while parts.advance(1 << 10) {}
+        while divided.advance(1 << 10) {}
     } else {
-        parts.finish_in_turn()
+        divided.finish_in_turn()
     }
-    let counts = |name, whole: u64, parts: u64| (whole != parts).then(|| format!("{name}: {whole} and {parts}"));
-    Ok(counts("packet-hops", whole.packet_hops(), parts.packet_hops())
-        .or_else(|| counts("without route", whole.packets_without_route(), parts.packets_without_route()))
-        .or_else(|| counts("expired", whole.packets_expired(), parts.packets_expired()))
-        .or_else(|| counts("time", whole.now().0, parts.now().0))
-        .or_else(|| tables("flows", &whole.flow_table(), &parts.flow_table()))
-        .or_else(|| tables("links", &whole.link_table(), &parts.link_table()))
-        .or_else(|| tables("series of flows", &whole.take_flow_series(), &parts.take_flow_series()))
-        .or_else(|| tables("series of links", &whole.take_link_series(), &parts.take_link_series()))
+    let counts = |name, whole: u64, divided: u64| (whole != divided).then(|| format!("{name}: {whole} and {divided}"));
+    Ok(counts("packet-hops", whole.packet_hops(), divided.packet_hops())
+        .or_else(|| counts("without route", whole.packets_without_route(), divided.packets_without_route()))
+        .or_else(|| counts("expired", whole.packets_expired(), divided.packets_expired()))
+        .or_else(|| counts("time", whole.now().0, divided.now().0))
+        .or_else(|| tables("flows", &whole.flow_table(), &divided.flow_table()))
+        .or_else(|| tables("links", &whole.link_table(), &divided.link_table()))
+        .or_else(|| tables("series of flows", &whole.take_flow_series(), &divided.take_flow_series()))
+        .or_else(|| tables("series of links", &whole.take_link_series(), &divided.take_link_series()))
         .or_else(|| {
             let mut links = 0..spec.links.len() as u32;
-            let link = links.find(|link| whole.take_capture(*link) != parts.take_capture(*link));
+            let link = links.find(|link| whole.take_capture(*link) != divided.take_capture(*link));
             link.map(|link| format!("capture of link {link}"))
         })
-        .or_else(|| (states(whole.state_shares()) != states(parts.state_shares())).then(|| "states".into())))
+        .or_else(|| (states(whole.state_shares()) != states(divided.state_shares())).then(|| "states".into())))
 }
 
 #[cfg(test)]
@@ -85,7 +89,7 @@ fn tables(name: &str, oracle: &Table, epochs: &Table) -> Option<String> {
     })
 }
 
-/// The first change of a route that differs; what is unknown is not equal to itself but in its bits.
+/// The first change of a route that differs. Unknown values are NaN, which are compared as bits.
 fn route_changes(oracle: &[RouteChange], epochs: &[RouteChange]) -> Option<String> {
     let bits = |change: &RouteChange| {
         let place = (change.at, change.routing, change.src, change.dst, change.nodes.clone());

@@ -1,9 +1,9 @@
 //! A run on several threads: the network in partitions, each with an engine of its own, and the same results bit for bit.
 //!
-//! Every partition has all nodes and links, but things happen only at its own nodes: the queue of a link is where the link begins; where it
-//! ends, in another partition, there is only its wire. A packet needs at least the delay of the shortest link between partitions. So partitions
-//! process rounds of that length, and meet at a [`barrier`] to exchange the packets that arrive in the next round. [`partition`] divides the
-//! nodes.
+//! Every partition has all nodes and links, but processes the events of its own nodes only. The queue of a link belongs to the partition where the link
+//! begins. Where it ends in another partition, only its wire is there. A packet needs at least the delay of the shortest link between partitions.
+//! So partitions process rounds of that length. At a [`barrier`] they exchange the packets that arrive in the next round. [`partition`] divides
+//! the nodes.
 //!
 //! May use: the engine and the loop of epochs.
 
@@ -21,11 +21,11 @@ use crate::units::Time;
 use barrier::Barrier;
 use partition::{Partitioning, divide};
 
-/// So many packet-hops of a part in a round are worth a thread: with fewer, it would mostly wait for the others.
-const WORTH_A_THREAD: f64 = 1_000.0;
+/// The packet-hops of a partition in a round that are worth a thread: with fewer, it would mostly wait for the others.
+const MIN_HOPS_PER_ROUND: f64 = 1_000.0;
 
-/// Threads begin and end with each call that goes on with a run, which takes them about as long as some thousand packet-hops.
-const LEAST_AT_ONCE: u64 = if cfg!(test) { 500 } else { 2_000_000 };
+/// The packet-hops of one call at least: threads begin and end with each call, which takes as long as some thousand packet-hops.
+const MIN_HOPS_PER_CALL: u64 = if cfg!(test) { 500 } else { 2_000_000 };
 
 /// Columns of the results and samples of flows that only the sender knows.
 const OF_SENDER: [&str; 12] = [
@@ -43,29 +43,29 @@ const OF_SENDER: [&str; 12] = [
     "longest_stall_s",
 ];
 
-/// A run in epochs, on as many threads as it has parts.
+/// A run in epochs, with one thread for each partition.
 pub struct Partitions {
     engines: Vec<Engine<EpochLoop>>,
     division: Partitioning,
 }
 
 impl Partitions {
-    /// A run on so many threads, or on fewer: no more than have enough to do between two meetings, and on one if a routing measures the
-    /// links, for it must know all of them at once.
+    /// A run on this number of threads, or on fewer: each must have enough to do in a round. A run whose routing measures its links has one thread,
+    /// because the controller reads all links at once.
     ///
     /// # Errors
     /// As [`Engine::new`].
     pub fn new(spec: RunSpec, threads: usize) -> Result<Partitions, BuildError> {
         let measures = spec.routings.iter().any(|routing| routing.link_state.is_some());
         let engine = Engine::<EpochLoop>::new(spec)?;
-        let most = if measures { 1 } else { threads.min(engine.spec.nodes.len()) };
-        let divisions = (2..=most).rev().map(|parts| divide(&engine, parts));
-        let worth = |division: &Partitioning| division.hops_in_a_round / division.parts as f64 >= WORTH_A_THREAD;
+        let at_most = if measures { 1 } else { threads.min(engine.spec.nodes.len()) };
+        let divisions = (2..=at_most).rev().map(|count| divide(&engine, count));
+        let worth = |division: &Partitioning| division.hops_per_round / division.count as f64 >= MIN_HOPS_PER_ROUND;
         let division = { divisions }.find(worth).unwrap_or_else(|| Partitioning::whole(&engine));
         Partitions::of(engine, division)
     }
 
-    /// The run of an engine that has not begun, on exactly so many threads.
+    /// The run of an engine that has not begun, on exactly this number of threads.
     #[cfg(test)]
     pub(in crate::packet) fn exactly(engine: Engine<EpochLoop>, threads: usize) -> Result<Partitions, BuildError> {
         let division = divide(&engine, threads);
@@ -74,36 +74,36 @@ impl Partitions {
 
     fn of(engine: Engine<EpochLoop>, division: Partitioning) -> Result<Partitions, BuildError> {
         let mut engines = vec![engine];
-        for _ in 1..division.parts {
+        for _ in 1..division.count {
             engines.push(Engine::new(engines[0].spec.clone())?);
         }
-        engines.iter_mut().enumerate().for_each(|(part, engine)| engine.keep(&division, part));
+        engines.iter_mut().enumerate().for_each(|(index, engine)| engine.restrict_to(&division, index));
         Ok(Partitions { engines, division })
     }
 
-    /// Processes about so many events, or as many as are worth it; `false` once the run has ended.
+    /// Processes at least about this number of events; `false` once the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
         if let [engine] = &mut self.engines[..] {
             return engine.advance(events);
         }
-        let meeting = Barrier::new(&self.division, self.packet_hops() + events.max(LEAST_AT_ONCE));
-        let meeting = &meeting;
+        let barrier = Barrier::new(&self.division, self.packet_hops() + events.max(MIN_HOPS_PER_CALL));
+        let barrier = &barrier;
         let (first, others) = self.engines.split_at_mut(1);
         std::thread::scope(|scope| {
             for (index, engine) in others.iter_mut().enumerate() {
-                scope.spawn(move || meeting.attend(engine, index + 1));
+                scope.spawn(move || barrier.run(engine, index + 1));
             }
-            meeting.attend(&mut first[0], 0)
+            barrier.run(&mut first[0], 0)
         })
     }
 
-    /// [`Self::advance`] to the end of the run, all parts in turn on this thread.
+    /// [`Self::advance`] to the end of the run, all partitions in turn on this thread.
     #[cfg(test)]
     pub(in crate::packet) fn finish_in_turn(&mut self) {
-        while Barrier::new(&self.division, self.packet_hops() + 1_000).attend_in_turn(&mut self.engines) {}
+        while Barrier::new(&self.division, self.packet_hops() + 1_000).run_in_turn(&mut self.engines) {}
     }
 
-    /// Threads that the run is on.
+    /// The number of threads.
     pub fn threads(&self) -> usize {
         self.engines.len()
     }
@@ -133,12 +133,12 @@ impl Partitions {
         self.engines.iter().map(Engine::packets_expired).sum()
     }
 
-    /// As [`Engine::route_changes`]; a run in parts has none.
+    /// As [`Engine::route_changes`]; several partitions have none.
     pub fn route_changes(&self) -> &[RouteChange] {
         self.engines[0].route_changes()
     }
 
-    /// As [`Engine::take_link_state`]; a run in parts learns nothing.
+    /// As [`Engine::take_link_state`]; several partitions measure nothing.
     pub fn take_link_state(&mut self) -> Table {
         self.engines[0].take_link_state()
     }
@@ -146,11 +146,11 @@ impl Partitions {
     /// As [`Engine::take_capture`].
     pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
         let is_link = (link as usize) < self.engines[0].network.links().len();
-        let part = if is_link { self.part_of_link(link) } else { 0 };
-        self.engines[part].take_capture(link)
+        let partition = if is_link { self.partition_of_link(link) } else { 0 };
+        self.engines[partition].take_capture(link)
     }
 
-    /// As [`Engine::take_flow_series`]. A part has the samples of the flows that begin or end there.
+    /// As [`Engine::take_flow_series`]. A partition has the samples of the flows that begin or end there.
     pub fn take_flow_series(&mut self) -> Table {
         if let [engine] = &mut self.engines[..] {
             return engine.take_flow_series();
@@ -158,16 +158,16 @@ impl Partitions {
         let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_flow_series).collect();
         let samples: Vec<Vec<(u64, u32)>> = tables.iter().map(samples).collect();
         let mut all = Vec::new();
-        for (part, samples) in samples.iter().enumerate() {
-            all.extend(samples.iter().filter(|(_, flow)| self.part_of_flow(OF_SENDER[0], *flow) == part));
+        for (partition, samples) in samples.iter().enumerate() {
+            all.extend(samples.iter().filter(|(_, flow)| self.partition_of_flow(OF_SENDER[0], *flow) == partition));
         }
         all.sort_unstable();
         Table::gathered(tables, |_, column| {
-            let place = |sample: &(u64, u32)| {
-                let part = self.part_of_flow(column, sample.1);
-                (part, samples[part].binary_search(sample).expect("both ends of a flow are sampled together"))
+            let position = |sample: &(u64, u32)| {
+                let partition = self.partition_of_flow(column, sample.1);
+                (partition, samples[partition].binary_search(sample).expect("both ends of a flow are sampled together"))
             };
-            all.iter().map(place).collect()
+            all.iter().map(position).collect()
         })
     }
 
@@ -176,7 +176,7 @@ impl Partitions {
         let tables: Vec<Table> = self.engines.iter_mut().map(Engine::take_link_series).collect();
         Table::gathered(tables, |first, _| {
             let links = first.column("link").map_or(&[][..], Column::u32s);
-            by_row(links.iter().map(|link| self.part_of_link(*link)))
+            by_row(links.iter().map(|link| self.partition_of_link(*link)))
         })
     }
 
@@ -184,7 +184,7 @@ impl Partitions {
     pub fn flow_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::flow_table).collect();
         let flows = 0..self.engines[0].hosts.flows().len() as u32;
-        Table::gathered(tables, |_, column| by_row(flows.clone().map(|flow| self.part_of_flow(column, flow))))
+        Table::gathered(tables, |_, column| by_row(flows.clone().map(|flow| self.partition_of_flow(column, flow))))
     }
 
     /// As [`Engine::impossible_goodput`].
@@ -196,18 +196,18 @@ impl Partitions {
     pub fn link_table(&self) -> Table {
         let tables: Vec<Table> = self.engines.iter().map(Engine::link_table).collect();
         let links = 0..self.engines[0].network.links().len() as LinkId;
-        Table::gathered(tables, |_, _| by_row(links.clone().map(|link| self.part_of_link(link))))
+        Table::gathered(tables, |_, _| by_row(links.clone().map(|link| self.partition_of_link(link))))
     }
 
-    /// The part that knows this of a flow.
-    fn part_of_flow(&self, column: &str, flow: u32) -> usize {
+    /// The partition that has this column of a flow: the one of its sender or of its receiver.
+    fn partition_of_flow(&self, column: &str, flow: u32) -> usize {
         let identity = self.engines[0].hosts.identity(flow);
-        self.division.part_of(if OF_SENDER.contains(&column) { identity.src } else { identity.dst })
+        self.division.partition_of(if OF_SENDER.contains(&column) { identity.src } else { identity.dst })
     }
 
-    /// The part that has a link's queue.
-    fn part_of_link(&self, link: LinkId) -> usize {
-        self.division.part_of(self.engines[0].spec.links[link as usize].src)
+    /// The partition that has a link's queue.
+    fn partition_of_link(&self, link: LinkId) -> usize {
+        self.division.partition_of(self.engines[0].spec.links[link as usize].src)
     }
 
     /// As [`Engine::state_shares`].
@@ -222,12 +222,12 @@ impl Partitions {
     }
 }
 
-/// The places of values that stand in the same rows in all tables, each in that of this part.
-fn by_row(parts: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
-    parts.enumerate().map(|(row, part)| (part, row)).collect()
+/// For each row, the partition whose table has its value, and the row.
+fn by_row(partitions: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
+    partitions.enumerate().map(|(row, partition)| (partition, row)).collect()
 }
 
-/// Time, as its bits, and flow of each sample; in order.
+/// The time of each sample, as its bits, and its flow; in order.
 fn samples(series: &Table) -> Vec<(u64, u32)> {
     let (times, flows) = (series.column("time_s"), series.column("flow"));
     let times = times.map_or(&[][..], Column::f64s).iter().map(|time| time.to_bits());
@@ -235,10 +235,10 @@ fn samples(series: &Table) -> Vec<(u64, u32)> {
 }
 
 impl Engine<EpochLoop> {
-    /// Only what happens at the nodes of a part happens here. Packets are taken out of the links that lead out up to a round ahead.
-    fn keep(&mut self, division: &Partitioning, part: usize) {
-        let is_here = |node: NodeId| division.part_of(node) == part;
-        self.order.keep(is_here);
+    /// Processes the events of the nodes of one partition only. Packets leave outgoing links up to a round before they arrive.
+    fn restrict_to(&mut self, division: &Partitioning, partition: usize) {
+        let is_here = |node: NodeId| division.partition_of(node) == partition;
+        self.order.restrict_to(is_here);
         for (link, spec) in self.spec.links.iter().enumerate() {
             match (is_here(spec.src), is_here(spec.dst)) {
                 (true, true) => {}

@@ -1,4 +1,4 @@
-//! Which node belongs to which part: about as much to do in each, and little to hand over.
+//! Divides the nodes of a network into partitions with about equal work, and few packets between them.
 
 use crate::packet::engine::Engine;
 use crate::packet::epochs::event_loop::EpochLoop;
@@ -6,82 +6,82 @@ use crate::spec::{LinkId, NodeId, RunSpec};
 use crate::units::Duration;
 use std::collections::BTreeMap;
 
-/// What either end of a flow costs for each of its packets, in multiples of what a link costs that they cross.
+/// The work of either end of a flow per packet, relative to the work of a link that the packet crosses.
 const WORK_OF_END: u64 = 4;
 
-/// What it costs to hand a packet over, on either side, in half of what a link costs that it crosses.
-const HALF_WORK_OF_MAIL: u64 = 1;
+/// Twice the work, on either side, of sending a packet to another partition, relative to the work of a link that the packet crosses.
+const TWICE_WORK_OF_MAIL: u64 = 1;
 
-/// What each flow is taken to do, in packet-hops of data: the farther its packets go, the fewer they are.
+/// The packet-hops that every flow is assumed to make: the longer its path, the fewer its packets.
 const HOPS_OF_FLOW: u64 = 60;
 
-/// So many first divisions are tried.
-const TRIES: usize = 32;
+/// The number of first divisions that are improved.
+const FIRST_DIVISIONS: usize = 32;
 
-/// So often all nodes are asked whether they had better belong to another part.
+/// How often all nodes are tried in other partitions.
 const PASSES: usize = 8;
 
-/// A round lasts no longer than that, 2^36 ps or 69 ms: the other end of a flow that is done must hear of it before its connection goes.
-const LONGEST_ROUND: Duration = Duration(1 << 36);
+/// The longest round, 2^36 ps or 69 ms: the receiver of a finished flow must learn of it before its connection retires.
+const MAX_ROUND: Duration = Duration(1 << 36);
 
-/// The parts of a network.
+/// The partitions of a network.
 pub struct Partitioning {
-    /// How many there are.
-    pub parts: usize,
-    part_of: Vec<usize>,
-    /// What happens in one part comes to no other sooner.
+    /// Their number.
+    pub count: usize,
+    partition_of: Vec<usize>,
+    /// No event in one partition reaches another sooner.
     pub round: Duration,
-    /// About so many packet-hops are done in a round, if all flows share their links evenly.
-    pub hops_in_a_round: f64,
+    /// The expected packet-hops in a round, if all flows share their links evenly.
+    pub hops_per_round: f64,
 }
 
 impl Partitioning {
-    /// Of a network in one part.
+    /// A network in one partition.
     pub fn whole(engine: &Engine<EpochLoop>) -> Partitioning {
         Partitioning {
-            parts: 1,
-            part_of: vec![0; engine.spec.nodes.len()],
-            round: LONGEST_ROUND,
-            hops_in_a_round: f64::INFINITY,
+            count: 1,
+            partition_of: vec![0; engine.spec.nodes.len()],
+            round: MAX_ROUND,
+            hops_per_round: f64::INFINITY,
         }
     }
 
-    /// The part that a node belongs to.
-    pub fn part_of(&self, node: NodeId) -> usize {
-        self.part_of[node as usize]
+    /// The partition of a node.
+    pub fn partition_of(&self, node: NodeId) -> usize {
+        self.partition_of[node as usize]
     }
 }
 
-/// A run may be left between two rounds only: one has no more epochs than this.
-const MOST_WINDOWS: u64 = 10_000;
+/// The most epochs in a round: a run can be interrupted between two rounds only.
+const MAX_EPOCHS: u64 = 10_000;
 
-/// Divides a network: of some divisions in which neighbours are together, each mended node by node, the one whose part with the most to
-/// do has the least.
-pub fn divide(engine: &Engine<EpochLoop>, parts: usize) -> Partitioning {
-    let network = Network::of(engine);
+/// Divides a network. Some first divisions keep neighbours together; each is improved node by node; the one whose busiest partition has the least work
+/// is chosen.
+pub fn divide(engine: &Engine<EpochLoop>, count: usize) -> Partitioning {
+    let network = Load::of(engine);
     let nodes = engine.spec.nodes.len();
-    let tries = (0..nodes).step_by(nodes.div_ceil(TRIES).max(1)).map(|root| {
-        let mut part_of = network.neighbours_together(root, parts);
-        let most = network.mend(&mut part_of, parts);
-        (most, part_of)
+    let tries = (0..nodes).step_by(nodes.div_ceil(FIRST_DIVISIONS).max(1)).map(|root| {
+        let mut partition_of = network.neighbours_together(root, count);
+        let busiest = network.improve(&mut partition_of, count);
+        (busiest, partition_of)
     });
-    let part_of = { tries }.min_by_key(|(most, _)| *most).map(|(_, part_of)| part_of).unwrap_or_default();
-    let round = round(engine, &part_of);
-    Partitioning { parts, part_of, round, hops_in_a_round: hops_per_second(engine) * round.as_secs() }
+    let partition_of = { tries }.min_by_key(|(busiest, _)| *busiest).map(|(_, nodes)| nodes).unwrap_or_default();
+    let round = round(engine, &partition_of);
+    Partitioning { count, partition_of, round, hops_per_round: hops_per_second(engine) * round.as_secs() }
 }
 
-/// The most epochs, though few if these are short, that fit into the least time that a packet takes from the queue of a link to another part.
-fn round(engine: &Engine<EpochLoop>, part_of: &[usize]) -> Duration {
+/// The longest round, a number of whole epochs: in no shorter time does a packet get from the queue of a link to another partition.
+fn round(engine: &Engine<EpochLoop>, partition_of: &[usize]) -> Duration {
     let smallest = engine.network.all_sizes().least();
-    let is_between = |link: &&crate::spec::LinkSpec| part_of[link.src as usize] != part_of[link.dst as usize];
+    let is_between = |link: &&crate::spec::LinkSpec| partition_of[link.src as usize] != partition_of[link.dst as usize];
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
     let between = engine.spec.links.iter().filter(is_between).map(crossing);
-    let shortest = between.min().unwrap_or(LONGEST_ROUND).min(LONGEST_ROUND);
+    let shortest = between.min().unwrap_or(MAX_ROUND).min(MAX_ROUND);
     let epoch = engine.order.longest_epoch();
-    Duration((shortest.0 / epoch.0).min(MOST_WINDOWS) * epoch.0)
+    Duration((shortest.0 / epoch.0).min(MAX_EPOCHS) * epoch.0)
 }
 
-/// The links that each flow's packets cross there, and its ACKs back.
+/// The links of each flow's data, and of its ACKs.
 fn routes(engine: &Engine<EpochLoop>) -> impl Iterator<Item = (usize, [Vec<LinkId>; 2])> {
     engine.hosts.flows().iter().map(|flow| &flow.identity).enumerate().map(|(flow, identity)| {
         let there = engine.network.forwarding().current_path(identity.forward, identity.src);
@@ -100,15 +100,15 @@ fn hops_per_second(engine: &Engine<EpochLoop>) -> f64 {
     hops.sum()
 }
 
-/// What there is to do at each node and between two, counted in links that flows cross.
-struct Network {
+/// The work at each node, and the packets between neighbours, in packet-hops.
+struct Load {
     work: Vec<u64>,
-    /// For each node, its neighbours and how much passes between them.
+    /// For each node, its neighbours and the packets between them.
     passing: Vec<Vec<(usize, u64)>>,
 }
 
-impl Network {
-    fn of(engine: &Engine<EpochLoop>) -> Network {
+impl Load {
+    fn of(engine: &Engine<EpochLoop>) -> Load {
         let RunSpec { links, nodes, .. } = &engine.spec;
         let mut work = vec![2; nodes.len()];
         let mut between: BTreeMap<(usize, usize), u64> = BTreeMap::new();
@@ -129,75 +129,75 @@ impl Network {
             passing[src].push((dst, amount));
             passing[dst].push((src, amount));
         }
-        Network { work, passing }
+        Load { work, passing }
     }
 
-    /// All nodes, each soon after a neighbour from this one on, cut into parts with as much to do.
-    fn neighbours_together(&self, root: usize, parts: usize) -> Vec<usize> {
+    /// All nodes in breadth-first order from this one, cut into partitions of equal work.
+    fn neighbours_together(&self, root: usize, count: usize) -> Vec<usize> {
         let whole: u64 = self.work.iter().sum();
-        let mut part_of = vec![usize::MAX; self.work.len()];
+        let mut partition_of = vec![usize::MAX; self.work.len()];
         let mut before = 0;
         for first in (root..self.work.len()).chain(0..root) {
             let mut next = std::collections::VecDeque::from([first]);
             while let Some(node) = next.pop_front() {
-                if part_of[node] == usize::MAX {
-                    part_of[node] = ((before + self.work[node] / 2) * parts as u64 / whole) as usize;
+                if partition_of[node] == usize::MAX {
+                    partition_of[node] = ((before + self.work[node] / 2) * count as u64 / whole) as usize;
                     before += self.work[node];
                     next.extend(self.passing[node].iter().map(|(other, _)| *other));
                 }
             }
         }
-        part_of
+        partition_of
     }
 
-    /// Gives nodes to other parts as long as that leaves the part with the most to do with less. Returns how much that is.
-    fn mend(&self, part_of: &mut [usize], parts: usize) -> u64 {
-        let mut load = self.loads(part_of, parts);
+    /// Moves nodes to other partitions as long as the busiest one gets less work. Returns the work of the busiest.
+    fn improve(&self, partition_of: &mut [usize], count: usize) -> u64 {
+        let mut load = self.loads(partition_of, count);
         for _ in 0..PASSES {
-            let mut is_mended = false;
-            for node in 0..part_of.len() {
-                for part in 0..parts {
-                    let here = part_of[node];
-                    let moved = self.loads_after(&load, part_of, node, part);
+            let mut is_improved = false;
+            for node in 0..partition_of.len() {
+                for other in 0..count {
+                    let here = partition_of[node];
+                    let moved = self.loads_after(&load, partition_of, node, other);
                     let rank = |load: &[u64]| (load.iter().max().copied(), load.iter().sum::<u64>());
-                    if part != here && rank(&moved) < rank(&load) {
-                        part_of[node] = part;
+                    if other != here && rank(&moved) < rank(&load) {
+                        partition_of[node] = other;
                         load = moved;
-                        is_mended = true;
+                        is_improved = true;
                     }
                 }
             }
-            if !is_mended {
+            if !is_improved {
                 break;
             }
         }
         load.into_iter().max().unwrap_or(0)
     }
 
-    /// What each part has to do, handing over included.
-    fn loads(&self, part_of: &[usize], parts: usize) -> Vec<u64> {
-        let mut load = vec![0; parts];
-        for (node, &part) in part_of.iter().enumerate() {
-            load[part] += self.work[node];
-            let elsewhere = self.passing[node].iter().filter(|(other, _)| part_of[*other] != part);
-            load[part] += elsewhere.map(|(_, amount)| HALF_WORK_OF_MAIL * amount).sum::<u64>();
+    /// The work of each partition, its packets to others included.
+    fn loads(&self, partition_of: &[usize], count: usize) -> Vec<u64> {
+        let mut load = vec![0; count];
+        for (node, &partition) in partition_of.iter().enumerate() {
+            load[partition] += self.work[node];
+            let elsewhere = self.passing[node].iter().filter(|(other, _)| partition_of[*other] != partition);
+            load[partition] += elsewhere.map(|(_, amount)| TWICE_WORK_OF_MAIL * amount).sum::<u64>();
         }
         load
     }
 
-    /// [`Self::loads`], if a node belonged to another part.
-    fn loads_after(&self, load: &[u64], part_of: &[usize], node: usize, part: usize) -> Vec<u64> {
-        let (mut after, here) = (load.to_vec(), part_of[node]);
+    /// [`Self::loads`], if a node belonged to another partition.
+    fn loads_after(&self, load: &[u64], partition_of: &[usize], node: usize, other: usize) -> Vec<u64> {
+        let (mut after, here) = (load.to_vec(), partition_of[node]);
         after[here] -= self.work[node];
-        after[part] += self.work[node];
-        for &(other, amount) in &self.passing[node] {
-            let (there, mail) = (part_of[other], HALF_WORK_OF_MAIL * amount);
+        after[other] += self.work[node];
+        for &(neighbour, amount) in &self.passing[node] {
+            let (there, mail) = (partition_of[neighbour], TWICE_WORK_OF_MAIL * amount);
             if there != here {
                 after[here] -= mail;
                 after[there] -= mail;
             }
-            if there != part {
-                after[part] += mail;
+            if there != other {
+                after[other] += mail;
                 after[there] += mail;
             }
         }

@@ -2,7 +2,7 @@
 //! for bit, over random networks in which hosts are routers too, with delays that are nought or alike.
 
 use super::random_run::{dense_spec, mesh_spec, run_spec};
-use crate::packet::oracle::compare::{disagreement, disagreement_in_parts};
+use crate::packet::oracle::compare::{disagreement, disagreement_of_partitions};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -12,11 +12,14 @@ fn check_agreement(spec: Value) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The fast loop in parts equals itself, whatever a part is. Measured links are left out, which a run in parts has not.
-fn check_parts(mut spec: Value, parts: usize) -> Result<(), TestCaseError> {
+/// A divided run equals the undivided run, whatever the partitions are. It has no routing that measures its links.
+fn check_partitions(mut spec: Value, partitions: usize) -> Result<(), TestCaseError> {
     spec["routings"][0]["link_state"] = Value::Null;
     let spec = serde_json::from_value(spec).expect("the generator makes runs");
-    prop_assert_eq!(disagreement_in_parts(&spec, parts, false).expect("the generator makes runs that can be"), None);
+    prop_assert_eq!(
+        disagreement_of_partitions(&spec, partitions, false).expect("the generator makes runs that can be"),
+        None
+    );
     Ok(())
 }
 
@@ -43,12 +46,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 2, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_parallel_relays_in_parts(spec in run_spec(), parts in 2usize..4) {
-        check_parts(spec, parts)?;
+    fn of_parallel_relays_in_partitions(spec in run_spec(), partitions in 2usize..4) {
+        check_partitions(spec, partitions)?;
     }
 
     #[test]
-    fn of_meshes_in_parts(spec in mesh_spec(), parts in 2usize..5) {
-        check_parts(spec, parts)?;
+    fn of_meshes_in_partitions(spec in mesh_spec(), partitions in 2usize..5) {
+        check_partitions(spec, partitions)?;
     }
 }

@@ -1,7 +1,7 @@
-//! A run in parts on threads of its own gives what the run as a whole gives, and is divided only where that is worth it.
+//! A run divided over threads gives the results of the undivided run, and is divided only where that pays.
 
 use super::random_run::{MS, usual_stack};
-use crate::packet::oracle::compare::disagreement_in_parts;
+use crate::packet::oracle::compare::disagreement_of_partitions;
 use crate::packet::{Partitions, Simulation};
 use crate::spec::RunSpec;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn ring(nodes: usize, rate: u64, sample: Option<u64>) -> RunSpec {
 fn threads_change_nothing() {
     for threads in [2, 3] {
         let difference =
-            disagreement_in_parts(&ring(7, 100_000_000, Some(10 * MS)), threads, true).expect("a run that can be");
+            disagreement_of_partitions(&ring(7, 100_000_000, Some(10 * MS)), threads, true).expect("a run that can be");
         assert_eq!(difference, None, "on {threads} threads");
     }
 }
@@ -46,13 +46,14 @@ fn only_a_large_run_is_divided() {
 
 #[test]
 fn a_run_in_parts_goes_on_where_it_stopped() {
-    let mut parts = Partitions::exactly(Simulation::new(ring(7, 100_000_000, None)).expect("a run"), 2).expect("a run");
+    let mut divided =
+        Partitions::exactly(Simulation::new(ring(7, 100_000_000, None)).expect("a run"), 2).expect("a run");
     let mut before = 0;
-    while parts.advance(500) {
-        assert!(parts.packet_hops() >= before + 500, "as much as was asked for, unless it is the end");
-        before = parts.packet_hops();
+    while divided.advance(500) {
+        assert!(divided.packet_hops() >= before + 500, "as much as was asked for, unless it is the end");
+        before = divided.packet_hops();
     }
     let mut whole = Simulation::new(ring(7, 100_000_000, None)).expect("a run");
     while whole.advance(1 << 20) {}
-    assert_eq!((parts.packet_hops(), parts.now()), (whole.packet_hops(), whole.now()));
+    assert_eq!((divided.packet_hops(), divided.now()), (whole.packet_hops(), whole.now()));
 }
