@@ -460,7 +460,7 @@ impl Connection {
         };
         let sacked_end = self.sender.scoreboard().sacked_end();
         let mut delivered = Delivered::default();
-        self.sender.on_ack_telling(now, &ack, Some(&mut delivered));
+        self.sender.on_ack_reporting(now, &ack, Some(&mut delivered));
         if self.peer_fin && self.closed_second && self.is_all_acknowledged() {
             self.forget(); // the peer, who closed first, waits; we need not
         }

@@ -1,4 +1,4 @@
-//! What a sender tells its policies.
+//! Events that a sender reports to its policies.
 
 use crate::units::{Duration, Time};
 
@@ -24,7 +24,7 @@ pub struct AckEvent {
     pub in_flight: u32,
     /// The RTT of the newest segment that it delivered, if that was sent only once.
     pub rtt: Option<Duration>,
-    /// The delivery rate that it shows, for congestion controls that ask for it.
+    /// Sample of the delivery rate, if the congestion control wants samples.
     pub rate: Option<RateSample>,
     /// Whether it acknowledges a segment sent after the previous round trip ended: a new round begins.
     pub round_start: bool,
@@ -35,7 +35,7 @@ pub struct AckEvent {
 }
 
 impl AckEvent {
-    /// Of an ACK that passes one segment, sent once, of an undisturbed flow: times, counts and what follows from them are to be filled in.
+    /// A [predicted ACK](super::detection::shortcuts). Times, flight and round are still to be set.
     pub const PREDICTED: AckEvent = AckEvent {
         now: Time::ZERO,
         delivered: 1,

@@ -1,9 +1,9 @@
 //! TCP as state machines without I/O: segments in, segments and a next deadline out.
 //!
-//! A transport stack is congestion control x loss detection x ACK policy, each a trait with a registry; what is not a
-//! policy (sequence space, scoreboard, RTT estimate, delivery rate, recovery, pacing, undo) belongs to the sender and
-//! the receiver. Sequence numbers count whole segments of the flow, from 0; every transmission has its own increasing
-//! number besides, so that the order of sending is known and not only the order of bytes.
+//! A transport stack is congestion control x loss detection x ACK policy, each a trait with a registry. Everything else belongs
+//! to the sender and the receiver: sequence space, scoreboard, RTT estimate, delivery rate, recovery, pacing, undo. Sequence
+//! numbers count whole segments of the flow, from 0. Transmissions have increasing numbers of their own, which keep the order of
+//! sending.
 
 pub mod ack;
 pub mod congestion;

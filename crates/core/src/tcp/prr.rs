@@ -31,12 +31,13 @@ pub fn allowance(
 }
 
 impl ProportionalRateReduction {
-    /// Recovery begins with `flight_at_start` segments in flight before any was marked lost, after so many transmissions of the flow.
+    /// Recovery begins with `flight_at_start` segments in flight before any was marked lost. `transmissions` counts those of the
+    /// flow up to now.
     pub fn new(flight_at_start: u32, transmissions: u32) -> ProportionalRateReduction {
         ProportionalRateReduction { flight_at_start, delivered: 0, sent_before: transmissions, window: 0 }
     }
 
-    /// Takes an ACK of recovery, after so many transmissions of the flow; `slow_start` chooses the bound below `ssthresh`.
+    /// Processes an ACK of recovery, after `transmissions` of the flow; `slow_start` chooses the bound below `ssthresh`.
     pub fn on_ack(
         &mut self,
         in_flight: u32,
@@ -78,7 +79,7 @@ mod tests {
                 sent.push(ack);
             }
         }
-        // At the 17th ACK in_flight equals ssthresh: the second branch of the algorithm takes over.
+        // At the 17th ACK in_flight equals ssthresh: from here on the second branch of the algorithm decides.
         assert_eq!(sent, [1, 3, 5, 7, 9, 11, 13, 15, 18, 19]);
         assert_eq!(in_flight, 10);
     }

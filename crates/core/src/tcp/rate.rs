@@ -1,4 +1,4 @@
-//! Delivery rate estimation (draft-ietf-ccwg-bbr section 4.1): how fast the network carried what an ACK delivers.
+//! Delivery rate estimation (draft-ietf-ccwg-bbr section 4.1): the rate at which the network carried the delivered segments.
 
 use super::events::RateSample;
 use super::scoreboard::Delivered;
@@ -26,7 +26,7 @@ pub struct RateSampler {
     delivered_at: Time,
     first_sent: Time,
     lost: u32,
-    /// The flow is application-limited until so many segments are delivered.
+    /// The flow is application-limited until this number of segments is delivered.
     app_limited_until: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The receiver: what has arrived, what to acknowledge and when.
+//! The receiver: records arrivals, decides when to acknowledge, and makes ACKs.
 
 mod beyond;
 mod blocks;
@@ -19,16 +19,16 @@ pub use counters::ReceiverCounters;
 pub struct Ack {
     /// The next segment expected.
     pub cumulative: u32,
-    /// What lies beyond, if the connection uses SACK.
+    /// Blocks beyond it, if the connection uses SACK.
     pub sack: SackBlocks,
-    /// Whether the segment that last moved the cumulative acknowledgement was a retransmission (what RFC 7323's echoed
-    /// timestamp tells a sender, in one bit).
+    /// Whether the segment that last moved the cumulative acknowledgement was a retransmission. A sender learns this from RFC
+    /// 7323's echoed timestamp.
     pub echoes_retransmission: bool,
     /// Congestion experienced (ECE, RFC 3168).
     pub ecn_echo: bool,
 }
 
-/// What a data segment calls for.
+/// Acknowledgement that a data segment requires.
 #[derive(Debug)]
 pub enum Due {
     /// An ACK at once: [`Receiver::acknowledge`].
@@ -73,7 +73,7 @@ pub struct Receiver {
     counters: Counters,
 }
 
-/// What a receiver needs that may wait with its ACKs.
+/// State of a receiver that may delay its ACKs.
 struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
@@ -102,7 +102,7 @@ impl Receiver {
         Receiver { exact_echo: echo == EcnEcho::Exact, ..self }
     }
 
-    /// Asks for what it keeps elsewhere of segments beyond a hole.
+    /// Prefetches the record of segments beyond a hole.
     #[inline(always)]
     pub fn prefetch_parts(&self) {
         if let Some(beyond) = &self.beyond {
@@ -116,13 +116,13 @@ impl Receiver {
         self.next
     }
 
-    /// What it has counted.
+    /// Its counters.
     pub fn counters(&self) -> ReceiverCounters {
-        let counters = self.counters.told();
+        let counters = self.counters.report();
         ReceiverCounters { reassembly_max: counters.reassembly_max.max(self.counters.held(self.next)), ..counters }
     }
 
-    /// Begins to look for peaks anew, as when the warm-up ends.
+    /// Forgets peaks, as when the warm-up ends.
     pub fn forget_peaks(&mut self) {
         self.counters.forget_peaks();
     }
@@ -138,19 +138,18 @@ impl Receiver {
         self.delaying.as_ref().map(|delaying| delaying.deadline).filter(|deadline| *deadline != Time::NEVER)
     }
 
-    /// A segment, sent once and without marks, of an undisturbed flow: shorter than [`Self::on_segment`] and to the same effect.
-    /// It comes in order, and its ACK is due at once and says no more than its cumulative acknowledgement, which is returned;
-    /// `None`, and nothing done, if there is more to it.
+    /// The short path of [`Self::on_segment`] for a segment in order, sent once and without marks. Its ACK is due at once and has
+    /// only a cumulative acknowledgement, which is returned. Returns `None` without any change for another segment.
     #[inline(always)]
     pub fn on_predicted_segment(&mut self, segment: u32) -> Option<u32> {
-        let is_ordinary = self.predicts(segment);
-        is_ordinary.then(|| {
+        let is_predicted = self.predicts(segment);
+        is_predicted.then(|| {
             self.on_predicted_burst(1);
             self.next
         })
     }
 
-    /// Whether this segment, and those that come in order behind it, are [ordinary](Self::on_predicted_segment).
+    /// Whether the [short path](Self::on_predicted_segment) applies to this segment and to those in order behind it.
     #[inline(always)]
     pub fn predicts(&self, segment: u32) -> bool {
         segment == self.next && self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo
@@ -162,7 +161,7 @@ impl Receiver {
         self.delaying.is_some()
     }
 
-    /// So many ordinary segments, one after another.
+    /// Processes this number of predicted segments.
     #[inline(always)]
     pub fn on_predicted_burst(&mut self, count: u32) {
         self.counters.arrivals += count;
@@ -171,20 +170,21 @@ impl Receiver {
         self.echoes_retransmission = false;
     }
 
-    /// The segment that follows the newest block and all that is held, without marks: shorter than [`Self::on_segment`] and to the
-    /// same effect. An ACK with the blocks that [`Self::tell_held`] gives is due at once; `false`, and nothing done, if there is more to it.
+    /// The short path of [`Self::on_segment`] for the segment that follows the newest block and all that is held, without marks.
+    /// Returns whether it applied: an ACK with the blocks of [`Self::write_blocks`] is then due at once. Otherwise nothing has
+    /// changed.
     #[inline(always)]
     pub fn take_next_held(&mut self, segment: u32) -> bool {
-        let is_plain = self.delaying.is_none() && self.sack && !self.ecn_echo;
-        let is_next = is_plain && self.beyond.as_mut().is_some_and(|beyond| beyond.append(segment));
+        let has_no_other_news = self.delaying.is_none() && self.sack && !self.ecn_echo;
+        let is_next = has_no_other_news && self.beyond.as_mut().is_some_and(|beyond| beyond.append(segment));
         self.counters.arrivals += u32::from(is_next);
         is_next
     }
 
-    /// Writes down the blocks held that changed last, newest first; returns how many. They are written where they stay, because
-    /// copying what was just written word by word stalls the processor.
+    /// Writes the held blocks to `blocks`, the one that changed last first. Returns their number. They are written in place,
+    /// because copying fresh data word by word stalls the processor.
     #[inline(always)]
-    pub fn tell_held(&self, blocks: &mut [Range; MAX_SACK_BLOCKS]) -> u32 {
+    pub fn write_blocks(&self, blocks: &mut [Range; MAX_SACK_BLOCKS]) -> u32 {
         self.beyond.as_ref().map_or(0, |beyond| beyond.report(blocks))
     }
 
@@ -194,7 +194,7 @@ impl Receiver {
         self.echoes_retransmission
     }
 
-    /// Takes a data segment; returns the ACK if one is due at once.
+    /// Processes a data segment. Returns the ACK if one is due at once.
     pub fn on_segment(&mut self, now: Time, data: &DataSegment) -> Option<Ack> {
         match self.take(now, data) {
             Due::Now => Some(self.acknowledge()),
@@ -203,7 +203,7 @@ impl Receiver {
         }
     }
 
-    /// Takes a data segment; returns what it calls for.
+    /// Processes a data segment. Returns the acknowledgement that it requires.
     #[inline(never)]
     pub fn take(&mut self, now: Time, data: &DataSegment) -> Due {
         if (data.marked != self.ecn_echo || data.window_reduced) && self.ends_an_echo(data) {
@@ -218,7 +218,7 @@ impl Receiver {
         }
     }
 
-    /// Notes a mark, or the answer to one. Whether an ACK must go out first, because it owes another echo.
+    /// Records a mark, or the answer to one. Returns whether an ACK with another echo must be sent first.
     #[inline(never)]
     fn ends_an_echo(&mut self, data: &DataSegment) -> bool {
         if self.exact_echo && self.deadline().is_some() {
@@ -232,8 +232,8 @@ impl Receiver {
         false
     }
 
-    /// RFC 8257 section 3.2: where marks begin or end, the segments before are acknowledged with their own echo. What the
-    /// segment itself asks for follows at once, or when its delay is over.
+    /// RFC 8257 section 3.2: where marks begin or end, the segments before are acknowledged with their own echo. The ACK of the
+    /// segment itself follows at once, or when its delay is over.
     #[inline(never)]
     fn on_turn(&mut self, now: Time, data: &DataSegment) -> Ack {
         let earlier = self.acknowledge();
@@ -246,7 +246,7 @@ impl Receiver {
         earlier
     }
 
-    /// Takes the segment in; returns when to acknowledge it.
+    /// Records the segment. Returns when to acknowledge it.
     #[inline(always)]
     fn arrive(&mut self, now: Time, data: &DataSegment) -> When {
         self.counters.arrivals += 1;
@@ -286,14 +286,15 @@ impl Receiver {
         self.acknowledge()
     }
 
-    /// The ACK that is due, if it says no more than the cumulative acknowledgement and the blocks, of which there are some, that
-    /// [`Self::tell_held`] gives: to the same effect as [`Self::acknowledge`]; `false`, and nothing done, if there is more or less to it.
+    /// The short path of [`Self::acknowledge`] for an ACK with nothing but the cumulative acknowledgement and at least one block
+    /// of [`Self::write_blocks`]. Returns whether it applied. Otherwise nothing has changed.
     #[inline(always)]
     pub fn acknowledge_held(&mut self) -> bool {
-        let is_plain = self.delaying.is_none() && self.sack && !self.ecn_echo && self.duplicate == NO_DUPLICATE;
-        let says_no_more = is_plain && self.beyond.as_ref().is_some_and(|beyond| !beyond.has_no_recent());
-        self.last_ack_sent = if says_no_more { self.next } else { self.last_ack_sent };
-        says_no_more
+        let has_no_other_news =
+            self.delaying.is_none() && self.sack && !self.ecn_echo && self.duplicate == NO_DUPLICATE;
+        let applies = has_no_other_news && self.beyond.as_ref().is_some_and(|beyond| !beyond.has_no_recent());
+        self.last_ack_sent = if applies { self.next } else { self.last_ack_sent };
+        applies
     }
 
     /// The ACK that is due.
@@ -316,13 +317,13 @@ impl Receiver {
             ecn_echo: self.ecn_echo,
         };
         if self.duplicate != NO_DUPLICATE || self.beyond.is_some() {
-            self.tell_blocks(&mut ack.sack);
+            self.add_blocks(&mut ack.sack);
         }
         ack
     }
 
     #[inline(never)]
-    fn tell_blocks(&mut self, blocks: &mut SackBlocks) {
+    fn add_blocks(&mut self, blocks: &mut SackBlocks) {
         let duplicate = std::mem::replace(&mut self.duplicate, NO_DUPLICATE);
         if !self.sack {
             return;
@@ -332,8 +333,8 @@ impl Receiver {
             blocks.push((duplicate, duplicate + 1));
         }
         if let Some(beyond) = &self.beyond {
-            let told = blocks.length as usize;
-            blocks.length += beyond.report(&mut blocks.blocks[told..]);
+            let used = blocks.length as usize;
+            blocks.length += beyond.report(&mut blocks.blocks[used..]);
         }
     }
 
@@ -352,7 +353,7 @@ impl Receiver {
         true
     }
 
-    /// What was held follows the segment that has just filled the first hole.
+    /// Delivers the held segments behind the one that has just filled the first hole.
     fn pass_held(&mut self, data: &DataSegment) {
         let Some(beyond) = &mut self.beyond else { return };
         self.counters.count_held(self.counters.held(self.next));

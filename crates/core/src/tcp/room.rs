@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 const LEAST: usize = 2;
-/// Allocators give memory in multiples of this, of which they keep a word.
+/// Allocators give memory in multiples of a quantum and keep one word of each piece.
 const QUANTUM: usize = 16;
 const WORD: usize = 8;
 
@@ -28,7 +28,7 @@ fn grow<T>(queue: &mut VecDeque<T>) {
     queue.reserve_exact(little_room::<T>(queue.len()) - queue.len());
 }
 
-/// Gives back what a queue that has become short has more than it would have been given; all, if it is empty.
+/// Releases memory that a queue of this length would not have been given; all of it if the queue is empty.
 pub fn leave_little_room<T>(queue: &mut VecDeque<T>) {
     let wanted = if queue.is_empty() { 0 } else { little_room::<T>(queue.len()) };
     if queue.capacity() > 2 * wanted {

@@ -25,8 +25,8 @@ pub type Range = (u32, u32);
 
 /// The record of one flow.
 ///
-/// What an ordinary ACK counts, `una`, `in_flight` and `next_transmission`, does not stand side by side: two would be read as one word just after
-/// one of them had been written, which stalls the processor.
+/// The counters that a predicted ACK changes (`una`, `in_flight`, `next_transmission`) are not adjacent. Otherwise the compiler
+/// reads two as one word just after a write to one of them, which stalls the processor.
 #[repr(C)]
 #[derive(Debug, Clone, Default)]
 pub struct Scoreboard {
@@ -56,13 +56,12 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// The record of a flow that has sent nothing, which can tell the order of sending.
+    /// The record of a flow that has sent nothing, with the order of sending.
     pub fn with_sending_order() -> Scoreboard {
         Scoreboard { order: Some(Box::default()), ..Scoreboard::default() }
     }
 
-    /// Asks for the records of the first segment and of the last, where an ordinary ACK takes one out and puts one in, and for
-    /// what is kept in a recovery.
+    /// Prefetches the records of the first and the last segment, which a predicted ACK removes and adds, and those of a recovery.
     #[inline(always)]
     pub fn prefetch_parts(&self) {
         for end in [self.segments.front(), self.segments.back()].into_iter().flatten() {
@@ -136,8 +135,8 @@ impl Scoreboard {
         self.timer_start = now;
     }
 
-    /// The longest stall that has ended since [`Self::forget_stalls`] or goes on now: a time in which the cumulative acknowledgement did not move
-    /// though data was outstanding, because later data had arrived first or something was sent again.
+    /// The longest stall that has ended since [`Self::forget_stalls`] or continues now. In a stall the cumulative acknowledgement
+    /// does not move, because later data arrived first or something was sent again.
     pub fn longest_stall(&self, now: Time) -> Duration {
         if self.repair.is_some() { self.longest_stall.max(now - self.last_advance) } else { self.longest_stall }
     }
@@ -200,7 +199,7 @@ impl Scoreboard {
         self.send_burst(now, 1)
     }
 
-    /// Records the first transmissions of so many segments, at least one, from `next()` on, and returns the number of the first.
+    /// Records the first transmissions of `count` segments, at least one, from `next()` on. Returns the number of the first.
     #[inline(always)]
     pub fn send_burst(&mut self, now: Time, count: u32) -> u32 {
         if self.segments.is_empty() {
@@ -229,7 +228,7 @@ impl Scoreboard {
         self.number_transmissions(now, 1)
     }
 
-    /// Marks a segment in flight as lost; sacked and lost segments stay what they are.
+    /// Marks a segment in flight as lost. The state of sacked and lost segments stays.
     #[inline]
     pub fn mark_lost(&mut self, segment: u32) {
         let record = &mut self.segments[(segment - self.una) as usize];
@@ -297,8 +296,8 @@ impl Scoreboard {
         self.duplicates = (self.duplicates + 1).min(self.in_flight);
     }
 
-    /// Without SACK, an ACK that passes `passed` segments reports one hole and, for the rest, what duplicate ACKs have
-    /// reported before: returns how many these are, which are not delivered anew.
+    /// Without SACK, an ACK that passes `passed` segments reports one hole; duplicate ACKs have reported the others. Returns the
+    /// number of those others, which are not delivered anew.
     pub fn eat_duplicates(&mut self, passed: u32) -> u32 {
         let eaten = passed.saturating_sub(1).min(self.duplicates);
         self.duplicates = (self.duplicates - eaten).min(self.in_flight);
@@ -310,7 +309,7 @@ impl Scoreboard {
         self.duplicates = 0;
     }
 
-    /// Gives back the room of a window that was cut.
+    /// Releases the memory of a window that was cut.
     pub fn shrink(&mut self) {
         leave_little_room(&mut self.segments);
     }

@@ -1,7 +1,7 @@
-//! The sender: a state machine that takes ACKs and deadlines, and gives segments and its next deadline.
+//! The sender: a state machine that takes ACKs and deadlines, and returns segments and its next deadline.
 //!
-//! It owns what is not a policy: sequence space, scoreboard, RTT estimate, recovery episodes with PRR, undo, pacing. What
-//! is lost, its detector says; how much to have in flight, its congestion control.
+//! It owns sequence space, scoreboard, RTT estimate, recovery episodes with PRR, undo and pacing. Its detector decides which
+//! segments are lost, its congestion control how many may be in flight.
 
 mod acks;
 mod deadlines;
@@ -56,7 +56,7 @@ pub struct Burst {
     pub count: u32,
 }
 
-/// What a sender counts.
+/// Counters of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderCounters {
     /// Data segments sent, new and again.
@@ -71,7 +71,7 @@ pub struct SenderCounters {
     pub undone: u64,
 }
 
-/// What the connection is doing.
+/// Phase of the connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Phase {
     /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent at `sent` for the `tries`-th time.
@@ -82,8 +82,8 @@ enum Phase {
     Fast {
         until: u32,
         prr: ProportionalRateReduction,
-        /// Without SACK: a partial ACK came. Only the first one restarts the retransmission timer, so that many losses
-        /// in one window end in a timeout instead of taking a round trip each (RFC 6582 section 3.2 step 3).
+        /// Without SACK: a partial ACK came. Only the first one restarts the retransmission timer. So many losses in one window
+        /// end in a timeout instead of one round trip each (RFC 6582 section 3.2 step 3).
         partial: bool,
         /// A congestion mark began it, and nothing was lost since: there is nothing to repair.
         marked: bool,
@@ -97,13 +97,13 @@ enum Phase {
 enum ForwardRto {
     /// Not asked, or answered.
     Off,
-    /// The first segment was sent again; the next ACK tells.
+    /// The first segment was sent again; the next ACK decides.
     Retransmitted,
     /// That ACK advanced: new data goes out to see whether its ACK advances too.
     ProbingNew,
 }
 
-/// What was the limit when the sender last stopped sending.
+/// Limit at which the sender last stopped sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
     /// The window.
@@ -124,7 +124,7 @@ struct Unfilled {
     transmissions: u32,
 }
 
-/// What a sender is doing, as far as losses go.
+/// Episode of recovery that a sender is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Episode {
     /// Nothing is known to be lost.
@@ -150,8 +150,8 @@ pub struct Sender {
     receive_window: u32,
     limit: Limit,
     probe: bool,
-    /// A timeout allows one retransmission, whatever is still taken to be in flight (RFC 6298 (5.4)); so do the answer
-    /// that it was not spurious (RFC 5682 section 3.1) and, without SACK, a partial ACK (RFC 6582 section 3.2 step 3).
+    /// One retransmission may exceed the window: after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
+    /// 5682 section 3.1), and after a partial ACK without SACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
     owns_recovery: bool,
     /// Of the last verdict ([`Verdict::withheld`]).
@@ -168,7 +168,7 @@ pub struct Sender {
     undo_until: u32,
     /// The next segment to send at the last reduction: the first that may carry CWR.
     ecn_until: u32,
-    /// Without SACK: duplicate ACKs up to here answer what the last recovery sent again ("recover" of RFC 6582).
+    /// Without SACK: duplicate ACKs up to here answer retransmissions of the last recovery ("recover" of RFC 6582).
     recover: u32,
     window_reduced: bool,
     next_send: Time,
@@ -296,7 +296,7 @@ impl Sender {
         }
     }
 
-    /// Asks for what it keeps elsewhere and an ACK needs.
+    /// Prefetches the parts in other memory that an ACK needs.
     #[inline(always)]
     pub fn prefetch_parts(&self) {
         self.board.prefetch_parts();
@@ -315,7 +315,7 @@ impl Sender {
         }
     }
 
-    /// What it has counted.
+    /// Its counters.
     pub fn counters(&self) -> SenderCounters {
         let sent = self.board.next_transmission();
         SenderCounters {
@@ -342,7 +342,7 @@ impl Sender {
         &self.rtt
     }
 
-    /// What it is doing.
+    /// Its episode.
     pub fn episode(&self) -> Episode {
         match self.phase {
             Phase::Opening { .. } | Phase::Open => Episode::Open,
@@ -362,7 +362,7 @@ impl Sender {
         matches!(self.phase, Phase::Fast { .. } | Phase::Timeout { .. })
     }
 
-    /// The receiver allows so many segments from the first unacknowledged one on; zero closes the window.
+    /// Sets the receiver's window: this number of segments from the first unacknowledged one on; zero closes it.
     pub fn set_receive_window(&mut self, segments: u32) {
         self.receive_window = segments;
     }
@@ -377,7 +377,7 @@ impl Sender {
         self.board.una() == self.available
     }
 
-    /// The application writes so many more segments.
+    /// The application writes this number of further segments.
     pub fn write(&mut self, now: Time, segments: u32) {
         if !self.is_opening()
             && self.board.outstanding() == 0
@@ -395,12 +395,12 @@ impl Sender {
         self.available = self.available.saturating_add(segments);
     }
 
-    /// The application has written all it will: what is not yet sent by now is taken back.
+    /// The application writes no more. Segments that are not sent by now are dropped.
     pub fn close(&mut self) {
         self.available = self.available.min(self.board.next());
     }
 
-    /// Gives back the room of segments that are acknowledged; for a flow that is done, or whose window was cut.
+    /// Releases the memory of acknowledged segments, for a finished flow or after a smaller window.
     pub fn give_back_room(&mut self) {
         self.board.shrink();
     }

@@ -358,12 +358,12 @@ impl DetectorShortcuts for FastRto {
         _rtt: &RttEstimate,
     ) -> Option<Time> {
         let ends_round = self.round_began || round_start;
-        let rests = board.first_in_order()? + self.least_timeout;
+        let quiet_until = board.first_in_order()? + self.least_timeout;
         match &mut self.estimate {
-            Some(estimate) if !ends_round && self.expired.is_empty() && rests > now => {
+            Some(estimate) if !ends_round && self.expired.is_empty() && quiet_until > now => {
                 estimate.sample(now - sent, &self.parameters);
                 self.silence = None;
-                Some(rests)
+                Some(quiet_until)
             }
             _ => None,
         }
@@ -637,7 +637,7 @@ mod tests {
     fn equation_4_2_nothing_expires_before_the_floor() {
         let (mut detector, mut board, rtt) = two_at_100();
         assert_eq!([250, 251].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
-        board.pass_one_original(2, ms(200)).expect("an ordinary ACK");
+        board.pass_one_original(2, ms(200)).expect("a predicted ACK");
         assert_eq!(detector.on_predicted_ack(ms(200), ms(100), false, &board, &rtt), Some(ms(260)));
         assert_eq!([260, 261].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
         assert_eq!(detector.on_predicted_ack(ms(260), ms(100), false, &board, &rtt), None, "the next may have expired");

@@ -71,12 +71,12 @@ proptest! {
 
     /// A flow with losses and reordering: the short way of ordinary ACKs decides as the general way, at the same instants.
     #[test]
-    fn ordinary_acks_at_once_change_nothing(
+    fn the_short_path_of_predicted_acks_changes_nothing(
         steps in prop::collection::vec((0u8..10, 0u32..8, 0u32..4, 0u64..60), 1..200),
     ) {
         for spec in every_detector() {
             let mut drivers = [Driver::of(&spec, true), Driver::of(&spec, true)];
-            drivers[1].takes_at_once = true;
+            drivers[1].takes_short_path = true;
             for &(action, position, length, pause) in &steps {
                 for driver in &mut drivers {
                     driver.pass_until(driver.now + Duration::from_millis(pause));

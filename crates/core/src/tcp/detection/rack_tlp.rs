@@ -549,8 +549,8 @@ mod tests {
 
     /// An ordinary ACK at 200 ms makes nothing lost. SRTT is 100 ms: no probe comes before two of them, and no timer before the least RTO.
     #[test]
-    fn after_an_ordinary_ack_no_deadline_comes_before_two_srtt_or_the_least_rto() {
-        for (least_rto, rests) in [(200, 400), (150, 350)] {
+    fn after_a_predicted_ack_no_deadline_comes_before_two_srtt_or_the_least_rto() {
+        for (least_rto, quiet) in [(200, 400), (150, 350)] {
             let mut detector = detector();
             let mut board = Scoreboard::with_sending_order();
             let mut rtt = RttEstimate::new(millis(least_rto), Duration::from_secs(60), Duration::from_secs(1));
@@ -559,13 +559,13 @@ mod tests {
             }
             assert!(!detector.quiet_until(ms(0), &board, &rtt), "no RTT is known");
             rtt.sample(millis(100));
-            board.pass_one_original(1, ms(200)).expect("an ordinary ACK");
-            assert_eq!(detector.on_predicted_ack(ms(200), ms(100), true, &board, &rtt), Some(ms(rests)));
+            board.pass_one_original(1, ms(200)).expect("a predicted ACK");
+            assert_eq!(detector.on_predicted_ack(ms(200), ms(100), true, &board, &rtt), Some(ms(quiet)));
             assert_eq!(
                 (detector.newest, detector.rtt, detector.min_rtt.get()),
                 ((ms(100), 0), millis(100), Some(millis(100)))
             );
-            assert_eq!([rests, rests + 1].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
+            assert_eq!([quiet, quiet + 1].map(|at| detector.quiet_until(ms(at), &board, &rtt)), [true, false]);
             detector.newest = (ms(150), 0); // a retransmission that was sent later was delivered before
             assert_eq!(detector.on_predicted_ack(ms(200), ms(100), true, &board, &rtt), None);
         }

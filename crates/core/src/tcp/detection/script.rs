@@ -46,9 +46,9 @@ pub struct Driver {
     round_end: u32,
     withheld: u32,
     /// Whether ordinary ACKs take the detector's short way.
-    pub takes_at_once: bool,
+    pub takes_short_path: bool,
     /// No deadline is before this instant, by the last ACK that took the short way.
-    rests: Time,
+    quiet_until: Time,
 }
 
 impl Driver {
@@ -65,8 +65,8 @@ impl Driver {
             recovery_point: None,
             round_end: 0,
             withheld: 0,
-            takes_at_once: false,
-            rests: Time::ZERO,
+            takes_short_path: false,
+            quiet_until: Time::ZERO,
         }
     }
 
@@ -93,10 +93,14 @@ impl Driver {
 
     pub fn deadline(&self) -> Option<Time> {
         let deadline = self.detector.deadline(&self.board, &self.rtt);
-        assert!(deadline.is_none_or(|deadline| deadline >= self.rests), "{deadline:?} before {}", self.rests);
+        assert!(
+            deadline.is_none_or(|deadline| deadline >= self.quiet_until),
+            "{deadline:?} before {}",
+            self.quiet_until
+        );
         for instant in [1, 20, 200].map(|wait| self.now + Duration::from_millis(wait)) {
-            let rests = self.detector.quiet_until(instant, &self.board, &self.rtt);
-            assert!(!rests || deadline.is_none_or(|deadline| deadline >= instant), "{deadline:?} before {instant}");
+            let quiet = self.detector.quiet_until(instant, &self.board, &self.rtt);
+            assert!(!quiet || deadline.is_none_or(|deadline| deadline >= instant), "{deadline:?} before {instant}");
         }
         deadline
     }
@@ -108,7 +112,7 @@ impl Driver {
 
     /// Takes an ACK, which may report that the receiver got a segment twice.
     fn take_ack(&mut self, cumulative: u32, blocks: &[Range], duplicate_of: Option<u32>) {
-        if self.takes_at_once
+        if self.takes_short_path
             && self.sack
             && blocks.is_empty()
             && duplicate_of.is_none()
@@ -141,10 +145,10 @@ impl Driver {
     fn on_predicted_ack(&mut self, sent: Time) {
         self.rtt.sample(self.now - sent);
         let round_start = self.begins_round();
-        let rests = self.detector.on_predicted_ack(self.now, sent, round_start, &self.board, &self.rtt);
-        if let Some(rests) = rests {
+        let quiet_until = self.detector.on_predicted_ack(self.now, sent, round_start, &self.board, &self.rtt);
+        if let Some(instant) = quiet_until {
             assert_eq!(self.withheld, 0, "a detector that takes ordinary ACKs withholds nothing");
-            self.rests = rests;
+            self.quiet_until = instant;
         } else {
             let delivered = Delivered::one_original(self.board.una() - 1, sent, self.now);
             self.judge_ack(&delivered, self.board.in_flight() + 1, false, round_start);
@@ -210,7 +214,7 @@ impl Driver {
     }
 
     fn judge(&mut self, decide: impl FnOnce(&mut Driver) -> Verdict) -> Verdict {
-        self.rests = Time::ZERO;
+        self.quiet_until = Time::ZERO;
         let (lost_before, sacked_before) = (self.lost(), self.board.sacked());
         let verdict = decide(self);
         self.board.check_marks();

@@ -1,4 +1,4 @@
-//! What arrived beyond a hole: blocks of segments, and which of them changed last.
+//! Segments beyond a hole: blocks, and which of them changed last.
 
 use super::blocks::MAX_SACK_BLOCKS;
 use crate::tcp::room::make_little_room;
@@ -13,20 +13,20 @@ pub(super) struct Held {
     pub(super) first_arrival: u32,
 }
 
-/// What arrived beyond a hole.
+/// Segments beyond a hole.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Beyond {
     /// Ascending, with holes between them, and never empty.
     pub(super) held: VecDeque<Held>,
-    /// The blocks that changed last, newest first (RFC 2018 section 4). Blocks that have joined stand here more than once; the
-    /// place of one that was delivered is [`FREE`] for the next that changes.
+    /// The blocks that changed last, newest first (RFC 2018 section 4). Joined blocks are here more than once. The slot of a
+    /// delivered block is [`FREE`] for the next that changes.
     recent: [Range; MAX_SACK_BLOCKS],
 }
 
 const FREE: Range = (0, 0);
 
 impl Beyond {
-    /// Writes down the blocks that changed last, each once; returns how many.
+    /// Writes the blocks that changed last, each once. Returns their number.
     #[inline]
     pub(super) fn report(&self, blocks: &mut [Range]) -> u32 {
         let [first, second, third] = self.recent;
@@ -106,22 +106,22 @@ impl Beyond {
         true
     }
 
-    /// A block has changed. What it was before lies within it.
+    /// A block has changed. The block before lies within it.
     fn remember_recent(&mut self, changed: Range) {
         let mut position = MAX_SACK_BLOCKS - 1;
-        for (place, block) in self.recent.iter_mut().enumerate().rev() {
+        for (index, block) in self.recent.iter_mut().enumerate().rev() {
             if *block == FREE {
-                position = place;
+                position = index;
             } else if changed.0 <= block.0 && block.1 <= changed.1 {
                 *block = changed;
-                position = place;
+                position = index;
             }
         }
         self.recent[..=position].rotate_right(1);
         self.recent[0] = changed;
     }
 
-    /// Whether there is no block that [`Self::report`] would tell of.
+    /// Whether [`Self::report`] would write no block.
     #[inline(always)]
     pub(super) fn has_no_recent(&self) -> bool {
         self.recent == [FREE; MAX_SACK_BLOCKS]

@@ -2,7 +2,7 @@
 
 use crate::tcp::scoreboard::Range;
 
-/// SACK blocks that fit beside a timestamp option (RFC 2018 section 3).
+/// SACK blocks that fit next to a timestamp option (RFC 2018 section 3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
 /// The SACK blocks of one ACK, newest first.
@@ -29,7 +29,8 @@ impl SackBlocks {
         &self.blocks
     }
 
-    /// Of no blocks makes the first `length` of these, of which the first may be a duplicate; those behind are (0, 0).
+    /// Replaces an empty set by the first `length` of these blocks. The first may be a duplicate; those behind `length` are (0,
+    /// 0).
     #[inline]
     pub fn fill(&mut self, blocks: [Range; MAX_SACK_BLOCKS], length: u32, has_duplicate: bool) {
         let [places @ .., _] = &mut self.blocks;

@@ -1,4 +1,4 @@
-//! What a receiver counts, reordering above all (RFC 4737).
+//! Counters of a receiver, mainly of reordering (RFC 4737).
 
 use super::DataSegment;
 use super::beyond::Held;
@@ -21,7 +21,7 @@ struct Seldom {
     reassembly_max: u32,
 }
 
-/// What a receiver counts.
+/// Counters of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReceiverCounters {
     /// Data segments that arrived.
@@ -49,7 +49,7 @@ impl ReceiverCounters {
 
 impl Counters {
     /// As results show them.
-    pub(super) fn told(&self) -> ReceiverCounters {
+    pub(super) fn report(&self) -> ReceiverCounters {
         let seldom = self.seldom.as_deref().cloned().unwrap_or_default();
         ReceiverCounters {
             arrivals: u64::from(self.arrivals),
@@ -68,7 +68,8 @@ impl Counters {
         self.arrivals - self.duplicates - next
     }
 
-    /// So many segments are held beyond a hole. It suffices to count them before a hole fills: until then they only grow in number.
+    /// This number of segments is held beyond a hole. It suffices to count them before a hole fills: until then they only grow in
+    /// number.
     pub(super) fn count_held(&mut self, held: u32) {
         let seldom = self.seldom.get_or_insert_default();
         seldom.reassembly_max = seldom.reassembly_max.max(held);

@@ -77,24 +77,24 @@ fn rfc8257_section_3_2_with_an_ack_per_segment_the_echo_is_the_mark() {
 fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowledged_first() {
     let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100 });
     let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact);
-    let told = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
+    let answer = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
     // Two without marks are one ACK; the third waits, and the fourth, marked, sends it on its way with its own echo.
-    assert_eq!(told(take_marked(&mut receiver, 1, 0, false, false)), None);
-    assert_eq!(told(take_marked(&mut receiver, 2, 1, false, false)), Some((2, false)));
-    assert_eq!(told(take_marked(&mut receiver, 3, 2, false, false)), None);
-    assert_eq!(told(take_marked(&mut receiver, 4, 3, true, false)), Some((3, false)));
+    assert_eq!(answer(take_marked(&mut receiver, 1, 0, false, false)), None);
+    assert_eq!(answer(take_marked(&mut receiver, 2, 1, false, false)), Some((2, false)));
+    assert_eq!(answer(take_marked(&mut receiver, 3, 2, false, false)), None);
+    assert_eq!(answer(take_marked(&mut receiver, 4, 3, true, false)), Some((3, false)));
     assert!(receiver.deadline().is_some(), "the marked one waits");
-    assert_eq!(told(take_marked(&mut receiver, 5, 4, true, false)), Some((5, true)));
+    assert_eq!(answer(take_marked(&mut receiver, 5, 4, true, false)), Some((5, true)));
     // Nothing waits: the change needs no ACK of its own.
-    assert_eq!(told(take_marked(&mut receiver, 6, 5, false, false)), None);
+    assert_eq!(answer(take_marked(&mut receiver, 6, 5, false, false)), None);
     // One beyond a hole wants its ACK at once: both go out.
-    assert_eq!(told(take_marked(&mut receiver, 7, 7, true, false)), Some((6, false)));
+    assert_eq!(answer(take_marked(&mut receiver, 7, 7, true, false)), Some((6, false)));
     assert_eq!(receiver.deadline(), Some(Time(7)));
-    assert_eq!(told(Some(receiver.on_deadline())), Some((6, true)));
+    assert_eq!(answer(Some(receiver.on_deadline())), Some((6, true)));
 }
 
 proptest! {
-    /// In any order, with any duplicates: everything is delivered once, in order, and ACKs tell the truth.
+    /// In any order, with any duplicates: everything is delivered once, in order, and ACKs match what arrived.
     #[test]
     fn acks_tell_exactly_what_has_arrived(order in prop::collection::vec(0u32..60, 1..300)) {
         let mut receiver = receiver();
@@ -116,10 +116,9 @@ proptest! {
         }
     }
 
-    /// The short ways of an undisturbed flow and beyond a hole do what the long way does: two receivers, one of which has only
-    /// the long one.
+    /// The short paths, in order and beyond a hole, do what the long path does. One of two receivers has only the long one.
     #[test]
-    fn an_ordinary_segment_is_like_any(
+    fn a_predicted_segment_is_like_any(
         steps in prop::collection::vec((0u8..6, 0u32..80, 0u8..20), 1..200),
         sack: bool, exact: bool, delayed: bool,
     ) {
@@ -132,8 +131,8 @@ proptest! {
         let build = || Receiver::new(sack, policy.build(ReceiverContext { window: 100 })).with_echo(echo);
         let (mut short, mut long) = (build(), build());
         let mut last = 0;
-        for (step, (place, elsewhere, flags)) in steps.into_iter().enumerate() {
-            let segment = match place {
+        for (step, (position, elsewhere, flags)) in steps.into_iter().enumerate() {
+            let segment = match position {
                 0 => elsewhere,
                 1 | 2 => long.delivered(),
                 _ => last + 1,
@@ -141,21 +140,21 @@ proptest! {
             last = segment;
             let (retransmission, marked, window_reduced) = (flags == 19, flags >= 18, flags == 17);
             let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
-            let ordinary = if flags < 17 { short.on_predicted_segment(segment) } else { None };
-            let ordinary = ordinary.map(|cumulative| {
+            let predicted = if flags < 17 { short.on_predicted_segment(segment) } else { None };
+            let predicted = predicted.map(|cumulative| {
                 let sack = SackBlocks::default();
                 Ack { cumulative, sack, echoes_retransmission: false, ecn_echo: false }
             });
-            let held = || (ordinary.is_none() && !marked && !window_reduced && short.take_next_held(segment)).then(|| {
+            let held = || (predicted.is_none() && !marked && !window_reduced && short.take_next_held(segment)).then(|| {
                 let (mut blocks, mut sack) = ([(0, 0); MAX_SACK_BLOCKS], SackBlocks::default());
-                let length = short.tell_held(&mut blocks);
+                let length = short.write_blocks(&mut blocks);
                 sack.fill(blocks, length, false);
                 let echoes_retransmission = short.echoes_retransmission();
                 Ack { cumulative: short.delivered(), sack, echoes_retransmission, ecn_echo: false }
             });
-            let by_a_short_way = ordinary.or_else(held);
+            let by_a_short_path = predicted.or_else(held);
             let ack = long.on_segment(Time(step as u64), &data);
-            match by_a_short_way {
+            match by_a_short_path {
                 Some(expected) => prop_assert_eq!(ack, Some(expected)),
                 None => prop_assert_eq!(ack, short.on_segment(Time(step as u64), &data)),
             }

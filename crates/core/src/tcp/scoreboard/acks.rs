@@ -1,13 +1,13 @@
-//! What an ACK does to the record.
+//! Effects of an ACK on the record.
 
 use super::segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED, STATE, Segment};
 use super::{Delivered, Range, Scoreboard};
 use crate::units::Time;
 
-/// As many as an ACK carries.
+/// An ACK carries this number of blocks.
 const REMEMBERED_BLOCKS: usize = 3;
 
-/// What of a block is left without those already known at its ends: most blocks come again, or longer.
+/// The part of a block outside the known ones at its ends: most blocks come again, or longer.
 fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
     for &(known_start, known_end) in known {
         if known_start <= start && start < known_end {
@@ -20,12 +20,12 @@ fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
     (start, end)
 }
 
-/// Blocks that the last ACKs brought; all in them is sacked, or acknowledged.
+/// Blocks of the last ACKs. All segments in them are sacked or acknowledged.
 pub(super) type LastBlocks = [Range; REMEMBERED_BLOCKS];
 
 impl Scoreboard {
-    /// The ordinary ACK, shorter than [`Self::acknowledge`] and to the same effect: it passes one segment, sent once and
-    /// in flight, while nothing is sacked or was sent again. Returns when that was sent; `None`, and nothing done, for another ACK.
+    /// The short path for a predicted ACK. It passes one segment, sent once and in flight, while nothing is sacked or was sent
+    /// again. Returns when the segment was sent; `None` without any change for another ACK.
     #[inline(always)]
     pub(in crate::tcp) fn pass_one_original(&mut self, cumulative: u32, now: Time) -> Option<Time> {
         let segment = *self.segments.front()?;
@@ -47,7 +47,8 @@ impl Scoreboard {
         self.lost == 0 && self.repair.is_none() && self.duplicates == 0
     }
 
-    /// An ACK passes the first segment of an [undisturbed](Self::has_only_originals) flow. Returns when it was sent.
+    /// A predicted ACK passes the first segment, while the record [has only originals](Self::has_only_originals). Returns when it
+    /// was sent.
     #[inline(always)]
     pub(in crate::tcp) fn pass_first(&mut self, now: Time) -> Option<Time> {
         let segment = self.segments.pop_front()?;
@@ -58,8 +59,8 @@ impl Scoreboard {
         Some(segment.sent())
     }
 
-    /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. What is outside the window is ignored.
-    /// Returns what it delivered.
+    /// Takes an ACK: everything below `cumulative` and in `blocks` is delivered. Segments outside the window are ignored. Returns
+    /// what it delivered.
     #[inline]
     pub fn acknowledge(&mut self, cumulative: u32, blocks: &[Range], now: Time) -> Delivered {
         if cumulative == self.una && self.newest_has_grown(blocks) {
@@ -78,23 +79,23 @@ impl Scoreboard {
         }
         let earlier_end = self.sacked_end;
         let known = self.repair.as_deref().copied().unwrap_or_default();
-        for (place, block) in blocks.iter().enumerate() {
-            if known[place % REMEMBERED_BLOCKS] == *block {
+        for (index, block) in blocks.iter().enumerate() {
+            if known[index % REMEMBERED_BLOCKS] == *block {
                 continue; // most ACKs change a single block
             }
             let (start, end) = (block.0.max(self.una), block.1.min(self.next()));
             self.sack(outside((start, end), &known), earlier_end, now, &mut delivered);
             if start < end {
                 self.sacked_end = self.sacked_end.max(end);
-                self.repair.get_or_insert_default()[place % REMEMBERED_BLOCKS] = (start, end);
+                self.repair.get_or_insert_default()[index % REMEMBERED_BLOCKS] = (start, end);
             }
         }
         self.forget_delivered();
         delivered
     }
 
-    /// Whether one more segment follows the newest block and nothing else has changed since the last ACK: so it is with most ACKs
-    /// while there is a hole.
+    /// Whether the only change since the last ACK is one more segment behind the newest block. Most ACKs are like this while
+    /// there is a hole.
     #[inline(always)]
     fn newest_has_grown(&self, blocks: &[Range]) -> bool {
         let (Some(last), Some((newest, others))) = (&self.repair, blocks.split_first()) else { return false };
@@ -106,7 +107,7 @@ impl Scoreboard {
             && others.iter().zip(others_known).all(|(block, known)| block == known)
     }
 
-    /// That segment is sacked. Returns what is delivered by that.
+    /// That segment is sacked. Returns what this delivered.
     #[inline(always)]
     fn sack_next_of_newest(&mut self, now: Time) -> Delivered {
         let Some(last) = &mut self.repair else { return Delivered::default() };
@@ -157,8 +158,8 @@ impl Scoreboard {
         self.last_advance = now;
     }
 
-    /// `earlier_end` is one past the highest segment that earlier ACKs reported: the order of blocks in one ACK says
-    /// nothing of the order of arrival, because the latest comes first (RFC 2018 section 4).
+    /// `earlier_end` is one past the highest segment that earlier ACKs reported. The order of blocks in one ACK is not the order
+    /// of arrival, because the latest comes first (RFC 2018 section 4).
     fn sack(&mut self, (start, end): Range, earlier_end: u32, now: Time, delivered: &mut Delivered) {
         for index in start..end {
             if let Some(record) = self.mark_sacked(index) {

@@ -1,9 +1,9 @@
-//! What one ACK delivered, as detectors and samplers need to know it.
+//! Segments that one ACK delivered, for detectors and samplers.
 
 use super::segment::{IN_FLIGHT, Segment};
 use crate::units::{Duration, Time};
 
-/// What one ACK delivered. What there is none of is the greatest number.
+/// Segments that one ACK delivered. An absent value is the greatest number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delivered {
     /// Segments that the cumulative acknowledgement passed, delivered before or now.

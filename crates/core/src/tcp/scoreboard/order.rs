@@ -15,7 +15,7 @@ pub struct Transmission {
     pub sent: Time,
 }
 
-/// In which order transmissions in flight were sent, for detectors that ask.
+/// Order of the transmissions in flight, for detectors that need it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SendingOrder {
     /// No segment below is in flight for the first time.
@@ -55,7 +55,7 @@ impl Scoreboard {
         record.state() == IN_FLIGHT && !record.retransmitted()
     }
 
-    /// Moves the hints past what is no longer in flight, so that walks in sending order start at its oldest.
+    /// Moves the hints past segments that are no longer in flight, so that walks in sending order start at the oldest.
     #[inline(never)]
     pub(super) fn pass_delivered_in_order(&mut self) {
         let Some(mut order) = self.order.take() else { return };
@@ -69,7 +69,7 @@ impl Scoreboard {
         self.order = Some(order);
     }
 
-    /// Who asks for the order of sending has chosen [`Self::with_sending_order`].
+    /// Callers have chosen [`Self::with_sending_order`].
     fn sending_order(&self) -> &SendingOrder {
         self.order.as_ref().expect("a detector that asks for the order of sending says so")
     }
@@ -99,8 +99,8 @@ impl Scoreboard {
         })
     }
 
-    /// When the first outstanding segment was sent, if it is in flight and nothing outstanding was sent again: so nothing that is in
-    /// flight was sent before.
+    /// When the first outstanding segment was sent, if it is in flight and nothing outstanding was sent again. Then it is the
+    /// oldest in flight.
     #[inline(always)]
     pub fn first_in_order(&self) -> Option<Time> {
         self.segments

@@ -91,9 +91,9 @@ fn duplicate_acks_stand_for_no_more_than_is_in_flight_when_all_is_marked_one_by_
 }
 
 proptest! {
-    /// The short way of the ordinary ACK leaves everything as the long way does.
+    /// The short path of a predicted ACK has the same effect as the long one.
     #[test]
-    fn the_ordinary_ack_is_like_any(steps in prop::collection::vec((0u8..6, 0u32..20, 0u32..4), 1..200)) {
+    fn a_predicted_ack_is_like_any(steps in prop::collection::vec((0u8..6, 0u32..20, 0u32..4), 1..200)) {
         let mut board = Scoreboard::with_sending_order();
         for (index, (action, position, length)) in steps.into_iter().enumerate() {
             let now = ms(index as u64);
@@ -158,8 +158,8 @@ proptest! {
         }
     }
 
-    /// Whatever is sent, acknowledged, marked and retransmitted: the counters equal a recount, and the sending order
-    /// holds exactly what is in flight.
+    /// For any sending, acknowledging, marking and retransmitting: the counters equal a recount, and the sending order has
+    /// exactly the segments in flight.
     #[test]
     fn counters_equal_a_recount(steps in prop::collection::vec((0u8..7, 0u32..40, 0u32..8), 1..200)) {
         let mut board = Scoreboard::with_sending_order();

@@ -1,4 +1,4 @@
-//! Acknowledgements: what one brings about, from the scoreboard to the congestion control.
+//! Acknowledgements: the steps from the scoreboard to the congestion control.
 
 use super::{Limit, Phase, Prediction, Sender};
 use crate::spec::Follows;
@@ -12,49 +12,48 @@ impl Sender {
     /// Takes an ACK.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
-        self.on_ack_telling(now, ack, None);
+        self.on_ack_reporting(now, ack, None);
     }
 
-    /// The same, which tells what it delivered; of the ordinary one that nobody needs to look into, nothing.
+    /// The same; writes what the ACK delivered to `report`. A predicted ACK without a rate sampler writes nothing.
     #[inline(always)]
-    pub fn on_ack_telling(&mut self, now: Time, ack: &Ack, told: Option<&mut Delivered>) {
-        let is_plain = ack.sack.is_empty() && !ack.ecn_echo;
-        if is_plain && let Some(mut undisturbed) = self.predict_acks::<false>(ack.cumulative) {
-            undisturbed.on_ack(now, now);
-        } else if is_plain && let Some(mut undisturbed) = self.predict_acks::<true>(ack.cumulative) {
-            undisturbed.on_ack(now, now);
-        } else if is_plain && let Some(sent) = self.take_predicted(now, ack.cumulative) {
-            self.judge_predicted(now, sent, told);
+    pub fn on_ack_reporting(&mut self, now: Time, ack: &Ack, report: Option<&mut Delivered>) {
+        let is_cumulative_only = ack.sack.is_empty() && !ack.ecn_echo;
+        if is_cumulative_only && let Some(mut predicted) = self.predict_acks::<false>(ack.cumulative) {
+            predicted.on_ack(now, now);
+        } else if is_cumulative_only && let Some(mut predicted) = self.predict_acks::<true>(ack.cumulative) {
+            predicted.on_ack(now, now);
+        } else if is_cumulative_only && let Some(sent) = self.take_predicted(now, ack.cumulative) {
+            self.judge_predicted(now, sent, report);
         } else {
-            self.take_any_ack(now, ack, told);
+            self.take_any_ack(now, ack, report);
         }
     }
 
-    /// The ACK of a flow in which nothing is to repair, where a rate sampler learns from every one: shorter than
-    /// [`Self::take_any_ack`] and to the same effect. It passes one segment, sent once. Returns when that was sent; `None`, and
-    /// nothing done, if the ACK is another.
+    /// The short path of a predicted ACK if a rate sampler needs it as well. Returns when its segment was sent; `None` without
+    /// any change if the ACK is not predicted.
     #[inline(always)]
     fn take_predicted(&mut self, now: Time, cumulative: u32) -> Option<Time> {
-        let is_ordinary = self.options.prediction == Prediction::Sampled
+        let is_predicted = self.options.prediction == Prediction::Sampled
             && self.phase == Phase::Open
             && self.board.una() >= self.undo_until;
-        if is_ordinary { self.board.pass_one_original(cumulative, now) } else { None }
+        if is_predicted { self.board.pass_one_original(cumulative, now) } else { None }
     }
 
     #[inline(never)]
-    fn judge_predicted(&mut self, now: Time, sent: Time, told: Option<&mut Delivered>) {
+    fn judge_predicted(&mut self, now: Time, sent: Time, report: Option<&mut Delivered>) {
         let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
         let mut event = AckEvent::PREDICTED;
         self.describe_predicted(&mut event, now, sent, self.board.in_flight());
         event.prior_in_flight += self.withheld;
         self.unanswered_timeout = false;
         self.judge(event, &delivered, false);
-        if let Some(told) = told {
-            *told = delivered;
+        if let Some(report) = report {
+            *report = delivered;
         }
     }
 
-    /// What an ACK was that passed one segment, sent then, once it is on the scoreboard.
+    /// Fills in the event of a predicted ACK, after the scoreboard: its segment was sent at `sent`.
     #[inline(always)]
     pub(super) fn describe_predicted(&mut self, event: &mut AckEvent, now: Time, sent: Time, in_flight: u32) {
         let rtt = now - sent;
@@ -70,7 +69,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn take_any_ack(&mut self, now: Time, ack: &Ack, told: Option<&mut Delivered>) {
+    fn take_any_ack(&mut self, now: Time, ack: &Ack, report: Option<&mut Delivered>) {
         let prior_in_flight = self.board.in_flight() + self.withheld;
         let prior_una = self.board.una();
         let was_in_fast_recovery = matches!(self.phase, Phase::Fast { .. });
@@ -120,12 +119,12 @@ impl Sender {
             ecn_echo: ack.ecn_echo,
         };
         self.judge(event, &delivered, was_in_fast_recovery);
-        if let Some(told) = told {
-            *told = delivered;
+        if let Some(report) = report {
+            *report = delivered;
         }
     }
 
-    /// What an ACK that is on the scoreboard means: to the rate sampler, the detector, the congestion control and PRR.
+    /// Gives an ACK to the rate sampler, the detector, the congestion control and PRR, after the scoreboard.
     #[inline(always)]
     pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
         let AckEvent { now, prior_in_flight, .. } = event;
@@ -149,9 +148,9 @@ impl Sender {
             && !matches!(self.phase, Phase::Fast { .. });
         // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
         if may_grow && !event.ecn_echo && self.is_window_limited(prior_in_flight) {
-            // RFC 5681 section 3.1: what the cumulative acknowledgement passes, so that duplicate ACKs do not open the window
-            // (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered during it: it grows the
-            // window only by what it newly reports, as in Linux.
+            // RFC 5681 section 3.1: growth counts the segments that the cumulative acknowledgement passes. So duplicate ACKs do
+            // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
+            // before. In Linux it grows the window only by what it newly reports.
             event.growth = match self.options.follows {
                 Follows::Rfc => delivered.cumulative,
                 Follows::Linux => delivered.cumulative.min(delivered.count),
@@ -182,8 +181,8 @@ impl Sender {
         delivered: &mut Delivered,
     ) {
         if duplicate {
-            // After a timeout all that was in flight is taken for lost, and most of what is sent again had arrived: its
-            // duplicates must neither open the window nor make room in it (RFC 5681 section 3.1, RFC 6582 section 3.2).
+            // After a timeout all segments count as lost, though most of those sent again had arrived. Their duplicates must
+            // neither open the window nor make room in it (RFC 5681 section 3.1, RFC 6582 section 3.2).
             let of_new_data = match self.phase {
                 Phase::Opening { .. } | Phase::Open => self.board.una() > self.recover || self.recover == 0,
                 Phase::Fast { .. } => true,
@@ -210,8 +209,8 @@ impl Sender {
         }
     }
 
-    /// Whether the window, and not the application, was the limit (RFC 7661's concern; in slow start twice what was in
-    /// flight is allowed, so that a paced sender can double).
+    /// Whether the window was the limit, and not the application (RFC 7661). In slow start, twice the flight is allowed, so that
+    /// a paced sender can double.
     pub(super) fn is_window_limited(&self, prior_in_flight: u32) -> bool {
         if self.limit != Limit::Other {
             return true;

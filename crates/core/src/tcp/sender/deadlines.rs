@@ -53,8 +53,7 @@ impl Sender {
         }
     }
 
-    /// Whether no deadline can come before this instant: what an undisturbed flow can tell at less cost than
-    /// [`Self::deadline`], which tells the very instant.
+    /// Whether certainly no deadline comes before this instant. Costs less than [`Self::deadline`], and may be too careful.
     #[inline]
     pub fn quiet_until(&self, instant: Time) -> bool {
         (!self.options.paces || self.next_send >= instant) && !self.is_opening() && self.detector_rests_until(instant)
@@ -66,7 +65,7 @@ impl Sender {
         self.quiet_until(instant) || self.deadline().is_none_or(|deadline| deadline >= instant)
     }
 
-    /// Whether no deadline can come so soon after an ACK that advances, or [`super::PredictedAcks::pass`] tells of it.
+    /// Whether an ACK that advances leaves no deadline within this time, or [`super::PredictedAcks::on_ack`] reports one.
     #[inline(always)]
     pub fn stays_quiet_after_advance(&self, time: Duration) -> bool {
         self.detector_learns() || self.options.only_the_timer && self.rtt.least_rto() >= time
@@ -81,8 +80,7 @@ impl Sender {
         }
     }
 
-    /// Whether the next segment is due and no other deadline is: what a paced flow can tell at less cost than
-    /// [`Self::deadline`].
+    /// Whether only pacing has a deadline now. Costs a paced flow less than [`Self::deadline`].
     #[inline]
     pub fn is_paced_to(&self, now: Time) -> bool {
         self.options.only_the_timer

@@ -14,7 +14,7 @@ const UNPACED_SEGMENTS: u32 = 10;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Train {
     began: Time,
-    /// When pacing would have let it go.
+    /// When it was due.
     due: Time,
     segments: u32,
 }
@@ -46,7 +46,7 @@ impl Sender {
         train.due.max(now) + (length - late.min(length / 2))
     }
 
-    /// The rate to pace at, if the congestion control or the stack asks for it.
+    /// Pacing rate, if the congestion control or the stack paces.
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
         let given = self.congestion.pacing_rate();

@@ -1,4 +1,4 @@
-//! Recovery: episodes after a loss, a timeout or a congestion mark, and the way back if there was none.
+//! Recovery: episodes after a loss, a timeout or a congestion mark, and their undo.
 
 use super::{ForwardRto, Phase, Sender};
 use crate::spec::{Follows, SpuriousResponse};
@@ -111,7 +111,7 @@ impl Sender {
         duplicate: bool,
         delivered: &Delivered,
     ) {
-        // Without SACK, what a retransmission's ACK passes besides may have arrived before the timeout.
+        // Without SACK, other segments that a retransmission's ACK passes may have arrived before the timeout.
         let is_news = self.options.sack || !delivered.any_retransmitted;
         let original_arrived = is_news && delivered.lowest_original().is_some_and(|segment| segment < until);
         let forward = if original_arrived {

@@ -1,4 +1,4 @@
-//! What to send now: as much as window, receiver, application and pacing allow.
+//! Segments to send now, within window, receive window, data and pacing.
 
 use super::{Burst, ForwardRto, Limit, Phase, Sender, Transmission};
 use crate::spec::Follows;
@@ -19,9 +19,9 @@ impl Sender {
         self.new_within_receive_window() > 0
     }
 
-    /// Segments that count against the window: those in flight and those that the detector withholds; without limited
-    /// transmit, those that have left the network count until recovery begins. That holds new data back, never a
-    /// retransmission: a detector that marks without a signal would wait for it for ever.
+    /// Segments that count against the window: those in flight and those that the detector withholds. Without limited transmit,
+    /// delivered segments count as well until recovery begins. That holds new data back, never a retransmission: a detector that
+    /// marks without a signal would wait for it for ever.
     #[inline]
     fn counted_in_flight(&self) -> u32 {
         if !self.options.limited_transmit && self.phase == Phase::Open && self.board.lost() == 0 {
@@ -31,14 +31,14 @@ impl Sender {
         }
     }
 
-    /// Takes what the detector withholds: never a retransmission, and never the only segment.
+    /// Sets the number of withheld segments: never a retransmission, and never the only segment.
     pub(super) fn withhold(&mut self, segments: u32) {
         let may = self.phase == Phase::Open && self.board.lost() == 0 && self.board.in_flight() > 0;
         self.withheld = if may { segments } else { 0 };
     }
 
-    /// All that a flow with nothing to send again, or one that pacing holds back, may send now, at once and to the same effect as
-    /// [`Self::poll_transmit`] until it gives none; `None`, and nothing done, for another flow.
+    /// All segments that may be sent now, if none of them is a retransmission or pacing holds them back. Equals
+    /// [`Self::poll_transmit`] until that returns none. Returns `None` without any change for another flow.
     #[inline(always)]
     pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
         let sends_only_new =
@@ -68,7 +68,7 @@ impl Sender {
         self.receive_window.min(self.available - self.board.una()).saturating_sub(self.board.outstanding())
     }
 
-    /// Whether there is nothing but to wait until pacing lets the next segment go: then [`Self::poll_transmit`] gives none.
+    /// Whether pacing holds back every segment now: then [`Self::poll_transmit`] returns none.
     #[inline]
     pub fn is_held_back(&mut self, now: Time) -> bool {
         self.next_send > now && self.must_wait()
@@ -159,8 +159,9 @@ impl Sender {
     fn send_again(&mut self, now: Time, segment: u32) -> Transmission {
         let is_first = segment == self.board.una();
         let number = self.board.retransmit(segment, now);
-        // RFC 6675 section 6, and Linux: the timer times this copy, not the last ACK that advanced; else it would expire just before
-        // every repair where the RTO is hardly more than the RTT. After a partial ACK without SACK it goes on (RFC 6582 section 3.2).
+        // RFC 6675 section 6, and Linux: the timer runs from this copy, not from the last ACK that advanced. Otherwise it would
+        // expire just before every repair if the RTO is hardly more than the RTT. After a partial ACK without SACK it goes on
+        // (RFC 6582 section 3.2).
         if is_first && !matches!(self.phase, Phase::Fast { partial: true, .. }) {
             self.board.restart_timer(now);
         }

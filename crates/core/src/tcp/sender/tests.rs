@@ -1,5 +1,4 @@
-//! The sender's branches of recovery, undo and pacing, one by one: what arrives is told to a receiver, whose ACKs are
-//! given to the sender or not.
+//! The sender's branches of recovery, undo and pacing, one by one. The test reports arrivals to a receiver and may lose its ACKs.
 
 use super::super::ack::{AckSpec, ReceiverContext};
 use super::super::detection::DetectionSpec;
@@ -34,7 +33,7 @@ fn stack(changes: serde_json::Value) -> StackSpec {
 }
 
 /// An ACK without SACK blocks and echoes.
-fn plain_ack(cumulative: u32) -> Ack {
+fn cumulative_ack(cumulative: u32) -> Ack {
     Ack { cumulative, sack: SackBlocks::default(), echoes_retransmission: false, ecn_echo: false }
 }
 
@@ -46,7 +45,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// A sender that has a hundred segments to send, and has sent what it may at 0 ms.
+    /// A sender that has a hundred segments to send, and has filled its window at 0 ms.
     fn new(changes: serde_json::Value) -> Pair {
         let stack = stack(changes);
         let ack: AckSpec = stack.ack;
@@ -82,7 +81,7 @@ impl Pair {
         self.receiver.on_segment(self.now, &data).expect("acknowledged at once")
     }
 
-    /// These segments arrive, and each one's ACK at once; what is sent then.
+    /// These segments arrive, and each one's ACK at once. Returns the segments sent then.
     fn deliver(&mut self, segments: impl IntoIterator<Item = u32>) -> Vec<(u32, bool)> {
         self.deliver_as(segments, false)
     }
@@ -105,7 +104,7 @@ impl Pair {
         self.send();
     }
 
-    /// The deadline comes; what is sent then.
+    /// The deadline comes. Returns the segments sent then.
     fn time_out(&mut self) -> Vec<(u32, bool)> {
         self.now = self.sender.deadline().expect("data is outstanding");
         self.sender.on_deadline(self.now);
@@ -219,7 +218,7 @@ fn rfc5682_section_3_1_step_3_b_an_original_that_arrives_after_the_timeout_makes
     let mut pair = Pair::new(json!({"f_rto": true}));
     assert_eq!(pair.time_out(), [(0, true)]);
     assert_eq!(pair.cwnd(), 1.0);
-    // The originals were only late. 0's ACK (either copy's) lets new data out (step 2.b), 1's is the proof.
+    // The originals were only late. 0's ACK (either copy's) allows new data (step 2.b), 1's is the proof.
     pair.now += Duration::from_millis(50);
     assert_eq!(pair.deliver([0]), [(10, false), (11, false)]);
     pair.deliver([1]);
@@ -235,7 +234,7 @@ fn rfc5682_section_3_1_step_2_a_a_duplicate_ack_after_the_timeout_ends_the_quest
     pair.time_out();
     pair.now += Duration::from_millis(50);
     // A duplicate without news: the receiver got nothing new.
-    pair.sender.on_ack(pair.now, &plain_ack(0));
+    pair.sender.on_ack(pair.now, &cumulative_ack(0));
     assert!(matches!(pair.sender.phase, Phase::Timeout { forward: ForwardRto::Off, .. }));
 }
 
@@ -245,7 +244,7 @@ fn rfc5682_section_3_1_step_3_a_new_data_sacked_first_means_that_the_old_was_los
     pair.time_out();
     pair.now += Duration::from_millis(50);
     assert_eq!(pair.deliver_as([0], true), [(10, false), (11, false)]);
-    pair.sender.on_ack(pair.now, &plain_ack(0)); // an ACK from before says nothing
+    pair.sender.on_ack(pair.now, &cumulative_ack(0)); // an ACK from before says nothing
     assert!(matches!(pair.sender.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. }));
     let sent = pair.deliver([10]);
     assert_eq!(sent[0], (1, true), "the conventional recovery goes on");
@@ -372,8 +371,8 @@ fn every_detector_combines_with_every_answer_to_a_spurious_retransmission() {
     }
 }
 
-/// 0 and 4 are lost, only one of five segments above 4 has arrived when the timer expires, and the timeout is taken back
-/// because 1 to 3 were late: the threshold finds 4 when three above it are sacked, long before the timer.
+/// 0 and 4 are lost, and only one of five segments above 4 arrives before the timeout. The timeout is taken back because 1 to 3
+/// were late. The threshold finds 4 when three above it are sacked, long before the timer.
 #[test]
 fn rfc5682_after_a_timeout_taken_back_the_threshold_judges_what_it_had_not() {
     let mut pair = Pair::new(json!({"f_rto": true}));
@@ -389,8 +388,7 @@ fn rfc5682_after_a_timeout_taken_back_the_threshold_judges_what_it_had_not() {
     assert_eq!(pair.sender.counters().timeouts, 1);
 }
 
-/// RFC 4653 section 3.3: a careful sender lets a segment out for every second one that is reported, and takes the loss for one
-/// of the whole window.
+/// RFC 4653 section 3.3: a careful sender sends a segment for every second report. It counts the loss as one of the whole window.
 #[test]
 fn rfc4653_a_careful_detector_withholds_every_second_segment_and_the_window_halves() {
     let mut pair = Pair::new(json!({"detection": {"name": "tcp-ncr"}, "initial_window": 12}));
@@ -401,7 +399,7 @@ fn rfc4653_a_careful_detector_withholds_every_second_segment_and_the_window_halv
     assert_eq!((pair.cwnd(), pair.sender.counters().recoveries), (6.0, 1));
 }
 
-/// With nothing in flight no ACK would come to release a segment that is withheld; and what is lost is sent at once.
+/// With nothing in flight no ACK would release a withheld segment. A lost segment is sent at once.
 #[test]
 fn a_detector_withholds_neither_the_only_segment_nor_a_retransmission() {
     let mut pair = Pair::new(json!({"initial_window": 4}));
@@ -507,7 +505,7 @@ fn pacing_wakes_the_sender_when_the_next_segment_is_due_and_not_before() {
     assert_eq!(pair.sender.deadline(), Some(ms(110)));
     assert_eq!(pair.time_out(), [(5, false)]);
     assert_eq!(pair.now, ms(110));
-    // The window is full: what is left is the retransmission timer, 100 + 4 * 50 after the last progress.
+    // The window is full. Only the retransmission timer remains, 100 + 4 * 50 after the last progress.
     assert_eq!(pair.sender.deadline(), Some(ms(400)));
 }
 

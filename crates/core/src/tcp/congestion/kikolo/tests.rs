@@ -51,17 +51,17 @@ fn table_1_regions_and_factors() {
 
 #[test]
 fn with_ssthresh_at_half_of_the_window_a_window_of_75_is_beyond_the_ramp_up_after_a_loss_at_100() {
-    let mut told = Told::new(Parameters { threshold: Threshold::Half, ..Parameters::default() });
-    (0..90).for_each(|_| told.ack(true));
-    told.congestion(CongestionKind::Loss);
-    near(told.kikolo.cwnd(), 95.0, 1e-9); // from slow start
-    near(told.kikolo.ssthresh(), 50.0, 1e-9);
-    assert_eq!(told.kikolo.region(), Region::Additive);
-    told.congestion(CongestionKind::Loss);
-    near(told.kikolo.cwnd(), 0.75 * 95.0, 1e-9);
-    near(told.kikolo.ssthresh(), 47.5, 1e-9);
-    told.congestion(CongestionKind::Timeout { repeated: false });
-    near(told.kikolo.ssthresh(), 0.375 * 95.0, 1e-9);
+    let mut flow = HandDriven::new(Parameters { threshold: Threshold::Half, ..Parameters::default() });
+    (0..90).for_each(|_| flow.ack(true));
+    flow.congestion(CongestionKind::Loss);
+    near(flow.kikolo.cwnd(), 95.0, 1e-9); // from slow start
+    near(flow.kikolo.ssthresh(), 50.0, 1e-9);
+    assert_eq!(flow.kikolo.region(), Region::Additive);
+    flow.congestion(CongestionKind::Loss);
+    near(flow.kikolo.cwnd(), 0.75 * 95.0, 1e-9);
+    near(flow.kikolo.ssthresh(), 47.5, 1e-9);
+    flow.congestion(CongestionKind::Timeout { repeated: false });
+    near(flow.kikolo.ssthresh(), 0.375 * 95.0, 1e-9);
 }
 
 #[test]
@@ -73,15 +73,15 @@ fn figure_1_transitions() {
     assert_eq!([S0, S1, S2, S3].map(|state| state.on_third_duplicate(ThirdDuplicate::ToS1)), [S0, S1, S2, S1]);
 }
 
-/// A flow of which every event is told by hand.
-struct Told {
+/// A flow of which every event is flow by hand.
+struct HandDriven {
     kikolo: Kikolo,
     now: Time,
 }
 
-impl Told {
-    fn new(parameters: Parameters) -> Told {
-        Told { kikolo: Kikolo::new(parameters, flow(1)), now: Time::ZERO }
+impl HandDriven {
+    fn new(parameters: Parameters) -> HandDriven {
+        HandDriven { kikolo: Kikolo::new(parameters, flow(1)), now: Time::ZERO }
     }
 
     fn ack(&mut self, advanced: bool) {
@@ -119,13 +119,13 @@ impl Told {
 #[test]
 fn under_poisson_acks_and_duplicates_the_occupancy_is_the_equilibrium() {
     for lambda in [1.0, 3.0, 10.0, 30.0] {
-        let mut told = Told::new(Parameters::default());
+        let mut flow = HandDriven::new(Parameters::default());
         let mut random = Sequence::new(Stream::new(7, Purpose::Congestion, 0));
         for _ in 0..400_000 {
-            told.now += Duration::from_secs_f64(random.exponential(1.0 / (lambda + 1.0)));
-            if random.uniform() < 1.0 / (lambda + 1.0) { told.model_duplicate() } else { told.ack(true) }
+            flow.now += Duration::from_secs_f64(random.exponential(1.0 / (lambda + 1.0)));
+            if random.uniform() < 1.0 / (lambda + 1.0) { flow.model_duplicate() } else { flow.ack(true) }
         }
-        let times = told.kikolo.state_times();
+        let times = flow.kikolo.state_times();
         let total: f64 = times.iter().map(|(_, time)| time.as_secs()).sum();
         for ((name, time), expected) in times.iter().zip(equilibrium(lambda, 1.0)) {
             let share = time.as_secs() / total;
@@ -136,57 +136,57 @@ fn under_poisson_acks_and_duplicates_the_occupancy_is_the_equilibrium() {
 
 #[test]
 fn a_loss_cuts_by_the_region_and_the_ramp_up_follows() {
-    let mut told = Told::new(Parameters::default());
-    (0..90).for_each(|_| told.ack(true));
-    near(told.kikolo.cwnd(), 100.0, 1e-9); // slow start from 10
-    told.congestion(CongestionKind::Loss);
-    near(told.kikolo.cwnd(), 95.0, 1e-9);
-    assert_eq!(told.kikolo.state(), State::S3);
-    told.now += Duration::from_millis(100);
-    told.ack(true);
-    near(told.kikolo.cwnd(), 95.0, 1e-9); // the step out of S3 adds nothing
-    told.ack(true);
-    near(told.kikolo.cwnd(), 95.0 + 4.0 / 95.0, 1e-9); // the ramp-up, coarse: below the last loss
-    while told.kikolo.region() == Region::RampUp {
-        told.ack(true);
+    let mut flow = HandDriven::new(Parameters::default());
+    (0..90).for_each(|_| flow.ack(true));
+    near(flow.kikolo.cwnd(), 100.0, 1e-9); // slow start from 10
+    flow.congestion(CongestionKind::Loss);
+    near(flow.kikolo.cwnd(), 95.0, 1e-9);
+    assert_eq!(flow.kikolo.state(), State::S3);
+    flow.now += Duration::from_millis(100);
+    flow.ack(true);
+    near(flow.kikolo.cwnd(), 95.0, 1e-9); // the step out of S3 adds nothing
+    flow.ack(true);
+    near(flow.kikolo.cwnd(), 95.0 + 4.0 / 95.0, 1e-9); // the ramp-up, coarse: below the last loss
+    while flow.kikolo.region() == Region::RampUp {
+        flow.ack(true);
     }
-    let before = told.kikolo.cwnd();
-    told.ack(true);
-    near(told.kikolo.cwnd(), before + 1.0 / before, 1e-9);
-    while told.kikolo.cwnd() <= 100.0 {
-        told.ack(true);
+    let before = flow.kikolo.cwnd();
+    flow.ack(true);
+    near(flow.kikolo.cwnd(), before + 1.0 / before, 1e-9);
+    while flow.kikolo.cwnd() <= 100.0 {
+        flow.ack(true);
     }
-    let before = told.kikolo.cwnd();
-    told.ack(true);
-    near(told.kikolo.cwnd(), before + 0.85 / before, 1e-9); // refined: beyond the last loss
-    let before = told.kikolo.cwnd();
-    told.congestion(CongestionKind::Loss);
-    near(told.kikolo.cwnd(), 0.75 * before, 1e-9);
+    let before = flow.kikolo.cwnd();
+    flow.ack(true);
+    near(flow.kikolo.cwnd(), before + 0.85 / before, 1e-9); // refined: beyond the last loss
+    let before = flow.kikolo.cwnd();
+    flow.congestion(CongestionKind::Loss);
+    near(flow.kikolo.cwnd(), 0.75 * before, 1e-9);
 }
 
 #[test]
 fn a_timeout_keeps_the_state_and_slow_start_leads_back_to_ssthresh() {
-    let mut told = Told::new(Parameters::default());
-    (0..90).for_each(|_| told.ack(true));
-    told.congestion(CongestionKind::Timeout { repeated: false });
-    assert_eq!((told.kikolo.cwnd(), told.kikolo.ssthresh(), told.kikolo.state()), (1.0, 95.0, State::S2));
-    (0..94).for_each(|_| told.ack(true));
-    assert_eq!((told.kikolo.cwnd(), told.kikolo.region()), (95.0, Region::RampUp));
+    let mut flow = HandDriven::new(Parameters::default());
+    (0..90).for_each(|_| flow.ack(true));
+    flow.congestion(CongestionKind::Timeout { repeated: false });
+    assert_eq!((flow.kikolo.cwnd(), flow.kikolo.ssthresh(), flow.kikolo.state()), (1.0, 95.0, State::S2));
+    (0..94).for_each(|_| flow.ack(true));
+    assert_eq!((flow.kikolo.cwnd(), flow.kikolo.region()), (95.0, Region::RampUp));
 }
 
 #[test]
 fn only_a_later_duplicate_is_the_third() {
     for (third_duplicate, state) in [(ThirdDuplicate::ToS0, State::S0), (ThirdDuplicate::ToS1, State::S1)] {
-        let mut told = Told::new(Parameters { third_duplicate, ..Parameters::default() });
-        told.ack(true);
-        told.ack(true);
-        told.now += Duration::from_millis(1);
-        told.congestion(CongestionKind::Loss);
-        told.ack(false); // the same ACK, which was the second duplicate
-        assert_eq!(told.kikolo.state(), State::S3);
-        told.now += Duration::from_millis(1);
-        told.ack(false);
-        assert_eq!(told.kikolo.state(), state);
+        let mut flow = HandDriven::new(Parameters { third_duplicate, ..Parameters::default() });
+        flow.ack(true);
+        flow.ack(true);
+        flow.now += Duration::from_millis(1);
+        flow.congestion(CongestionKind::Loss);
+        flow.ack(false); // the same ACK, which was the second duplicate
+        assert_eq!(flow.kikolo.state(), State::S3);
+        flow.now += Duration::from_millis(1);
+        flow.ack(false);
+        assert_eq!(flow.kikolo.state(), state);
     }
 }
 

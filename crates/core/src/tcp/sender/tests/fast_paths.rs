@@ -1,16 +1,17 @@
-//! The short ways of a sender that nothing disturbs, beside the long ones.
+//! The short paths of a sender do what its long paths do.
 
 use super::*;
 use proptest::prelude::*;
 
-/// An ACK comes to an undisturbed sender: what that sends, or nothing if it is to be asked in general; nothing for a disturbed one.
-fn pass_undisturbed<const LEARNS: bool>(
+/// A predicted ACK comes. The inner value has the segments sent, `None` if the long path must decide. The outer value is `None`
+/// if the ACK was not predicted.
+fn take_by_short_path<const LEARNS: bool>(
     sender: Option<PredictedAcks<'_, LEARNS>>,
     now: Time,
 ) -> Option<Option<Vec<Transmission>>> {
     let mut sender = sender?;
-    let is_undisturbed = sender.on_ack(now, now);
-    Some(is_undisturbed.then(|| {
+    let holds = sender.on_ack(now, now);
+    Some(holds.then(|| {
         let mut sent = Vec::new();
         for _ in 0..sender.to_send() {
             let (segment, number) = sender.send(now);
@@ -21,8 +22,8 @@ fn pass_undisturbed<const LEARNS: bool>(
     }))
 }
 
-/// What the short ways of sending give: nothing while pacing holds back, a burst at once, else one by one.
-fn send_by_short_ways(sender: &mut Sender, now: Time) -> Vec<Transmission> {
+/// Segments from the short paths: none while pacing holds back, a burst at once, else one by one.
+fn send_by_short_paths(sender: &mut Sender, now: Time) -> Vec<Transmission> {
     let mut sent = Vec::new();
     loop {
         if let Some(Burst { segment, number, count }) = sender.poll_burst(now) {
@@ -40,10 +41,10 @@ fn send_by_short_ways(sender: &mut Sender, now: Time) -> Vec<Transmission> {
 }
 
 proptest! {
-    /// The short ways of the undisturbed flow do what the long ways do: two senders, one of which has only the long ones, hear
-    /// the same of a network that loses, reorders, duplicates, marks and delays.
+    /// The short paths do what the long ones do. Two senders, one without short paths, see the same network. It loses, reorders,
+    /// duplicates, marks and delays.
     #[test]
-    fn the_ordinary_ack_is_like_any(
+    fn a_predicted_ack_is_like_any(
         steps in prop::collection::vec((0u8..16, 0usize..12, 0u64..30), 1..400),
         sack: bool, ecn: bool, f_rto: bool, pacing: bool, delayed: bool, linux: bool,
         congestion in prop::sample::select(vec!["newreno", "cubic", "westwood", "vegas", "bbr", "kikolo"]),
@@ -65,7 +66,7 @@ proptest! {
         let (mut network, mut acks) = (std::collections::VecDeque::new(), std::collections::VecDeque::new());
         for (action, position, pause) in steps {
             now += Duration::from_millis(pause);
-            for sent in send_by_short_ways(&mut short, now) {
+            for sent in send_by_short_paths(&mut short, now) {
                 prop_assert_eq!(Some(sent), long.poll_transmit(now));
                 network.push_back(sent);
             }
@@ -77,26 +78,26 @@ proptest! {
                 prop_assert_eq!(short.no_deadline_before(instant), has_none);
                 prop_assert!(has_none || !short.quiet_until(instant));
             }
-            let place = if action < 10 { 0 } else { position };
+            let index = if action < 10 { 0 } else { position };
             if action == 15 {
-                network.remove(place);
+                network.remove(index);
             } else if action == 14 {
-                acks.remove(place);
-            } else if let Some(Transmission::Data { segment, retransmission, window_reduced, .. }) = network.remove(place) {
+                acks.remove(index);
+            } else if let Some(Transmission::Data { segment, retransmission, window_reduced, .. }) = network.remove(index) {
                 let marked = action == 13 && ecn;
                 let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
                 acks.extend(receiver.on_segment(now, &data));
             }
             if position < 11 && let Some(ack) = acks.pop_front() {
                 long.on_ack(now, &ack);
-                let is_plain = ack.sack.is_empty() && !ack.ecn_echo && short.takes_bursts();
+                let is_cumulative_only = ack.sack.is_empty() && !ack.ecn_echo && short.takes_bursts();
                 let cumulative = ack.cumulative;
-                let passed = if !is_plain {
+                let passed = if !is_cumulative_only {
                     None
                 } else if short.detector_learns() {
-                    pass_undisturbed(short.predict_acks::<true>(cumulative), now)
+                    take_by_short_path(short.predict_acks::<true>(cumulative), now)
                 } else {
-                    pass_undisturbed(short.predict_acks::<false>(cumulative), now)
+                    take_by_short_path(short.predict_acks::<false>(cumulative), now)
                 };
                 match passed {
                     Some(Some(sent)) => {
@@ -125,24 +126,24 @@ proptest! {
     }
 }
 
-/// All that a sender may send now.
+/// Sends all that the sender may send now.
 fn send_all(sender: &mut Sender, now: Time) {
     while sender.poll_transmit(now).is_some() {}
 }
 
 proptest! {
-    /// What one ACK of a run did says nothing of the next, which the application may have left the window unfilled for.
+    /// Each ACK of a series is judged for itself: the application may have left the window unfilled before one of them.
     #[test]
-    fn in_a_run_every_ack_stands_for_itself(
+    fn in_a_series_every_ack_stands_for_itself(
         steps in prop::collection::vec((1u32..40, 0u32..60, 1u64..40), 1..60), is_fast_rto: bool,
     ) {
         let stack = stack(json!({"detection": {"name": if is_fast_rto { "fast-rto" } else { "rack-tlp" }}}));
-        let mut in_runs = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
+        let mut in_series = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let mut one_by_one = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         std::sync::Arc::make_mut(&mut one_by_one.options).prediction = Prediction::Off;
         let (mut now, mut cumulative) = (Time::ZERO, 0);
         for (acknowledged, written, pause) in steps {
-            for sender in [&mut in_runs, &mut one_by_one] {
+            for sender in [&mut in_series, &mut one_by_one] {
                 sender.write(now, written);
                 send_all(sender, now);
             }
@@ -150,27 +151,27 @@ proptest! {
             let until = one_by_one.board.next().min(cumulative + acknowledged);
             while cumulative < until {
                 let first = cumulative;
-                if let Some(mut run) = in_runs.predict_acks::<true>(cumulative + 1) {
+                if let Some(mut series) = in_series.predict_acks::<true>(cumulative + 1) {
                     while cumulative < until {
                         cumulative += 1;
-                        if !run.on_ack(now, now) {
+                        if !series.on_ack(now, now) {
                             break;
                         }
-                        for _ in 0..run.to_send() {
-                            run.send(now);
+                        for _ in 0..series.to_send() {
+                            series.send(now);
                         }
-                        run.stop();
+                        series.stop();
                     }
                 } else {
                     cumulative += 1;
-                    in_runs.on_ack(now, &plain_ack(cumulative));
+                    in_series.on_ack(now, &cumulative_ack(cumulative));
                 }
-                send_all(&mut in_runs, now);
+                send_all(&mut in_series, now);
                 for cumulative in first + 1..=cumulative {
-                    one_by_one.on_ack(now, &plain_ack(cumulative));
+                    one_by_one.on_ack(now, &cumulative_ack(cumulative));
                     send_all(&mut one_by_one, now);
                 }
-                prop_assert_eq!(in_runs.congestion.cwnd(), one_by_one.congestion.cwnd());
+                prop_assert_eq!(in_series.congestion.cwnd(), one_by_one.congestion.cwnd());
             }
         }
     }
@@ -178,12 +179,12 @@ proptest! {
 
 /// A duplicate ACK and one from before pass nothing.
 #[test]
-fn an_ack_that_does_not_pass_the_next_segment_is_no_ordinary_one() {
+fn an_ack_that_does_not_pass_the_next_segment_is_not_predicted() {
     for detection in ["dup-ack", "rack-tlp"] {
         let mut pair = Pair::new(json!({"detection": {"name": detection}}));
         pair.at(100).deliver([0, 1]);
         for cumulative in [2, 1, 0] {
-            pair.sender.on_ack(pair.now, &plain_ack(cumulative));
+            pair.sender.on_ack(pair.now, &cumulative_ack(cumulative));
             assert_eq!((pair.sender.board.una(), pair.sender.board.in_flight()), (2, 12), "{detection}, {cumulative}");
         }
     }

@@ -1,4 +1,4 @@
-//! How the reduction of the window is spread over a round trip: proportional rate reduction, and who does without.
+//! Proportional rate reduction over a round trip, and controls without it.
 
 use super::*;
 
@@ -14,8 +14,8 @@ fn sent_per_ack_after_a_mark(pair: &mut Pair) -> Vec<usize> {
         .collect()
 }
 
-/// Ten in flight, and five allowed: every second ACK lets one out, until the flight equals the window at the ninth. RFC 6937 is for
-/// losses: nothing goes out before the flight has fallen below the window.
+/// Ten are in flight and five allowed: every second ACK sends one segment, until the flight equals the window at the ninth. RFC
+/// 6937 is for losses: nothing goes out before the flight has fallen below the window.
 #[test]
 fn rfc9937_after_a_mark_every_second_ack_sends() {
     let mut pair = Pair::new(json!({"ecn": true, "follows": "linux"}));
@@ -58,14 +58,14 @@ fn rfc6937_section_3_1_an_ack_that_delivers_nothing_sends_one_segment_and_by_rfc
         let mut pair = Pair::new(json!({"limited_transmit": false, "follows": follows}));
         pair.at(100).deliver([7, 8, 9]);
         assert_eq!((pair.sender.episode(), pair.sender.window()), (Episode::Recovery, pair.sender.board.in_flight()));
-        let ack = Ack { sack: SackBlocks::new(None, &[(7, 10)]), ..plain_ack(0) };
+        let ack = Ack { sack: SackBlocks::new(None, &[(7, 10)]), ..cumulative_ack(0) };
         pair.sender.on_ack(pair.now, &ack);
         assert_eq!(pair.send().len(), sent, "{follows}");
     }
 }
 
-/// Below the threshold of 4 an ACK that advances and reports no further loss allows one segment more than it delivers (SafeACK); by
-/// RFC 6937 every ACK does. Seven of ten are lost: first the loss is found, then retransmissions arrive, the third before the second.
+/// Below the threshold of 4, a SafeACK allows one segment more than it delivers: it advances and reports no further loss. By RFC
+/// 6937 every ACK does. Seven of ten are lost: first the loss is found, then retransmissions arrive, the third before the second.
 #[test]
 fn rfc9937_section_6_2_only_a_safe_ack_sends_more_than_it_delivers() {
     for (follows, sent) in [("rfc", [2, 2, 2, 1]), ("linux", [1, 2, 1, 2])] {

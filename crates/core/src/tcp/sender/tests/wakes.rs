@@ -1,4 +1,4 @@
-//! What a sender says about its deadlines, and the short answers that spare working them out.
+//! Deadlines of a sender, and the cheaper answers about them.
 
 use super::*;
 
@@ -44,15 +44,15 @@ fn a_paced_sender_is_due_at_its_next_segment_until_the_timer_may_be_due_too() {
 
 #[test]
 fn after_an_ack_that_advances_there_is_a_least_rto_without_deadlines_or_the_detector_tells() {
-    let rests = |changes| {
+    let quiet = |changes| {
         let sender = Pair::new(changes).sender;
         (sender.detector_learns(), [200, 201].map(|time| sender.stays_quiet_after_advance(Duration::from_millis(time))))
     };
-    assert_eq!(rests(json!({"detection": {"name": "dup-ack"}})), (false, [true, false]));
-    assert_eq!(rests(json!({"detection": {"name": "rack-tlp"}})), (true, [true, true]));
-    assert_eq!(rests(json!({"detection": {"name": "tcp-ba"}})), (false, [false, false]), "it may wait for a time");
+    assert_eq!(quiet(json!({"detection": {"name": "dup-ack"}})), (false, [true, false]));
+    assert_eq!(quiet(json!({"detection": {"name": "rack-tlp"}})), (true, [true, true]));
+    assert_eq!(quiet(json!({"detection": {"name": "tcp-ba"}})), (false, [false, false]), "it may wait for a time");
     assert_eq!(
-        rests(json!({"detection": {"name": "rack-tlp"}, "congestion": {"name": "bbr"}})),
+        quiet(json!({"detection": {"name": "rack-tlp"}, "congestion": {"name": "bbr"}})),
         (false, [false, false]),
         "BBR learns as well"
     );

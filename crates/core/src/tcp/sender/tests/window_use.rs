@@ -32,7 +32,8 @@ fn a_window_that_was_the_limit_within_the_round_trip_grows_by_each_of_its_acks()
     }
 }
 
-/// Twice the most outstanding of the round trip bounds the window in Linux (`tcp_is_cwnd_limited`), not twice what an ACK finds.
+/// In Linux twice the most outstanding of the round trip bounds the window (`tcp_is_cwnd_limited`), not twice the flight at an
+/// ACK.
 #[test]
 fn in_slow_start_the_most_outstanding_of_the_round_trip_bounds_the_window() {
     for (follows, from, to) in [("rfc", 14.0, 18.0), ("linux", 20.0, 24.0)] {
@@ -59,8 +60,8 @@ fn the_most_outstanding_is_that_of_the_last_round_trip_however_it_was_reached() 
     assert_eq!(one_round(&mut twice, &[4]), 22.0, "the round trip before says nothing");
 }
 
-/// Linux looks at what is outstanding when it sends (`tcp_cwnd_validate`), not when an ACK comes. Each ACK adds two if more than half
-/// of the window, 20 at first, was outstanding at some time of the round trip.
+/// Linux looks at the outstanding segments when it sends (`tcp_cwnd_validate`), not when an ACK comes. Each ACK adds two if more
+/// than half of the window, 20 at first, was outstanding at some time of the round trip.
 #[test]
 fn the_most_outstanding_counts_until_the_round_trip_ends_and_something_is_sent() {
     let acks = |written: [u32; 2], acknowledged: [u32; 3]| {
