@@ -56,7 +56,7 @@ def run(program: Path, spec: Path, *, by: str = "epochs", cpu: int | None = None
 
 def instructions(program: Path, spec: Path) -> int | None:
     """Instructions of user code from the built run to its end; None where `perf` cannot count them."""
-    whole, start = (_instructions([str(program), str(spec), "windows", hops]) for hops in (str(2**63), "0"))
+    whole, start = (_instructions([str(program), str(spec), "epochs", hops]) for hops in (str(2**63), "0"))
     return None if whole is None or start is None else whole - start
 
 

@@ -1,4 +1,4 @@
-//! The most that its links can bring to a flow. A result above that is an error of this engine, whatever else it says.
+//! The most that its links can carry for a flow. A result above this bound is an error of the engine.
 
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::RouteRef;
@@ -11,22 +11,22 @@ use std::collections::HashMap;
 /// The most that links carry from one node to another, bits per second.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::packet) struct Bound {
-    /// Over all of them: the maximum flow; where routes change, no more than leaves the one node.
+    /// Over all links: the maximum flow; where routes change, the links that leave the source.
     pub(in crate::packet) through: u64,
-    /// Over the last ones, beyond which nothing can wait.
+    /// Over the last links, behind which no packet waits.
     arriving: u64,
-    /// How many these are.
+    /// The number of the last links.
     last_links: u64,
 }
 
 impl<L: EventLoop> Engine<L> {
-    /// What is wrong with the first flow that received more than its links can carry: since it started, more than the maximum flow; since the
-    /// warm-up ended, more than the links that lead to its receiver. `None` if there is no such flow.
+    /// Describes the first flow that received more than its links can carry; `None` if there is none. Since its start a flow cannot receive more
+    /// than the maximum flow. Since the end of the warm-up it cannot receive more than the links to its receiver carry.
     pub fn impossible_goodput(&self) -> Option<String> {
         self.impossible_goodput_at(|_| true)
     }
 
-    /// The same of flows with these receivers.
+    /// [`Self::impossible_goodput`] of the flows with these receivers.
     pub(in crate::packet) fn impossible_goodput_at(&self, is_here: impl Fn(NodeId) -> bool) -> Option<String> {
         let mut bounds = HashMap::new();
         self.hosts.flows().iter().enumerate().filter(|(_, flow)| is_here(flow.identity.dst)).find_map(|(index, flow)| {
@@ -83,7 +83,7 @@ mod tests {
     use crate::packet::properties::random_run::{MS, build};
     use serde_json::json;
 
-    /// Were the link slower than it was, what has arrived would be impossible: what the check is for.
+    /// A link that is declared slower than it was makes the goodput impossible.
     #[test]
     fn more_than_the_links_carry_is_found() {
         let link = |src: u32, dst: u32| {

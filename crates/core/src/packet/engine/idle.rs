@@ -1,4 +1,4 @@
-//! How soon a flow could be complete if it had the network to itself: what its completion time is measured by.
+//! The completion time of a flow that has the network to itself: the base of its slowdown.
 
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::RouteRef;
@@ -6,19 +6,19 @@ use crate::spec::{LinkId, NodeId, TransportSpec};
 use crate::units::{Duration, Rate};
 use std::collections::HashMap;
 
-/// The ways of an idle network, each looked at once.
+/// The routes of an idle network, each computed once.
 #[derive(Default)]
-pub(in crate::packet) struct IdleWays {
-    /// The maximum flow over the links of a way, bits per second; `None` if its routes may change.
+pub(in crate::packet) struct IdleRoutes {
+    /// The maximum flow over the links of a route reference, bits per second; `None` if its routes may change.
     through: HashMap<(RouteRef, NodeId, NodeId), Option<u64>>,
-    /// How long a packet of so many bytes is on its way.
+    /// The least one-way delay of a packet of this size, bytes.
     crossing: HashMap<(RouteRef, NodeId, NodeId, u16), Option<Duration>>,
 }
 
 impl<L: EventLoop> Engine<L> {
-    /// The least time in which all segments of a flow could arrive: after the handshake, if its stack has one, sent one right behind another over
-    /// an idle network without losses, at the maximum flow of their paths. `None` if the flow does not end, or its routes may change.
-    pub(in crate::packet) fn idle_completion(&self, flow: usize, ways: &mut IdleWays) -> Option<Duration> {
+    /// The least time in which all segments of a flow can arrive. They are sent back to back, after the handshake if there is one, at the maximum
+    /// flow of their paths, and none is lost. `None` if the flow does not end, or its routes may change.
+    pub(in crate::packet) fn idle_completion(&self, flow: usize, ways: &mut IdleRoutes) -> Option<Duration> {
         let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
         let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
         if sizes.last_segment == u32::MAX {
@@ -49,12 +49,12 @@ impl<L: EventLoop> Engine<L> {
         Some(there? + again? + data)
     }
 
-    /// How long a packet is on its way at least (Bellman and Ford).
+    /// The least one-way delay of a packet (Bellman and Ford).
     fn idle_crossing(
         &self,
         (way, src, dst): (RouteRef, NodeId, NodeId),
         bytes: u16,
-        ways: &mut IdleWays,
+        ways: &mut IdleRoutes,
     ) -> Option<Duration> {
         let find = || {
             let links = self.network.forwarding().possible_links(way, src)?;

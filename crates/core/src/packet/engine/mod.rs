@@ -104,7 +104,7 @@ impl<L: EventLoop> Engine<L> {
         }
     }
 
-    /// Processes about so many events; `false` once the run has ended.
+    /// Processes at least about this number of events; `false` once the run has ended.
     pub fn advance(&mut self, events: u64) -> bool {
         L::advance(self, events)
     }

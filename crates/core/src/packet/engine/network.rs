@@ -25,7 +25,7 @@ pub struct Network {
     packet_hops: u64,
     without_route: u64,
     expired: u64,
-    /// Packets that hosts have sent, and those that have come to them.
+    /// Packets that hosts have sent, and packets that have come to hosts.
     #[cfg(test)]
     at_hosts: (u64, u64),
 }
@@ -316,7 +316,7 @@ impl Network {
     }
 }
 
-/// What a routing that measures its links has found.
+/// The result of a measurement by a routing's controller.
 pub(in crate::packet) struct Measurement<'network> {
     pub due: Time,
     pub computes: bool,

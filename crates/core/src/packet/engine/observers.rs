@@ -8,7 +8,7 @@ use crate::packet::output::samples::Observations;
 use crate::spec::RunSpec;
 use crate::units::Time;
 
-/// What is written down of a run.
+/// The records of a run.
 pub struct Observers {
     pub observations: Observations,
     pub captures: Captures,

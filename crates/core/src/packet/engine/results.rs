@@ -1,6 +1,6 @@
 //! The result tables of a run, as of now.
 
-use crate::packet::engine::idle::IdleWays;
+use crate::packet::engine::idle::IdleRoutes;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::hosts::flow::Flow;
 use crate::packet::output::samples::payload_bytes;
@@ -62,7 +62,7 @@ impl<L: EventLoop> Engine<L> {
             ("reassembly_peak_bytes", Column::U64(Vec::new())),
         ]);
         table.reserve_exact(self.hosts.flows().len());
-        let mut ways = IdleWays::default();
+        let mut ways = IdleRoutes::default();
         for (index, flow) in self.hosts.flows().iter().enumerate() {
             table.push(&self.flow_row(index, flow, self.idle_completion(index, &mut ways)));
         }

@@ -39,8 +39,8 @@ enum Input {
 pub struct FanIn {
     feeds: Vec<Feed>,
     egresses: Vec<Egress>,
-    /// Links that packets always enter in phase 3: those that decide at their service, and instrumented simple ones, because an end processes bursts
-    /// only if its packets wait, or enter an uninstrumented link.
+    /// Links that packets always enter in phase 3: queues that decide at their service, and instrumented simple links. An end processes bursts only if
+    /// its packets wait, or enter an uninstrumented link.
     late: Vec<bool>,
 }
 

@@ -1,7 +1,7 @@
 //! The reference loop: one event after another, of the whole network.
 //!
 //! Contains the [`event_loop`] over a [`winner_tree`] of all links, and [`compare`], which runs both loops and finds the first difference.
-//! Nobody needs it to be fast; it takes the links' general path only, so that it shares no short path with [`super::epochs`].
+//! It need not be fast. It uses the links' general path only, so it shares no short path with [`super::epochs`].
 //!
 //! May use: the engine and what the engine uses, the timers of epochs; `compare` also the epochs' loop and the partitions.
 

@@ -30,7 +30,7 @@ struct Mailbox {
     done: Vec<(Time, u32)>,
 }
 
-/// What a partition reports to all others.
+/// The report of a partition to all others.
 #[derive(Default)]
 struct Report {
     /// When its next event happens.
@@ -38,7 +38,7 @@ struct Report {
     packet_hops: AtomicU64,
 }
 
-/// What is exchanged between two rounds.
+/// Reports and mailboxes between two rounds.
 struct Exchange {
     reports: Vec<Report>,
     /// By receiver and sender.
@@ -48,7 +48,7 @@ struct Exchange {
 /// Where partitions meet between two rounds.
 pub struct Barrier<'a> {
     partitioning: &'a Partitioning,
-    /// One for even and one for odd rounds, so that nobody writes what another still reads.
+    /// One for even and one for odd rounds, so that no partition writes what another still reads.
     exchanges: [Exchange; 2],
     /// Partitions that have come.
     waiting: AtomicUsize,
@@ -224,7 +224,7 @@ impl<'a> Barrier<'a> {
         }
     }
 
-    /// Wakes all that sleep. The lock ensures that nobody falls asleep after its last look.
+    /// Wakes all that sleep. The lock ensures that no thread falls asleep after its last look.
     fn wake(&self) {
         let _sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
         self.all_have_come.notify_all();
