@@ -273,7 +273,7 @@ impl<L: EventLoop> Engine<L> {
         let mut flows = Vec::new();
         let mut sizes = Vec::new();
         let end = Time::ZERO + spec.duration;
-        forwarding.prepare(spec.routes_in_use());
+        forwarding.compile_shortest_routes(spec.routes_in_use());
         for (index, group) in spec.traffic.iter().enumerate() {
             let reverse_routing = spec.routings[group.routing].acks.unwrap_or(group.routing);
             let has_reverse = matches!(group.transport, TransportSpec::Tcp { .. });
@@ -283,9 +283,9 @@ impl<L: EventLoop> Engine<L> {
                     continue;
                 }
                 let (flow, group_index) = (flows.len() as u32, index as u32);
-                let mut way = |routing: usize, (src, dst): (NodeId, NodeId), reverse: bool| {
+                let mut route = |routing: usize, (src, dst): (NodeId, NodeId), reverse: bool| {
                     let key = Key { flow, group: group_index, src, dst, reverse, number: 0 };
-                    forwarding.way_of_flow(routing, &key).map_err(|error| BuildError::Routing {
+                    forwarding.route_of_flow(routing, &key).map_err(|error| BuildError::Routing {
                         routing: spec.routings[routing].name.clone(),
                         src: spec.nodes[src as usize].clone(),
                         dst: spec.nodes[dst as usize].clone(),
@@ -293,17 +293,17 @@ impl<L: EventLoop> Engine<L> {
                     })
                 };
                 let (src, dst) = planned.pair;
-                let forward = way(group.routing, (src, dst), false)?;
-                let reverse = if has_reverse { way(reverse_routing, (dst, src), true)? } else { forward };
+                let forward = route(group.routing, (src, dst), false)?;
+                let reverse = if has_reverse { route(reverse_routing, (dst, src), true)? } else { forward };
                 sizes.push(
                     packet_sizes(&spec, group, planned.bytes)
                         .map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?,
                 );
                 let identity = FlowIdentity { group: group_index, src, dst, start: planned.start, forward, reverse };
-                flows.push(Flow { identity, activity: FlowState::Pending, end: Time::NEVER });
+                flows.push(Flow { identity, state: FlowState::Pending, end: Time::NEVER });
             }
         }
-        forwarding.settle();
+        forwarding.finish_build();
         flows.shrink_to_fit();
         let mut links: Vec<Link> =
             spec.links.iter().enumerate().map(|(index, link)| Link::new(link, spec.seed, index as u32)).collect();

@@ -17,11 +17,11 @@ impl<L: EventLoop> Engine<L> {
             let largest = if sizes.last_segment == 0 { sizes.last() } else { sizes.full() };
             let forth = (identity.forward, identity.src, largest);
             let back = (identity.reverse, identity.dst, sizes.header());
-            for (way, src, bytes) in [forth, back] {
-                if u64::from(bytes) <= smallest || !checked.insert((way, src, bytes)) {
+            for (route, src, bytes) in [forth, back] {
+                if u64::from(bytes) <= smallest || !checked.insert((route, src, bytes)) {
                     continue;
                 }
-                let links = self.network.forwarding().possible_links(way, src);
+                let links = self.network.forwarding().possible_links(route, src);
                 let links = links.unwrap_or_else(|| (0..limits.len() as LinkId).collect());
                 if let Some(link) = links.into_iter().find(|link| limits[*link as usize] < u64::from(bytes)) {
                     let group = &self.spec.traffic[identity.group as usize].name;

@@ -139,7 +139,7 @@ impl Captures {
     #[inline]
     pub(in crate::packet) fn capture(&mut self, link: LinkId, at: Time, mut packet: Packet, pool: &SackPool) {
         if self.turn_to(link) {
-            packet.arrives(at);
+            packet.set_arrival(at);
             self.capture_all(&[packet], pool);
         }
     }

@@ -34,7 +34,7 @@ impl<L: EventLoop> Engine<L> {
             let (src, dst) = (identity.src, identity.dst);
             let bound =
                 *bounds.entry((identity.forward, src, dst)).or_insert_with(|| self.bound(identity.forward, src, dst));
-            let received = payload_bytes(&self.spec, flow, sizes, &flow.activity.tally(self.clock.now(), sizes.last_segment));
+            let received = payload_bytes(&self.spec, flow, sizes, &flow.state.counters(self.clock.now(), sizes.last_segment));
             let warm = payload_bytes(&self.spec, flow, sizes, &self.observers.observations.warm_flow(index));
             let measured = self.clock.now() - identity.start.max(Time::ZERO + self.spec.warm_up);
             let one_each = bound.last_links * u64::from(sizes.full()); // which were on their way when the measuring began
@@ -58,10 +58,10 @@ impl<L: EventLoop> Engine<L> {
         })
     }
 
-    pub(in crate::packet) fn bound(&self, way: RouteRef, src: NodeId, dst: NodeId) -> Bound {
+    pub(in crate::packet) fn bound(&self, route: RouteRef, src: NodeId, dst: NodeId) -> Bound {
         let spec = |link: &LinkId| &self.spec.links[*link as usize];
         let sum = |links: &[LinkId]| links.iter().fold(0, |sum: u64, link| sum.saturating_add(spec(link).rate.0));
-        let (through, last): (u64, Vec<LinkId>) = match self.network.forwarding().possible_links(way, src) {
+        let (through, last): (u64, Vec<LinkId>) = match self.network.forwarding().possible_links(route, src) {
             Some(links) => {
                 let arcs: Vec<_> = links.iter().map(spec).map(|link| (link.src, link.dst, link.rate.0)).collect();
                 let last = links.into_iter().filter(|link| spec(link).dst == dst).collect();

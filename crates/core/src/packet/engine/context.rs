@@ -30,9 +30,9 @@ impl<L: EventLoop> HostContext<'_, L> {
         #[cfg(test)]
         self.network.count_at_hosts(1, 0);
         let now = self.clock.now();
-        let way = if packet.has(ACK) { identity.reverse } else { identity.forward };
-        if let Some((link, at)) = self.network.first_hop(now, &packet, number, identity, way) {
-            packet.set_at(at);
+        let route = if packet.has(ACK) { identity.reverse } else { identity.forward };
+        if let Some((link, at)) = self.network.first_hop(now, &packet, number, identity, route) {
+            packet.set_hop_index(at);
             self.order.offer(now, link, packet, self.network, self.captures);
         }
     }

@@ -66,7 +66,7 @@ impl Hosts {
 
     /// The warm-up is over: peaks and stalls are sought anew.
     pub(in crate::packet) fn forget_peaks(&mut self) {
-        self.flows.iter_mut().for_each(|flow| flow.activity.forget_peaks());
+        self.flows.iter_mut().for_each(|flow| flow.state.forget_peaks());
     }
 }
 
@@ -83,7 +83,7 @@ impl Hosts {
     #[inline(never)]
     fn deliver_without_tcp<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
-        match &mut self.flows[packet.flow() as usize].activity {
+        match &mut self.flows[packet.flow() as usize].state {
             FlowState::Udp(datagrams) => datagrams.arrived += 1,
             FlowState::Finished(counters) => {
                 if !packet.has(ACK | SYN) {
@@ -100,7 +100,7 @@ impl Hosts {
     fn deliver_data<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
         let index = packet.flow();
         let flow = &mut self.flows[index as usize];
-        let FlowState::Tcp(connection) = &mut flow.activity else {
+        let FlowState::Tcp(connection) = &mut flow.state else {
             return self.deliver_without_tcp(packet.words(), context);
         };
         let cumulative = if packet.has(SYN | RETRANSMISSION | MARK | WINDOW_REDUCED) {
@@ -121,7 +121,7 @@ impl Hosts {
         let packet = Packet::from_words(words);
         let index = packet.flow();
         let flow = &mut self.flows[index as usize];
-        let FlowState::Tcp(connection) = &mut flow.activity else { return };
+        let FlowState::Tcp(connection) = &mut flow.state else { return };
         if packet.has(SYN) {
             let number = connection.number_ack();
             return context.send(Packet::new(index, 0, number, ACK | SYN), number, &flow.identity);
@@ -143,7 +143,7 @@ impl Hosts {
 
     #[inline(always)]
     fn deliver_ack<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
-        let FlowState::Tcp(connection) = &mut self.flows[packet.flow() as usize].activity else {
+        let FlowState::Tcp(connection) = &mut self.flows[packet.flow() as usize].state else {
             return self.deliver_without_tcp(packet.words(), context);
         };
         if packet.has(SYN) {
@@ -160,8 +160,8 @@ impl Hosts {
     /// Sends all that the sender may send now, and sets its timer.
     #[inline]
     fn pump<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
-        let Flow { identity, activity, .. } = &mut self.flows[index as usize];
-        let FlowState::Tcp(connection) = activity else { return };
+        let Flow { identity, state, .. } = &mut self.flows[index as usize];
+        let FlowState::Tcp(connection) = state else { return };
         if let Some(burst) = connection.sender.poll_burst(context.now()) {
             for offset in 0..burst.count {
                 let number = burst.number + offset;
@@ -170,13 +170,13 @@ impl Hosts {
         } else {
             pump_one_by_one(index, identity, connection, context);
         }
-        self.settle(index, context);
+        self.arm_or_retire(index, context);
     }
 
     /// The sender has sent all that it may: its timer is set, or the flow is done.
     #[inline(always)]
-    pub(in crate::packet) fn settle<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
-        let FlowState::Tcp(connection) = &mut self.flows[index as usize].activity else { return };
+    pub(in crate::packet) fn arm_or_retire<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
+        let FlowState::Tcp(connection) = &mut self.flows[index as usize].state else { return };
         let last_segment = context.network.sizes(index).last_segment;
         if connection.sender.is_done() && connection.sender.scoreboard().una() > last_segment {
             connection.sender.give_back_room();
@@ -216,7 +216,7 @@ impl Hosts {
     }
 
     fn on_sender_timer<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
-        let FlowState::Tcp(connection) = &mut self.flows[index as usize].activity else { return };
+        let FlowState::Tcp(connection) = &mut self.flows[index as usize].state else { return };
         let now = context.now();
         if connection.sender.is_paced_to(now) {
             return self.pump(index, context);
@@ -233,7 +233,7 @@ impl Hosts {
 
     fn on_receiver_timer<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
         let flow = &mut self.flows[index as usize];
-        let FlowState::Tcp(connection) = &mut flow.activity else { return };
+        let FlowState::Tcp(connection) = &mut flow.state else { return };
         match connection.receiver.deadline() {
             Some(deadline) if deadline <= context.now() => {
                 let ack = connection.receiver.on_deadline();
@@ -248,9 +248,9 @@ impl Hosts {
 
     fn on_application_timer<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
         let now = context.now();
-        let Flow { identity, activity, .. } = &mut self.flows[index as usize];
+        let Flow { identity, state, .. } = &mut self.flows[index as usize];
         let stopped = now >= context.spec.traffic[identity.group as usize].stop();
-        match activity {
+        match state {
             FlowState::Pending | FlowState::Finished(_) => return,
             FlowState::Tcp(connection) => match &mut connection.writer {
                 Some(writer) if !stopped => {
@@ -276,7 +276,7 @@ impl Hosts {
 
     fn arm_application<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
         let flow = &self.flows[index as usize];
-        let writes = match &flow.activity {
+        let writes = match &flow.state {
             FlowState::Tcp(connection) => connection.writer.as_ref().and_then(|writer| writer.next()),
             FlowState::Udp(datagrams) => datagrams.writer.next(),
             FlowState::Pending | FlowState::Finished(_) => None,
@@ -319,7 +319,7 @@ impl Hosts {
         let identity = *self.identity(index);
         let group = &context.spec.traffic[identity.group as usize];
         let draws = Stream::new(context.spec.seed, Purpose::Application, u64::from(index));
-        self.flows[index as usize].activity = match group.transport {
+        self.flows[index as usize].state = match group.transport {
             TransportSpec::Udp { packet } => {
                 let application = Application::new(&group.application, packet, draws);
                 FlowState::Udp(Box::new(Datagrams {
@@ -383,10 +383,10 @@ impl Hosts {
         let mut next = Time::NEVER;
         let Hosts { flows, done, .. } = self;
         done.retain(|(at, flow)| {
-            let activity = &mut flows[*flow as usize].activity;
-            if *at <= now && matches!(activity, FlowState::Tcp(_)) {
-                let counters = activity.tally(now, context.network.sizes(*flow).last_segment);
-                *activity = FlowState::Finished(Box::new(counters));
+            let state = &mut flows[*flow as usize].state;
+            if *at <= now && matches!(state, FlowState::Tcp(_)) {
+                let counters = state.counters(now, context.network.sizes(*flow).last_segment);
+                *state = FlowState::Finished(Box::new(counters));
             }
             if *at > now {
                 next = next.min(*at);

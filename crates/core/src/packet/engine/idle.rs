@@ -18,7 +18,7 @@ pub(in crate::packet) struct IdleRoutes {
 impl<L: EventLoop> Engine<L> {
     /// The least time in which all segments of a flow can arrive. They are sent back to back, after the handshake if there is one, at the maximum
     /// flow of their paths, and none is lost. `None` if the flow does not end, or its routes may change.
-    pub(in crate::packet) fn idle_completion(&self, flow: usize, ways: &mut IdleRoutes) -> Option<Duration> {
+    pub(in crate::packet) fn idle_completion(&self, flow: usize, routes: &mut IdleRoutes) -> Option<Duration> {
         let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
         let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
         if sizes.last_segment == u32::MAX {
@@ -26,38 +26,38 @@ impl<L: EventLoop> Engine<L> {
         }
         let forth = (identity.forward, identity.src, identity.dst);
         let back = (identity.reverse, identity.dst, identity.src);
-        let through = *ways.through.entry(forth).or_insert_with(|| {
+        let through = *routes.through.entry(forth).or_insert_with(|| {
             self.network.forwarding().possible_links(forth.0, forth.1)?;
             Some(self.bound(forth.0, forth.1, forth.2).through)
         });
         let before_last = u64::from(sizes.last_segment) * u64::from(sizes.full());
         let at_most = Rate(through?);
-        let last = self.idle_crossing(forth, sizes.last(), ways)?;
+        let last = self.idle_crossing(forth, sizes.last(), routes)?;
         let data = if matches!(forth.0, RouteRef::Route(_)) {
             // The last segment follows all others through the bottleneck.
             last + at_most.serialization_delay(before_last)
         } else {
             // It may go beside them on another path, but together they are no faster than the maximum flow.
             let all = at_most.serialization_delay(before_last + u64::from(sizes.last()));
-            last.max(self.idle_crossing(forth, 0, ways)? + all)
+            last.max(self.idle_crossing(forth, 0, routes)? + all)
         };
         if !self.spec.stacks[stack].handshake {
             return Some(data);
         }
         let (there, again) =
-            (self.idle_crossing(forth, sizes.header(), ways), self.idle_crossing(back, sizes.header(), ways));
+            (self.idle_crossing(forth, sizes.header(), routes), self.idle_crossing(back, sizes.header(), routes));
         Some(there? + again? + data)
     }
 
     /// The least one-way delay of a packet (Bellman and Ford).
     fn idle_crossing(
         &self,
-        (way, src, dst): (RouteRef, NodeId, NodeId),
+        (route, src, dst): (RouteRef, NodeId, NodeId),
         bytes: u16,
-        ways: &mut IdleRoutes,
+        routes: &mut IdleRoutes,
     ) -> Option<Duration> {
         let find = || {
-            let links = self.network.forwarding().possible_links(way, src)?;
+            let links = self.network.forwarding().possible_links(route, src)?;
             let mut reached: HashMap<NodeId, Duration> = HashMap::from([(src, Duration::ZERO)]);
             let mut is_shorter = |link: &LinkId| {
                 let link = &self.spec.links[*link as usize];
@@ -72,6 +72,6 @@ impl<L: EventLoop> Engine<L> {
             while links.iter().filter(|link| is_shorter(link)).count() > 0 {}
             reached.get(&dst).copied()
         };
-        *ways.crossing.entry((way, src, dst, bytes)).or_insert_with(find)
+        *routes.crossing.entry((route, src, dst, bytes)).or_insert_with(find)
     }
 }

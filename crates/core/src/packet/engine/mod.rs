@@ -172,7 +172,7 @@ impl<L: EventLoop> Engine<L> {
     #[inline(always)]
     pub(in crate::packet) fn forward(&mut self, mut packet: Packet, node: NodeId) {
         let Engine { clock, network, hosts, observers, order, .. } = self;
-        let index = packet.at();
+        let index = packet.hop_index();
         let (next, at) = if Forwarding::is_hop_by_hop(index) {
             let identity = hosts.identity(packet.flow());
             let Some(next_hop) = network.next_hop(clock.now(), packet.words(), node, identity) else { return };
@@ -183,7 +183,7 @@ impl<L: EventLoop> Engine<L> {
         if next == END {
             return self.deliver(packet);
         }
-        packet.set_at(at);
+        packet.set_hop_index(at);
         order.offer(clock.now(), next, packet, network, &mut observers.captures);
     }
 

@@ -174,7 +174,7 @@ impl Network {
     /// A simple link gets its FIFO back, out of which packets have been taken.
     pub(in crate::packet) fn end_arrivals(&mut self, link: LinkId, mut fifo: Fifo) {
         self.fifos.release(&mut fifo);
-        self.packet_hops += u64::from(self.links[link as usize].give_back(fifo));
+        self.packet_hops += u64::from(self.links[link as usize].return_fifo(fifo));
     }
 
     /// A packet has crossed a simple link and arrives nowhere: the wire has lost it.
@@ -199,9 +199,9 @@ impl Network {
     }
 }
 
-/// The way of a packet.
+/// Forwarding of packets.
 impl Network {
-    /// The first link of a packet that its host sends now by this way; `None` if no route leads on.
+    /// The first link of a packet that its host sends now by this route; `None` if no route leads on.
     #[inline(always)]
     pub(in crate::packet) fn first_hop(
         &mut self,
@@ -209,12 +209,12 @@ impl Network {
         packet: &Packet,
         number: u32,
         identity: &FlowIdentity,
-        way: RouteRef,
+        route: RouteRef,
     ) -> Option<NextHop> {
-        if let RouteRef::Route(position) = way {
+        if let RouteRef::Route(position) = route {
             return Some((self.forwarding.next_on_route(position), position + 1));
         }
-        self.select_first_hop(now, packet.words(), number, identity, way)
+        self.select_first_hop(now, packet.words(), number, identity, route)
     }
 
     #[inline(never)]
@@ -224,11 +224,11 @@ impl Network {
         words: [u64; 3],
         number: u32,
         identity: &FlowIdentity,
-        way: RouteRef,
+        route: RouteRef,
     ) -> Option<NextHop> {
         let packet = Packet::from_words(words);
         let key = identity.key(packet.flow(), packet.has(ACK), number);
-        let first = self.forwarding.start(way, now, &key).and_then(|at| {
+        let first = self.forwarding.first_hop_index(route, now, &key).and_then(|at| {
             if Forwarding::is_hop_by_hop(at) {
                 Some((self.forwarding.next_hop(at, key.src, now, &key)?, at))
             } else {
@@ -255,11 +255,11 @@ impl Network {
         let packet = Packet::from_words(words);
         let number = if packet.has(HAS_SACK) { self.pool.number(packet.number()) } else { packet.number() };
         let key = identity.key(packet.flow(), packet.has(ACK), number);
-        let next = self.forwarding.next_hop(packet.at(), node, now, &key);
+        let next = self.forwarding.next_hop(packet.hop_index(), node, now, &key);
         if next == Some(END) {
-            return Some((END, packet.at()));
+            return Some((END, packet.hop_index()));
         }
-        let at = Forwarding::sent_on(packet.at());
+        let at = Forwarding::decrement_ttl(packet.hop_index());
         self.without_route += u64::from(next.is_none());
         self.expired += u64::from(next.is_some() && at.is_none());
         let next_hop = next.zip(at);
@@ -269,9 +269,9 @@ impl Network {
         next_hop
     }
 
-    /// Paths that a new flow's packets may take by this way.
-    pub(in crate::packet) fn paths_of_flow(&mut self, way: RouteRef, src: NodeId) -> u32 {
-        self.forwarding.paths_of_flow(way, src)
+    /// Paths that a new flow's packets may take by this route.
+    pub(in crate::packet) fn paths_of_flow(&mut self, route: RouteRef, src: NodeId) -> u32 {
+        self.forwarding.paths_of_flow(route, src)
     }
 }
 
@@ -290,7 +290,7 @@ impl Network {
         self.forwarding.set_up(link, true);
     }
 
-    /// The wire of a link loses packets in another way.
+    /// The wire of a link loses packets differently.
     pub(in crate::packet) fn impair(&mut self, link: LinkId, spec: &LossSpec, loss: LossProcess) {
         self.links[link as usize].change_loss(spec, loss);
     }
@@ -331,8 +331,8 @@ impl Network {
     }
 
     /// Packets may be taken out of a link so long before they arrive.
-    pub(in crate::packet) fn look_ahead(&mut self, link: LinkId, by: Duration) {
-        self.links[link as usize].look_ahead(by);
+    pub(in crate::packet) fn set_epoch_length(&mut self, link: LinkId, by: Duration) {
+        self.links[link as usize].set_epoch_length(by);
     }
 
     /// A packet whose queue is in another partition is on the wire of a link.
@@ -358,7 +358,7 @@ impl Network {
                 }
             }
             self.fifos.release(&mut fifo);
-            self.links[link as usize].give_back(fifo);
+            self.links[link as usize].return_fifo(fifo);
         } else {
             while self.link(link).next_arrival() < before {
                 let packet = self.links[link as usize].on_arrival(&self.sizes, &mut self.fifos);

@@ -62,9 +62,9 @@ impl<L: EventLoop> Engine<L> {
             ("reassembly_peak_bytes", Column::U64(Vec::new())),
         ]);
         table.reserve_exact(self.hosts.flows().len());
-        let mut ways = IdleRoutes::default();
+        let mut routes = IdleRoutes::default();
         for (index, flow) in self.hosts.flows().iter().enumerate() {
-            table.push(&self.flow_row(index, flow, self.idle_completion(index, &mut ways)));
+            table.push(&self.flow_row(index, flow, self.idle_completion(index, &mut routes)));
         }
         table
     }
@@ -77,7 +77,7 @@ impl<L: EventLoop> Engine<L> {
             TransportSpec::Udp { .. } => (false, f64::from(u32::MAX)),
         };
         let sizes = self.network.sizes(index as u32);
-        let tally = flow.activity.tally(self.clock.now(), sizes.last_segment);
+        let tally = flow.state.counters(self.clock.now(), sizes.last_segment);
         let warm = self.observers.observations.warm_flow(index);
         let sent = tally.sender.sent - warm.sender.sent;
         let retransmits = tally.sender.retransmits - warm.sender.retransmits;
@@ -127,7 +127,7 @@ impl<L: EventLoop> Engine<L> {
     pub fn state_shares(&self) -> Vec<StateShare> {
         let mut shares = Vec::new();
         for (index, flow) in self.hosts.flows().iter().enumerate() {
-            let states = flow.activity.tally(self.clock.now(), self.network.sizes(index as u32).last_segment).states;
+            let states = flow.state.counters(self.clock.now(), self.network.sizes(index as u32).last_segment).states;
             let warm = self.observers.observations.warm_flow(index).states;
             let since_warm = |place: usize| states[place].1 - warm.get(place).map_or(Duration::ZERO, |state| state.1);
             let total: f64 = (0..states.len()).map(|place| since_warm(place).as_secs()).sum();

@@ -95,12 +95,12 @@ impl Engine<EpochLoop> {
         node: NodeId,
         delivery: Delivery,
     ) -> Option<Packet> {
-        let at = packet.at();
+        let at = packet.hop_index();
         let next = self.network.forwarding().next_if_compiled(at);
         if next != END {
             let Engine { clock, network, observers, order, .. } = self;
             clock.set(packet.arrival());
-            packet.set_at(at + 1);
+            packet.set_hop_index(at + 1);
             order.offer(packet.arrival(), next, packet, network, &mut observers.captures);
         } else if delivery == Delivery::Sorted {
             self.order.put_for_node(node, Rank::arrival(link), packet);

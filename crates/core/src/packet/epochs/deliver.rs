@@ -61,7 +61,7 @@ impl Outlet for Merged<'_> {
         if self.inbox.is_empty() {
             self.busy_links.push(self.id);
         }
-        packet.arrives(now);
+        packet.set_arrival(now);
         self.inbox.put(Key::new(self.begin, now, self.rank), packet);
         true
     }
@@ -80,7 +80,7 @@ impl PacketTemplate<'_> {
     #[inline(always)]
     fn packet(&self, segment: u32, number: u32, flags: u64) -> Packet {
         let mut packet = Packet::new(self.flow, segment, number, flags);
-        packet.set_at(self.at);
+        packet.set_hop_index(self.at);
         packet
     }
 }
@@ -99,7 +99,7 @@ impl Burst<'_> {
     /// host, too.
     #[inline(always)]
     fn next(&self) -> Option<Packet> {
-        self.next_if(|next| next.is_of_same_end(&self.packet) && !next.has(SYN))
+        self.next_if(|next| next.goes_to_same_end(&self.packet) && !next.has(SYN))
     }
 
     /// The next packet, if it is the next segment of the flow, or acknowledges exactly the next segment, as the packet before.
@@ -121,13 +121,13 @@ impl Burst<'_> {
     #[inline(always)]
     fn go_on(&mut self, next: Packet) {
         self.packet = next;
-        self.fifos.pass_packet(&mut self.fifo);
+        self.fifos.advance(&mut self.fifo);
     }
 
     /// The FIFO without the packets of the burst.
     #[inline(always)]
     fn rest(mut self) -> Fifo {
-        self.fifos.find_first_arrival(&mut self.fifo);
+        self.fifos.update_first_arrival(&mut self.fifo);
         self.fifo
     }
 
@@ -170,7 +170,7 @@ impl Burst<'_> {
         let now = self.packet.arrival();
         let last = template.sizes.last_segment;
         let Some(mut ack) = connection.answer(now, self.packet.words(), last, self.pool) else { return };
-        ack.set_at(template.at);
+        ack.set_hop_index(template.at);
         let size = u32::from(template.sizes.header());
         if !outlet.send(now, ack, size, self.fifos) && ack.has(HAS_SACK) {
             self.pool.release(ack.number());
@@ -249,7 +249,7 @@ impl Burst<'_> {
             return;
         }
         while let Some((mut data, _)) = connection.next_packet(template.flow, now) {
-            data.set_at(template.at);
+            data.set_hop_index(template.at);
             outlet.send(now, data, template.sizes.of(&data), self.fifos);
         }
     }
@@ -279,7 +279,7 @@ impl Engine<EpochLoop> {
         let packet = Packet::from_words(words);
         let flow = packet.flow();
         let state = hosts.flow_mut(flow);
-        let FlowState::Tcp(connection) = &mut state.activity else { return false };
+        let FlowState::Tcp(connection) = &mut state.state else { return false };
         let RouteRef::Route(position) = state.identity.reverse else { return false };
         let id = network.forwarding().next_on_route(position);
         let enters_at_once = order.enters_at_once(id);
@@ -313,7 +313,7 @@ impl Engine<EpochLoop> {
         let packet = Packet::from_words(words);
         let flow = packet.flow();
         let state = hosts.flow_mut(flow);
-        let FlowState::Tcp(connection) = &mut state.activity else { return false };
+        let FlowState::Tcp(connection) = &mut state.state else { return false };
         let RouteRef::Route(position) = state.identity.forward else { return false };
         let id = network.forwarding().next_on_route(position);
         let enters_at_once = order.enters_at_once(id);
@@ -342,7 +342,7 @@ impl Engine<EpochLoop> {
         );
         if connection.sender.is_done() || !connection.sender.quiet_until(order.armed(flow, SENDER)) {
             let (hosts, mut context) = self.hosts();
-            hosts.settle(flow, &mut context);
+            hosts.arm_or_retire(flow, &mut context);
         }
         true
     }

@@ -120,7 +120,7 @@ fn time_of_writes(spec: &RunSpec, flows: &[Flow]) -> Duration {
 impl EventLoop for EpochLoop {
     fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> EpochLoop {
         let epoch = epoch_length(spec, flows, sizes);
-        links.iter_mut().for_each(|link| link.look_ahead(epoch));
+        links.iter_mut().for_each(|link| link.set_epoch_length(epoch));
         // Routers that select hop by hop have selector state of their own, which sees packets in order.
         let goes_by_hop = |flow: &Flow| {
             let Flow { identity, .. } = flow;
@@ -179,7 +179,7 @@ impl EventLoop for EpochLoop {
         if self.enters_at_once(link) {
             self.enter(now, link, packet, network, captures);
         } else {
-            packet.arrives(now);
+            packet.set_arrival(now);
             let key = self.key(now, self.rank);
             self.inbox_of_link(link).put(key, packet);
         }
@@ -307,7 +307,7 @@ impl EpochLoop {
     /// A flow starts or a timer is due at a node.
     fn put_local(&mut self, node: NodeId, at: Time, rank: Rank) {
         let mut no_packet = Packet::new(0, 0, 0, 0);
-        no_packet.arrives(at);
+        no_packet.set_arrival(at);
         self.put_for_node(node, rank, no_packet);
         self.nodes[node as usize].has_local = true;
     }

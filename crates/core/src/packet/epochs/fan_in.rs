@@ -69,7 +69,7 @@ impl FanIn {
 
     /// Computes both for new routes. Packets that hosts send, or that routers forward hop by hop, come from the node.
     pub fn derive(&mut self, forwarding: &Forwarding) {
-        let by_hop = forwarding.goes_hop_by_hop();
+        let by_hop = forwarding.has_hop_by_hop_flows();
         self.egresses.fill(if by_hop { Egress::Various } else { Egress::Nowhere });
         let mut inputs: Vec<Option<Input>> = vec![by_hop.then_some(Input::Node); self.feeds.len()];
         for (feed, late) in self.feeds.iter_mut().zip(&self.late) {

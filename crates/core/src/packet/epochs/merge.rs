@@ -39,7 +39,7 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
                 self.lost.push(input);
                 release(self.network.pool, packet);
             } else {
-                packet.set_at(packet.at() + 1);
+                packet.set_hop_index(packet.hop_index() + 1);
                 self.take::<WITH_CARE>(packet);
             }
         }

@@ -48,7 +48,7 @@ impl Engine<EpochLoop> {
             return;
         }
         if let Some(link) = self.order.due.get(index + 16) {
-            self.network.link(*link).ask_for_state();
+            self.network.link(*link).prefetch_state();
         }
         let first_packet = |ahead: usize| {
             let link = self.order.due.get(index + ahead)?;
@@ -58,7 +58,7 @@ impl Engine<EpochLoop> {
             prefetch(packet);
         }
         if let Some(packet) = first_packet(8) {
-            self.network.forwarding().ask_for_next(packet.at()); // hop by hop it is no position on a route
+            self.network.forwarding().prefetch_next_link(packet.hop_index()); // hop by hop it is no position on a route
         }
         if let Some(packet) = first_packet(5) {
             match self.next_on_route(packet) {
@@ -78,7 +78,8 @@ impl Engine<EpochLoop> {
 
     #[inline(always)]
     fn next_on_route(&self, packet: &Packet) -> Option<LinkId> {
-        (!Forwarding::is_hop_by_hop(packet.at())).then(|| self.network.forwarding().next_on_route(packet.at()))
+        (!Forwarding::is_hop_by_hop(packet.hop_index()))
+            .then(|| self.network.forwarding().next_on_route(packet.hop_index()))
     }
 
     /// Prefetches what later links with offers need.
@@ -89,7 +90,7 @@ impl Engine<EpochLoop> {
         }
         let busy: &[LinkId] = &self.order.busy_links;
         if let [.., link, _, _] = busy {
-            self.network.link(*link).ask_for_state();
+            self.network.link(*link).prefetch_state();
             prefetch(&self.order.inboxes[*link as usize]);
         }
         if let [.., link, _] = busy {
@@ -109,13 +110,13 @@ impl Engine<EpochLoop> {
             self.order.timers.prefetch(packet.flow(), SENDER);
         }
         if packet.has(HAS_SACK) {
-            self.network.pool().ask_for(packet.number());
+            self.network.pool().prefetch(packet.number());
         }
     }
 
     #[inline(always)]
     fn prefetch_connection(&self, packet: &Packet) {
-        if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].activity {
+        if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].state {
             if packet.has(ACK) {
                 prefetch(&connection.sender);
             } else {
@@ -128,7 +129,7 @@ impl Engine<EpochLoop> {
     /// The memory that the connection refers to.
     #[inline(always)]
     fn prefetch_rest(&self, packet: &Packet) {
-        if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].activity {
+        if let FlowState::Tcp(connection) = &self.hosts.flows()[packet.flow() as usize].state {
             if packet.has(ACK) {
                 connection.sender.prefetch_parts();
             } else {

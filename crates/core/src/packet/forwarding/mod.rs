@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 /// The end of a compiled route: the packet has arrived.
 pub const END: u32 = u32::MAX;
 const HOP_BY_HOP: u32 = 1 << 31;
-/// Hop by hop, the time to live stands in the seven bits from this one on, above the index of the column.
+/// Hop by hop, the time to live stands in the seven bits from this one on, above the index of the table.
 const TIME_TO_LIVE_BIT: u32 = 24;
 /// The time to live of a packet that leaves its host (RFC 1700, "IP time to live parameter"): it crosses so many links.
 const TIME_TO_LIVE: u32 = 64;
@@ -34,8 +34,8 @@ pub enum RouteRef {
     /// One compiled route, by its first position.
     Route(u32),
     /// One of several compiled routes, by the index of their set.
-    Paths(u32),
-    /// Hop by hop, by the index of the destination's column.
+    PathSet(u32),
+    /// Hop by hop, by the index of the destination's table.
     NextHopTable(u32),
 }
 
@@ -52,20 +52,20 @@ struct PathSet {
     memory: SelectorState,
 }
 
-/// All ways of a run.
+/// All routes of a run.
 pub struct Forwarding {
     routings: Vec<RoutingSpec>,
     graph: Graph,
     seed: u64,
     hops: Vec<LinkId>,
-    paths: Vec<PathSet>,
+    path_sets: Vec<PathSet>,
     /// For each destination in hop-by-hop use.
-    columns: Vec<NextHopTable>,
-    column_of: HashMap<(usize, NodeId), usize>,
-    ways: HashMap<(usize, NodeId, NodeId), RouteRef>,
+    tables: Vec<NextHopTable>,
+    table_of: HashMap<(usize, NodeId), usize>,
+    routes: HashMap<(usize, NodeId, NodeId), RouteRef>,
     /// The next hops by node to the destination that was asked for last.
     last_next_hops: ((usize, NodeId), Vec<Vec<LinkId>>),
-    /// How many paths lead hop by hop to a column's destination from a node, as long as routes stay as they are.
+    /// How many paths lead hop by hop to a table's destination from a node, as long as routes stay as they are.
     path_counts: HashMap<(u32, NodeId), u32>,
     /// Whether a flow's packets look for their next link at every node.
     hop_by_hop: bool,
@@ -88,10 +88,10 @@ impl Forwarding {
             graph,
             seed,
             hops: Vec::new(),
-            paths: Vec::new(),
-            columns: Vec::new(),
-            column_of: HashMap::new(),
-            ways: HashMap::new(),
+            path_sets: Vec::new(),
+            tables: Vec::new(),
+            table_of: HashMap::new(),
+            routes: HashMap::new(),
             last_next_hops: ((0, 0), Vec::new()),
             path_counts: HashMap::new(),
             hop_by_hop: false,
@@ -103,44 +103,44 @@ impl Forwarding {
     ///
     /// # Errors
     /// If there is no path, or an explicit path does not exist.
-    pub fn way(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<RouteRef, RoutingError> {
-        if let Some(way) = self.ways.get(&(routing, src, dst)) {
-            return Ok(*way);
+    pub fn route(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<RouteRef, RoutingError> {
+        if let Some(route) = self.routes.get(&(routing, src, dst)) {
+            return Ok(*route);
         }
-        let way = match &self.routings[routing].hops {
+        let route = match &self.routings[routing].hops {
             hops if !self.changes(routing) && follows_one_tree(hops) => self.compile_shortest(routing, src, dst)?,
-            HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => self.column(routing, src, dst)?,
+            HopsSpec::Shortest { .. } | HopsSpec::EqualCost { .. } => self.table(routing, src, dst)?,
             _ => self.path_set(routing, src, dst)?,
         };
-        self.ways.insert((routing, src, dst), way);
-        Ok(way)
+        self.routes.insert((routing, src, dst), route);
+        Ok(route)
     }
 
     /// The way of a flow's packets in one direction: compiled where the flow keeps to one path that is known beforehand.
     ///
     /// # Errors
-    /// As [`Self::way`].
-    pub fn way_of_flow(&mut self, routing: usize, key: &Key) -> Result<RouteRef, RoutingError> {
-        let way = self.way(routing, key.src, key.dst)?;
+    /// As [`Self::route`].
+    pub fn route_of_flow(&mut self, routing: usize, key: &Key) -> Result<RouteRef, RoutingError> {
+        let route = self.route(routing, key.src, key.dst)?;
         let RoutingSpec { per, select, .. } = self.routings[routing];
         let keeps_to_one = per == Granularity::Flow && select != Selector::RoundRobin && !self.changes(routing);
-        let way = if keeps_to_one { self.path_of_flow(way, key).unwrap_or(way) } else { way };
-        self.hop_by_hop |= matches!(way, RouteRef::NextHopTable(_));
-        Ok(way)
+        let route = if keeps_to_one { self.path_of_flow(route, key).unwrap_or(route) } else { route };
+        self.hop_by_hop |= matches!(route, RouteRef::NextHopTable(_));
+        Ok(route)
     }
 
     /// The path that a flow keeps to, compiled; `None` if it does not arrive.
-    fn path_of_flow(&mut self, way: RouteRef, key: &Key) -> Option<RouteRef> {
-        let column = match way {
-            RouteRef::Route(_) => return Some(way),
-            RouteRef::Paths(set) => {
-                return self.paths[set as usize].choose(&self.routings, Time::ZERO, key).map(RouteRef::Route);
+    fn path_of_flow(&mut self, route: RouteRef, key: &Key) -> Option<RouteRef> {
+        let table = match route {
+            RouteRef::Route(_) => return Some(route),
+            RouteRef::PathSet(set) => {
+                return self.path_sets[set as usize].choose(&self.routings, Time::ZERO, key).map(RouteRef::Route);
             }
-            RouteRef::NextHopTable(column) => column,
+            RouteRef::NextHopTable(table) => table,
         };
         let (mut links, mut node) = (Vec::new(), key.src);
         while node != key.dst {
-            let link = self.next_hop(column, node, Time::ZERO, key)?;
+            let link = self.next_hop(table, node, Time::ZERO, key)?;
             links.push(link);
             node = self.graph.link(link).dst;
             if links.len() > TIME_TO_LIVE as usize {
@@ -156,36 +156,36 @@ impl Forwarding {
     }
 
     /// How many paths the packets of one flow from `src` may take: those that its routing gives, or one if the flow keeps to it.
-    pub fn paths_of_flow(&mut self, way: RouteRef, src: NodeId) -> u32 {
-        let routing = match way {
+    pub fn paths_of_flow(&mut self, route: RouteRef, src: NodeId) -> u32 {
+        let routing = match route {
             RouteRef::Route(_) => return 1,
-            RouteRef::Paths(set) => self.paths[set as usize].routing,
-            RouteRef::NextHopTable(column) => self.columns[column as usize].routing,
+            RouteRef::PathSet(set) => self.path_sets[set as usize].routing,
+            RouteRef::NextHopTable(table) => self.tables[table as usize].routing,
         };
         if self.routings[routing].per == Granularity::Flow {
             return 1;
         }
-        let paths = match way {
+        let paths = match route {
             RouteRef::Route(_) => 1,
-            RouteRef::Paths(set) => self.paths[set as usize].starts.len() as u32,
-            RouteRef::NextHopTable(column) => self.path_counts.get(&(column, src)).copied().unwrap_or_else(|| {
-                let paths = self.shortest_paths(column as usize, src);
-                self.path_counts.insert((column, src), paths);
+            RouteRef::PathSet(set) => self.path_sets[set as usize].starts.len() as u32,
+            RouteRef::NextHopTable(table) => self.path_counts.get(&(table, src)).copied().unwrap_or_else(|| {
+                let paths = self.shortest_paths(table as usize, src);
+                self.path_counts.insert((table, src), paths);
                 paths
             }),
         };
         paths.max(1)
     }
 
-    /// The number of paths hop by hop from a node to a column's destination: the sum over its next hops, without those that
+    /// The number of paths hop by hop from a node to a table's destination: the sum over its next hops, without those that
     /// lead back. The greatest number stands for more.
-    fn shortest_paths(&self, column: usize, src: NodeId) -> u32 {
-        let column = &self.columns[column];
+    fn shortest_paths(&self, table: usize, src: NodeId) -> u32 {
+        let table = &self.tables[table];
         // Of a node without a number, those after it are being counted: who comes to it again goes in a circle.
-        let mut counts = HashMap::from([(column.dst, Some(1_u32))]);
+        let mut counts = HashMap::from([(table.dst, Some(1_u32))]);
         let mut waiting = vec![src];
         while let Some(&node) = waiting.last() {
-            let next_nodes = || column.next_hops(node).iter().map(|link| self.graph.link(*link).dst);
+            let next_nodes = || table.next_hops(node).iter().map(|link| self.graph.link(*link).dst);
             match counts.get(&node) {
                 None => {
                     counts.insert(node, None);
@@ -205,19 +205,19 @@ impl Forwarding {
     }
 
     /// Compiles the single routes among these (routing, source, destination) destination by destination, so that each
-    /// destination's tree is found once. What is wrong with one is told when [`Self::way`] is asked for it.
-    pub fn prepare(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
+    /// destination's tree is found once. What is wrong with one is told when [`Self::route`] is asked for it.
+    pub fn compile_shortest_routes(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
         wanted.retain(|(routing, ..)| !self.changes(*routing) && follows_one_tree(&self.routings[*routing].hops));
         wanted.sort_unstable_by_key(|(routing, src, dst)| (*routing, *dst, *src));
         wanted.dedup();
-        self.ways.reserve(wanted.len());
+        self.routes.reserve(wanted.len());
         for alike in wanted.chunk_by(|one, other| one.0 == other.0) {
             let routing = alike[0].0;
             let HopsSpec::Shortest { metric } = &self.routings[routing].hops else { continue };
             let pairs: Vec<_> = alike.iter().map(|(_, src, dst)| (*src, *dst)).collect();
-            let (hops, ways) = (&mut self.hops, &mut self.ways);
+            let (hops, routes) = (&mut self.hops, &mut self.routes);
             let _ = routing::paths_of_pairs(&self.graph, metric, &pairs, |src, dst, links| {
-                ways.insert((routing, src, dst), RouteRef::Route(hops.len() as u32));
+                routes.insert((routing, src, dst), RouteRef::Route(hops.len() as u32));
                 hops.extend_from_slice(links);
                 hops.push(END);
             });
@@ -253,70 +253,70 @@ impl Forwarding {
     }
 
     fn path_set(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<RouteRef, RoutingError> {
-        let index = self.paths.len();
+        let index = self.path_sets.len();
         let draws = Stream::new(self.seed, Purpose::Forwarding, (index as u64) << 1 | 1);
         let (starts, cumulative, memory) = (Vec::new(), Vec::new(), SelectorState::default());
-        self.paths.push(PathSet { routing, src, dst, starts, cumulative, draws, memory });
+        self.path_sets.push(PathSet { routing, src, dst, starts, cumulative, draws, memory });
         self.fill_path_set(index)?;
-        let starts = &self.paths[index].starts;
+        let starts = &self.path_sets[index].starts;
         Ok(if starts.len() == 1 && !self.changes(routing) {
             RouteRef::Route(starts[0])
         } else {
-            RouteRef::Paths(index as u32)
+            RouteRef::PathSet(index as u32)
         })
     }
 
     fn fill_path_set(&mut self, index: usize) -> Result<(), RoutingError> {
-        let PathSet { routing, src, dst, .. } = self.paths[index];
+        let PathSet { routing, src, dst, .. } = self.path_sets[index];
         if let Some(controller) = &mut self.controllers[routing] {
             let links = controller.route(src, dst).ok_or(RoutingError::NoPath { src, dst })?.to_vec();
             if self.links_of_path_set(index) != links {
                 let start = self.compile(&links);
-                self.paths[index].replace(vec![start], &[]);
+                self.path_sets[index].replace(vec![start], &[]);
             }
             return Ok(());
         }
         let paths = routing::explicit_paths(&self.graph, &self.routings[routing].hops, src, dst)?;
         let starts: Vec<u32> = paths.iter().map(|path| self.compile(&path.links)).collect();
         let weights: Vec<f64> = paths.iter().map(|path| path.weight).collect();
-        self.paths[index].replace(starts, &weights);
+        self.path_sets[index].replace(starts, &weights);
         Ok(())
     }
 
     /// The links of the first route of a set; none if it is empty.
     fn links_of_path_set(&self, index: usize) -> &[LinkId] {
-        let Some(start) = self.paths[index].starts.first() else { return &[] };
+        let Some(start) = self.path_sets[index].starts.first() else { return &[] };
         let rest = &self.hops[*start as usize..];
         rest.split(|link| *link == END).next().unwrap_or(rest)
     }
 
-    fn column(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<RouteRef, RoutingError> {
-        let column = match self.column_of.get(&(routing, dst)) {
-            Some(column) => *column,
+    fn table(&mut self, routing: usize, src: NodeId, dst: NodeId) -> Result<RouteRef, RoutingError> {
+        let table = match self.table_of.get(&(routing, dst)) {
+            Some(table) => *table,
             None => {
-                let column = self.columns.len();
-                self.columns.push(NextHopTable::new(column as u32, routing, dst));
-                self.column_of.insert((routing, dst), column);
-                self.fill_column(column)?;
-                column
+                let table = self.tables.len();
+                self.tables.push(NextHopTable::new(table as u32, routing, dst));
+                self.table_of.insert((routing, dst), table);
+                self.fill_table(table)?;
+                table
             }
         };
-        if self.columns[column].next_hops(src).is_empty() {
+        if self.tables[table].next_hops(src).is_empty() {
             return Err(RoutingError::NoPath { src, dst });
         }
-        let way = RouteRef::NextHopTable(column as u32);
-        let path = self.current_path(way, src);
+        let route = RouteRef::NextHopTable(table as u32);
+        let path = self.current_path(route, src);
         let arrives = self.nodes_of(src, &path).last() == Some(&dst);
         if arrives && path.len() > TIME_TO_LIVE as usize {
             return Err(RoutingError::TooFar { src, dst, links: path.len(), most: TIME_TO_LIVE });
         }
-        Ok(way)
+        Ok(route)
     }
 
-    fn fill_column(&mut self, column: usize) -> Result<(), RoutingError> {
-        let (routing, dst) = (self.columns[column].routing, self.columns[column].dst);
+    fn fill_table(&mut self, table: usize) -> Result<(), RoutingError> {
+        let (routing, dst) = (self.tables[table].routing, self.tables[table].dst);
         let next_hops = self.current_next_hops(routing, dst)?;
-        self.columns[column].replace(&next_hops, &self.routings[routing]);
+        self.tables[table].replace(&next_hops, &self.routings[routing]);
         Ok(())
     }
 
@@ -330,13 +330,13 @@ impl Forwarding {
         Ok((0..nodes).map(|node| if node == dst { Vec::new() } else { first(node) }).collect())
     }
 
-    /// All flows have their ways: gives back what only finding them needed.
-    pub fn settle(&mut self) {
-        self.ways = HashMap::new();
+    /// All flows have their routes: gives back what only finding them needed.
+    pub fn finish_build(&mut self) {
+        self.routes = HashMap::new();
         self.last_next_hops.1 = Vec::new();
         if !self.hop_by_hop {
-            self.columns = Vec::new();
-            self.column_of = HashMap::new();
+            self.tables = Vec::new();
+            self.table_of = HashMap::new();
         }
         self.hops.shrink_to_fit();
     }
@@ -354,14 +354,14 @@ impl Forwarding {
         }
         self.last_next_hops.1.clear();
         self.path_counts.clear();
-        for index in 0..self.paths.len() {
-            if self.paths[index].routing == routing && self.fill_path_set(index).is_err() {
-                self.paths[index].replace(Vec::new(), &[]);
+        for index in 0..self.path_sets.len() {
+            if self.path_sets[index].routing == routing && self.fill_path_set(index).is_err() {
+                self.path_sets[index].replace(Vec::new(), &[]);
             }
         }
-        for column in 0..self.columns.len() {
-            if self.columns[column].routing == routing && self.fill_column(column).is_err() {
-                self.columns[column].replace(&[], &self.routings[routing]);
+        for table in 0..self.tables.len() {
+            if self.tables[table].routing == routing && self.fill_table(table).is_err() {
+                self.tables[table].replace(&[], &self.routings[routing]);
             }
         }
     }
@@ -383,18 +383,18 @@ impl Forwarding {
 
     /// The links that a packet from `src` goes over now, by the first of several alternatives; to the first node that it
     /// meets again, if it goes in a circle, and none if no route leads on.
-    pub fn current_path(&self, way: RouteRef, src: NodeId) -> Vec<LinkId> {
-        let column = match way {
+    pub fn current_path(&self, route: RouteRef, src: NodeId) -> Vec<LinkId> {
+        let table = match route {
             RouteRef::Route(position) => {
                 let rest = self.hops[position as usize..].iter();
                 return rest.copied().take_while(|link| *link != END).collect();
             }
-            RouteRef::Paths(set) => return self.links_of_path_set(set as usize).to_vec(),
-            RouteRef::NextHopTable(column) => column,
+            RouteRef::PathSet(set) => return self.links_of_path_set(set as usize).to_vec(),
+            RouteRef::NextHopTable(table) => table,
         };
-        let column = &self.columns[column as usize];
+        let table = &self.tables[table as usize];
         let (mut links, mut node, mut met) = (Vec::new(), src, HashSet::from([src]));
-        while let Some(link) = column.next_hops(node).first() {
+        while let Some(link) = table.next_hops(node).first() {
             links.push(*link);
             node = self.graph.link(*link).dst;
             if !met.insert(node) {
@@ -405,7 +405,7 @@ impl Forwarding {
     }
 
     /// All links that packets from `src` may go over during the run; `None` if the routes may change.
-    pub fn possible_links(&self, way: RouteRef, src: NodeId) -> Option<Vec<LinkId>> {
+    pub fn possible_links(&self, route: RouteRef, src: NodeId) -> Option<Vec<LinkId>> {
         let of_routes = |starts: &[u32]| {
             let mut links: Vec<_> =
                 starts.iter().flat_map(|start| self.current_path(RouteRef::Route(*start), src)).collect();
@@ -413,17 +413,17 @@ impl Forwarding {
             links.dedup();
             links
         };
-        Some(match way {
+        Some(match route {
             RouteRef::Route(position) => of_routes(&[position]),
-            RouteRef::Paths(set) if self.changes(self.paths[set as usize].routing) => return None,
-            RouteRef::Paths(set) => of_routes(&self.paths[set as usize].starts),
-            RouteRef::NextHopTable(column) if self.changes(self.columns[column as usize].routing) => return None,
-            RouteRef::NextHopTable(column) => {
-                let column = &self.columns[column as usize];
+            RouteRef::PathSet(set) if self.changes(self.path_sets[set as usize].routing) => return None,
+            RouteRef::PathSet(set) => of_routes(&self.path_sets[set as usize].starts),
+            RouteRef::NextHopTable(table) if self.changes(self.tables[table as usize].routing) => return None,
+            RouteRef::NextHopTable(table) => {
+                let table = &self.tables[table as usize];
                 let (mut links, mut waiting, mut met) = (Vec::new(), vec![src], HashSet::from([src]));
                 while let Some(node) = waiting.pop() {
-                    links.extend_from_slice(column.next_hops(node));
-                    let next_nodes = column.next_hops(node).iter().map(|link| self.graph.link(*link).dst);
+                    links.extend_from_slice(table.next_hops(node));
+                    let next_nodes = table.next_hops(node).iter().map(|link| self.graph.link(*link).dst);
                     waiting.extend(next_nodes.filter(|next| met.insert(*next)));
                 }
                 links
@@ -431,36 +431,36 @@ impl Forwarding {
         })
     }
 
-    /// For tests: in the first column, the nodes that these links leave have them as their only next hops.
+    /// For tests: in the first table, the nodes that these links leave have them as their only next hops.
     #[cfg(test)]
-    pub fn send_in_a_circle(&mut self, column: usize, links: &[LinkId]) {
+    pub fn set_next_hop_loop(&mut self, table: usize, links: &[LinkId]) {
         for link in links {
-            self.lead_on(column, self.graph.link(*link).src, &[*link]);
+            self.set_next_hops(table, self.graph.link(*link).src, &[*link]);
         }
     }
 
-    /// For tests: these are a node's next hops in a column.
+    /// For tests: these are a node's next hops in a table.
     #[cfg(test)]
-    fn lead_on(&mut self, column: usize, node: NodeId, links: &[LinkId]) {
-        let column = &mut self.columns[column];
+    fn set_next_hops(&mut self, table: usize, node: NodeId, links: &[LinkId]) {
+        let table = &mut self.tables[table];
         let mut next_hops: Vec<_> =
-            (0..self.graph.nodes() as NodeId).map(|node| column.next_hops(node).to_vec()).collect();
+            (0..self.graph.nodes() as NodeId).map(|node| table.next_hops(node).to_vec()).collect();
         next_hops[node as usize] = links.to_vec();
-        column.replace(&next_hops, &self.routings[column.routing]);
+        table.replace(&next_hops, &self.routings[table.routing]);
     }
 
     /// The word that a packet carries when it leaves its host; `None` if there is no route any more.
     #[inline(always)]
-    pub fn start(&mut self, way: RouteRef, now: Time, key: &Key) -> Option<u32> {
-        match way {
+    pub fn first_hop_index(&mut self, route: RouteRef, now: Time, key: &Key) -> Option<u32> {
+        match route {
             RouteRef::Route(position) => Some(position),
-            RouteRef::Paths(set) => self.paths[set as usize].choose(&self.routings, now, key),
-            RouteRef::NextHopTable(column) => Some(column | TIME_TO_LIVE << TIME_TO_LIVE_BIT | HOP_BY_HOP),
+            RouteRef::PathSet(set) => self.path_sets[set as usize].choose(&self.routings, now, key),
+            RouteRef::NextHopTable(table) => Some(table | TIME_TO_LIVE << TIME_TO_LIVE_BIT | HOP_BY_HOP),
         }
     }
 
     /// Whether any packets look for their next link at every node.
-    pub fn goes_hop_by_hop(&self) -> bool {
+    pub fn has_hop_by_hop_flows(&self) -> bool {
         self.hop_by_hop
     }
 
@@ -483,7 +483,7 @@ impl Forwarding {
 
     /// The word, hop by hop, of a packet that a router sends on; `None` if its time to live is over.
     #[inline]
-    pub fn sent_on(at: u32) -> Option<u32> {
+    pub fn decrement_ttl(at: u32) -> Option<u32> {
         let older = at - (1 << TIME_TO_LIVE_BIT);
         (older & !HOP_BY_HOP >= 1 << TIME_TO_LIVE_BIT).then_some(older)
     }
@@ -502,7 +502,7 @@ impl Forwarding {
 
     /// Asks for the next link on a compiled route.
     #[inline(always)]
-    pub fn ask_for_next(&self, at: u32) {
+    pub fn prefetch_next_link(&self, at: u32) {
         if let Some(hop) = self.hops.get(at as usize) {
             prefetch(hop);
         }
@@ -510,12 +510,12 @@ impl Forwarding {
 
     /// The next link from `node`, hop by hop; `None` if there is none any more, [`END`] if the packet has arrived.
     pub fn next_hop(&mut self, at: u32, node: NodeId, now: Time, key: &Key) -> Option<LinkId> {
-        let column = at & ((1 << TIME_TO_LIVE_BIT) - 1);
-        let column = &mut self.columns[column as usize];
-        if column.dst == node {
+        let table = at & ((1 << TIME_TO_LIVE_BIT) - 1);
+        let table = &mut self.tables[table as usize];
+        if table.dst == node {
             return Some(END);
         }
-        column.choose(node, self.seed, &self.routings[column.routing], now, key)
+        table.choose(node, self.seed, &self.routings[table.routing], now, key)
     }
 }
 
@@ -565,8 +565,8 @@ mod tests {
 
     fn paths_of_flow(hops: serde_json::Value, per: &str, dynamic: bool) -> u32 {
         let mut forwarding = two_diamonds(hops, "random", per, dynamic);
-        let way = forwarding.way(0, 0, 8).expect("a way");
-        forwarding.paths_of_flow(way, 0)
+        let route = forwarding.route(0, 0, 8).expect("a route");
+        forwarding.paths_of_flow(route, 0)
     }
 
     #[test]
@@ -596,7 +596,7 @@ mod tests {
         assert_eq!(paths_of_flow(json!({"kind": "shortest", "metric": "hop-count"}), "packet", true), 1);
     }
 
-    /// Hop by hop from node 0 to node 8, or over one of several paths; each flow's path is what it would choose on its way.
+    /// Hop by hop from node 0 to node 8, or over one of several paths; each flow's path is what it would choose on its route.
     #[test]
     fn a_flow_that_keeps_to_its_path_has_it_compiled() {
         let kinds = [
@@ -606,14 +606,15 @@ mod tests {
         for (hops, select) in kinds.iter().flat_map(|hops| ["hash", "random", "weighted"].map(|select| (hops, select)))
         {
             let mut forwarding = two_diamonds(hops.clone(), select, "flow", false);
-            let chosen_on_the_way = forwarding.way(0, 0, 8).expect("a way");
+            let chosen_on_the_way = forwarding.route(0, 0, 8).expect("a route");
             let mut paths = HashSet::new();
             for flow in 0..50 {
                 let key = Key { flow, group: 0, src: 0, dst: 8, reverse: flow % 2 == 1, number: 0 };
-                let way = forwarding.way_of_flow(0, &key).expect("a way");
-                assert!(matches!(way, RouteRef::Route(_)));
-                let path = forwarding.current_path(way, 0);
-                let mut at = forwarding.start(chosen_on_the_way, Time(7), &Key { number: 9, ..key }).expect("a start");
+                let route = forwarding.route_of_flow(0, &key).expect("a route");
+                assert!(matches!(route, RouteRef::Route(_)));
+                let path = forwarding.current_path(route, 0);
+                let mut at =
+                    forwarding.first_hop_index(chosen_on_the_way, Time(7), &Key { number: 9, ..key }).expect("a start");
                 let mut node = 0;
                 for link in &path {
                     let next = if Forwarding::is_hop_by_hop(at) {
@@ -629,15 +630,15 @@ mod tests {
                 paths.insert(path);
             }
             assert_eq!(paths.len(), 4);
-            assert!(!forwarding.goes_hop_by_hop());
+            assert!(!forwarding.has_hop_by_hop_flows());
         }
         for (select, per, dynamic) in
             [("hash", "flow", true), ("round-robin", "flow", false), ("hash", "packet", false)]
         {
             let mut forwarding = two_diamonds(kinds[0].clone(), select, per, dynamic);
             let key = Key { flow: 0, group: 0, src: 0, dst: 8, reverse: false, number: 0 };
-            assert!(matches!(forwarding.way_of_flow(0, &key), Ok(RouteRef::NextHopTable(_))));
-            assert!(forwarding.goes_hop_by_hop());
+            assert!(matches!(forwarding.route_of_flow(0, &key), Ok(RouteRef::NextHopTable(_))));
+            assert!(forwarding.has_hop_by_hop_flows());
         }
     }
 
@@ -653,19 +654,19 @@ mod tests {
     #[test]
     fn a_circle_is_no_path_and_a_way_past_it_is_one() {
         let mut forwarding = hop_by_hop(&[(0, 1), (1, 2), (2, 0), (1, 3), (0, 3), (2, 3)], 4);
-        let way = forwarding.way(0, 0, 3).expect("a way");
-        forwarding.send_in_a_circle(0, &[0, 1, 2]);
-        assert_eq!(forwarding.paths_of_flow(way, 0), 1, "there is one flow all the same");
-        assert_eq!(forwarding.current_path(way, 0), [0, 1, 2], "back where it began");
-        forwarding.lead_on(0, 1, &[1, 3]);
+        let route = forwarding.route(0, 0, 3).expect("a route");
+        forwarding.set_next_hop_loop(0, &[0, 1, 2]);
+        assert_eq!(forwarding.paths_of_flow(route, 0), 1, "there is one flow all the same");
+        assert_eq!(forwarding.current_path(route, 0), [0, 1, 2], "back where it began");
+        forwarding.set_next_hops(0, 1, &[1, 3]);
         assert_eq!(forwarding.shortest_paths(0, 0), 1, "0 - 1 - 3");
     }
 
     #[test]
     fn a_path_longer_than_a_packet_lives_is_refused_at_the_start() {
         let fifo = |nodes: u32| (1..nodes).map(|node| (node - 1, node)).collect::<Vec<_>>();
-        assert!(hop_by_hop(&fifo(65), 65).way(0, 0, 64).is_ok());
-        let error = hop_by_hop(&fifo(66), 66).way(0, 0, 65).unwrap_err();
+        assert!(hop_by_hop(&fifo(65), 65).route(0, 0, 64).is_ok());
+        let error = hop_by_hop(&fifo(66), 66).route(0, 0, 65).unwrap_err();
         assert!(error.to_string().contains("has 65 links, but hop by hop a packet crosses 64 at most"), "{error}");
     }
 }

@@ -11,7 +11,7 @@ use crate::units::Time;
 /// The next hops to a destination under a routing.
 #[derive(Debug, Clone)]
 pub struct NextHopTable {
-    /// Its number among the columns, which addresses its draws.
+    /// Its number among the tables, which addresses its draws.
     index: u32,
     /// The routing's index.
     pub routing: usize,
@@ -26,7 +26,7 @@ pub struct NextHopTable {
 }
 
 impl NextHopTable {
-    /// A column in which no node has a next hop yet.
+    /// A table in which no node has a next hop yet.
     pub fn new(index: u32, routing: usize, dst: NodeId) -> NextHopTable {
         NextHopTable { index, routing, dst, links: Vec::new(), begins: Vec::new(), memories: Vec::new() }
     }

@@ -47,7 +47,7 @@ impl Connection {
     #[inline(always)]
     fn held_packet(&mut self, flow: u32, pool: &mut SackPool) -> Packet {
         let number = self.number_ack();
-        let place = pool.put_written(number, |blocks| self.receiver.write_blocks(blocks));
+        let place = pool.put_with(number, |blocks| self.receiver.write_blocks(blocks));
         let flags = ACK | HAS_SACK | flag_if(RETRANSMISSION, self.receiver.echoes_retransmission());
         Packet::new(flow, self.receiver.delivered(), place, flags)
     }

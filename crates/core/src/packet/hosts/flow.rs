@@ -120,10 +120,10 @@ pub struct FlowCounters {
 
 impl FlowState {
     /// What the flow has done so far, which ends with this segment if it ends.
-    pub fn tally(&self, now: Time, last_segment: u32) -> FlowCounters {
+    pub fn counters(&self, now: Time, last_segment: u32) -> FlowCounters {
         match self {
             FlowState::Pending => FlowCounters::default(),
-            FlowState::Finished(tally) => (**tally).clone(),
+            FlowState::Finished(counters) => (**counters).clone(),
             FlowState::Tcp(connection) => FlowCounters {
                 arrived: connection.receiver.counters().first_arrivals() as u32,
                 has_last: connection.receiver.has(last_segment),
@@ -152,9 +152,9 @@ impl FlowState {
                 connection.sender.forget_stalls();
                 connection.receiver.forget_peaks();
             }
-            FlowState::Finished(tally) => {
-                tally.longest_stall = Duration::ZERO;
-                tally.receiver.reassembly_max = 0;
+            FlowState::Finished(counters) => {
+                counters.longest_stall = Duration::ZERO;
+                counters.receiver.reassembly_max = 0;
             }
         }
     }
@@ -165,7 +165,7 @@ pub struct Flow {
     /// Who it is.
     pub identity: FlowIdentity,
     /// What it is doing.
-    pub activity: FlowState,
+    pub state: FlowState,
     /// When its last byte was delivered to the receiving application, or [`Time::NEVER`].
     pub end: Time,
 }

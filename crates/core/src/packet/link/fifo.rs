@@ -88,7 +88,7 @@ impl FifoStore {
 
     /// The slot behind one of a FIFO; of no meaning behind the last.
     #[inline(always)]
-    pub fn behind(&self, slot: u32) -> u32 {
+    pub fn next_slot(&self, slot: u32) -> u32 {
         let next = slot + 1;
         if next.is_multiple_of(CHUNK) { self.following[(slot / CHUNK) as usize].wrapping_mul(CHUNK) } else { next }
     }
@@ -139,15 +139,15 @@ impl FifoStore {
     #[inline(always)]
     pub fn pop(&mut self, fifo: &mut Fifo) -> Packet {
         let packet = self.slots[fifo.head as usize];
-        self.pass_packet(fifo);
-        self.find_first_arrival(fifo);
+        self.advance(fifo);
+        self.update_first_arrival(fifo);
         packet
     }
 
     /// Takes the first packet out, there must be one, but does not look for the next: until
-    /// [`Self::find_first_arrival`] the FIFO does not know when that arrives.
+    /// [`Self::update_first_arrival`] the FIFO does not know when that arrives.
     #[inline(always)]
-    pub fn pass_packet(&mut self, fifo: &mut Fifo) {
+    pub fn advance(&mut self, fifo: &mut Fifo) {
         debug_assert!(!fifo.is_empty());
         fifo.len -= 1;
         fifo.head += 1;
@@ -156,9 +156,9 @@ impl FifoStore {
         }
     }
 
-    /// See [`Self::pass_packet`].
+    /// See [`Self::advance`].
     #[inline(always)]
-    pub fn find_first_arrival(&self, fifo: &mut Fifo) {
+    pub fn update_first_arrival(&self, fifo: &mut Fifo) {
         fifo.first_arrival = if fifo.is_empty() { Time::NEVER } else { self.slots[fifo.head as usize].arrival() };
     }
 
@@ -201,7 +201,7 @@ impl FifoStore {
 
     /// From the first to the last.
     pub fn iter(&self, fifo: &Fifo) -> impl Iterator<Item = Packet> {
-        let slots = std::iter::successors(Some(fifo.head), |slot| Some(self.behind(*slot)));
+        let slots = std::iter::successors(Some(fifo.head), |slot| Some(self.next_slot(*slot)));
         slots.take(fifo.len as usize).map(|slot| *self.at(slot))
     }
 
@@ -221,7 +221,7 @@ mod tests {
 
     fn packet(number: u64) -> Packet {
         let mut packet = Packet::new(1, number as u32, number as u32, 0);
-        packet.arrives(Time(number));
+        packet.set_arrival(Time(number));
         packet
     }
 

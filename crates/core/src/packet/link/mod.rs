@@ -79,7 +79,7 @@ struct Meter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// It waits or is on the wire, behind others.
-    Taken,
+    Queued,
     /// It waits or is on the wire, and something happens at the link at this time, which it was not due at before.
     Due(Time),
     /// It is gone.
@@ -112,18 +112,18 @@ pub struct Link {
     /// How long a byte takes, if that is a whole number, or zero: sizes change often where data and ACKs meet.
     byte_time: Duration,
     /// Packets that had been put in the FIFO when the size that is transmitted changed last; all since then are alike.
-    before_alike: u64,
+    entered_before_this_size: u64,
     /// What it has counted; the bytes are those of all packets ever put in the FIFO.
     counters: LinkCounters,
     /// The slot of the packet that is the limit's from the end of the FIFO, if there are so many.
     limit_slot: u32,
     /// Packets may be taken out at the far end before an earlier packet is offered.
-    runs_ahead: bool,
+    delivers_early: bool,
     limit: QueueLimit,
     rate: Rate,
     loss: LossProcess,
     /// The arrival and the size of the packet that was last taken out of a link that is not simple.
-    taken_last: (Time, u32),
+    delivered_last: (Time, u32),
     backlog: Option<Box<Backlog>>,
     meter: Option<Box<Meter>>,
     discipline: Discipline,
@@ -162,9 +162,9 @@ impl Link {
             simple: false,
             uninstrumented: false,
             captured: false,
-            runs_ahead: false,
-            before_alike: 0,
-            taken_last: (Time::ZERO, 0),
+            delivers_early: false,
+            entered_before_this_size: 0,
+            delivered_last: (Time::ZERO, 0),
             byte_time: spec.rate.byte_time().unwrap_or(Duration::ZERO),
             rate: spec.rate,
             backlog: needs_backlog.then(Box::default),
@@ -173,14 +173,14 @@ impl Link {
             loses: spec.loss != LossSpec::None,
             counters: LinkCounters::default(),
         };
-        link.find_its_kind();
+        link.classify();
         link
     }
 
     /// Its packets are captured where they enter it.
     pub fn capture(&mut self) {
         self.captured = true;
-        self.find_its_kind();
+        self.classify();
     }
 
     /// Its queue is in another part of the network: here, packets only come out of it.
@@ -189,8 +189,8 @@ impl Link {
         self.limit = QueueLimit::Packets(u32::MAX);
         self.limit_packets = u32::MAX;
         (self.backlog, self.meter) = (None, None);
-        (self.loses, self.captured, self.runs_ahead) = (false, false, false);
-        self.find_its_kind();
+        (self.loses, self.captured, self.delivers_early) = (false, false, false);
+        self.classify();
     }
 
     /// What has come out of the queue and arrives at the far end in this window.
@@ -201,7 +201,7 @@ impl Link {
     /// Its delay is measured from now on, the start of the run: it is not simple any more.
     pub fn measure(&mut self) {
         self.meter = Some(Box::default());
-        self.find_its_kind();
+        self.classify();
     }
 
     /// What a measured link has counted.
@@ -219,18 +219,18 @@ impl Link {
     pub fn change_loss(&mut self, spec: &LossSpec, loss: LossProcess) {
         self.loss = loss;
         self.loses |= *spec != LossSpec::None;
-        self.find_its_kind();
+        self.classify();
     }
 
     /// Packets will be taken out at the far end up to so long before others are offered.
-    pub fn look_ahead(&mut self, by: Duration) {
-        self.runs_ahead = by > self.delay;
-        self.find_its_kind();
+    pub fn set_epoch_length(&mut self, by: Duration) {
+        self.delivers_early = by > self.delay;
+        self.classify();
     }
 
-    fn find_its_kind(&mut self) {
+    fn classify(&mut self) {
         self.simple = self.up
-            && !self.runs_ahead
+            && !self.delivers_early
             && self.meter.is_none()
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
         self.uninstrumented = self.simple && !self.captured && !self.loses;
@@ -245,7 +245,7 @@ impl Link {
             } else {
                 self.rate.serialization_delay(u64::from(size))
             };
-            self.before_alike = self.put_in_line();
+            self.entered_before_this_size = self.entered();
         }
         self.last_transmission
     }
@@ -271,7 +271,7 @@ impl Link {
 
     /// Asks for what every packet needs of the link.
     #[inline(always)]
-    pub fn ask_for_state(&self) {
+    pub fn prefetch_state(&self) {
         prefetch(&self.fifo);
         prefetch(&self.counters.packets);
     }
@@ -293,7 +293,7 @@ impl Link {
     #[inline(always)]
     pub fn offer_to_simple(&mut self, now: Time, mut packet: Packet, size: u32, fifos: &mut FifoStore) -> Offer {
         if self.loses && self.loss.is_lost() {
-            packet.flag(LOST);
+            packet.set_flags(LOST);
         }
         self.offer(now, packet, size, fifos)
     }
@@ -308,7 +308,7 @@ impl Link {
         }
         let was_empty = self.fifo.is_empty();
         let arrival = self.transmit(now, packet, size, fifos);
-        if was_empty { Offer::Due(arrival) } else { Offer::Taken }
+        if was_empty { Offer::Due(arrival) } else { Offer::Queued }
     }
 
     /// A packet arrives at the queue of any link.
@@ -320,7 +320,7 @@ impl Link {
         }
         self.counters.offered += 1;
         if self.loss.is_lost() {
-            packet.flag(LOST);
+            packet.set_flags(LOST);
         }
         if !self.admit(now, &mut packet, sizes, fifos) {
             self.counters.queue_drops += 1;
@@ -335,7 +335,7 @@ impl Link {
             waiting.push_back((now, packet));
         } else {
             self.transmit(now, packet, size, fifos);
-            self.note_coming(now);
+            self.record_offer(now);
             if let Some(backlog) = &mut self.backlog {
                 backlog.bytes += u64::from(size);
                 if backlog.departed + 1 == self.fifo.len() {
@@ -344,7 +344,7 @@ impl Link {
             }
         }
         let due = self.next_event();
-        if due == was_due { Offer::Taken } else { Offer::Due(due) }
+        if due == was_due { Offer::Queued } else { Offer::Due(due) }
     }
 
     /// Puts a packet in the FIFO: it departs after all before it. Returns its arrival at the far end.
@@ -358,19 +358,19 @@ impl Link {
         }
         self.busy_until = start + self.transmission(size);
         let arrival = self.busy_until + self.delay;
-        packet.arrives(arrival);
+        packet.set_arrival(arrival);
         self.counters.bytes += u64::from(size);
         fifos.push(&mut self.fifo, packet);
         if self.fifo.len() >= self.limit_packets {
             let is_first = self.fifo.len() == self.limit_packets;
-            self.limit_slot = if is_first { self.fifo.first_slot() } else { fifos.behind(self.limit_slot) };
+            self.limit_slot = if is_first { self.fifo.first_slot() } else { fifos.next_slot(self.limit_slot) };
         }
         arrival
     }
 
     /// On a measured link: the packet that was put in the FIFO last has come then.
     #[inline(always)]
-    fn note_coming(&mut self, at: Time) {
+    fn record_offer(&mut self, at: Time) {
         if let Some(meter) = &mut self.meter {
             meter.came.push_back(at);
         }
@@ -391,22 +391,22 @@ impl Link {
 
     /// The size of the packet that was last taken out at the far end, if it has not departed at `now`. There is one at most: a
     /// window of an event loop is no longer than the delay and the shortest transmission.
-    fn taken_before_departure(&self, now: Time) -> Option<u32> {
-        let (arrival, size) = self.taken_last;
+    fn delivered_in_transmission(&self, now: Time) -> Option<u32> {
+        let (arrival, size) = self.delivered_last;
         (arrival > now + self.delay).then_some(size)
     }
 
     /// [`Self::has_room`], with one more packet before the FIFO.
-    fn has_room_behind_another(&self, now: Time, fifos: &FifoStore) -> bool {
+    fn has_room_after_early_delivery(&self, now: Time, fifos: &FifoStore) -> bool {
         self.fifo.len() + 1 != self.limit_packets && self.has_room(now, fifos)
     }
 
     /// Whether the queue takes the packet; it may mark it.
     fn admit(&mut self, now: Time, packet: &mut Packet, sizes: &FlowSizes, fifos: &FifoStore) -> bool {
         match (&self.discipline, self.limit) {
-            (Discipline::DropTail, QueueLimit::Packets(_)) => match self.taken_before_departure(now) {
+            (Discipline::DropTail, QueueLimit::Packets(_)) => match self.delivered_in_transmission(now) {
                 None => self.has_room(now, fifos),
-                Some(_) => self.has_room_behind_another(now, fifos),
+                Some(_) => self.has_room_after_early_delivery(now, fifos),
             },
             _ => self.admit_by_backlog(now, packet, sizes, fifos),
         }
@@ -428,7 +428,7 @@ impl Link {
         let packet_time = self.rate.serialization_delay(size);
         let decision = discipline.decide(&Arrival { now, packets, idle_since, packet_time, ecn_capable });
         if decision == Decision::Mark {
-            packet.flag(MARK);
+            packet.set_flags(MARK);
             self.counters.marks += 1;
         }
         decision != Decision::Drop
@@ -444,7 +444,7 @@ impl Link {
             );
         }
         let departed_by = now + self.delay;
-        let taken = self.taken_before_departure(now);
+        let taken = self.delivered_in_transmission(now);
         let backlog = self.backlog.as_mut().expect("a discipline that looks at its backlog keeps it");
         while backlog.departed < self.fifo.len() {
             let packet = fifos.at(backlog.waiting);
@@ -453,7 +453,7 @@ impl Link {
             }
             backlog.bytes -= u64::from(sizes[packet.flow() as usize].of(packet));
             backlog.departed += 1;
-            backlog.waiting = fifos.behind(backlog.waiting);
+            backlog.waiting = fifos.next_slot(backlog.waiting);
         }
         let waiting = self.fifo.len() - backlog.departed;
         (waiting + u32::from(taken.is_some()), backlog.bytes + u64::from(taken.unwrap_or(0)))
@@ -461,16 +461,16 @@ impl Link {
 
     /// Packets that have been put in the FIFO; those that a failure took do not count.
     #[inline(always)]
-    fn put_in_line(&self) -> u64 {
+    fn entered(&self) -> u64 {
         self.counters.packets + u64::from(self.fifo.len())
     }
 
     /// So many packets at the end of the FIFO are surely of the size that was transmitted last.
     fn alike(&self) -> u64 {
-        self.put_in_line().saturating_sub(self.before_alike)
+        self.entered().saturating_sub(self.entered_before_this_size)
     }
 
-    fn bytes_in_line(&self, sizes: &FlowSizes, fifos: &FifoStore) -> u64 {
+    fn bytes_in_fifo(&self, sizes: &FlowSizes, fifos: &FifoStore) -> u64 {
         if u64::from(self.fifo.len()) <= self.alike() {
             return u64::from(self.fifo.len()) * u64::from(self.last_size);
         }
@@ -480,8 +480,8 @@ impl Link {
     /// What it has counted.
     pub fn counters(&self, now: Time, sizes: &FlowSizes, fifos: &FifoStore) -> LinkCounters {
         LinkCounters {
-            bytes: self.counters.bytes - self.bytes_in_line(sizes, fifos),
-            transmissions: self.counters.transmissions + self.put_in_line(),
+            bytes: self.counters.bytes - self.bytes_in_fifo(sizes, fifos),
+            transmissions: self.counters.transmissions + self.entered(),
             busy: (now - Time::ZERO) - self.idle - (now - self.busy_until),
             ..self.counters
         }
@@ -498,11 +498,11 @@ impl Link {
             Discipline::Codel { waiting, .. } => waiting.len() as u32,
             _ => 0,
         };
-        self.to_depart(now, fifos) + waiting
+        self.undeparted(now, fifos) + waiting
     }
 
     /// Packets in the FIFO that have not departed: they do so one right behind the other, the last when the link is idle again.
-    fn to_depart(&self, now: Time, fifos: &FifoStore) -> u32 {
+    fn undeparted(&self, now: Time, fifos: &FifoStore) -> u32 {
         if self.busy_until <= now {
             return 0;
         }
@@ -539,7 +539,7 @@ impl Link {
     }
 
     /// The FIFO of a simple link, out of which packets are to be taken at the far end; nothing may happen to the link before
-    /// [`Self::give_back`].
+    /// [`Self::return_fifo`].
     #[inline(always)]
     pub fn fifo(&self) -> Fifo {
         debug_assert!(self.simple);
@@ -548,7 +548,7 @@ impl Link {
 
     /// The FIFO comes back, shorter by the packets that have crossed. Returns how many these are.
     #[inline(always)]
-    pub fn give_back(&mut self, fifo: Fifo) -> u32 {
+    pub fn return_fifo(&mut self, fifo: Fifo) -> u32 {
         let crossed = self.fifo.len() - fifo.len();
         self.fifo = fifo;
         self.counters.packets += u64::from(crossed);
@@ -567,7 +567,7 @@ impl Link {
         fifos.release(&mut self.fifo);
         let size = sizes[packet.flow() as usize].of(&packet);
         self.counters.packets += 1;
-        self.taken_last = (packet.arrival(), size);
+        self.delivered_last = (packet.arrival(), size);
         self.leave_backlog(size);
         if packet.has(LOST) {
             self.count_loss();
@@ -607,14 +607,14 @@ impl Link {
                     continue;
                 }
                 Decision::Mark => {
-                    packet.flag(MARK);
+                    packet.set_flags(MARK);
                     self.counters.marks += 1;
                 }
                 Decision::Accept => {}
             }
             let size = sizes_of_flow.of(&packet);
             self.transmit(now, packet, size, fifos);
-            self.note_coming(since);
+            self.record_offer(since);
             self.count_wait(now - since);
             return;
         }
@@ -633,10 +633,10 @@ impl Link {
     /// The link goes down: returns all that was waiting or on the wire.
     pub fn fail(&mut self, now: Time, sizes: &FlowSizes, fifos: &mut FifoStore) -> Vec<Packet> {
         self.up = false;
-        self.find_its_kind();
+        self.classify();
         self.idle = self.idle + (now - self.busy_until);
         self.busy_until = now;
-        self.counters.bytes -= self.bytes_in_line(sizes, fifos);
+        self.counters.bytes -= self.bytes_in_fifo(sizes, fifos);
         let mut gone = fifos.drain(&mut self.fifo);
         self.counters.transmissions += gone.len() as u64;
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
@@ -657,7 +657,7 @@ impl Link {
     /// The link comes back, empty.
     pub fn repair(&mut self, now: Time) {
         self.up = true;
-        self.find_its_kind();
+        self.classify();
         self.idle = self.idle + (now - self.busy_until);
         self.busy_until = self.busy_until.max(now);
     }

@@ -43,19 +43,19 @@ impl SackPool {
     pub fn put(&mut self, sack: &SackBlocks, number: u32) -> u32 {
         let [blocks @ .., last] = *sack.places();
         if last != (0, 0) {
-            return self.put_full(sack, number);
+            return self.put_four(sack, number);
         }
         let kind = if sack.duplicate().is_some() { DUPLICATE } else { 0 };
         let write = |places: &mut [Range; MAX_SACK_BLOCKS]| {
             *places = blocks;
             sack.all().len() as u32
         };
-        self.put_written(number, write) | kind
+        self.put_with(number, write) | kind
     }
 
     /// The same for the blocks, none a duplicate, that are written where they stay; `write` returns how many.
     #[inline(always)]
-    pub fn put_written(&mut self, number: u32, write: impl FnOnce(&mut [Range; MAX_SACK_BLOCKS]) -> u32) -> u32 {
+    pub fn put_with(&mut self, number: u32, write: impl FnOnce(&mut [Range; MAX_SACK_BLOCKS]) -> u32) -> u32 {
         let index = self.place();
         let sack_entry = &mut self.few[index as usize];
         *sack_entry = SackEntry { blocks: [(0, 0); MAX_SACK_BLOCKS], number };
@@ -83,7 +83,7 @@ impl SackPool {
 
     #[cold]
     #[inline(never)]
-    fn put_full(&mut self, sack: &SackBlocks, number: u32) -> u32 {
+    fn put_four(&mut self, sack: &SackBlocks, number: u32) -> u32 {
         let place = self.free_of_full.pop().unwrap_or(self.full.len() as u32);
         if place as usize == self.full.len() {
             self.full.push(*sack);
@@ -101,7 +101,7 @@ impl SackPool {
 
     /// Asks for what is at a place.
     #[inline(always)]
-    pub fn ask_for(&self, place: u32) {
+    pub fn prefetch(&self, place: u32) {
         prefetch(self.at(place));
     }
 

@@ -38,7 +38,7 @@ struct Pair {
     routing: usize,
     src: NodeId,
     dst: NodeId,
-    way: RouteRef,
+    route: RouteRef,
     /// The route that was written down last.
     links: Option<Vec<LinkId>>,
 }
@@ -47,26 +47,26 @@ impl RouteLog {
     /// Of the pairs that these flows use in either direction.
     pub fn new(spec: &RunSpec, flows: &[Flow]) -> RouteLog {
         let measures = |routing: usize| spec.routings[routing].link_state.is_some();
-        let mut ways = BTreeMap::new();
+        let mut routes = BTreeMap::new();
         for flow in flows {
             let identity = &flow.identity;
             let group = &spec.traffic[identity.group as usize];
             if measures(group.routing) {
-                ways.insert((group.routing, identity.src, identity.dst), identity.forward);
+                routes.insert((group.routing, identity.src, identity.dst), identity.forward);
             }
             let reverse = spec.routings[group.routing].acks.unwrap_or(group.routing);
             if matches!(group.transport, TransportSpec::Tcp { .. }) && measures(reverse) {
-                ways.insert((reverse, identity.dst, identity.src), identity.reverse);
+                routes.insert((reverse, identity.dst, identity.src), identity.reverse);
             }
         }
-        let pair = |((routing, src, dst), way)| Pair { routing, src, dst, way, links: None };
-        RouteLog { pairs: ways.into_iter().map(pair).collect(), changes: Vec::new() }
+        let pair = |((routing, src, dst), route)| Pair { routing, src, dst, route, links: None };
+        RouteLog { pairs: routes.into_iter().map(pair).collect(), changes: Vec::new() }
     }
 
     /// Writes down the routes that are not as they were.
     pub fn update(&mut self, now: Time, forwarding: &Forwarding) {
         for pair in &mut self.pairs {
-            let links = forwarding.current_path(pair.way, pair.src);
+            let links = forwarding.current_path(pair.route, pair.src);
             if pair.links.as_ref() == Some(&links) {
                 continue;
             }

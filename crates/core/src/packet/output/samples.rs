@@ -10,10 +10,15 @@ use crate::spec::{RunSpec, TransportSpec};
 use crate::units::{Duration, Time};
 
 /// Payload bytes of a flow that have arrived, each counted once.
-pub(in crate::packet) fn payload_bytes(spec: &RunSpec, flow: &Flow, sizes: &PacketSizes, tally: &FlowCounters) -> u64 {
+pub(in crate::packet) fn payload_bytes(
+    spec: &RunSpec,
+    flow: &Flow,
+    sizes: &PacketSizes,
+    counters: &FlowCounters,
+) -> u64 {
     match spec.traffic[flow.identity.group as usize].transport {
-        TransportSpec::Udp { packet } => u64::from(tally.arrived) * u64::from(packet),
-        TransportSpec::Tcp { .. } => sizes.payload(tally.arrived, tally.has_last),
+        TransportSpec::Udp { packet } => u64::from(counters.arrived) * u64::from(packet),
+        TransportSpec::Tcp { .. } => sizes.payload(counters.arrived, counters.has_last),
     }
 }
 
@@ -88,8 +93,8 @@ impl Observations {
         sizes: &FlowSizes,
         fifos: &FifoStore,
     ) {
-        let tally = |(index, flow): (usize, &Flow)| flow.activity.tally(now, sizes[index].last_segment);
-        self.warm_flows = flows.iter().enumerate().map(tally).collect();
+        let counters = |(index, flow): (usize, &Flow)| flow.state.counters(now, sizes[index].last_segment);
+        self.warm_flows = flows.iter().enumerate().map(counters).collect();
         self.warm_links = links.iter().map(|link| link.counters(now, sizes, fifos)).collect();
     }
 
@@ -116,16 +121,16 @@ impl Observations {
         let seconds = now.as_secs();
         self.sampled_flows.resize(flows.len(), (0, 0, false));
         for (index, flow) in flows.iter().enumerate() {
-            if matches!(flow.activity, FlowState::Pending) {
+            if matches!(flow.state, FlowState::Pending) {
                 continue;
             }
             let (bytes_before, retransmits, had_retired) = self.sampled_flows[index];
             if had_retired {
                 continue;
             }
-            let tally = flow.activity.tally(now, sizes[index].last_segment);
-            let bytes = payload_bytes(spec, flow, &sizes[index], &tally);
-            let (in_flight, ssthresh) = match &flow.activity {
+            let counters = flow.state.counters(now, sizes[index].last_segment);
+            let bytes = payload_bytes(spec, flow, &sizes[index], &counters);
+            let (in_flight, ssthresh) = match &flow.state {
                 FlowState::Tcp(connection) => (
                     f64::from(connection.sender.scoreboard().in_flight()),
                     Some(connection.sender.congestion().ssthresh()).filter(|ssthresh| ssthresh.is_finite()),
@@ -135,15 +140,15 @@ impl Observations {
             self.flow_series.push(&[
                 seconds,
                 index as f64,
-                tally.cwnd.unwrap_or(f64::NAN),
+                counters.cwnd.unwrap_or(f64::NAN),
                 ssthresh.unwrap_or(f64::NAN),
                 in_flight,
-                tally.srtt_s.unwrap_or(f64::NAN),
+                counters.srtt_s.unwrap_or(f64::NAN),
                 (bytes - bytes_before) as f64 * 8.0 / interval,
-                (tally.sender.retransmits - retransmits) as f64,
+                (counters.sender.retransmits - retransmits) as f64,
             ]);
-            let has_retired = matches!(flow.activity, FlowState::Finished(_));
-            self.sampled_flows[index] = (bytes, tally.sender.retransmits, has_retired);
+            let has_retired = matches!(flow.state, FlowState::Finished(_));
+            self.sampled_flows[index] = (bytes, counters.sender.retransmits, has_retired);
         }
         for (index, link) in links.iter().enumerate() {
             let (busy, drops) = self.sampled_links[index];

@@ -244,7 +244,7 @@ impl Engine<EpochLoop> {
                 (true, true) => {}
                 (true, false) => {
                     self.order.outgoing.push(link as LinkId);
-                    self.network.look_ahead(link as LinkId, division.round);
+                    self.network.set_epoch_length(link as LinkId, division.round);
                 }
                 (false, _) => self.network.become_wire(link as LinkId),
             }

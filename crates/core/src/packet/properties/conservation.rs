@@ -31,20 +31,20 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     assert_eq!(by_hosts, to_hosts + gone_or_inside, "what hosts send arrives, or is lost, or is on its way");
     for (index, flow) in simulation.hosts.flows().iter().enumerate() {
         let sizes = simulation.network.sizes(index as u32);
-        let tally = flow.activity.tally(simulation.now(), sizes.last_segment);
-        match &flow.activity {
+        let counters = flow.state.counters(simulation.now(), sizes.last_segment);
+        match &flow.state {
             FlowState::Tcp(connection) => {
                 let board = connection.sender.scoreboard();
-                assert!(board.una() <= tally.arrived && tally.arrived <= board.next());
-                assert!(tally.longest_stall <= simulation.now() - flow.identity.start);
-                assert_eq!(tally.sender.sent - tally.sender.retransmits, u64::from(board.next()));
+                assert!(board.una() <= counters.arrived && counters.arrived <= board.next());
+                assert!(counters.longest_stall <= simulation.now() - flow.identity.start);
+                assert_eq!(counters.sender.sent - counters.sender.retransmits, u64::from(board.next()));
             }
-            FlowState::Finished(tally) => assert_eq!(tally.arrived, sizes.segments()),
-            FlowState::Udp(_) => assert!(u64::from(tally.arrived) <= tally.sender.sent),
+            FlowState::Finished(counters) => assert_eq!(counters.arrived, sizes.segments()),
+            FlowState::Udp(_) => assert!(u64::from(counters.arrived) <= counters.sender.sent),
             FlowState::Pending => {}
         }
-        assert!(tally.receiver.arrivals <= tally.sender.sent);
-        assert!(u64::from(tally.arrived) <= tally.receiver.arrivals);
+        assert!(counters.receiver.arrivals <= counters.sender.sent);
+        assert!(u64::from(counters.arrived) <= counters.receiver.arrivals);
     }
 }
 

@@ -79,7 +79,7 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
         };
         match offer {
             Offer::Due(at) => assert!(link.next_event() == at && was_due != at),
-            Offer::Taken | Offer::Dropped => assert_eq!(link.next_event(), was_due),
+            Offer::Queued | Offer::Dropped => assert_eq!(link.next_event(), was_due),
         }
     }
     run_until(&mut link, &mut lines, Time::NEVER);

@@ -160,7 +160,7 @@ fn a_failed_link_is_left_at_the_next_computation_or_when_routes_reconverge() {
 fn a_packet_that_goes_in_a_circle_expires() {
     fn check<L: EventLoop>(spec: &Value) -> (u64, u64) {
         let mut simulation: Engine<L> = build(spec);
-        simulation.network.forwarding_mut().send_in_a_circle(0, &[0, 2, 4]);
+        simulation.network.forwarding_mut().set_next_hop_loop(0, &[0, 2, 4]);
         while simulation.advance(1_000_000) {}
         let sent = simulation.flow_table().numbers("segments_sent")[0];
         let inside: usize = simulation.network.links().iter().map(|link| link.packets_inside()).sum();
