@@ -154,7 +154,7 @@ pub struct Sender {
     /// 5682 section 3.1), and after a partial ACK without SACK (RFC 6582 section 3.2 step 3).
     retransmit_now: bool,
     owns_recovery: bool,
-    /// Of the last verdict ([`Verdict::withheld`]).
+    /// Segments that the last verdict withholds ([`super::detection::Verdict::withheld`]).
     withheld: u32,
     /// The retransmission timer expired, and no cumulative acknowledgement has moved since.
     unanswered_timeout: bool,

@@ -1,5 +1,5 @@
-//! The delayed ACK of RFC 1122 section 4.2.3.2 and RFC 5681 section 4.2: for every second segment or when a timer
-//! expires; at once for what tells the sender of a hole or of its end.
+//! The delayed ACK of RFC 1122 section 4.2.3.2 and RFC 5681 section 4.2: for every second segment or when a timer expires.
+//! Segments that show a hole or fill one are acknowledged at once.
 
 use super::{AckPolicy, Arrival, ReceiverContext, When};
 use crate::units::{Duration, Time};

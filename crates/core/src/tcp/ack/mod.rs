@@ -48,7 +48,7 @@ pub trait AckPolicy: Send + Sync {
     }
 }
 
-/// What an ACK policy may need to know of its flow when it starts.
+/// Properties of the flow that an ACK policy may need when it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceiverContext {
     /// The window that the receiver advertises, segments.

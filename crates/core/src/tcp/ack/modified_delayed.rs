@@ -1,8 +1,8 @@
-//! The delayed ACK that Lee, Park and Choi modified for packets that overtake each other: segments out of order are
-//! counted like others, so that reordering alone makes few duplicate ACKs.
+//! The delayed ACK that Lee, Park and Choi modified for packets that overtake each other. It counts segments out of order like
+//! others, so that reordering alone makes few duplicate ACKs.
 //!
-//! The paper acknowledges a retransmitted segment at once while duplicate ACKs are outstanding. A receiver cannot see
-//! that a segment is a retransmission; taken for one is a segment that fills the first hole while later data is queued.
+//! The paper acknowledges a retransmitted segment at once while duplicate ACKs are outstanding. A receiver cannot see that a
+//! segment is a retransmission. This one assumes it if a segment fills the first hole while later data is queued.
 
 use super::delayed::Waiting;
 use super::{AckPolicy, Arrival, ReceiverContext, When};

@@ -1,15 +1,15 @@
-//! Linux's delayed ACK (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`): a number of quick ACKs first, so that slow
-//! start is not held back, then one for every second segment or when a timer ends that follows the distance of segments (ATO).
+//! Linux's delayed ACK (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`). It begins with a number of quick ACKs, so that
+//! slow start is not held back. Then it acknowledges every second segment, or when a timer ends that follows the distance of
+//! segments (ATO).
 //!
-//! Every segment that makes the receive window grow is answered at once, too (`tcp_grow_window`). Autotuning
-//! (`tcp_rcv_space_adjust`) lets the window grow while more arrives in each round trip than in the one before. The receiver here
-//! does not know round trips. It takes the window to grow from the third round trip of an initial window of ten on, up to
-//! the greatest window, or until slow start has lost a segment.
+//! Every segment that makes the receive window grow is answered at once, too (`tcp_grow_window`). With autotuning
+//! (`tcp_rcv_space_adjust`) the window grows while each round trip brings more than the one before. The receiver here does not
+//! know round trips. It assumes that the window grows from the third round trip of an initial window of ten on. Growth ends at
+//! the greatest window, or when slow start has lost a segment.
 //!
-//! What a receiver that never sends data leaves out: it is never in interactive ("ping-pong") mode, which would end the quick
-//! ACKs, and has no RTT of its own to bound the timer by. Its retransmission timeout, which is what Linux takes for
-//! a long pause, is a parameter. Compression of duplicate ACKs (since Linux 4.18) is not modelled: every segment out of order is
-//! answered at once.
+//! This receiver never sends data. So it is never in interactive ("ping-pong") mode, which would end the quick ACKs, and no RTT
+//! of its own bounds its timer. Linux compares pauses with the receiver's retransmission timeout, which is a parameter here.
+//! Compression of duplicate ACKs (since Linux 4.18) is not modelled: every segment out of order is answered at once.
 
 use super::{AckPolicy, Arrival, ReceiverContext, When};
 use crate::units::{Duration, Time};
@@ -191,7 +191,8 @@ mod tests {
         assert_eq!(take(&mut policy, in_order(18)), When::By(ms(58)));
     }
 
-    /// Of the segments after the first sixteen, every second one is answered at once, but from the 31st on each, until one is out of order.
+    /// After the first sixteen segments, every second one is answered at once. From the 31st on each is, until one is out of
+    /// order.
     #[test]
     fn segments_that_make_the_window_grow_are_answered_at_once() {
         let quick_of = |policy: &mut QuickAck, times: std::ops::Range<u64>| {

@@ -1,9 +1,9 @@
-//! ACKs as few as TACK sends (Li et al., SIGCOMM 2020, equation 3): `min(bw / (L * MSS), beta / RTTmin)` a second, so
-//! that one comes when both L segments have arrived and a part 1/beta of the least round trip has passed since the last one.
+//! ACKs as rare as TACK's (Li et al., SIGCOMM 2020, equation 3): `min(bw / (L * MSS), beta / RTTmin)` a second. One comes when L
+//! segments have arrived and 1/beta of the least round trip has passed since the last one.
 //!
 //! TACK's receiver measures RTTmin with its sender's help; this one knows no RTT, so the interval RTTmin / beta is a parameter.
-//! TACK's rich ACKs and its receiver-side loss detection are not modelled: what replaces them is an ACK at once
-//! for a segment out of order, or, without that, more SACK blocks held back for as long as other ACKs.
+//! TACK's rich ACKs and its receiver-side loss detection are not modelled. Instead a segment out of order is acknowledged at
+//! once. Without that, ACKs with more SACK blocks wait as long as other ACKs.
 
 use super::{AckPolicy, Arrival, ReceiverContext, When};
 use crate::units::{Duration, Time};

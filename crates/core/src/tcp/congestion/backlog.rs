@@ -1,10 +1,10 @@
-//! How many of a flow's segments wait in queues, told from the RTT: what Vegas and Compound act on.
+//! The number of a flow's segments that wait in queues, from its RTT: the signal of Vegas and Compound.
 
 use crate::tcp::events::AckEvent;
 use crate::units::Duration;
 
-/// Segments of a window that wait in queues: the expected rate less the actual one, times the base RTT (Brakmo and
-/// Peterson 1995, section III.B, Diff).
+/// Segments of a window that wait in queues: the difference of expected and actual rate, times the base RTT (Brakmo and Peterson
+/// 1995, section III.B, Diff).
 pub fn backlog(window: f64, base: Duration, rtt: Duration) -> f64 {
     if rtt > base { window * (1.0 - base.as_secs() / rtt.as_secs()) } else { 0.0 }
 }
@@ -18,8 +18,8 @@ pub struct Round {
     pub backlog: f64,
 }
 
-/// Measures round trips. The RTT of a round is the least in it, as in Linux, and not that of one distinguished segment as in
-/// the paper: what delays single ACKs is no queue.
+/// Measures round trips. The RTT of a round is the least in it, as in Linux, because a queue delays all its ACKs. The paper takes
+/// the RTT of one distinguished segment.
 #[derive(Debug, Clone, Default)]
 pub struct Rounds {
     base: Option<Duration>,
@@ -31,8 +31,8 @@ pub struct Rounds {
 impl Rounds {
     /// Takes an ACK; gives the round that it ends, if that was seen from its beginning.
     pub fn on_ack(&mut self, ack: &AckEvent) -> Option<Round> {
-        // The ACK that begins a round counts for the one before, as in Linux: in slow start the first segment of a round meets no
-        // queue of its own making, and would hide that the others do.
+        // The ACK that begins a round counts for the one before, as in Linux. In slow start the first segment of a round meets no
+        // queue of its own making, and would hide the queue of the others.
         if let Some(rtt) = ack.rtt {
             self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
             self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));

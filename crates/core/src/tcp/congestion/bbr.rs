@@ -1,10 +1,10 @@
-//! BBR version 1: paces at the bandwidth that the path is measured to have, and keeps two bandwidth-delay products in
-//! flight (Cardwell et al., "BBR: congestion-based congestion control", 2016).
+//! BBR version 1: paces at the measured bandwidth of the path, and keeps two bandwidth-delay products in flight (Cardwell et al.,
+//! "BBR: congestion-based congestion control", 2016).
 //!
-//! The sources are draft-cardwell-iccrg-bbr-congestion-control-00 ("draft") and Linux 6's net/ipv4/tcp_bbr.c ("Linux"),
-//! which is followed where the two differ: pacing 1 % below the bandwidth; a minimum RTT refreshed by a lower sample
-//! only, so that ProbeRTT comes every ten seconds; even windows; room for aggregation. Left out is Linux's detection of
-//! policers, which the draft does not have. The filters are exact where Linux approximates them.
+//! The sources are draft-cardwell-iccrg-bbr-congestion-control-00 ("draft") and Linux 6's net/ipv4/tcp_bbr.c ("Linux"). Where
+//! they differ, this follows Linux: pacing 1 % below the bandwidth, even windows, and room for aggregation. Only a lower sample
+//! refreshes the minimum RTT, so that ProbeRTT comes every ten seconds. Left out is Linux's detection of policers, which the
+//! draft does not have. The filters are exact where Linux approximates them.
 
 use super::bbr_model::{
     Aggregation, CWND_GAIN, FullPipe, HeldDown, MIN_PIPE_CWND, MIN_RTT_WINDOW, MaxFilter, PROBE_RTT_DURATION, Rounds,
@@ -212,8 +212,8 @@ impl Bbr {
         self.phase_since = self.now;
     }
 
-    /// Draft section 4.3.4: a phase lasts a minimum RTT; probing goes on until it has filled the path or lost
-    /// something, draining ends as soon as the queue is gone.
+    /// Draft section 4.3.4: a phase lasts a minimum RTT. Probing continues until it has filled the path or lost a segment.
+    /// Draining ends when the queue is gone.
     fn phase_is_over(&self, gain: f64, ack: &AckEvent) -> bool {
         let full_length = self.min_rtt.is_none_or(|min_rtt| ack.now.since(self.phase_since) > min_rtt);
         let in_flight = f64::from(ack.prior_in_flight);

@@ -1,10 +1,10 @@
-//! BBR version 3: as version 1, but it bounds what is in flight by the loss that it causes, and leaves headroom.
+//! BBR version 3: as version 1, but it bounds its flight by the loss that this causes, and leaves headroom.
 //!
-//! The source is draft-ietf-ccwg-bbr (editors' copy of August 2026, after -06); sections are its. ECN is left out: the
-//! draft specifies no response to it (section 3.7). Differences, for want of what a sender tells here: loss is judged
-//! once per ACK, from the newest segment delivered and the segments newly lost, instead of for each lost segment
-//! (section 5.5.10.2); an ACK that reports losses counts as one lost range (section 5.3.1.3); and what an undo brings back
-//! is saved when recovery begins, so that a recovery over several rounds is undone as a whole (section 5.5.11.1).
+//! The source is draft-ietf-ccwg-bbr (editors' copy of August 2026, after -06); sections are its. ECN is left out: the draft
+//! specifies no response to it (section 3.7). Three differences follow from the sender's events. Loss is judged once per ACK,
+//! from the newest segment delivered and the segments newly lost, instead of for each lost segment (section 5.5.10.2). An ACK
+//! that reports losses counts as one lost range (section 5.3.1.3). State is saved for an undo when recovery begins, so that an
+//! undo covers all rounds of a recovery (section 5.5.11.1).
 
 use super::bbr_model::{
     Aggregation, CWND_GAIN, FullPipe, HeldDown, MIN_PIPE_CWND, MIN_RTT_WINDOW, MaxFilter, PROBE_RTT_DURATION, Rounds,
@@ -21,7 +21,7 @@ crate::parameters! {
     pub struct Parameters {
         /// Share of lost segments per round trip above which probing has gone too far (section 2.8: 0.02).
         pub loss_threshold: f64 = 0.02, in 0.0..=0.99;
-        /// What at least remains of the bounds after a round trip with loss (section 2.8: 0.7).
+        /// The least share of the bounds that remains after a round trip with loss (section 2.8: 0.7).
         pub beta: f64 = 0.7, in 0.01..=1.0;
         /// Share of the long-term bound left free for others while cruising (section 2.8: 0.15).
         pub headroom: f64 = 0.15, in 0.0..=0.99;
@@ -61,7 +61,7 @@ const LEAST_QUANTUM: f64 = 2.0;
 /// Doublings of the growth of the long-term bound, at most (section 5.3.3.9).
 const MAX_UP_ROUNDS: u32 = 30;
 
-/// Whether so many segments lost of those in flight are too many (section 5.5.10.2: IsInflightTooHigh).
+/// Whether `lost` of `sent_in_flight` segments are too many (section 5.5.10.2: IsInflightTooHigh).
 pub fn too_high(lost: u32, sent_in_flight: u32, threshold: f64) -> bool {
     f64::from(lost) > f64::from(sent_in_flight) * threshold
 }
@@ -118,7 +118,7 @@ impl Mode {
     }
 }
 
-/// What ACKs tell of the probe for bandwidth (section 2.14).
+/// The answer of ACKs to the probe for bandwidth (section 2.14).
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum AckPhase {
     Init,
@@ -181,7 +181,7 @@ struct ProbeRttEnd {
     round_done: bool,
 }
 
-/// An ACK with what was made of it.
+/// An ACK and the samples derived from it.
 struct Signals {
     bandwidth: Option<f64>,
     app_limited: bool,

@@ -33,7 +33,7 @@ const FULL_PIPE_GROWTH: f64 = 1.25;
 /// Rounds without such growth that make the pipe full (v1 and v3: 3).
 const FULL_PIPE_ROUNDS: u32 = 3;
 
-/// Time on the wire of a quantum, the segments that real senders hand over at once (v1 and v3: 1 ms), and its bounds.
+/// Time on the wire of a quantum, which real senders give to the network device at once (v1 and v3: 1 ms), and its bounds.
 const QUANTUM_TIME: f64 = 1e-3;
 const QUANTUM_MAX_BYTES: f64 = 65536.0;
 
@@ -62,14 +62,13 @@ pub fn initial_bandwidth(initial_window: f64, rtt: Option<Duration>) -> f64 {
     initial_window / rtt.filter(|rtt| *rtt > Duration::ZERO).unwrap_or(NOMINAL_RTT).as_secs()
 }
 
-/// Whole segments that a real sender hands over at once at this pacing rate, at least `minimum`.
+/// Whole segments in a quantum at this pacing rate, at least `minimum`.
 pub fn send_quantum(pacing: Rate, wire_bytes: u32, minimum: f64) -> f64 {
     let bytes = (pacing.as_bps() / 8.0 * QUANTUM_TIME).min(QUANTUM_MAX_BYTES);
     (bytes / f64::from(wire_bytes)).floor().max(minimum)
 }
 
-/// The least whole number that is not below a volume: `ceil` without a call, where a number of 2^52 or more has no room for a
-/// fraction.
+/// The least whole number that is not below a volume. Replaces a call of `ceil`; a number of 2^52 or more has no fraction.
 #[inline]
 pub fn whole_segments(volume: f64) -> f64 {
     const NO_FRACTION: f64 = (1u64 << 52) as f64;
@@ -80,8 +79,8 @@ pub fn whole_segments(volume: f64) -> f64 {
     nearest + f64::from(u8::from(nearest < volume)) // as often as not: without a branch
 }
 
-/// The window on the way to its target: it falls there at once, and rises by what was delivered. Until the pipe is full
-/// it does not fall, and it rises regardless of the target while less than an initial window was delivered.
+/// The window on the way to its target: it falls there at once, and grows by the delivered segments. Until the pipe is full it
+/// does not fall, and it rises regardless of the target while less than an initial window was delivered.
 pub fn approach(cwnd: f64, target: f64, delivered: u32, full_pipe: bool, unmeasured: bool) -> f64 {
     let grown = cwnd + f64::from(delivered);
     if full_pipe {
@@ -93,7 +92,7 @@ pub fn approach(cwnd: f64, target: f64, delivered: u32, full_pipe: bool, unmeasu
     }
 }
 
-/// The greatest value of the last so many instants of a virtual time. No value is negative.
+/// The greatest value of the last instants of a virtual time. No value is negative.
 #[derive(Debug, Clone, Default)]
 pub struct MaxFilter {
     /// Times rising, values falling: what may still become the maximum.
@@ -107,7 +106,7 @@ impl MaxFilter {
     /// Takes a value at `time`, which must not go back; forgets those that are `window` or more older.
     #[inline(always)]
     pub fn update(&mut self, time: u64, value: f64, window: u64) {
-        // Beside one as great of the same instant, it cannot become the maximum: both are forgotten together.
+        // An earlier value of the same instant that is no smaller makes the new one superfluous: both expire together.
         let is_hidden = self.last.0 == time && self.last.1 >= value;
         if !is_hidden || self.first.0 + window <= time {
             self.add(time, value, window);
@@ -217,7 +216,7 @@ impl Aggregation {
     }
 }
 
-/// Which samples tell nothing of the path because ProbeRTT held their sending down: as if the application had.
+/// Marks the samples that say nothing about the path because ProbeRTT limited the sender. They count as application-limited.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HeldDown {
     first: u64,
@@ -225,7 +224,7 @@ pub struct HeldDown {
 }
 
 impl HeldDown {
-    /// Sending is held down now, with so many segments delivered and in flight.
+    /// Sending is limited now, with these numbers of segments delivered and in flight.
     pub fn mark(&mut self, total_delivered: u64, in_flight: u32) {
         if self.last.is_none_or(|last| total_delivered > last) {
             self.first = total_delivered;

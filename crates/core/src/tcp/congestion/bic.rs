@@ -1,10 +1,10 @@
-//! BIC (Xu, Harfoush, Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM 2004): a binary
-//! search for the window at which the last loss came.
+//! BIC (Xu, Harfoush, Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM 2004): a binary search
+//! for the window at which the last loss came.
 //!
-//! The paper goes half the way to that window in a round trip, at least by Smin and at most by Smax, and when it has passed it looks
-//! for a new one by steps that double. Followed is what became of it in Linux, with Linux's constants: a quarter of the way,
-//! steps of a fifth of a segment where that is less than two, and beyond the old window a third of the distance. After a timeout
-//! the old window is forgotten (also Linux).
+//! In a round trip the paper goes half the way to that window, at least Smin and at most Smax. Beyond it, the paper searches for
+//! a new one with steps that double. This follows Linux with its constants: a quarter of the way, steps of a fifth of a segment
+//! where that is less than two, and a third of the distance beyond the old window. After a timeout the old window is forgotten
+//! (also Linux).
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -12,13 +12,13 @@ use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 crate::parameters! {
     /// BIC's constants.
     pub struct Parameters {
-        /// What remains of the window after a loss (paper: 0.875; Linux: 819/1024).
+        /// Factor of the window after a loss (paper: 0.875; Linux: 819/1024).
         pub beta: f64 = 0.7998046875, in 0.01..=0.99;
         /// Window up to which it is Reno, segments (paper and Linux: 14).
         pub low_window: f64 = 14.0, in 0.0..=100_000.0;
         /// The most by which the window grows per round trip, segments (Smax; paper: 32, Linux: 16).
         pub max_increment: f64 = 16.0, in 1.0..=10_000.0;
-        /// The share of the way to the old window that a round trip goes is one in so many (paper: 2, Linux: 4).
+        /// A round trip goes 1/`search` of the way to the old window (paper: 2, Linux: 4).
         pub search: f64 = 4.0, in 1.5..=100.0;
         /// Round trips for `search` segments close to the old window, below and beyond it (Linux: 20).
         pub smooth_part: f64 = 20.0, in 1.0..=10_000.0;
@@ -50,8 +50,8 @@ pub fn increment(cwnd: f64, w_max: f64, parameters: &Parameters) -> f64 {
 /// The least growth a round trip while no loss is remembered, as a share of the window (Linux).
 const WITHOUT_MAXIMUM: f64 = 0.05;
 
-/// The window to search for after a loss at `window` (paper section III, fast convergence): with a reduction of it below
-/// the one before, the middle between it and what remains.
+/// The window to search for after a loss at `window` (paper section III, fast convergence). If it has shrunk since the loss
+/// before, this is the middle between the window and its remainder.
 pub fn maximum_after_loss(window: f64, w_max: f64, beta: f64, fast_convergence: bool) -> f64 {
     if fast_convergence && window < w_max { window * (1.0 + beta) / 2.0 } else { window }
 }

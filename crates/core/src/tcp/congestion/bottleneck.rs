@@ -1,5 +1,5 @@
-//! A path for tests of congestion controls: one bottleneck of fixed rate with a drop-tail queue, a propagation delay, and
-//! a sender that always has data, knows at once which segments were dropped, and gives the events of a real one.
+//! A path for tests of congestion controls: one bottleneck of fixed rate with a drop-tail queue, and a propagation delay. The
+//! sender always has data, knows dropped segments at once, and reports the events of a real sender.
 
 use super::slow_start::{SlowStartSpec, classic};
 use super::{CongestionControl, FlowContext};
@@ -30,7 +30,7 @@ pub fn rtt_estimate() -> RttEstimate {
     RttEstimate::new(Duration::from_millis(200), Duration::from_secs(60), Duration::from_secs(1))
 }
 
-/// What the path does to segments.
+/// The path's effects on segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
     /// Segments per second.
@@ -71,7 +71,7 @@ pub struct Observed {
 
 /// The sender and its path.
 pub struct Bench<C> {
-    /// What is under test.
+    /// The congestion control under test.
     pub control: C,
     /// May be changed between runs.
     pub path: Path,
@@ -119,7 +119,7 @@ impl<C: CongestionControl> Bench<C> {
         }
     }
 
-    /// Lets `seconds` pass.
+    /// Runs for `seconds`.
     pub fn run(&mut self, seconds: f64) -> Observed {
         let end = self.now + Duration::from_secs_f64(seconds);
         let (delivered, lost) = (self.delivered, self.lost);
@@ -259,7 +259,7 @@ impl<C: CongestionControl> Bench<C> {
 /// A call that a sender may make, for property tests.
 #[derive(Debug, Clone)]
 pub enum Call {
-    /// An ACK after a pause; numbers are taken modulo what is plausible.
+    /// An ACK after a pause; numbers are reduced to plausible ones.
     Ack {
         /// Time since the previous call.
         pause: Duration,
@@ -274,7 +274,7 @@ pub enum Call {
         /// Whether the window may grow, a round starts, the sender recovers, the application was the limit.
         flags: [bool; 4],
     },
-    /// A congestion event with so many segments in flight.
+    /// A congestion event with this number of segments in flight.
     Congestion(CongestionKind, u32),
     /// The last reduction was spurious.
     Undo,

@@ -1,6 +1,6 @@
 //! A congestion control with a copy of its window and rate.
 //!
-//! The sender reads both for every segment. A copy beside the sender's own state saves a virtual call and a cache line each time.
+//! The sender reads both for every segment. A copy within the sender's own state saves a virtual call and a cache line each time.
 
 use super::CongestionControl;
 use crate::prefetch::prefetch_at;

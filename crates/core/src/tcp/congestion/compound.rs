@@ -1,9 +1,9 @@
 //! Compound: a window of two parts, Reno's and one that follows the delay (Tan, Song, Zhang and Sridharan, "A Compound TCP
 //! Approach for High-speed and Long Distance Networks", 2006; draft-sridharan-tcpm-ctcp, "draft").
 //!
-//! The delay part is zero in slow start and after a timeout, and rests while Reno's part is below `low_window`, so that
-//! there the window is [`super::newreno`]'s. A loss halves the whole with `beta` 0.5, since what the delay part takes over is
-//! what Reno's half lacks.
+//! The delay part is zero in slow start and after a timeout. It stays constant while Reno's part is below `low_window`; there the
+//! window is [`super::newreno`]'s. With `beta` 0.5 a loss halves the whole, since the delay part replaces the missing half of
+//! Reno's part.
 
 use super::backlog::{Round, Rounds};
 use super::loss_based::MIN_SSTHRESH;

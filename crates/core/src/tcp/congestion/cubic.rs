@@ -1,8 +1,8 @@
 //! CUBIC's window, RFC 9438: a cubic function of the time since the last congestion, and never below what Reno would have.
 //!
-//! Slow start is the stack's choice ([`super::slow_start`]; RFC 9438 section 4.10). The reduction takes
-//! flight_size for what was in flight, at most cwnd (section 4.6). An ACK for several segments counts as that many ACKs,
-//! so that delayed ACKs do not slow the curve. Growth is capped at the target.
+//! Slow start is the stack's choice ([`super::slow_start`]; RFC 9438 section 4.10). The reduction uses the flight (flight_size),
+//! at most cwnd (section 4.6). An ACK for n segments counts as n ACKs, so that delayed ACKs do not slow the curve. Growth is
+//! capped at the target.
 
 use super::loss_based::{MIN_SSTHRESH, restart_window};
 use super::slow_start::SlowStart;
@@ -70,7 +70,7 @@ struct Epoch {
     w_est: f64,
 }
 
-/// What a congestion changes, and an undo brings back (RFC 9438 section 4.9.2).
+/// State that a congestion changes and an undo restores (RFC 9438 section 4.9.2).
 #[derive(Debug, Clone, Copy)]
 struct Window {
     cwnd: f64,
@@ -283,8 +283,8 @@ mod tests {
 
     #[test]
     fn rfc9438_equation_5_average_window_within_5_percent() {
-        // The pull towards the fixed point is cubic too, hence weak near it: a start 30 % off is still felt after
-        // hundreds of losses, so the start is the model's W_max (appendix B: the average is (3 + beta) / 4 of it).
+        // The pull towards the fixed point is cubic as well, so it is weak near that point: a start 30 % off has an effect for
+        // hundreds of losses. So the start is the model's W_max (appendix B: the average is (3 + beta) / 4 of it).
         for p in [1e-4, 3e-5, 1e-5] {
             let expected = average_window(0.4, 0.7, RTT.as_secs(), p);
             let w_max = expected * 4.0 / 3.7;

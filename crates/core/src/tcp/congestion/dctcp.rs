@@ -1,8 +1,8 @@
-//! DCTCP: a window that shrinks by the share of its segments that were marked (RFC 8257; Alizadeh et al., "Data Center
-//! TCP", 2010). What is no mark halves it.
+//! DCTCP: a window that shrinks by the share of its segments that were marked (RFC 8257; Alizadeh et al., "Data Center TCP",
+//! 2010). Every other congestion signal halves it.
 //!
-//! It reads the marks of each ACK's own segments, so the stack needs `ecn` and the exact echo; queues that mark from a
-//! backlog on (`ecn-threshold`) belong to it.
+//! It reads the marks of each ACK's own segments, so the stack needs `ecn` and the exact echo. Its queues mark from a backlog on
+//! (`ecn-threshold`).
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -28,15 +28,15 @@ pub fn reduced(cwnd: f64, alpha: f64) -> f64 {
     cwnd * (1.0 - alpha / 2.0)
 }
 
-/// The estimate in the steady state of flows that reach the marking threshold together with `window` segments each
-/// (Alizadeh et al. section 3.3, equation 6): `alpha^2 (1 - alpha/4) = (2 W + 1) / (W + 1)^2`, nearly `2 / W`.
+/// The estimate in the steady state of flows that reach the marking threshold together with `window` segments each: `alpha^2 (1 -
+/// alpha/4) = (2 W + 1) / (W + 1)^2`, nearly `2 / W` (Alizadeh et al. section 3.3, equation 6).
 pub fn steady_alpha(window: f64) -> f64 {
     let target = (2.0 * window + 1.0) / ((window + 1.0) * (window + 1.0));
     (0..60).fold(libm::sqrt(target).min(1.0), |alpha, _| libm::sqrt(target / (1.0 - alpha / 4.0)))
 }
 
-/// Segments by which the queue swings when `flows` flows share a path of `product` segments with the marking threshold
-/// `threshold`: each falls by `(W + 1) alpha / 2` (Alizadeh et al. equations 7 and 8).
+/// Amplitude of the queue in segments: `flows` flows share a path of `product` segments with the marking threshold `threshold`,
+/// and each falls by `(W + 1) alpha / 2` (Alizadeh et al. equations 7 and 8).
 pub fn queue_swing(flows: f64, product: f64, threshold: f64) -> f64 {
     let window = (product + threshold) / flows;
     flows * (window + 1.0) * steady_alpha(window) / 2.0

@@ -1,5 +1,5 @@
-//! HighSpeed TCP, RFC 3649: an increase that grows and a decrease that shrinks with the window, so that a large window needs
-//! no unrealistically small loss ratio.
+//! HighSpeed TCP, RFC 3649: with the window, the increase grows and the decrease shrinks. So a large window needs no
+//! unrealistically small loss ratio.
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent};
@@ -17,8 +17,8 @@ crate::parameters! {
         pub high_p: f64 = 1e-7, in 1e-12..=0.0000009;
         /// Share of the window that a loss takes there (section 7, High_Decrease: 0.1).
         pub high_decrease: f64 = 0.1, in 0.01..=0.5;
-        /// Whether the increase is the next whole number and the decrease the one at the window that deserves it, as in
-        /// Linux, which reads both from the next row of the table of appendix B.
+        /// Whether the next row of the table of appendix B has increase and decrease, as in Linux: a whole increase, and the
+        /// decrease at that row's window.
         pub whole_steps: bool = false;
     }
 }
@@ -37,8 +37,8 @@ pub fn loss_ratio(w: f64, parameters: &Parameters) -> f64 {
     low_p * libm::pow(w / low_window, slope)
 }
 
-/// Share of the window that a loss takes at window `w` (RFC 3649 section 7, b(w)). Beyond High_Window, of which the RFC says
-/// nothing, it stays.
+/// Share of the window that a loss takes at window `w` (RFC 3649 section 7, b(w)). Beyond High_Window, where the RFC is silent,
+/// it is constant.
 pub fn decrease(w: f64, parameters: &Parameters) -> f64 {
     let Parameters { low_window, high_window, high_decrease, .. } = parameters;
     let above = libm::log(w / low_window) / libm::log(high_window / low_window);

@@ -1,5 +1,5 @@
-//! H-TCP (draft-leith-tcp-htcp-06; Leith and Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet
-//! 2004): the longer the last congestion is past, the faster the window grows, and a loss takes what empties the queue.
+//! H-TCP (draft-leith-tcp-htcp-06; Leith and Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004). The
+//! window grows faster with the time since the last congestion. A loss takes the share that empties the queue.
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent};
@@ -17,8 +17,8 @@ crate::parameters! {
         pub beta_max: f64 = 0.8, in 0.01..=0.99;
         /// Change of the throughput from one congestion to the next, as a share, from which on it counts as changed (0.2).
         pub throughput_change: f64 = 0.2, in 0.0..=1e9;
-        /// Whether the growth is scaled by the RTT over 100 ms, so that flows grow alike in time (optional in the draft; on in
-        /// Linux, off in FreeBSD).
+        /// Whether the growth is scaled by the RTT over 100 ms, so that flows of all RTTs grow alike (optional in the draft; on
+        /// in Linux, off in FreeBSD).
         pub rtt_scaling: bool = true;
     }
 }
@@ -48,8 +48,8 @@ pub fn beta(rtt_min: f64, rtt_max: f64, beta_min: f64, beta_max: f64) -> f64 {
     (rtt_min / rtt_max).min(beta_max).max(beta_min)
 }
 
-/// The greatest RTT after a congestion: memory of it fades by a twentieth of the way to the least (Linux), so that a change of
-/// route is noticed.
+/// The greatest RTT after a congestion. It falls by a twentieth of its distance from the least (Linux), so that it follows a
+/// change of route.
 pub fn faded(rtt_min: Duration, rtt_max: Duration) -> Duration {
     rtt_min + (rtt_max - rtt_min).scale(0.95)
 }
@@ -57,7 +57,7 @@ pub fn faded(rtt_min: Duration, rtt_max: Duration) -> Duration {
 /// H-TCP's state.
 pub type Htcp = LossBased<ByElapsedTime>;
 
-/// What a congestion changes and an undo brings back.
+/// State that a congestion changes and an undo restores.
 #[derive(Debug, Clone, Copy)]
 struct Memory {
     /// When the last congestion was over: growth counts from here.
@@ -75,7 +75,7 @@ pub struct ByElapsedTime {
     parameters: Parameters,
     memory: Memory,
     before: Memory,
-    /// The round trip under way: when it began, and what was delivered since.
+    /// The current round trip: when it began, and the segments delivered since.
     round: (Time, u32),
     /// The greatest throughput of a round trip since the last congestion.
     best: f64,

@@ -1,5 +1,5 @@
-//! An ideal path for tests of window laws: every window is acknowledged over one RTT of 100 ms, without a queue, and losses
-//! come when the test says.
+//! An ideal path for tests of window laws: every window is acknowledged over one RTT of 100 ms, without a queue. The test decides
+//! on losses.
 
 use super::CongestionControl;
 use super::bottleneck::rtt_estimate;
@@ -17,9 +17,9 @@ pub fn near(actual: f64, expected: f64, tolerance: f64) {
 
 /// A congestion control and its path.
 pub struct Ideal<C> {
-    /// What is under test.
+    /// The congestion control under test.
     pub control: C,
-    /// What it is told of round-trip times.
+    /// The RTT estimate that it reads.
     pub rtt: RttEstimate,
     /// The clock.
     pub now: Time,

@@ -1,6 +1,6 @@
 //! TCP-Illinois (Liu, Basar, Srikant, "TCP-Illinois: a loss- and delay-based congestion control algorithm for high-speed
-//! networks", Performance Evaluation 65, 2008): loss says when to reduce the window, queueing delay how fast to grow and by how
-//! much to shrink.
+//! networks", Performance Evaluation 65, 2008). Loss decides when to reduce the window; queueing delay decides the speed of
+//! growth and the share of the reduction.
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -25,12 +25,12 @@ crate::parameters! {
     }
 }
 
-/// Shares of the greatest queueing delay: up to the first the increase is greatest, up to the second the decrease is least,
-/// from the third on it is greatest (eta 1 to 3).
+/// Shares of the greatest queueing delay (eta 1 to 3). The increase is greatest up to the first, the decrease least up to the
+/// second and greatest from the third on.
 const ETA: (f64, f64, f64) = (0.01, 0.1, 0.8);
 
-/// Growth at average queueing delay `d_a` when the greatest seen is `d_m`: `alpha_max` up to d1, then k1 / (k2 + d_a), which
-/// joins it there and is `alpha_min` at `d_m` (section 3.1, the constants put in).
+/// Growth at average queueing delay `d_a` if the greatest seen is `d_m` (section 3.1, the constants put in). It is `alpha_max` up
+/// to d1 and k1 / (k2 + d_a) beyond, which falls to `alpha_min` at `d_m`.
 pub fn alpha(d_a: f64, d_m: f64, alpha_min: f64, alpha_max: f64) -> f64 {
     let d_1 = ETA.0 * d_m;
     if d_a <= d_1 {
@@ -40,8 +40,8 @@ pub fn alpha(d_a: f64, d_m: f64, alpha_min: f64, alpha_max: f64) -> f64 {
     d_m * alpha_min * alpha_max / (d_m * alpha_min + d_a * (alpha_max - alpha_min))
 }
 
-/// Share that a loss takes at average queueing delay `d_a` when the greatest seen is `d_m`: `beta_min` up to d2, `beta_max`
-/// from d3 on, a line between them (section 3.1).
+/// Share that a loss takes at average queueing delay `d_a` if the greatest seen is `d_m` (section 3.1): `beta_min` up to d2,
+/// `beta_max` from d3 on, linear between them.
 pub fn beta(d_a: f64, d_m: f64, beta_min: f64, beta_max: f64) -> f64 {
     let (d_2, d_3) = (ETA.1 * d_m, ETA.2 * d_m);
     if d_a <= d_2 {
@@ -66,7 +66,7 @@ pub struct ByDelay {
     extremes: Option<(Duration, Duration)>,
     /// RTTs of this round trip: their sum in seconds, and how many.
     round: (f64, u32),
-    /// The delay has been above its first threshold, and for so many round trips since below.
+    /// The delay has been above its first threshold, and has been below for this number of round trips since.
     above: bool,
     low_rounds: u32,
 }
@@ -130,7 +130,7 @@ impl IncreaseDecrease for ByDelay {
     fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64 {
         let remains = window * (1.0 - self.beta);
         if matches!(event.kind, CongestionKind::Timeout { .. }) {
-            // As Linux: what was measured belongs to a path that may be gone.
+            // As Linux: the measurements belong to a path that may be gone.
             (self.alpha, self.beta) = (1.0, 0.5);
             (self.above, self.low_rounds) = (false, 0);
             self.round = (0.0, 0);

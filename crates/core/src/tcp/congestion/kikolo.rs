@@ -1,14 +1,13 @@
-//! Kikolo: four states between ACKs and duplicate ACKs, and a window that grows and shrinks by the region it is in
-//! (Kiryowa, Granelli and Kliazovich, "TCP Kikolo for Performance Improvement in High-speed Networks in Presence of
-//! Packet Losses").
+//! Kikolo: four states between ACKs and duplicate ACKs, and a window that grows and shrinks by its region (Kiryowa, Granelli and
+//! Kliazovich, "TCP Kikolo for Performance Improvement in High-speed Networks in Presence of Packet Losses").
 //!
-//! The paper leaves open, or says in two ways, what is chosen here:
+//! The paper leaves the following open, or contradicts itself. These are our choices:
 //! - Table I prints `cwnd + 1 + rho/cwnd` in the ramp-up region. The text adds `rho/cwnd`, and one more would be slow
 //!   start: a parameter, by default the text.
 //! - A third duplicate ACK leads from S3 to S1 by the text, to S0 by equations (1) to (4): a parameter.
 //! - How S2 switches between the coarse and the refined scheme: a parameter.
-//! - Where a reduction leaves ssthresh is not said: at the reduced window, as in standard TCP, or at half of the window,
-//!   which is what section II says of standard TCP: a parameter. Also after a timeout.
+//! - The paper does not say where a reduction leaves ssthresh: at the reduced window, as in standard TCP, or at half of the
+//!   window, as section II describes standard TCP. This is a parameter, also after a timeout.
 //! - A reduction happens once in a window of data, which is the sender's rule.
 //!
 //! The second duplicate ACK in a row is the paper's signal: a duplicate-ACK threshold of 2, as in the preset.
@@ -42,7 +41,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// What an ACK adds in the ramp-up region.
+    /// Growth by an ACK in the ramp-up region.
     pub enum RampUp {
         /// `rho/cwnd`, as the text has it.
         Text = "text",
@@ -80,10 +79,10 @@ crate::parameters! {
         /// When S2 is refined: last-loss beyond the window of the last loss, round-trip every other round trip (section
         /// III.A does not say).
         pub alternation: Alternation = Alternation::LastLoss;
-        /// What an ACK adds in the ramp-up region: text for rho/cwnd, table for 1 + rho/cwnd, as Table I prints it.
+        /// Growth by an ACK in the ramp-up region: text for rho/cwnd, table for 1 + rho/cwnd, as Table I prints it.
         pub ramp_up: RampUp = RampUp::Text;
-        /// Where a reduction leaves ssthresh (the paper does not say): at the reduced window, or at half of the window before,
-        /// by section II on standard TCP.
+        /// Where a reduction leaves ssthresh: at the reduced window, or at half of the window before (section II on standard
+        /// TCP). The paper does not say.
         pub threshold: Threshold = Threshold::Reduced;
     }
 }
@@ -133,8 +132,8 @@ pub fn remainder(region: Region, parameters: &Parameters) -> f64 {
 /// The shares of time of S0 to S3 in equilibrium, with ACKs at the rate `lambda` and duplicate ACKs at the rate `mu`
 /// (equations (1) to (4)).
 ///
-/// Printed equation (2), `mu P(C,0) = (mu + lambda) P(C,1)`, contradicts the others unless the rates are equal; it is
-/// read as the balance of S3, `mu P(L,1) = (mu + lambda) P(C,1)`.
+/// Printed equation (2), `mu P(C,0) = (mu + lambda) P(C,1)`, contradicts the others unless the rates are equal. We read it as the
+/// balance of S3, `mu P(L,1) = (mu + lambda) P(C,1)`.
 pub fn equilibrium(lambda: f64, mu: f64) -> [f64; 4] {
     let ratio = lambda / mu;
     let shares = [1.0, lambda / (mu + lambda), ratio * ratio, ratio * lambda / (mu + lambda)];
@@ -189,7 +188,7 @@ impl State {
     }
 }
 
-/// What a reduction changes, and an undo brings back.
+/// State that a reduction changes and an undo restores.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     cwnd: f64,
@@ -206,7 +205,7 @@ pub struct Kikolo {
     window: Window,
     before_reduction: Window,
     occupancy: Occupancy<4>,
-    /// When the last signal came: what the same ACK says besides is no third duplicate.
+    /// When the last signal came. Nothing else in the same ACK is a third duplicate.
     signalled: Time,
     refined_round: bool,
 }

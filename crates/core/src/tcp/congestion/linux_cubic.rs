@@ -1,8 +1,8 @@
 //! CUBIC as Linux 6.1 has it: RFC 9438's curve in whole segments, with Linux's HyStart, for comparison with Linux.
 //!
-//! What differs from [`super::cubic`]:
-//! - The window grows by whole segments, one for every so many acknowledged. This number is found anew when the window has
-//!   changed or 1/32 s has passed.
+//! Differences from [`super::cubic`]:
+//! - The window grows by whole segments, one for every `n` acknowledged. This number is found anew when the window has changed or
+//!   1/32 s has passed.
 //! - The curve's distance from its origin is rounded down to whole segments on both sides of the origin.
 //! - The curve's time counts in ticks of the kernel's clock, and the least RTT in whole ticks rounded up. The curve is
 //!   evaluated once a tick at the most.
@@ -35,11 +35,11 @@ crate::parameters! {
     }
 }
 
-/// Without a loss yet, the window grows by one for at most so many segments.
+/// Before the first loss, growth by one segment takes at most this number of acknowledged segments.
 const SLOWEST_BEFORE_LOSS: u32 = 20;
-/// The window grows by one for at least so many segments.
+/// Growth by one segment takes at least this number of acknowledged segments.
 const FASTEST: u32 = 2;
-/// While the window stays, the curve is evaluated anew after more than this part of a second, in whole ticks.
+/// While the window stays, the curve is evaluated again after 1/`REFRESH` s, in whole ticks.
 const REFRESH: u32 = 32;
 /// RTT samples of a round trip before HyStart judges by them.
 const HYSTART_SAMPLES: u32 = 8;
@@ -294,8 +294,9 @@ mod tests {
         assert_eq!(segments_per_increase(50.0, 50.0), 5000);
     }
 
-    /// Linux's curve by hand: after a loss at 10 segments the window is 7 and K = cbrt(3 / 0.4) = 1.96 s; 0.012 s on, the curve is
-    /// 0.4 * 1.945^3 = 2.94 segments below its origin, of which 2 count, and 0.5 s behind K 0.05 segments above, of which none does.
+    /// Linux's curve by hand. After a loss at 10 segments the window is 7 and K = cbrt(3 / 0.4) = 1.96 s. At 0.012 s the curve is
+    /// 0.4 * 1.945^3 = 2.94 segments below its origin, and 2 whole ones count. At 0.5 s behind K it is 0.05 segments above, and
+    /// none counts.
     #[test]
     fn the_distance_from_the_origin_is_rounded_down_on_both_sides() {
         let k = time_to_maximum(0.4, 10.0, 7.0);
@@ -320,8 +321,8 @@ mod tests {
         assert_eq!(cubic.per_increase, 7);
     }
 
-    /// In the tick of 1000 to 1003.999 ms it is evaluated once, for the window
-    /// of 700 only; in the next for 701; and then, while that window stays, not before more than seven ticks have passed.
+    /// In the tick of 1000 to 1003.999 ms it is evaluated once, for the window of 700 only. In the next tick it is evaluated for
+    /// 701. While that window stays, the next evaluation comes after more than seven ticks.
     #[test]
     fn the_curve_is_evaluated_once_a_tick_and_again_after_seven_while_the_window_stays() {
         let mut cubic = cubic(700, 1600.0, 100);
@@ -355,8 +356,9 @@ mod tests {
         );
     }
 
-    /// Windows of 10 and 20 over a path of 30 ms that passes a segment a millisecond, as Linux 6.1 takes them: the second
-    /// train is longer than 15 ms at its 17th ACK, when the window is 36. The first one, in which the window passes 16, counts for nothing.
+    /// Windows of 10 and 20 over a path of 30 ms that passes a segment a millisecond, as Linux 6.1 processes them. The second
+    /// train is longer than 15 ms at its 17th ACK, when the window is 36. The first one, in which the window passes 16, counts
+    /// for nothing.
     #[test]
     fn the_first_train_longer_than_half_the_rtt_ends_slow_start() {
         let mut cubic = LinuxCubic::new(Parameters::default(), flow(10));

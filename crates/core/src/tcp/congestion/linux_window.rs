@@ -42,7 +42,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// `acked` segments in congestion avoidance, of which every `per_increase` add one to the window.
+    /// Counts `acked` segments in congestion avoidance; every `per_increase` of them add one to the window.
     pub fn grow(&mut self, per_increase: u32, acked: u32) {
         if self.credit >= per_increase {
             self.credit = 0;
@@ -71,7 +71,7 @@ impl Window {
         self.cwnd = cwnd;
     }
 
-    /// The threshold as a congestion control tells it.
+    /// The threshold in the form of [`super::CongestionControl::ssthresh`].
     pub fn threshold(&self) -> f64 {
         if self.ssthresh == NO_THRESHOLD { f64::INFINITY } else { f64::from(self.ssthresh) }
     }

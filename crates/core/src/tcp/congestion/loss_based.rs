@@ -1,5 +1,5 @@
-//! What loss-based congestion controls share: slow start, a window that grows by some segments a round trip, the reduction
-//! at a loss, its undo, and the restart after idling. An algorithm is then two functions, [`IncreaseDecrease`].
+//! Common to loss-based congestion controls: slow start, growth by some segments a round trip, reduction at a loss, its undo, and
+//! restart after idling. An algorithm is then two functions, [`IncreaseDecrease`].
 
 use super::slow_start::SlowStart;
 use super::{CongestionControl, FlowContext};
@@ -21,7 +21,7 @@ pub fn restart_window(cwnd: f64, initial_window: f64, idle: Duration, rto: Durat
     if idle > rto { cwnd.min(initial_window) } else { cwnd }
 }
 
-/// What tells one loss-based congestion control from another. Windows are in segments.
+/// The difference between loss-based congestion controls. Windows are in segments.
 pub trait IncreaseDecrease: Send + Sync {
     /// Its constants.
     type Parameters;
@@ -70,12 +70,12 @@ impl<A: IncreaseDecrease> LossBased<A> {
         }
     }
 
-    /// Another window and threshold, for a control that decides them itself.
+    /// Sets window and threshold, for a control that decides them itself.
     pub(super) fn set(&mut self, cwnd: f64, ssthresh: f64) {
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
 
-    /// Increase and decrease, and what they have measured.
+    /// Increase and decrease, with their measurements.
     #[cfg(test)]
     pub fn algorithm(&self) -> &A {
         &self.algorithm

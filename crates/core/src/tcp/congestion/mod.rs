@@ -42,11 +42,11 @@ pub mod westwood;
 
 /// A congestion control. It never sees duplicate ACKs, SACK blocks, timers or sequence numbers.
 ///
-/// Windows are in segments. The sender calls `on_congestion` at most once per episode; during recovery it spreads the
-/// reduction to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Self::owns_recovery).
+/// Windows are in segments. The sender calls `on_congestion` at most once per episode. During recovery it spreads the reduction
+/// to `cwnd` by PRR (RFC 6937), unless the algorithm [owns its recovery](Self::owns_recovery).
 ///
-/// What one ACK brings about is told in this order: `undo` or `on_recovered`, then `on_congestion`, then `on_ack`, whose
-/// event already counts what the ACK made lost.
+/// The calls for one ACK have this order: `undo` or `on_recovered`, then `on_congestion`, then `on_ack`. The event of `on_ack`
+/// already counts the losses that the ACK revealed.
 pub trait CongestionControl: Send + Sync {
     /// An ACK arrived. Called for every ACK that delivers something or ends a round.
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate);
@@ -60,7 +60,7 @@ pub trait CongestionControl: Send + Sync {
     /// Recovery ended: everything sent before it began is acknowledged.
     fn on_recovered(&mut self) {}
 
-    /// The sender had nothing in flight for this long and is about to send again; what its window began with, segments.
+    /// The sender had nothing in flight for `idle` and is about to send again. Its window began with `initial_window` segments.
     fn on_idle(&mut self, _idle: Duration, _initial_window: u32, _rtt: &RttEstimate) {}
 
     /// Congestion window, segments; the sender uses its whole part, and never less than one.
@@ -71,7 +71,7 @@ pub trait CongestionControl: Send + Sync {
         f64::INFINITY
     }
 
-    /// The rate to pace at; without one the sender sends when the window allows. A control gives one always or never.
+    /// Pacing rate; without one the sender sends when the window allows. A control gives one always or never.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
@@ -87,7 +87,7 @@ pub trait CongestionControl: Send + Sync {
     }
 
     /// Whether fast recovery without SACK ends at the first partial acknowledgement (RFC 5681 section 3.2 step 6), and not when
-    /// everything sent before it is acknowledged (RFC 6582). The rest of a window's losses is then found anew.
+    /// everything sent before it is acknowledged (RFC 6582). Each further loss of the window is then an episode of its own.
     fn ends_recovery_at_partial_ack(&self) -> bool {
         false
     }
@@ -98,7 +98,7 @@ pub trait CongestionControl: Send + Sync {
     }
 }
 
-/// What a congestion control may need to know of its flow when it starts.
+/// Properties of the flow that a congestion control may need when it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowContext {
     /// Initial window, segments.
@@ -128,7 +128,7 @@ crate::algorithm_registry! {
         Scalable = "scalable": scalable::Scalable,
         /// H-TCP: growth by the time since the last congestion (draft-leith-tcp-htcp-06).
         Htcp = "htcp": htcp::Htcp,
-        /// Westwood+: a loss takes what the measured bandwidth does not need (Grieco and Mascolo 2004).
+        /// Westwood+: after a loss, the window that the measured bandwidth needs (Grieco and Mascolo 2004).
         Westwood = "westwood": westwood::Westwood,
         /// TCP-Illinois: growth and decrease by queueing delay (Liu, Basar, Srikant 2008).
         Illinois = "illinois": illinois::Illinois,

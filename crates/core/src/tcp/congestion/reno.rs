@@ -1,10 +1,10 @@
 //! Reno's window, which is NewReno's, and the end of its fast recovery.
 //!
-//! The two differ in the sender's recovery alone, and only without SACK: Reno's ends at the first acknowledgement of anything
-//! new (RFC 5681 section 3.2 step 6), NewReno's when all that was outstanding is acknowledged (RFC 6582 section 3.2 step
-//! 3). Each further loss of a window then is an episode of its own, which takes three more duplicate ACKs and reduces the window
-//! again, or a timeout. What is in flight then exceeds the window, and its half is what remains (FlightSize of RFC 5681 equation
-//! 4): the reductions of one window do not add up. With SACK both recover by RFC 6675.
+//! The two differ only in recovery without SACK. Reno's ends at the first acknowledgement of new data (RFC 5681 section 3.2 step
+//! 6), NewReno's when all outstanding data is acknowledged (RFC 6582 section 3.2 step 3). Each further loss of a window is then
+//! an episode of its own. It takes three more duplicate ACKs and another reduction, or a timeout. The flight then exceeds the
+//! window, and half the flight remains (FlightSize of RFC 5681 equation 4). So the reductions of one window do not add up. With
+//! SACK both recover by RFC 6675.
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use super::newreno::Aimd;

@@ -1,5 +1,5 @@
-//! Scalable TCP (Kelly, "Scalable TCP: improving performance in highspeed wide area networks", 2003): the window grows by a
-//! fixed amount for every segment acknowledged, so that the time to recover from a loss does not depend on it.
+//! Scalable TCP (Kelly, "Scalable TCP: improving performance in highspeed wide area networks", 2003): every acknowledged segment
+//! adds a fixed amount to the window. So the time to recover from a loss does not depend on the window.
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent};
@@ -18,13 +18,13 @@ crate::parameters! {
     }
 }
 
-/// Mean window when every 1/`p`-th segment is lost: from (1 - b) W to W it grows exponentially, by a / b round trips times
-/// the logarithm of their ratio, and 1/p segments are a / (b W) of them.
+/// Mean window if one of 1/`p` segments is lost: these segments, divided by the round trips from one loss to the next. The window
+/// grows exponentially from (1 - b) W to W in -ln(1 - b) / a round trips.
 pub fn average_window(increase: f64, decrease: f64, p: f64) -> f64 {
     increase / (p * -libm::log(1.0 - decrease))
 }
 
-/// Round trips from a loss until the window is what it was: independent of it (Kelly 2003 section 3).
+/// Round trips from a loss until the window has recovered: independent of the window (Kelly 2003 section 3).
 pub fn recovery_time(increase: f64, decrease: f64) -> f64 {
     -libm::log(1.0 - decrease) / libm::log(1.0 + increase)
 }

@@ -1,7 +1,7 @@
 //! Vegas: keeps a few segments in the queue of the path (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on
 //! a Global Internet", 1995).
 //!
-//! Its retransmission mechanism (section III.A) is not here: what is lost, the detector says. A loss is answered as
+//! Its retransmission mechanism (section III.A) is not here, because the detector decides on losses. A loss is answered as
 //! [`super::newreno`] does.
 
 use super::backlog::{Round, Rounds};
@@ -21,14 +21,14 @@ crate::parameters! {
         pub beta: f64 = 3.0, in 0.0..=1_000_000.0;
         /// Slow start ends when more segments than this wait in queues (section III.C: 1).
         pub gamma: f64 = 1.0, in 0.0..=1_000_000.0;
-        /// Round trips in which slow start doubles the window once: the window rests in all but the first of them, so that
-        /// expected and actual rate can be compared (section III.C: 2; Linux: 1).
+        /// Round trips in which slow start doubles the window once (section III.C: 2; Linux: 1). The window is constant in all
+        /// but the first, so that expected and actual rate can be compared.
         pub doubling_rounds: u32 = 2, in 1..=100;
         /// Whether leaving slow start takes what waits in queues out of the window, but for one segment (Linux: yes; the
         /// paper does not say).
         pub drain: bool = false;
-        /// Round trips from one step of the window to the next in congestion avoidance (section III.B: 1; Linux 2.6.22: 2,
-        /// since it takes its step from the window of one round trip before).
+        /// Round trips between steps of the window in congestion avoidance (section III.B: 1). Linux 2.6.22 has 2, since its step
+        /// follows from the window of one round trip before.
         pub step_rounds: u32 = 1, in 1..=100;
         /// What remains of the window after a loss (0.5, as with Reno).
         pub loss_remainder: f64 = 0.5, in 0.01..=0.99;
@@ -46,7 +46,7 @@ pub fn adjust(cwnd: f64, backlog: f64, alpha: f64, beta: f64) -> f64 {
     }
 }
 
-/// The window that carries what a round trip delivered and leaves one segment waiting.
+/// The window that carries the deliveries of a round trip and leaves one segment waiting.
 pub fn drained(round: Round) -> f64 {
     (round.window - round.backlog + 1.0).max(MIN_SSTHRESH)
 }

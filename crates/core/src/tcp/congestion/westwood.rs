@@ -1,5 +1,6 @@
 //! Westwood+ (Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion
-//! control", CCR 34(2), 2004): Reno's growth, and after a loss the window that the measured bandwidth fills without queue.
+//! control", CCR 34(2), 2004): Reno's growth. After a loss, the window is that which fills the measured bandwidth without a
+//! queue.
 
 use super::loss_based::{IncreaseDecrease, LossBased};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
@@ -40,7 +41,7 @@ pub struct FasterRecovery {
     /// Segments per second.
     bandwidth: Option<f64>,
     rtt_min: Option<Duration>,
-    /// The sample under way: when it began, and what was delivered since.
+    /// The current sample: when it began, and the segments delivered since.
     since: Option<Time>,
     delivered: u32,
 }

@@ -22,14 +22,14 @@ crate::parameters! {
 /// DupThresh of RFC 5681 section 3.2, the least of every policy here.
 pub const LEAST_THRESHOLD: u32 = 3;
 
-/// One past the highest segment that counts as lost (if not delivered) when `threshold` segments above a lost one must be
-/// sacked; `None` while fewer are.
+/// One past the highest segment that counts as lost if it is not delivered: `threshold` segments above it are sacked. `None`
+/// while fewer are.
 #[inline]
 pub fn loss_edge(board: &Scoreboard, threshold: u32) -> Option<u32> {
     board.sacked_from_above(threshold)
 }
 
-/// What sets the threshold of [`DuplicateAcks`].
+/// The policy for the threshold of
 pub trait Threshold: Send + Sync {
     /// Whether [predicted ACKs](super::shortcuts) change it.
     const LEARNS_FROM_PREDICTED_ACKS: bool = true;
@@ -75,7 +75,7 @@ impl Threshold for Fixed {
     }
 }
 
-/// What was judged before a timeout, which an undo of the timeout brings back.
+/// Progress of the threshold before a timeout, which an undo of the timeout restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BeforeTimeout {
     edge: u32,
@@ -85,7 +85,7 @@ struct BeforeTimeout {
 /// There was no timeout. No edge lies there, and half of all flows have met a timeout: so it is neither an option nor boxed.
 const NO_TIMEOUT: BeforeTimeout = BeforeTimeout { edge: u32::MAX, recover: u32::MAX };
 
-/// Duplicate ACKs are not counted: SACK tells what has left the network.
+/// Duplicate ACKs are not counted, because SACK names the segments that have left the network.
 const BY_SACK: u32 = u32::MAX;
 
 /// The detector's state.
@@ -166,8 +166,8 @@ impl<T: Threshold> DuplicateAcks<T> {
         Signal::None
     }
 
-    /// After a timeout the threshold judges nothing that was sent before it. If the recovery is over and not all of that is
-    /// acknowledged, the timeout was taken back, and what had not been judged before it is to be judged again.
+    /// After a timeout the threshold judges nothing that was sent before it. If the recovery is over before all of them are
+    /// acknowledged, the timeout was undone. Then the threshold judges the remaining segments again.
     #[inline(always)]
     fn follow_timeout(&mut self, in_recovery: bool, board: &Scoreboard) {
         if !in_recovery && self.before_timeout != NO_TIMEOUT {
@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    /// A timeout changes nothing for what is sent after its recovery.
+    /// A timeout changes nothing for segments that are sent after its recovery.
     #[test]
     fn after_a_timeout_three_duplicate_acks_make_a_loss_again() {
         for sack in [true, false] {

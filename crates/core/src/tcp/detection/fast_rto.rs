@@ -3,21 +3,21 @@
 //! A segment is lost when the age of its last transmission passes FastRTO, whatever was delivered around it. So segments
 //! may overtake each other by any number, if only their RTTs stay below FastRTO.
 //!
-//! The source gives the equations and no values: those of the defaults come from the experiment in docs/models/fast-rto.md. What else it
-//! leaves open is chosen here:
-//! - K "varies with RTT diversity": it grows with the deviations that lie between SRTT and the longest RTT of late.
+//! The source has equations but no values. The defaults come from the experiment in docs/models/fast-rto.md. These are our other
+//! choices:
+//! - K "varies with RTT diversity": it grows with the number of deviations between SRTT and the longest recent RTT.
 //! - Before the first sample, the retransmission timeout of RFC 6298 stands in for FastRTO.
-//! - Every ACK that delivers something gives one sample to SRTT and RTTVAR, because paths alternate from segment to
-//!   segment: the longest RTT among its segments, or the shortest if it delivers a retransmission as well and may have
-//!   waited for it.
-//! - A segment that expired although it was only late gives its RTT all the same, as timestamps (RFC 7323) would: when it
-//!   arrives sooner after its retransmission than any RTT, or when a DSACK follows. Without that, a path that looks too
-//!   slow once would never be measured again, because its segments would all be retransmitted first.
-//! - A segment that expires a third time was lost twice although the window had shrunk: it reduces the window once more (RFC
-//!   5681 section 4.3 asks for that at the second loss), unless nothing at all is delivered. The thesis, read strictly, ignores
-//!   it; then a flow whose window just fills all queues can repeat a repair for ever.
-//! - While nothing at all is delivered, a segment that expires again doubles the timeout of what is sent from then on,
-//!   up to the greatest RTO, or a dead path would be flooded.
+//! - Every ACK that delivers segments gives one sample to SRTT and RTTVAR, because paths alternate from segment to segment. It is
+//!   the longest RTT among its segments. If it delivers a retransmission as well, the others may have waited for it, and the
+//!   sample is the shortest RTT.
+//! - A segment that expired although it was only late gives its RTT as well, as with timestamps (RFC 7323). The sign is an ACK
+//!   sooner after the retransmission than any RTT, or a DSACK. Otherwise a path that once seems too slow would never be measured
+//!   again, because its segments would all be retransmitted first.
+//! - A segment that expires a third time was lost twice although the window had shrunk. It reduces the window once more, unless
+//!   nothing at all is delivered (RFC 5681 section 4.3 does so at the second loss). The thesis, read strictly, ignores it. Then a
+//!   flow whose window just fills all queues can repeat a repair for ever.
+//! - While nothing at all is delivered, a segment that expires again doubles the timeout of later transmissions, up to the
+//!   greatest RTO. Otherwise a dead path would be flooded.
 //! - It never claims a timeout.
 //!
 //! A receiver that delays its ACKs adds its timer to the RTT of a lone segment; use it with immediate ACKs.
@@ -31,7 +31,7 @@ use crate::units::{Duration, Time, nearest_whole, nearest_whole_plus};
 use std::collections::VecDeque;
 
 crate::choice! {
-    /// What a segment that was sent before the last reduction, and expires again and again, does to the window.
+    /// Effect on the window of a segment that was sent before the last reduction and expires repeatedly.
     pub enum RepeatedExpiry {
         /// Nothing, however often (thesis, chapter 4, read strictly).
         Ignored = "ignored",
@@ -57,8 +57,8 @@ crate::parameters! {
         pub k_diversity: f64 = 1.5, in 0.0..=1000.0;
         /// Greatest FastRTO (RTOmax, equation 4.3). Must exceed every path's RTT, or each segment there expires.
         pub max_rto: Duration = Duration::from_millis(500);
-        /// What a segment does that expires again and again: the third expiry and each further one reduces the window once more,
-        /// or all are ignored, as the thesis is read strictly; then flows can stall.
+        /// Effect of a segment that expires repeatedly. The third expiry and each further one reduces the window once more, or
+        /// all are ignored. The latter is the strict reading of the thesis; then flows can stall.
         pub repeated_expiry: RepeatedExpiry = RepeatedExpiry::ThirdReduces;
     }
 }
@@ -96,8 +96,8 @@ pub fn smooth(smoothed: f64, sample: f64, factor: f64) -> f64 {
     nearest_whole_plus(smoothed * factor, nearest_whole(sample * (1.0 - factor)))
 }
 
-/// The signal for losses (thesis section 4.2): the window shrinks once per window of data, so only for segments first sent
-/// after the last reduction, when `reduced_at` was the next segment to send.
+/// The signal for losses (thesis section 4.2): the window shrinks once per window of data. So only segments count that were first
+/// sent after the last reduction, when `reduced_at` was the next segment to send.
 pub fn signal_of(lost: impl IntoIterator<Item = u32>, reduced_at: u32) -> Signal {
     if lost.into_iter().any(|segment| segment >= reduced_at) { Signal::NewLoss } else { Signal::None }
 }
@@ -525,8 +525,8 @@ mod tests {
         }
     }
 
-    /// Two segments of successive windows are lost three times each. The last retransmission of the second one was sent before the
-    /// reduction for the first one, so both cost one reduction at their first expiry and one at their third.
+    /// Two segments of successive windows are lost three times each. The second one's last retransmission was sent before the
+    /// reduction for the first one. So both cost one reduction at their first expiry and one at their third.
     #[test]
     fn retransmissions_sent_before_a_reduction_do_not_reduce_again() {
         let mut driver = driver();

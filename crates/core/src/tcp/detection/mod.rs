@@ -26,7 +26,7 @@ mod properties;
 #[cfg(test)]
 mod script;
 
-/// How severe a signal a detector claims; apart from what it marks as lost.
+/// Severity that a detector claims, apart from the segments that it marks as lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Signal {
     /// Nothing for the congestion control to know.
@@ -42,17 +42,17 @@ pub enum Signal {
     Timeout,
 }
 
-/// What a detector decided. The lost segments are marked on the scoreboard.
+/// The decision of a detector. The lost segments are marked on the scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Verdict {
-    /// The severity that it claims.
+    /// The severity.
     pub signal: Signal,
     /// Whether to send a probe beyond the window: new data, or else the highest outstanding segment again (RFC 8985
     /// section 7.3).
     pub probe: bool,
-    /// Segments that have left the network and count against the window all the same, until the next verdict: what goes out
-    /// while it is open whether a segment is late or lost. With none, every segment that a duplicate ACK reports lets a new
-    /// one out, until the detector decides (RFC 3042). Loss recovery does not ask for it.
+    /// Segments that have left the network and still count against the window until the next verdict. A detector withholds them
+    /// while it is open whether a segment is late or lost. Without them, every segment that a duplicate ACK reports allows a new
+    /// one until the detector decides (RFC 3042). Loss recovery ignores it.
     pub withheld: u32,
 }
 
@@ -68,7 +68,7 @@ pub trait LossDetector: Send + Sync {
     /// An ACK arrived, delivered this, and is on the scoreboard; the RTT estimate has its sample.
     fn on_ack(&mut self, ack: &AckEvent, delivered: &Delivered, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict;
 
-    /// When to be woken, if no ACK comes first. Asked after every change.
+    /// The deadline if no ACK comes first. The sender reads it after every change. Asked after every change.
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time>;
 
     /// The deadline came. After a [`Signal::Timeout`] the sender backs off the retransmission timer and restarts it.
@@ -85,7 +85,7 @@ pub trait LossDetector: Send + Sync {
     }
 }
 
-/// What a detector may need to know of its flow when it starts.
+/// Properties of the flow that a detector may need when it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct DetectorContext {
     /// Whether the receiver sends selective acknowledgements.

@@ -1,7 +1,7 @@
-//! A threshold of duplicate ACKs by the number of paths over which packets are sprayed (Lee, Park and Choi, "TCP over
-//! Multipath Packet Forwarding Networks"): the more paths, the more segments may overtake a late one.
+//! A threshold of duplicate ACKs by the number of paths over which packets are sprayed (Lee, Park and Choi, "TCP over Multipath
+//! Packet Forwarding Networks"). With more paths, more segments may overtake a late one.
 //!
-//! The number of paths is what the routing offers the flow at its start; a flow that keeps to one of them has one.
+//! The routing defines the number of paths when the flow starts; a flow on a single path has one.
 
 use super::DetectorContext;
 use super::dup_ack::{DuplicateAcks, Fixed, LEAST_THRESHOLD};

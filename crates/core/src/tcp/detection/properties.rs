@@ -1,4 +1,4 @@
-//! What holds for every registered detector; [`Driver`] checks it at each step.
+//! Properties of every registered detector; [`Driver`] checks them at each step.
 
 use super::DetectorContext;
 use super::script::{Driver, every_detector, transfer};
@@ -32,8 +32,8 @@ fn with_sack_thresholds_learn_from_holes_only_and_clocks_have_their_own_deadline
 }
 
 proptest! {
-    /// Random sends, ACKs, SACKs, retransmissions, DSACKs and pauses: what is delivered is never marked, data in flight always
-    /// has a deadline, and each deadline is served with progress.
+    /// For random sends, ACKs, SACKs, retransmissions, DSACKs and pauses: no delivered segment is marked. Data in flight always
+    /// has a deadline, and each deadline makes progress.
     #[test]
     fn any_events_keep_the_rules(
         sack: bool,
@@ -69,7 +69,7 @@ proptest! {
         }
     }
 
-    /// A flow with losses and reordering: the short way of ordinary ACKs decides as the general way, at the same instants.
+    /// With losses and reordering, the short path of predicted ACKs decides as the general one does, at the same instants.
     #[test]
     fn the_short_path_of_predicted_acks_changes_nothing(
         steps in prop::collection::vec((0u8..10, 0u32..8, 0u32..4, 0u64..60), 1..200),

@@ -1,7 +1,7 @@
 //! RACK-TLP, RFC 8985: recent acknowledgement and tail loss probe.
 //!
-//! A transmission is lost when one sent after it was delivered and it is older than that one's RTT and a reordering window.
-//! This holds for retransmissions too. When ACKs stop, a probe asks for one before the retransmission timer expires.
+//! A transmission is lost when one sent after it was delivered and it is older than that one's RTT and a reordering window. This
+//! holds for retransmissions too. When ACKs stop, a probe causes one before the retransmission timer expires.
 //!
 //! Made for SACK; without it only the cumulative acknowledgement teaches it. A lost retransmission claims
 //! [`Signal::Loss`] again, which the sender counts to the episode that it belongs to.
@@ -14,7 +14,7 @@ use crate::tcp::scoreboard::{Delivered, Scoreboard};
 use crate::units::{Duration, Time};
 
 crate::parameters! {
-    /// What RFC 8985 leaves to choose.
+    /// The choices that RFC 8985 leaves.
     pub struct Parameters {
         /// SACKed segments that end the wait for reordered ones, while none was ever seen (DupThresh, section 6.2 step 4: 3).
         pub threshold: u32 = 3, in 1..=1_000_000;
@@ -98,8 +98,8 @@ impl Probe {
         if self.retransmission == Some(true) { self.next } else { self.next + 1 }
     }
 
-    /// Finds out what the sender chose. It retransmits the highest segment, `next - 1`, only if it has no new data at once;
-    /// new data that follows later is told apart by that segment, which is marked as sent again.
+    /// Recognises the sender's choice. It retransmits the highest segment, `next - 1`, only if it has no new data at once. If new
+    /// data follows later, that segment is marked as sent again.
     fn recognise(&mut self, delivered: &Delivered, board: &Scoreboard) {
         self.retransmission.get_or_insert_with(|| {
             let highest = self.next - 1;
@@ -155,8 +155,8 @@ impl RackTlp {
         }
     }
 
-    /// Steps 1 to 3 of section 6.2. Of the segments that one ACK delivers, the one sent last speaks for all; if it is a
-    /// retransmission that was answered too soon, its original was delivered, and the last one sent only once speaks.
+    /// Steps 1 to 3 of section 6.2. An ACK is represented by the segment sent last among those that it delivers. If that is a
+    /// retransmission answered too soon, its original was delivered; then the last original represents the ACK.
     fn update(&mut self, now: Time, delivered: &Delivered) {
         if let Some(rtt) = delivered.newest_rtt() {
             self.min_rtt.sample(now, rtt);
@@ -186,7 +186,7 @@ impl RackTlp {
         reordering_window(self.multiplier, self.min_rtt.get().unwrap_or(Duration::ZERO), srtt)
     }
 
-    /// Step 5 of section 6.2: marks what is lost, and sets the timer for what may be. Whether any was lost.
+    /// Step 5 of section 6.2: marks lost segments, and sets the timer for those that may be lost. Whether any was lost.
     fn detect(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> bool {
         self.reordering_timer = None;
         let newest = self.newest;
@@ -331,7 +331,7 @@ impl LossDetector for RackTlp {
 }
 
 impl DetectorShortcuts for RackTlp {
-    /// All that is in flight was sent in order: if what the ACK passed was sent last of all that is delivered, nothing was overtaken.
+    /// All segments in flight were sent in order. If the passed segment was sent last of all delivered ones, none was overtaken.
     fn on_predicted_ack(
         &mut self,
         now: Time,
@@ -502,8 +502,8 @@ mod tests {
         assert_eq!(detector.multiplier, 1);
     }
 
-    /// Section 6.2 step 2: an ACK of a retransmission sooner than the minimum RTT answers the original, and says nothing of
-    /// what was sent between the two.
+    /// Section 6.2 step 2: an ACK of a retransmission sooner than the minimum RTT answers the original. It says nothing about
+    /// segments sent between the two.
     #[test]
     fn section_6_2_step_2_an_early_answer_to_a_retransmission_is_ignored() {
         let mut detector = detector();
@@ -515,7 +515,7 @@ mod tests {
         assert_eq!((detector.newest, detector.rtt), ((ms(300), 5), millis(100)));
     }
 
-    /// The same ACK delivers what was sent only once as well: the last of these speaks.
+    /// If the same ACK delivers originals as well, the last of them represents it.
     #[test]
     fn section_6_2_step_2_what_was_sent_once_speaks_for_an_early_answer() {
         let mut detector = detector();
@@ -547,7 +547,8 @@ mod tests {
         }
     }
 
-    /// An ordinary ACK at 200 ms makes nothing lost. SRTT is 100 ms: no probe comes before two of them, and no timer before the least RTO.
+    /// A predicted ACK at 200 ms makes no segment lost. SRTT is 100 ms: no probe comes before two of them, and no timer before
+    /// the least RTO.
     #[test]
     fn after_a_predicted_ack_no_deadline_comes_before_two_srtt_or_the_least_rto() {
         for (least_rto, quiet) in [(200, 400), (150, 350)] {
@@ -613,8 +614,8 @@ mod tests {
         assert_eq!(driver(&[100, 250]).deadline(), Some(ms(400))); // RTO: 100 + 100 + 4 * 50
     }
 
-    /// The last segment is lost. The probe, a retransmission, repairs it; the first ACK beyond it claims the loss (section 7.4.2),
-    /// because no DSACK told that both copies had arrived.
+    /// The last segment is lost. The probe, a retransmission, repairs it. The first ACK beyond it claims the loss, because no
+    /// DSACK reported both copies (section 7.4.2).
     #[test]
     fn section_7_4_2_a_probe_that_repaired_a_loss_claims_it() {
         let mut driver = driver(&[100]);
@@ -665,7 +666,7 @@ mod tests {
         assert_eq!(driver.decisions.len(), 1);
     }
 
-    /// New data follows the probe before its ACK: the probed segment, sent twice, tells that the probe was no new data.
+    /// New data follows the probe before its ACK. The probed segment, sent twice, shows that the probe was no new data.
     #[test]
     fn section_7_4_2_new_data_after_the_probe_is_not_the_probe() {
         let mut driver = driver(&[100]);
@@ -708,8 +709,8 @@ mod tests {
         assert_eq!(driver.decisions[1].lost, [25, 26, 27, 28]);
     }
 
-    /// Section 6.3: at the retransmission timer the first segment is lost, and of the others those older than the RTT and the
-    /// reordering window; what was sent just before stays in flight.
+    /// Section 6.3: when the retransmission timer expires, the first segment is lost. Others are lost if they are older than the
+    /// RTT and the reordering window; recent ones stay in flight.
     #[test]
     fn section_6_3_the_timer_spares_what_was_sent_lately() {
         let mut driver = driver(&[100, 120]);

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 /// As many lengths of retransmitted segments are remembered: a window and more, until their DSACKs come.
 const REMEMBERED: usize = 4096;
 
-/// Measures reordering in the unit of a threshold: the least one by which a late segment would not have been taken for lost,
-/// one more than the segments that overtook it.
+/// Measures reordering in the unit of a threshold: the least threshold that does not take a late segment for lost. It is one more
+/// than the segments that overtook it.
 #[derive(Debug, Clone, Default)]
 pub struct ReorderingLengths {
-    /// Of segments that were delivered after they were sent again: whether late or lost, only a DSACK tells.
+    /// Of segments that were delivered after they were sent again: only a DSACK shows whether they were late or lost.
     uncertain: VecDeque<(u32, u32)>,
 }
 
@@ -40,7 +40,7 @@ impl ReorderingLengths {
 /// Segments above one that the last ACK delivered which earlier ACKs had reported.
 fn delivered_before_above(segment: u32, delivered: &Delivered, board: &Scoreboard) -> u32 {
     if segment < board.una() {
-        // All that was sacked before: what still is, less what was just now, and what was and is now acknowledged.
+        // All that was sacked before: the sacked segments less the new ones, plus those that are acknowledged now.
         return (board.sacked() + delivered.cumulative).saturating_sub(delivered.count);
     }
     let above = (segment + 1..board.sacked_end()).filter(|other| board.is_sacked(*other)).count() as u32;

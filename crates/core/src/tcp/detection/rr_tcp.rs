@@ -1,13 +1,13 @@
 //! RR-TCP, Zhang, Karp, Floyd and Peterson, "RR-TCP: A Reordering-Robust TCP with DSACK" (2003): the threshold is a percentile of
-//! the lengths of the reordering seen lately, the *false fast retransmit avoidance ratio* (FA ratio). What a false fast
-//! retransmission costs raises the ratio; what a timeout costs that a lower threshold had avoided reduces it.
+//! the lengths of the reordering seen lately, the *false fast retransmit avoidance ratio* (FA ratio). The cost of a false fast
+//! retransmission raises the ratio. The cost of a timeout that a lower threshold would have avoided reduces it.
 //!
-//! A late segment gives its length when it arrives, or if it was sent again, when a DSACK tells that this was in vain. One more
+//! A late segment gives its length when it arrives, or, if it was sent again, when a DSACK shows that this was in vain. One more
 //! window of new segments may go out meanwhile, one for each duplicate ACK, which bounds the threshold as well. The paper's other
 //! parts are the sender's here: taking a reduction back (`spurious = "dsack"`), and an RTT estimate of late segments too.
 //!
-//! Where the paper was not at hand, the costs are our count of the segments that could not be sent; the paper has the same
-//! kinds of cost. Without SACK there is no length, and the threshold stays 3.
+//! The paper was not at hand for its costs. Ours count the segments that could not be sent, for the paper's kinds of cost.
+//! Without SACK there is no length, and the threshold stays 3.
 
 use super::DetectorContext;
 use super::dup_ack::{DuplicateAcks, LEAST_THRESHOLD, Threshold};
@@ -22,7 +22,8 @@ crate::parameters! {
     pub struct Parameters {
         /// The FA ratio of a new flow: the share of reordered segments that no retransmission should answer.
         pub ratio: f64 = 0.9, in 0.0..=1.0;
-        /// What a false fast retransmission adds to the ratio; a timeout takes as many times more as it costs more.
+        /// Increase of the ratio by a false fast retransmission. A timeout reduces the ratio by this, times the ratio of their
+        /// costs.
         pub step: f64 = 0.01, in 0.0..=1.0;
         /// Lengths of the latest reordered segments that the percentile is taken of.
         pub samples: u32 = 1000, in 1..=100_000;
@@ -34,7 +35,7 @@ pub fn false_retransmit_cost(window: f64) -> f64 {
     window / 2.0
 }
 
-/// Segments not sent for a timeout of `rto` round trips: the wait, a slow start from one segment to the window, and a linear
+/// Segments not sent because of a timeout of `rto` round trips: the wait, a slow start from one segment to the window, and linear
 /// growth from half of it.
 pub fn timeout_cost(window: f64, rto: f64) -> f64 {
     let window = window.max(1.0);
@@ -47,7 +48,7 @@ pub fn after_timeout(ratio: f64, step: f64, window: f64, rto: f64) -> f64 {
     (ratio - step * timeout_cost(window, rto) / false_retransmit_cost(window)).max(0.0)
 }
 
-/// The most duplicate ACKs that can come for one hole: of the rest of the window and one more.
+/// The greatest number of duplicate ACKs for one hole: the window without it, and one more.
 pub fn greatest_threshold(window: u32) -> u32 {
     (2 * window).saturating_sub(1)
 }

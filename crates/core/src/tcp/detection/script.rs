@@ -1,5 +1,5 @@
-//! A sender of fixed window and a receiver around one detector, for tests: what is delivered when is told, what the
-//! detector marks and when is recorded.
+//! For tests: a sender of fixed window and a receiver around one detector. The test says which segments arrive when. The driver
+//! records the detector's marks.
 
 use super::shortcuts::DetectorShortcuts;
 use super::{DetectionSpec, DetectorContext, Signal, Verdict};
@@ -20,18 +20,18 @@ pub fn every_detector() -> Vec<DetectionSpec> {
     DetectionSpec::describe().into_iter().map(|info| spec(info.name)).collect()
 }
 
-/// What a detector decided at once.
+/// Decision of a detector at one instant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// When.
     pub at: Time,
     /// Segments newly marked as lost.
     pub lost: Vec<u32>,
-    /// What it claimed and asked for.
+    /// Its verdict.
     pub verdict: Verdict,
 }
 
-/// A sender without congestion control: the caller says what is sent and what is acknowledged.
+/// A sender without congestion control: the caller decides on sending and acknowledging.
 pub struct Driver {
     pub board: Scoreboard,
     pub rtt: RttEstimate,
@@ -45,9 +45,9 @@ pub struct Driver {
     recovery_point: Option<u32>,
     round_end: u32,
     withheld: u32,
-    /// Whether ordinary ACKs take the detector's short way.
+    /// Whether predicted ACKs take the detector's short path.
     pub takes_short_path: bool,
-    /// No deadline is before this instant, by the last ACK that took the short way.
+    /// The last ACK on the short path excluded deadlines before this instant.
     quiet_until: Time,
 }
 
@@ -182,7 +182,7 @@ impl Driver {
         self.judge(|driver| driver.detector.on_ack(&event, delivered, &mut driver.board, &driver.rtt));
     }
 
-    /// Lets the time pass, and serves every deadline on the way.
+    /// Advances the time, and serves every deadline on the way.
     pub fn pass_until(&mut self, time: Time) {
         while let Some(deadline) = self.deadline().filter(|deadline| *deadline <= time) {
             self.serve(deadline);
@@ -190,8 +190,7 @@ impl Driver {
         self.now = self.now.max(time);
     }
 
-    /// Serves the deadline, and checks that this was progress: something was marked, or a probe asked for, or the deadline is
-    /// later; and afterwards no deadline is due.
+    /// Serves the deadline, and checks the progress: a mark, a probe, or a later deadline. Afterwards no deadline is due.
     pub fn serve(&mut self, deadline: Time) {
         self.now = self.now.max(deadline);
         let lost = self.board.lost();
@@ -254,8 +253,8 @@ impl Driver {
     }
 }
 
-/// What is on its way, and what has arrived. `fate(segment, n)` is the RTT of a segment's n-th transmission (from 0), `None` if
-/// it is lost. The receiver acknowledges each segment at once; the fate includes the way of the ACK.
+/// Segments on their way, and arrived ones. `fate(segment, n)` is the RTT of a segment's n-th transmission (from 0), `None` if it
+/// is lost. The receiver acknowledges each segment at once; the fate includes the way of the ACK.
 struct Network<F> {
     fate: F,
     arrivals: BTreeMap<(Time, usize), u32>,
@@ -269,7 +268,7 @@ impl<F: Fn(u32, u32) -> Option<Duration>> Network<F> {
         Network { fate, arrivals: BTreeMap::new(), transmissions: BTreeMap::new(), received: BTreeSet::new(), taken: 0 }
     }
 
-    /// Takes what was sent since.
+    /// Takes the segments sent since.
     fn carry(&mut self, driver: &Driver) {
         for (index, segment) in driver.sent.iter().enumerate().skip(self.taken) {
             let nth = self.transmissions.entry(*segment).or_default();

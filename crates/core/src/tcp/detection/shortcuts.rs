@@ -1,4 +1,4 @@
-//! What the sender asks a detector to save time. Results never depend on it.
+//! Cheaper answers of a detector to its sender. They save time and never change results.
 //!
 //! An ACK is *predicted* if it only passes the next segment, this was sent once, and nothing is sacked, lost or sent again. Van
 //! Jacobson's header prediction gave such ACKs a short path as well: most ACKs of a steady flow are predicted.

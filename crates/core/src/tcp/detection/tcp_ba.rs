@@ -1,12 +1,12 @@
-//! The thresholds of Blanton and Allman, "On Making TCP More Robust to Packet Reordering" (2002): each spurious retransmission
-//! that a DSACK reports raises the threshold, by one of four rules; or the fast retransmission waits for a time.
+//! The thresholds of Blanton and Allman, "On Making TCP More Robust to Packet Reordering" (2002). A DSACK that reports a spurious
+//! retransmission raises the threshold, by one of four rules; or the fast retransmission waits for a time.
 //!
-//! Where the paper was not at hand, these are our readings, beside the descriptions in later work (Bohacek et al. 2003, section V):
+//! The paper was not at hand. These are our readings, with descriptions in later work (Bohacek et al. 2003, section V):
 //! - The length N of a reordering counts duplicate ACKs up to the late segment and one more: the least threshold that would
 //!   have waited for it.
 //! - The threshold is at most a share of the flight, or nothing would reach it.
 //! - A timeout sets it back to 3.
-//! - After the first two duplicate ACKs (RFC 3042), every second one lets a new segment out.
+//! - After the first two duplicate ACKs (RFC 3042), every second one allows a new segment.
 //! - The time delay counts from the first duplicate ACK of a hole: half a smoothed RTT, and at least until the third one.
 //!
 //! Without SACK there is no DSACK, and the threshold stays 3.
@@ -36,8 +36,8 @@ crate::choice! {
 crate::parameters! {
     /// The rule and its constants.
     pub struct Parameters {
-        /// What a spurious retransmission does: a constant increment, the mean of threshold and length, a moving average of
-        /// lengths; or a delay before every fast retransmission.
+        /// Effect of a spurious retransmission: a constant increment, the mean of threshold and length, a moving average of
+        /// lengths, or a delay before every fast retransmission.
         pub variant: Variant = Variant::Average;
         /// The constant increment, duplicate ACKs.
         pub increment: u32 = 1, in 1..=1_000;
@@ -59,7 +59,7 @@ pub fn raised(parameters: &Parameters, threshold: f64, length: Option<u32>) -> f
     }
 }
 
-/// The threshold in force, rounded, with so many segments outstanding.
+/// The threshold in force, rounded, with `outstanding` segments.
 pub fn bounded(threshold: f64, flight_share: f64, outstanding: u32) -> u32 {
     (threshold.round().min(flight_share * f64::from(outstanding)) as u32).max(LEAST_THRESHOLD)
 }

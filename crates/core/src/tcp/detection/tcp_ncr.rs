@@ -1,15 +1,15 @@
 //! TCP-NCR, RFC 4653: a loss is what stays a hole for about one round trip.
 //!
 //! The threshold is a share of the flight, so that it is reached only after a window's worth of segments was reported above the
-//! hole. Meanwhile new segments keep the ACKs coming (extended limited transmit): one for every second ACK (careful), so that
-//! the rate has halved already should the segment be lost, or one for each (aggressive).
+//! hole. Meanwhile new segments keep the ACKs coming (extended limited transmit), one for every second ACK (careful) or one for
+//! each (aggressive). Careful senders have halved their rate already if the segment turns out to be lost.
 //!
 //! Once recovery has begun, the threshold is RFC 6675's three again: that is how we read the RFC, which sets DupThresh for extended
 //! limited transmit. With the flight's share all holes but the first would wait for segments that recovery does not send.
 //!
 //! The RFC moves cwnd and ssthresh when the hole is filled, so that no burst follows (section 3.2). Here the detector withholds
-//! the same number of segments from the window instead, and releases one for each that is acknowledged, as slow start would.
-//! The RFC asks for SACK; without, duplicate ACKs are counted in its place.
+//! the same number of segments from the window instead, and releases one for each that is acknowledged, as slow start would. The
+//! RFC requires SACK. Without it, duplicate ACKs are counted instead.
 
 use super::DetectorContext;
 use super::dup_ack::{DuplicateAcks, LEAST_THRESHOLD, Threshold};
@@ -36,7 +36,7 @@ crate::parameters! {
     }
 }
 
-/// DupThresh with a flight of so many segments (section 3.1 step I.3): the least whole number from LT_F, 2/3 or 1/2, of them on.
+/// DupThresh with a flight of this number of segments (section 3.1 step I.3): LT_F, 2/3 or 1/2, of them, rounded up.
 pub fn threshold(variant: Variant, flight: u32) -> u32 {
     let share = match variant {
         Variant::Careful => (u64::from(flight) * 2).div_ceil(3),
@@ -45,8 +45,8 @@ pub fn threshold(variant: Variant, flight: u32) -> u32 {
     (share as u32).max(LEAST_THRESHOLD)
 }
 
-/// Segments withheld after `reported` left the network (section 3.3 step E.3): a segment goes out while pipe and what went out
-/// already are less than the flight before, so that k of n may be sent while n - k + 2 k <= n + 1, or while k < n.
+/// Segments withheld after `reported` of n left the network (section 3.3 step E.3). A segment is sent while pipe and segments
+/// already sent are less than the flight before. So k of n may be sent while n - k + 2 k <= n + 1, or while k < n.
 pub fn withheld(variant: Variant, reported: u32) -> u32 {
     match variant {
         Variant::Careful => reported / 2,
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(withheld_after_hole(12, 14), 0);
     }
 
-    /// What a window of 12 sends for each of the ACKs above a hole at segment 0, until that is lost.
+    /// Segments that a window of 12 sends for each of the ACKs above a hole at segment 0, until that is lost.
     fn sent_per_ack(variant: Variant) -> (Vec<u32>, Vec<u32>) {
         let mut driver = driver(variant);
         (0..12).for_each(|_| driver.send_new());

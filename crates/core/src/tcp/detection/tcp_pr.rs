@@ -1,14 +1,14 @@
-//! TCP-PR, Bohacek, Hespanha, Lee, Lim and Obraczka, "TCP-PR: TCP for Persistent Packet Reordering" (2003): a segment is lost when
-//! its age passes `mxrtt`, three times the greatest recent RTT. Duplicate ACKs mean nothing.
+//! TCP-PR, Bohacek, Hespanha, Lee, Lim and Obraczka, "TCP-PR: TCP for Persistent Packet Reordering" (2003). A segment is lost
+//! when its age passes `mxrtt`, three times the greatest recent RTT. Duplicate ACKs mean nothing.
 //!
-//! The losses of one burst are one congestion: what was sent before a reduction is memorised, and its loss reduces nothing. If more
-//! than half of the memorised segments are lost, that is as bad as a timeout: the window is one segment, and `mxrtt` at least
+//! The losses of one burst are one congestion: segments sent before a reduction are memorised, and their loss reduces nothing.
+//! The loss of more than half of the memorised segments counts as a timeout. Then the window is one segment, and `mxrtt` at least
 //! one second, doubled while nothing is delivered.
 //!
-//! What differs from the paper: a detector does not know cwnd, so that the segments in flight before an ACK stand for it in the
-//! decay of ewrtt; the congestion control reduces from its present window, not from the one of the time when the lost segment was
-//! sent; a loss that nothing answered, followed by another, is an extreme one as well, or a dead path would be asked at one
-//! rate for ever. Before the first sample the retransmission timeout of RFC 6298 stands in for mxrtt.
+//! This differs from the paper. A detector does not know cwnd, so the decay of ewrtt uses the segments in flight before an ACK.
+//! The congestion control reduces from its present window, not from that at the lost segment's sending. A loss that nothing
+//! answered, followed by another, is extreme as well; otherwise a dead path would be probed at one rate for ever. Before the
+//! first sample the retransmission timeout of RFC 6298 stands in for mxrtt.
 
 use super::{DetectorContext, LossDetector, Signal, Verdict};
 use crate::tcp::events::AckEvent;
@@ -28,12 +28,12 @@ crate::parameters! {
     }
 }
 
-/// ewrtt after an ACK: the greater of the sample and of what is left of it, alpha^(1/cwnd).
+/// ewrtt after an ACK: the greater of the sample and of the decayed estimate, with the factor alpha^(1/cwnd).
 pub fn decayed_rtt(ewrtt: Duration, sample: Duration, alpha: f64, cwnd: u32) -> Duration {
     ewrtt.scale(alpha.powf(1.0 / f64::from(cwnd.max(1)))).max(sample)
 }
 
-/// Whether so many losses of a memorised list of so many are extreme: more than half.
+/// Whether `lost` of `memorised` segments are extreme: more than half.
 pub fn is_extreme(lost: u32, memorised: u32) -> bool {
     2 * lost > memorised
 }
@@ -43,7 +43,7 @@ pub fn is_extreme(lost: u32, memorised: u32) -> bool {
 pub struct TcpPr {
     parameters: Parameters,
     ewrtt: Option<Duration>,
-    /// What was sent before is memorised: its loss belongs to the last reduction.
+    /// Segments sent before are memorised: their loss belongs to the last reduction.
     reduced_at: Time,
     /// Memorised segments at the last reduction, and how many of them were lost since (cburst).
     memorised: u32,
@@ -116,7 +116,7 @@ impl LossDetector for TcpPr {
         if delivered.count > 0 {
             self.answered = true;
             self.least_mxrtt = Duration::ZERO;
-            // What an ACK passes with a retransmission may have waited for it.
+            // Other segments that an ACK passes with a retransmission may have waited for it.
             if let Some(sample) = delivered.oldest_rtt().filter(|_| !delivered.any_retransmitted) {
                 let ewrtt = self.ewrtt.unwrap_or(sample);
                 self.ewrtt = Some(decayed_rtt(ewrtt, sample, self.parameters.alpha, ack.prior_in_flight));
@@ -198,8 +198,8 @@ mod tests {
         assert_eq!(driver.decisions, []);
     }
 
-    /// Of twenty segments, sent one each 2 ms, four are lost and the others delivered: the first reduces, and of the three
-    /// memorised ones the second is more than half. The last one waits for the longer mxrtt.
+    /// Of twenty segments, sent one each 2 ms, four are lost and the others delivered. The first reduces. Of the three memorised
+    /// ones the second is more than half. The last one waits for the longer mxrtt.
     #[test]
     fn a_burst_of_more_than_half_of_the_memorised_is_as_bad_as_a_timeout() {
         let mut driver = acquainted();

@@ -7,7 +7,7 @@ use crate::units::Time;
 /// An ACK carries this number of blocks.
 const REMEMBERED_BLOCKS: usize = 3;
 
-/// The part of a block outside the known ones at its ends: most blocks come again, or longer.
+/// A block without the known blocks at its ends: most blocks come again, or longer.
 fn outside((mut start, mut end): Range, known: &[Range]) -> Range {
     for &(known_start, known_end) in known {
         if known_start <= start && start < known_end {

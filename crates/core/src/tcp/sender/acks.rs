@@ -15,7 +15,7 @@ impl Sender {
         self.on_ack_reporting(now, ack, None);
     }
 
-    /// The same; writes what the ACK delivered to `report`. A predicted ACK without a rate sampler writes nothing.
+    /// The same; writes the delivered segments to `report`. A predicted ACK without a rate sampler writes nothing.
     #[inline(always)]
     pub fn on_ack_reporting(&mut self, now: Time, ack: &Ack, report: Option<&mut Delivered>) {
         let is_cumulative_only = ack.sack.is_empty() && !ack.ecn_echo;
@@ -150,7 +150,7 @@ impl Sender {
         if may_grow && !event.ecn_echo && self.is_window_limited(prior_in_flight) {
             // RFC 5681 section 3.1: growth counts the segments that the cumulative acknowledgement passes. So duplicate ACKs do
             // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
-            // before. In Linux it grows the window only by what it newly reports.
+            // before. In Linux it grows the window only by newly reported ones.
             event.growth = match self.options.follows {
                 Follows::Rfc => delivered.cumulative,
                 Follows::Linux => delivered.cumulative.min(delivered.count),

@@ -15,7 +15,7 @@ fn near(actual: f64, expected: f64, share: f64) {
     assert!((actual - expected).abs() <= share * expected, "{actual} is not {expected}");
 }
 
-/// The states passed through in so many seconds, looked at every 5 ms.
+/// The states within this number of seconds, sampled every 5 ms.
 fn states(bench: &mut Bench<Bbr3>, seconds: f64) -> Vec<Mode> {
     let mut seen = vec![bench.control.mode];
     for _ in 0..(seconds / 0.005) as u32 {

@@ -1,5 +1,5 @@
-//! HyStart++ (RFC 9406): slow start that ends when the least RTT of a round rises, through a phase of slower growth,
-//! Conservative Slow Start (CSS), which goes back if the RTT falls again.
+//! HyStart++ (RFC 9406): slow start that ends when the least RTT of a round rises. A phase of slower growth follows, Conservative
+//! Slow Start (CSS), which ends in slow start if the RTT falls again.
 
 use crate::tcp::events::AckEvent;
 use crate::units::Duration;
