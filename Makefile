@@ -22,7 +22,7 @@ demo: $(VENV)/installed ## the main job: what packet spraying does to TCP, from 
 	$(RUN)/anabranch run scenarios/abilene.toml --out runs/abilene
 
 test: $(VENV)/installed ## all tests, of Rust and Python
-	cargo test --quiet --workspace --exclude anabranch-python
+	cargo test --quiet --package anabranch-core
 	$(RUN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/installed ## formatting, lints and types

@@ -1,4 +1,4 @@
-"""The engine as a program of its own (crates/core/examples/engine.rs): built, run, and its instructions counted."""
+"""The engine as a program of its own (crates/engine): built, run, and its instructions counted."""
 
 import json
 import shutil
@@ -36,9 +36,8 @@ def build() -> Path:
     cargo = shutil.which("cargo")
     if cargo is None:
         raise PeerError("there is no Rust compiler; see https://rustup.rs")
-    # With the Python package, which is not built: so its dependencies have the same features, and the core that it was built with is used.
-    packages = ["--package", "anabranch-core", "--package", "anabranch-python"]
-    command = [cargo, "build", "--release", *packages, "--example", "engine"]
+    # With the Python package, which is not built again: so the core that it was built with is used.
+    command = [cargo, "build", "--release", "--package", "anabranch-engine", "--package", "anabranch-python"]
     result = subprocess.run(
         [*command, "--message-format=json-render-diagnostics"], cwd=ROOT, capture_output=True, text=True, check=False
     )

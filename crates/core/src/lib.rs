@@ -13,5 +13,7 @@ pub mod robust;
 pub mod routing;
 pub mod spec;
 pub mod tcp;
+#[cfg(test)]
+mod tests;
 pub mod traffic;
 pub mod units;

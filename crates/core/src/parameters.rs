@@ -143,29 +143,7 @@ macro_rules! algorithm_registry {
     };
 }
 
-/// Declares a parameter's choice: an enum whose values have names in scenarios.
-///
-/// ```
-/// anabranch_core::choice! {
-///     /// What to do in the dark.
-///     pub enum Night {
-///         /// Nothing.
-///         Sleep = "sleep",
-///         /// Go on.
-///         Wake = "stay-awake",
-///     }
-/// }
-/// anabranch_core::parameters! {
-///     /// A day.
-///     pub struct Parameters {
-///         /// The night.
-///         pub night: Night = Night::Sleep;
-///     }
-/// }
-/// let described = &Parameters::describe()[0];
-/// assert_eq!((described.kind, described.choices), ("choice", ["sleep", "stay-awake"].as_slice()));
-/// assert_eq!(described.default, "sleep");
-/// ```
+/// Declares a parameter's choice: an enum whose values have names in scenarios. `tests::a_choice_has_names` shows one.
 #[macro_export]
 macro_rules! choice {
     (
@@ -191,21 +169,7 @@ macro_rules! choice {
 }
 
 /// Declares an algorithm's `Parameters`: each field with its documentation, type, default and, if it has one, its range.
-///
-/// ```
-/// anabranch_core::parameters! {
-///     /// A window that halves.
-///     pub struct Parameters {
-///         /// What remains of the window after a loss.
-///         pub beta: f64 = 0.5, in 0.0..=1.0;
-///         /// Whether to grow at all.
-///         pub grow: bool = true;
-///     }
-/// }
-/// assert_eq!(Parameters::default().beta, 0.5);
-/// assert_eq!(Parameters::describe()[0].range, Some((0.0, 1.0)));
-/// assert!(Parameters { beta: 2.0, grow: true }.check().is_err());
-/// ```
+/// `tests::parameters_have_defaults_and_ranges` shows them.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -268,4 +232,53 @@ macro_rules! parameters {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    mod night {
+        crate::choice! {
+            /// What to do in the dark.
+            pub enum Night {
+                /// Nothing.
+                Sleep = "sleep",
+                /// Go on.
+                Wake = "stay-awake",
+            }
+        }
+        crate::parameters! {
+            /// A day.
+            pub struct Parameters {
+                /// The night.
+                pub night: Night = Night::Sleep;
+            }
+        }
+    }
+
+    mod halving {
+        crate::parameters! {
+            /// A window that halves.
+            pub struct Parameters {
+                /// What remains of the window after a loss.
+                pub beta: f64 = 0.5, in 0.0..=1.0;
+                /// Whether to grow at all.
+                pub grow: bool = true;
+            }
+        }
+    }
+
+    #[test]
+    fn a_choice_has_names() {
+        let described = &night::Parameters::describe()[0];
+        assert_eq!((described.kind, described.choices), ("choice", ["sleep", "stay-awake"].as_slice()));
+        assert_eq!(described.default, "sleep");
+        assert_eq!(night::Parameters::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn parameters_have_defaults_and_ranges() {
+        assert_eq!(halving::Parameters::default().beta, 0.5);
+        assert_eq!(halving::Parameters::describe()[0].range, Some((0.0, 1.0)));
+        assert!(halving::Parameters { beta: 2.0, grow: true }.check().is_err());
+    }
 }

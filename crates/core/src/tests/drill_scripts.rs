@@ -1,8 +1,8 @@
 //! Our own scripts, each of which names the section that it shows; and that no text whatsoever makes the interpreter panic.
 
-use anabranch_core::drill::report::Report;
-use anabranch_core::drill::settings::Preset;
-use anabranch_core::drill::{Problem, run};
+use crate::drill::report::Report;
+use crate::drill::settings::Preset;
+use crate::drill::{Problem, run};
 use proptest::prelude::*;
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! One compiled run, to measure and to compare: `cargo run --release --example engine RUN.json [epochs|oracle|THREADS] [HOPS]`.
+//! One compiled run, to measure and to compare: `cargo run --release --package anabranch-engine RUN.json [epochs|oracle|THREADS] [HOPS]`.
 //!
 //! `RUN.json` is what `anabranch.compile` makes of a scenario; the run ends after its time, or when so many packets have
 //! crossed a link. Prints one line of JSON: seconds of the run alone (of the CPU in the first thread, and of the clock), its resident

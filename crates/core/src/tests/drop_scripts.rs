@@ -4,8 +4,8 @@
 //! and last 40 ns. Ten segments sent at 0 arrive at 51, 52, ... 60 ms, their ACKs at 101, 102, ... 110 ms and 40 ns.
 //! Each further turn from data to ACK adds 40 ns.
 
-use anabranch_core::packet::Simulation;
-use anabranch_core::spec::RunSpec;
+use crate::packet::Simulation;
+use crate::spec::RunSpec;
 use serde_json::{Value, json};
 
 const MS: u64 = 1_000_000_000;

@@ -1,9 +1,9 @@
 //! What Wireshark's own analysis makes of a capture. Needs `tshark`; without it the test says so and passes.
 
-use anabranch_core::packet::capture::pcapng::{
+use crate::packet::capture::pcapng::{
     Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale,
 };
-use anabranch_core::units::{Duration, Time};
+use crate::units::{Duration, Time};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,7 +94,7 @@ fn capture_file() -> PathBuf {
         capture.record(&packet);
         bytes.extend(capture.take());
     }
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capture_tshark.pcapng");
+    let path = std::env::temp_dir().join(format!("anabranch-capture-{}.pcapng", std::process::id()));
     std::fs::write(&path, bytes).unwrap();
     path
 }
@@ -120,7 +120,10 @@ fn tshark_reads_the_connection_and_recognises_the_retransmission() {
         "tcp.options.sack_perm",
         "frame.interface_name",
     ];
-    let Some(rows) = tshark(&capture_file(), &fields) else {
+    let file = capture_file();
+    let rows = tshark(&file, &fields);
+    std::fs::remove_file(file).unwrap();
+    let Some(rows) = rows else {
         eprintln!("skipped: tshark is not installed (Debian package tshark)");
         return;
     };

@@ -1,10 +1,10 @@
 //! Loss recovery without SACK after a timeout, and with many losses in one window: NewReno's (RFC 6582) and Reno's (RFC 5681).
 
-use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::StackSpec;
-use anabranch_core::tcp::receiver::{Ack, SackBlocks};
-use anabranch_core::tcp::sender::{Sender, Transmission};
-use anabranch_core::units::{Duration, Time};
+use crate::rng::{Purpose, Stream};
+use crate::spec::StackSpec;
+use crate::tcp::receiver::{Ack, SackBlocks};
+use crate::tcp::sender::{Sender, Transmission};
+use crate::units::{Duration, Time};
 
 const RTT: Duration = Duration::from_millis(100);
 

@@ -1,8 +1,8 @@
 //! Runs that must agree with each other, and rules of the engine at its edges. What every run must account for is checked
 //! inside the crate (`packet::properties`), where the counters of links can be seen.
 
-use anabranch_core::packet::Simulation;
-use anabranch_core::spec::RunSpec;
+use crate::packet::Simulation;
+use crate::spec::RunSpec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -230,7 +230,7 @@ fn over_one_link(lost: Value, warm_up_ms: u64) -> Value {
     spec
 }
 
-fn number(table: &anabranch_core::packet::output::table::Table, name: &str) -> f64 {
+fn number(table: &crate::packet::output::table::Table, name: &str) -> f64 {
     table.numbers(name)[0]
 }
 

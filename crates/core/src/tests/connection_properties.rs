@@ -2,15 +2,15 @@
 //! congestion control, detector and ACK policy of the registries: whatever a finite script does, everything is delivered
 //! once, in order and in time, and the sender's own books are right at every step.
 
-use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::{EcnEcho, Follows, SpuriousResponse, StackSpec};
-use anabranch_core::tcp::ack::{AckSpec, ReceiverContext};
-use anabranch_core::tcp::congestion::CongestionSpec;
-use anabranch_core::tcp::congestion::slow_start::SlowStartSpec;
-use anabranch_core::tcp::detection::DetectionSpec;
-use anabranch_core::tcp::receiver::{Ack, DataSegment, Receiver};
-use anabranch_core::tcp::sender::{Sender, Transmission};
-use anabranch_core::units::{Duration, Time};
+use crate::rng::{Purpose, Stream};
+use crate::spec::{EcnEcho, Follows, SpuriousResponse, StackSpec};
+use crate::tcp::ack::{AckSpec, ReceiverContext};
+use crate::tcp::congestion::CongestionSpec;
+use crate::tcp::congestion::slow_start::SlowStartSpec;
+use crate::tcp::detection::DetectionSpec;
+use crate::tcp::receiver::{Ack, DataSegment, Receiver};
+use crate::tcp::sender::{Sender, Transmission};
+use crate::units::{Duration, Time};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
