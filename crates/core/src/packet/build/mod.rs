@@ -9,7 +9,7 @@ mod validate;
 use crate::packet::engine::clock::NetworkEvent;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::Forwarding;
-use crate::packet::forwarding::select::Key;
+use crate::packet::forwarding::select::PacketKey;
 use crate::packet::hosts::flow::{Flow, FlowIdentity, FlowState};
 use crate::packet::link::Link;
 use crate::packet::link::impairment;
@@ -284,7 +284,7 @@ impl<L: EventLoop> Engine<L> {
                 }
                 let (flow, group_index) = (flows.len() as u32, index as u32);
                 let mut route = |routing: usize, (src, dst): (NodeId, NodeId), reverse: bool| {
-                    let key = Key { flow, group: group_index, src, dst, reverse, number: 0 };
+                    let key = PacketKey { flow, group: group_index, src, dst, reverse, number: 0 };
                     forwarding.route_of_flow(routing, &key).map_err(|error| BuildError::Routing {
                         routing: spec.routings[routing].name.clone(),
                         src: spec.nodes[src as usize].clone(),

@@ -1,4 +1,4 @@
-//! How one of several links or paths is chosen: by whose turn it is, by a hash or a draw, for each packet, flowlet or flow.
+//! Selectors: choose one of several next hops or routes by round robin, hash, weight or draw, for each packet, flowlet or flow.
 
 use crate::rng::{Stream, hash_words};
 use crate::spec::{Granularity, HashField, NodeId, RoutingSpec, Selector};
@@ -7,37 +7,38 @@ use std::collections::HashMap;
 
 /// What a selector may look at.
 #[derive(Debug, Clone, Copy)]
-pub struct Key {
+pub struct PacketKey {
     /// The flow.
     pub flow: u32,
-    /// The group of flows that it belongs to.
+    /// The traffic group of the flow.
     pub group: u32,
-    /// Where this packet comes from.
+    /// The packet's source.
     pub src: NodeId,
-    /// Where it goes.
+    /// The packet's destination.
     pub dst: NodeId,
-    /// Whether it travels from the flow's receiver to its sender.
+    /// Whether the packet goes from the flow's receiver to its sender.
     pub reverse: bool,
-    /// A number that no other packet of the flow has in this direction.
+    /// The packet's number, unique in its flow and direction.
     pub number: u32,
 }
 
-/// A flowlet of a flow, or all of it.
+/// A flowlet of a flow. By flow, the whole flow is flowlet 0.
 #[derive(Debug, Clone, Copy)]
-struct Unit {
-    /// When its last packet came.
+struct Flowlet {
+    /// When its last packet was forwarded.
     last: Time,
     number: u32,
     /// The index of the member chosen for it.
     chosen: u32,
 }
 
-/// What has to be remembered from choice to choice among the same alternatives.
+/// What the choices of one set depend on besides the packet.
 #[derive(Debug, Clone, Default)]
 pub struct SelectorState {
-    turn: u32,
-    /// For each flow and direction; only where these keep to what was chosen.
-    units: HashMap<(u32, bool), Unit>,
+    /// Round robin: the index of the next member.
+    next: u32,
+    /// The current flowlet of each flow and direction.
+    flowlets: HashMap<(u32, bool), Flowlet>,
 }
 
 impl SelectorState {
@@ -46,104 +47,106 @@ impl SelectorState {
         routing.select == Selector::RoundRobin || matches!(routing.per, Granularity::Flowlet { .. })
     }
 
-    /// The index of the member, of so many, whose turn it is.
+    /// Round robin: the index of the next of `members` members.
     #[inline(always)]
-    fn take_turn(&mut self, members: usize) -> u32 {
-        let chosen = self.turn;
+    fn advance(&mut self, members: usize) -> u32 {
+        let chosen = self.next;
         let is_last = chosen as usize + 1 >= members;
-        self.turn = if is_last { 0 } else { chosen + 1 };
+        self.next = if is_last { 0 } else { chosen + 1 };
         chosen
     }
 
-    fn unit(&self, key: &Key) -> Option<Unit> {
-        self.units.get(&(key.flow, key.reverse)).copied()
+    fn flowlet(&self, key: &PacketKey) -> Option<Flowlet> {
+        self.flowlets.get(&(key.flow, key.reverse)).copied()
     }
 
-    fn keep(&mut self, key: &Key, unit: Unit) {
-        self.units.insert((key.flow, key.reverse), unit);
+    fn set_flowlet(&mut self, key: &PacketKey, flowlet: Flowlet) {
+        self.flowlets.insert((key.flow, key.reverse), flowlet);
     }
 }
 
-/// Links, or first positions of routes, of which one is chosen.
+/// The links, or the hop indexes of routes, of which a selector chooses one.
 #[derive(Debug, Clone, Copy)]
 pub struct NextHopSet<'a> {
-    /// All of them.
+    /// The members.
     pub members: &'a [u32],
-    /// Cumulative weights, ending at 1; empty if all weigh the same.
+    /// Their cumulative weights, ending at 1; empty if all weights are equal.
     pub cumulative: &'a [f64],
 }
 
 impl NextHopSet<'_> {
-    /// The member chosen for a packet now, if there is any; `draws` are those of these alternatives.
+    /// The member for a packet; `None` if the set is empty. `draws` returns the random draws of this set.
     #[inline(always)]
-    pub fn choose(
+    pub fn select(
         &self,
         routing: &RoutingSpec,
-        memory: &mut SelectorState,
+        state: &mut SelectorState,
         draws: impl Fn() -> Stream,
         now: Time,
-        key: &Key,
+        key: &PacketKey,
     ) -> Option<u32> {
         match self.members {
             [] => None,
             [only] => Some(*only),
             members if routing.per == Granularity::Packet && routing.select == Selector::RoundRobin => {
-                Some(members[memory.take_turn(members.len()) as usize])
+                Some(members[state.advance(members.len()) as usize])
             }
             members => {
-                let index = self.choose_index(routing, memory, draws(), now, key);
+                let index = self.select_index(routing, state, draws(), now, key);
                 Some(members[index as usize])
             }
         }
     }
 
     #[inline(never)]
-    fn choose_index(
+    fn select_index(
         &self,
         routing: &RoutingSpec,
-        memory: &mut SelectorState,
+        state: &mut SelectorState,
         draws: Stream,
         now: Time,
-        key: &Key,
+        key: &PacketKey,
     ) -> u32 {
-        let Granularity::Flowlet { gap } = routing.per else {
-            let number = if routing.per == Granularity::Packet { key.number } else { 0 };
-            if routing.per == Granularity::Flow && routing.select == Selector::RoundRobin {
-                if let Some(unit) = memory.unit(key) {
-                    return unit.chosen;
-                }
-                let chosen = self.draw(routing, memory, draws, key, 0);
-                memory.keep(key, Unit { last: now, number: 0, chosen });
-                return chosen;
+        let gap = match routing.per {
+            Granularity::Packet => return self.draw(routing, state, draws, key, key.number),
+            Granularity::Flow if routing.select != Selector::RoundRobin => {
+                return self.draw(routing, state, draws, key, 0);
             }
-            return self.draw(routing, memory, draws, key, number);
+            Granularity::Flow => None,
+            Granularity::Flowlet { gap } => Some(gap),
         };
-        let previous = memory.unit(key);
+        let previous = state.flowlet(key);
+        let continues = |flowlet: &Flowlet| gap.is_none_or(|gap| now - flowlet.last < gap);
         let (number, chosen) = match previous {
-            Some(unit) if now - unit.last < gap => (unit.number, unit.chosen),
+            Some(flowlet) if continues(&flowlet) => (flowlet.number, flowlet.chosen),
             _ => {
-                let number = previous.map_or(0, |unit| unit.number + 1);
-                (number, self.draw(routing, memory, draws, key, number))
+                let number = previous.map_or(0, |flowlet| flowlet.number + 1);
+                (number, self.draw(routing, state, draws, key, number))
             }
         };
-        memory.keep(key, Unit { last: now, number, chosen });
+        state.set_flowlet(key, Flowlet { last: now, number, chosen });
         chosen
     }
 
-    /// Chooses for the `unit`-th unit (packet, flowlet, or the one flow) of a flow.
-    fn draw(&self, routing: &RoutingSpec, memory: &mut SelectorState, draws: Stream, key: &Key, unit: u32) -> u32 {
+    /// The index of the member for a flow's packet or flowlet of this number.
+    fn draw(
+        &self,
+        routing: &RoutingSpec,
+        state: &mut SelectorState,
+        draws: Stream,
+        key: &PacketKey,
+        number: u32,
+    ) -> u32 {
         let count = self.members.len() as u32;
-        if routing.select == Selector::RoundRobin {
-            return memory.take_turn(self.members.len());
-        }
         let bits = match routing.select {
+            Selector::RoundRobin => return state.advance(self.members.len()),
             Selector::Hash => {
                 let fields = routing.hash.iter().map(|field| key.field(*field));
-                hash_words(draws.bits(u64::from(unit)), &fields.collect::<Vec<u64>>())
+                hash_words(draws.bits(u64::from(number)), &fields.collect::<Vec<u64>>())
             }
-            _ => {
+            Selector::Random | Selector::Weighted => {
                 let direction = u64::from(key.reverse) << 63;
-                draws.bits(direction | u64::from(key.flow) << 32 | u64::from(unit))
+                draws.bits(direction | u64::from(key.flow) << 32 | u64::from(number))
             }
         };
         if routing.select == Selector::Weighted && !self.cumulative.is_empty() {
@@ -154,8 +157,8 @@ impl NextHopSet<'_> {
     }
 }
 
-impl Key {
-    /// A header field of the packet. The receiver's packets carry the sender's ports exchanged, as in real headers.
+impl PacketKey {
+    /// A header field of the packet. A packet of the receiver has the sender's ports exchanged, as in real headers.
     fn field(&self, field: HashField) -> u64 {
         let sender_port = 1 << 32 | u64::from(self.flow);
         let receiver_port = 2 << 32 | u64::from(self.group);

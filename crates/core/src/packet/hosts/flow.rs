@@ -1,7 +1,7 @@
 //! The flows of a run: who they are, what they are doing, what they have done.
 
 use crate::packet::forwarding::RouteRef;
-use crate::packet::forwarding::select::Key;
+use crate::packet::forwarding::select::PacketKey;
 use crate::spec::NodeId;
 use crate::tcp::congestion::occupancy::StateTime;
 use crate::tcp::receiver::{Receiver, ReceiverCounters};
@@ -29,9 +29,9 @@ pub struct FlowIdentity {
 impl FlowIdentity {
     /// What a selector may look at, for a packet of this flow.
     #[inline]
-    pub fn key(&self, flow: u32, reverse: bool, number: u32) -> Key {
+    pub fn key(&self, flow: u32, reverse: bool, number: u32) -> PacketKey {
         let (src, dst) = if reverse { (self.dst, self.src) } else { (self.src, self.dst) };
-        Key { flow, group: self.group, src, dst, reverse, number }
+        PacketKey { flow, group: self.group, src, dst, reverse, number }
     }
 }
 

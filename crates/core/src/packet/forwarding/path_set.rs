@@ -1,0 +1,57 @@
+//! The compiled routes from one node to another: each packet, flowlet or flow takes one of them.
+
+use crate::packet::forwarding::select::{NextHopSet, PacketKey, SelectorState};
+use crate::rng::{Purpose, Stream};
+use crate::spec::{NodeId, RoutingSpec};
+use crate::units::Time;
+
+/// The compiled routes of one pair of nodes under a routing.
+pub struct PathSet {
+    /// The routing's index.
+    pub routing: usize,
+    /// The source.
+    pub src: NodeId,
+    /// The destination.
+    pub dst: NodeId,
+    /// The hop indexes of the routes' first links.
+    pub starts: Vec<u32>,
+    /// The routes' cumulative weights, ending at 1; empty if all weights are equal.
+    cumulative: Vec<f64>,
+    draws: Stream,
+    state: SelectorState,
+}
+
+impl PathSet {
+    /// A set without routes; `index` addresses its random draws.
+    pub fn new(index: usize, seed: u64, routing: usize, src: NodeId, dst: NodeId) -> PathSet {
+        let draws = Stream::new(seed, Purpose::Forwarding, (index as u64) << 1 | 1);
+        PathSet {
+            routing,
+            src,
+            dst,
+            starts: Vec::new(),
+            cumulative: Vec::new(),
+            draws,
+            state: SelectorState::default(),
+        }
+    }
+
+    /// Replaces the routes; no weights mean equal weights.
+    pub fn replace(&mut self, starts: Vec<u32>, weights: &[f64]) {
+        let total: f64 = weights.iter().sum();
+        let shares = weights.iter().scan(0.0, |sum, weight| {
+            *sum += weight / total;
+            Some(*sum)
+        });
+        self.cumulative = shares.collect();
+        self.starts = starts;
+        self.state = SelectorState::default();
+    }
+
+    /// The hop index of a packet's first link; `None` if there is no route.
+    #[inline(always)]
+    pub fn select(&mut self, routings: &[RoutingSpec], now: Time, key: &PacketKey) -> Option<u32> {
+        let routes = NextHopSet { members: &self.starts, cumulative: &self.cumulative };
+        routes.select(&routings[self.routing], &mut self.state, || self.draws, now, key)
+    }
+}

@@ -1,0 +1,140 @@
+//! Paths of flows, compiled routes, loops and the time to live.
+
+use super::*;
+use crate::routing::test_support::link;
+use serde_json::json;
+use std::collections::HashSet;
+
+impl Forwarding {
+    /// Gives each node that one of these links leaves this link as its only next hop in a table.
+    pub fn set_next_hop_loop(&mut self, table: usize, links: &[LinkId]) {
+        for link in links {
+            self.set_next_hops(table, self.graph.link(*link).src, &[*link]);
+        }
+    }
+
+    fn set_next_hops(&mut self, table: usize, node: NodeId, links: &[LinkId]) {
+        let table = &mut self.tables[table];
+        let mut next_hops: Vec<_> =
+            (0..self.graph.nodes() as NodeId).map(|node| table.next_hops(node).to_vec()).collect();
+        next_hops[node as usize] = links.to_vec();
+        table.replace(&next_hops, &self.routings[table.routing]);
+    }
+}
+
+/// Two diamonds in a row between hosts with one link each: 0 - 1 = {2, 3} = 4 = {5, 6} = 7 - 8.
+fn two_diamonds(hops: serde_json::Value, select: &str, per: &str, dynamic: bool) -> Forwarding {
+    let cables = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (5, 7), (6, 7), (7, 8)];
+    let links: Vec<_> = cables.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
+    let routing = serde_json::from_value(json!({
+        "name": "", "hops": hops, "select": select, "per": {"unit": per}, "hash": ["source-port"], "acks": null,
+        "reconverge": null
+    }));
+    let graph = Graph::of_specs(9, &links).expect("a graph");
+    Forwarding::new(vec![routing.expect("a routing")], graph, 1, dynamic)
+}
+
+fn paths_of_flow(hops: serde_json::Value, per: &str, dynamic: bool) -> u32 {
+    let mut forwarding = two_diamonds(hops, "random", per, dynamic);
+    let route = forwarding.route(0, 0, 8).expect("a route");
+    forwarding.paths_of_flow(route, 0)
+}
+
+#[test]
+fn the_number_of_paths_is_what_packets_of_one_flow_may_take() {
+    let paths = |hops, per| paths_of_flow(hops, per, false);
+    assert_eq!(paths(json!({"kind": "shortest", "metric": "hop-count"}), "packet"), 1);
+    assert_eq!(
+        paths(json!({"kind": "equal-cost", "metric": "hop-count"}), "packet"),
+        4,
+        "2 x 2, behind one access link"
+    );
+    assert_eq!(paths(json!({"kind": "equal-cost", "metric": "hop-count"}), "flow"), 1, "a flow keeps to its path");
+    assert_eq!(paths(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 3}), "packet"), 3);
+    assert_eq!(
+        paths(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 9}), "packet"),
+        4,
+        "as many as exist"
+    );
+    assert_eq!(paths(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 3}), "flow"), 1);
+    assert_eq!(
+        paths(json!({"kind": "disjoint", "metric": "hop-count", "paths": 9}), "packet"),
+        2,
+        "behind one access link"
+    );
+    let given = json!([[0, 1, 2, 4, 5, 7, 8], [0, 1, 3, 4, 6, 7, 8], [8, 7, 5, 4, 2, 1, 0]]);
+    assert_eq!(paths(json!({"kind": "explicit", "paths": given, "weights": [1.0, 1.0, 1.0]}), "packet"), 2);
+    assert_eq!(paths_of_flow(json!({"kind": "shortest", "metric": "hop-count"}), "packet", true), 1);
+}
+
+/// Hop by hop from node 0 to node 8, or over one of several paths; each flow's path is what it would choose on its route.
+#[test]
+fn a_flow_that_keeps_to_its_path_has_it_compiled() {
+    let kinds = [
+        json!({"kind": "equal-cost", "metric": "hop-count"}),
+        json!({"kind": "k-shortest", "metric": "hop-count", "paths": 4}),
+    ];
+    for (hops, select) in kinds.iter().flat_map(|hops| ["hash", "random", "weighted"].map(|select| (hops, select))) {
+        let mut forwarding = two_diamonds(hops.clone(), select, "flow", false);
+        let chosen_on_the_way = forwarding.route(0, 0, 8).expect("a route");
+        let mut paths = HashSet::new();
+        for flow in 0..50 {
+            let key = PacketKey { flow, group: 0, src: 0, dst: 8, reverse: flow % 2 == 1, number: 0 };
+            let route = forwarding.route_of_flow(0, &key).expect("a route");
+            assert!(matches!(route, RouteRef::Route(_)));
+            let path = forwarding.current_path(route, 0);
+            let mut at = forwarding
+                .first_hop_index(chosen_on_the_way, Time(7), &PacketKey { number: 9, ..key })
+                .expect("a start");
+            let mut node = 0;
+            for link in &path {
+                let next = if Forwarding::is_hop_by_hop(at) {
+                    forwarding.next_hop(at, node, Time(7), &PacketKey { number: 9, ..key })
+                } else {
+                    Some(forwarding.next_on_route(at))
+                };
+                assert_eq!(next, Some(*link));
+                at = if Forwarding::is_hop_by_hop(at) { at } else { at + 1 };
+                node = forwarding.graph.link(*link).dst;
+            }
+            assert_eq!(node, 8);
+            paths.insert(path);
+        }
+        assert_eq!(paths.len(), 4);
+        assert!(!forwarding.has_hop_by_hop_flows());
+    }
+    for (select, per, dynamic) in [("hash", "flow", true), ("round-robin", "flow", false), ("hash", "packet", false)] {
+        let mut forwarding = two_diamonds(kinds[0].clone(), select, per, dynamic);
+        let key = PacketKey { flow: 0, group: 0, src: 0, dst: 8, reverse: false, number: 0 };
+        assert!(matches!(forwarding.route_of_flow(0, &key), Ok(RouteRef::NextHopTable(_))));
+        assert!(forwarding.has_hop_by_hop_flows());
+    }
+}
+
+fn hop_by_hop(links: &[(NodeId, NodeId)], nodes: usize) -> Forwarding {
+    let links: Vec<_> = links.iter().map(|&(a, b)| link(a, b)).collect();
+    let routing = serde_json::from_value(json!({
+        "name": "", "hops": {"kind": "equal-cost", "metric": "hop-count"}, "select": "random",
+        "per": {"unit": "packet"}, "hash": [], "acks": null, "reconverge": null
+    }));
+    Forwarding::new(vec![routing.expect("a routing")], Graph::of_specs(nodes, &links).expect("a graph"), 1, false)
+}
+
+#[test]
+fn a_circle_is_no_path_and_a_way_past_it_is_one() {
+    let mut forwarding = hop_by_hop(&[(0, 1), (1, 2), (2, 0), (1, 3), (0, 3), (2, 3)], 4);
+    let route = forwarding.route(0, 0, 3).expect("a route");
+    forwarding.set_next_hop_loop(0, &[0, 1, 2]);
+    assert_eq!(forwarding.paths_of_flow(route, 0), 1, "there is one flow all the same");
+    assert_eq!(forwarding.current_path(route, 0), [0, 1, 2], "back where it began");
+    forwarding.set_next_hops(0, 1, &[1, 3]);
+    assert_eq!(forwarding.count_paths(0, 0), 1, "0 - 1 - 3");
+}
+
+#[test]
+fn a_path_longer_than_a_packet_lives_is_refused_at_the_start() {
+    let fifo = |nodes: u32| (1..nodes).map(|node| (node - 1, node)).collect::<Vec<_>>();
+    assert!(hop_by_hop(&fifo(65), 65).route(0, 0, 64).is_ok());
+    let error = hop_by_hop(&fifo(66), 66).route(0, 0, 65).unwrap_err();
+    assert!(error.to_string().contains("has 65 links, but hop by hop a packet crosses 64 at most"), "{error}");
+}

@@ -1,0 +1,137 @@
+//! The near end of a link: a packet is offered to its queue, which accepts, marks or drops it.
+
+use super::Link;
+use crate::packet::link::fifo::FifoStore;
+use crate::packet::link::packet::{LOST, MARK, Packet};
+use crate::packet::link::packet_sizes::FlowSizes;
+use crate::packet::link::queue::{Arrival, Decision, Discipline};
+use crate::spec::QueueLimit;
+use crate::units::Time;
+
+/// The result of an offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// The link accepts the packet; the time of its next event stays.
+    Queued,
+    /// The link accepts the packet, and its next event is now at this time.
+    Due(Time),
+    /// The link drops the packet.
+    Dropped,
+}
+
+impl Link {
+    /// Offers a packet to a simple link.
+    #[inline(always)]
+    pub fn offer_to_simple(&mut self, now: Time, mut packet: Packet, size: u32, fifos: &mut FifoStore) -> Offer {
+        if self.loses && self.loss.is_lost() {
+            packet.set_flags(LOST);
+        }
+        self.offer(now, packet, size, fifos)
+    }
+
+    /// Offers a packet to an [uninstrumented](Self::is_uninstrumented) link.
+    #[inline(always)]
+    pub fn offer(&mut self, now: Time, packet: Packet, size: u32, fifos: &mut FifoStore) -> Offer {
+        self.counters.offered += 1;
+        if !self.has_room(now, fifos) {
+            self.counters.queue_drops += 1;
+            return Offer::Dropped;
+        }
+        let was_empty = self.fifo.is_empty();
+        let arrival = self.transmit(now, packet, size, fifos);
+        if was_empty { Offer::Due(arrival) } else { Offer::Queued }
+    }
+
+    /// Offers a packet to any link.
+    pub fn offer_to_any(&mut self, now: Time, mut packet: Packet, sizes: &FlowSizes, fifos: &mut FifoStore) -> Offer {
+        if !self.up {
+            self.counters.losses += 1;
+            self.counters.refused += 1;
+            return Offer::Dropped;
+        }
+        self.counters.offered += 1;
+        if self.loss.is_lost() {
+            packet.set_flags(LOST);
+        }
+        if !self.admits(now, &mut packet, sizes, fifos) {
+            self.counters.queue_drops += 1;
+            return Offer::Dropped;
+        }
+        let size = sizes[packet.flow() as usize].of(&packet);
+        let was_due = self.next_event();
+        if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline
+            && (self.busy_until > now || !waiting.is_empty())
+        {
+            *waiting_bytes += u64::from(size);
+            waiting.push_back((now, packet));
+        } else {
+            self.transmit(now, packet, size, fifos);
+            self.record_offer(now);
+            if let Some(backlog) = &mut self.backlog {
+                backlog.on_enter(size, &self.fifo);
+            }
+        }
+        let due = self.next_event();
+        if due == was_due { Offer::Queued } else { Offer::Due(due) }
+    }
+
+    /// Whether a queue with a limit in packets has room. Exact and O(1): it has room if the packet that entered `limit` packets earlier
+    /// has departed.
+    #[inline(always)]
+    fn has_room(&self, now: Time, fifos: &FifoStore) -> bool {
+        self.fifo.len() < self.limit_packets || fifos.at(self.limit_slot).arrival() <= now + self.delay
+    }
+
+    /// The size of the packet that left the far end early, if it has not departed at `now`. There is at most one: an epoch is no
+    /// longer than the delay and the shortest transmission.
+    fn undeparted_but_delivered(&self, now: Time) -> Option<u32> {
+        let (arrival, size) = self.delivered_last;
+        (arrival > now + self.delay).then_some(size)
+    }
+
+    /// Whether the queue accepts the packet. It may mark the packet.
+    fn admits(&mut self, now: Time, packet: &mut Packet, sizes: &FlowSizes, fifos: &FifoStore) -> bool {
+        if !matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_))) {
+            return self.admits_by_backlog(now, packet, sizes, fifos);
+        }
+        // A packet that was delivered early still occupies the queue.
+        let has_room_with_it =
+            self.undeparted_but_delivered(now).is_none() || self.fifo.len() + 1 != self.limit_packets;
+        has_room_with_it && self.has_room(now, fifos)
+    }
+
+    fn admits_by_backlog(&mut self, now: Time, packet: &mut Packet, sizes: &FlowSizes, fifos: &FifoStore) -> bool {
+        let size = u64::from(sizes[packet.flow() as usize].of(packet));
+        let (packets, bytes) = self.backlog(now, sizes, fifos);
+        let has_room = match self.limit {
+            QueueLimit::Packets(limit) => packets < limit,
+            QueueLimit::Bytes(limit) => bytes + size <= limit,
+        };
+        if !has_room {
+            return false;
+        }
+        let ecn_capable = sizes[packet.flow() as usize].may_be_marked(packet);
+        let Discipline::OnArrival(discipline) = &mut self.discipline else { return true };
+        let idle_since = (packets == 0).then_some(self.busy_until);
+        let packet_time = self.rate.serialization_delay(size);
+        let decision = discipline.decide(&Arrival { now, packets, idle_since, packet_time, ecn_capable });
+        if decision == Decision::Mark {
+            packet.set_flags(MARK);
+            self.counters.marks += 1;
+        }
+        decision != Decision::Drop
+    }
+
+    /// Packets and bytes that have not departed, the packet in transmission included.
+    fn backlog(&mut self, now: Time, sizes: &FlowSizes, fifos: &FifoStore) -> (u32, u64) {
+        if let Discipline::Codel { waiting, waiting_bytes, .. } = &self.discipline {
+            let in_transmission = u32::from(self.busy_until > now);
+            let bytes = *waiting_bytes + u64::from(in_transmission * self.last_size);
+            return (waiting.len() as u32 + in_transmission, bytes);
+        }
+        let delivered = self.undeparted_but_delivered(now);
+        let backlog = self.backlog.as_mut().expect("a discipline that looks at its backlog keeps it");
+        let (packets, bytes) = backlog.count(now + self.delay, &self.fifo, sizes, fifos);
+        (packets + u32::from(delivered.is_some()), bytes + u64::from(delivered.unwrap_or(0)))
+    }
+}
