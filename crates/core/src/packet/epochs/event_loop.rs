@@ -100,7 +100,7 @@ pub struct EpochLoop {
 /// fewer visits of links and nodes. But with the transmission, packets may leave a link before earlier ones are offered, and such a link takes the
 /// general path. So the transmission counts only where delays are much shorter.
 fn epoch_length(spec: &RunSpec, flows: &[Flow], sizes: &FlowSizes) -> Duration {
-    let smallest = u64::from(sizes.least());
+    let smallest = u64::from(sizes.smallest());
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
     let shortest = spec.links.iter().map(crossing).min().unwrap_or(Key::LONGEST_EPOCH);
     let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(Key::LONGEST_EPOCH);

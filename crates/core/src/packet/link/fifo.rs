@@ -1,25 +1,25 @@
-//! The packets of links in the order of their arrival at the far end.
+//! The packets of links, in the order of their arrival at the far end.
 //!
-//! The packets in flight are most of what a run keeps in memory. So all FIFOs share one store, in chunks of a few packets: a
-//! burst that passes from FIFO to FIFO takes its room once, and what one FIFO leaves, another uses.
+//! Packets in flight take most of a run's memory. So all FIFOs share one store of chunks: a burst that moves from FIFO to FIFO
+//! reuses the same chunks.
 
 use crate::packet::link::packet::Packet;
 use crate::prefetch::prefetch;
 use crate::units::Time;
 
-/// The packets of a chunk.
+/// Packets in a chunk.
 const CHUNK: u32 = if cfg!(test) { 8 } else { 64 };
-/// Fewer slots, 1.5 MB, stay in the nearer caches.
-const MANY: usize = if cfg!(test) { 64 } else { 1 << 16 };
+/// A store of this many slots (1.5 MB) or more does not fit into the nearer caches: chunks are prefetched.
+const PREFETCH_FROM: usize = if cfg!(test) { 64 } else { 1 << 16 };
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// A first-in-first-out queue of packets that stand in [`FifoStore`].
+/// A first-in-first-out queue of packets in a [`FifoStore`].
 #[derive(Debug, Clone, Copy)]
 pub struct Fifo {
     /// The slot of the first packet.
     head: u32,
-    /// The slot of the next packet to come; a multiple of [`CHUNK`] if a new chunk is needed for it.
+    /// The slot of the next packet to be pushed. At a multiple of [`CHUNK`], the push takes a new chunk.
     tail: u32,
     len: u32,
     first_arrival: Time,
@@ -38,25 +38,25 @@ impl Fifo {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the FIFO has no packet.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// When the first one arrives; [`Time::NEVER`] if there is none.
+    /// When the first packet arrives; [`Time::NEVER`] if the FIFO is empty.
     #[inline(always)]
     pub fn first_arrival(&self) -> Time {
         self.first_arrival
     }
 
-    /// The slot of the first packet; there must be one.
+    /// The slot of the first packet. The FIFO must not be empty.
     #[inline(always)]
     pub fn first_slot(&self) -> u32 {
         self.head
     }
 
-    /// The slot of the last packet; there must be one.
+    /// The slot of the last packet. The FIFO must not be empty.
     #[inline(always)]
     pub fn last_slot(&self) -> u32 {
         self.tail - 1
@@ -66,16 +66,17 @@ impl Fifo {
 /// The store of all FIFOs.
 #[derive(Debug)]
 pub struct FifoStore {
-    /// What is outside all FIFOs is of no meaning.
+    /// By slot; slots outside all FIFOs hold stale packets.
     slots: Vec<Packet>,
-    /// For every chunk, the next one in its FIFO, or of those that are free.
-    following: Vec<u32>,
+    /// By chunk: the next chunk of its FIFO, or the next free chunk.
+    next_chunk: Vec<u32>,
+    /// The first free chunk.
     free: u32,
 }
 
 impl Default for FifoStore {
     fn default() -> FifoStore {
-        FifoStore { slots: Vec::new(), following: Vec::new(), free: NONE }
+        FifoStore { slots: Vec::new(), next_chunk: Vec::new(), free: NONE }
     }
 }
 
@@ -86,14 +87,14 @@ impl FifoStore {
         &self.slots[slot as usize]
     }
 
-    /// The slot behind one of a FIFO; of no meaning behind the last.
+    /// The slot of the packet behind this one; stale behind the last packet.
     #[inline(always)]
     pub fn next_slot(&self, slot: u32) -> u32 {
         let next = slot + 1;
-        if next.is_multiple_of(CHUNK) { self.following[(slot / CHUNK) as usize].wrapping_mul(CHUNK) } else { next }
+        if next.is_multiple_of(CHUNK) { self.next_chunk[(slot / CHUNK) as usize].wrapping_mul(CHUNK) } else { next }
     }
 
-    /// Puts a packet behind all others.
+    /// Appends a packet.
     #[inline(always)]
     pub fn push(&mut self, fifo: &mut Fifo, packet: Packet) {
         if fifo.tail.is_multiple_of(CHUNK) {
@@ -110,32 +111,32 @@ impl FifoStore {
     #[cold]
     #[inline(never)]
     fn extend(&mut self, fifo: &mut Fifo) {
-        let chunk = self.take_chunk();
+        let chunk = self.allocate_chunk();
         if fifo.len == 0 {
             fifo.head = chunk * CHUNK;
         } else {
-            self.following[(fifo.last_slot() / CHUNK) as usize] = chunk;
+            self.next_chunk[(fifo.last_slot() / CHUNK) as usize] = chunk;
         }
         fifo.tail = chunk * CHUNK;
     }
 
-    fn take_chunk(&mut self) -> u32 {
+    fn allocate_chunk(&mut self) -> u32 {
         if self.free == NONE {
             self.slots.resize(self.slots.len() + CHUNK as usize, Packet::new(0, 0, 0, 0));
-            self.following.push(NONE);
-            return self.following.len() as u32 - 1;
+            self.next_chunk.push(NONE);
+            return self.next_chunk.len() as u32 - 1;
         }
         let chunk = self.free;
-        self.free = self.following[chunk as usize];
+        self.free = self.next_chunk[chunk as usize];
         chunk
     }
 
-    fn give_chunk(&mut self, chunk: u32) {
-        self.following[chunk as usize] = self.free;
+    fn free_chunk(&mut self, chunk: u32) {
+        self.next_chunk[chunk as usize] = self.free;
         self.free = chunk;
     }
 
-    /// Takes the first packet out; there must be one.
+    /// Removes the first packet. The FIFO must not be empty.
     #[inline(always)]
     pub fn pop(&mut self, fifo: &mut Fifo) -> Packet {
         let packet = self.slots[fifo.head as usize];
@@ -144,8 +145,8 @@ impl FifoStore {
         packet
     }
 
-    /// Takes the first packet out, there must be one, but does not look for the next: until
-    /// [`Self::update_first_arrival`] the FIFO does not know when that arrives.
+    /// Removes the first packet without reading the next one. [`Fifo::first_arrival`] is stale until
+    /// [`Self::update_first_arrival`]. The FIFO must not be empty.
     #[inline(always)]
     pub fn advance(&mut self, fifo: &mut Fifo) {
         debug_assert!(!fifo.is_empty());
@@ -156,56 +157,56 @@ impl FifoStore {
         }
     }
 
-    /// See [`Self::advance`].
+    /// Reads the arrival of the first packet, after [`Self::advance`].
     #[inline(always)]
     pub fn update_first_arrival(&self, fifo: &mut Fifo) {
         fifo.first_arrival = if fifo.is_empty() { Time::NEVER } else { self.slots[fifo.head as usize].arrival() };
     }
 
-    /// A FIFO's head has left its chunk. Returns the slot where the head is now; the FIFO's address would keep it in memory.
+    /// Frees the chunk that a FIFO's head has left. Takes and returns the head's slot, so that the compiler can keep the FIFO in registers.
     #[cold]
     #[inline(never)]
     fn leave_chunk(&mut self, head: u32, is_empty: bool) -> u32 {
         let chunk = head / CHUNK - 1;
-        let head = if is_empty { head } else { self.enter_chunk(self.following[chunk as usize]) };
-        self.give_chunk(chunk);
+        let head = if is_empty { head } else { self.enter_chunk(self.next_chunk[chunk as usize]) };
+        self.free_chunk(chunk);
         head
     }
 
-    /// A FIFO's head comes to a chunk. Returns its slot, and asks for the chunk after it, and for what that one is followed by.
+    /// The first slot of the chunk that a FIFO's head enters. Prefetches the chunk behind it.
     fn enter_chunk(&self, chunk: u32) -> u32 {
-        if self.slots.len() >= MANY {
-            let next = self.following[chunk as usize] as usize;
+        if self.slots.len() >= PREFETCH_FROM {
+            let next = self.next_chunk[chunk as usize] as usize;
             if let Some(slots) = self.slots.as_chunks::<{ CHUNK as usize }>().0.get(next) {
                 prefetch(slots);
-                prefetch(&self.following[next]);
+                prefetch(&self.next_chunk[next]);
             }
         }
         chunk * CHUNK
     }
 
-    /// Takes the first packet out if it arrives before an instant.
+    /// Removes the first packet if it arrives before an instant.
     #[inline(always)]
     pub fn pop_before(&mut self, fifo: &mut Fifo, instant: Time) -> Option<Packet> {
         (fifo.first_arrival < instant).then(|| self.pop(fifo))
     }
 
-    /// Gives back what an empty FIFO keeps.
+    /// Frees the last chunk of an empty FIFO.
     #[inline(always)]
     pub fn release(&mut self, fifo: &mut Fifo) {
         if fifo.is_empty() && !fifo.tail.is_multiple_of(CHUNK) {
-            self.give_chunk(fifo.tail / CHUNK);
+            self.free_chunk(fifo.tail / CHUNK);
             fifo.tail = 0;
         }
     }
 
-    /// From the first to the last.
+    /// The packets from first to last.
     pub fn iter(&self, fifo: &Fifo) -> impl Iterator<Item = Packet> {
         let slots = std::iter::successors(Some(fifo.head), |slot| Some(self.next_slot(*slot)));
         slots.take(fifo.len as usize).map(|slot| *self.at(slot))
     }
 
-    /// Takes all out.
+    /// Removes all packets.
     pub fn drain(&mut self, fifo: &mut Fifo) -> Vec<Packet> {
         let packets = std::iter::from_fn(|| (!fifo.is_empty()).then(|| self.pop(fifo))).collect();
         self.release(fifo);
@@ -226,14 +227,14 @@ mod tests {
     }
 
     proptest! {
-        /// FIFOs are queues, whatever the others do, and all together have little room to spare.
+        /// Each FIFO is a queue, whatever the others do, and the store holds few unused slots.
         #[test]
-        fn lines_are_queues_with_little_room_to_spare(
+        fn fifos_are_queues_and_their_store_has_few_unused_slots(
             steps in prop::collection::vec((0usize..3, 0u64..60, 0u64..60, any::<bool>()), 1..60),
         ) {
             let mut fifos = FifoStore::default();
             let mut pairs: [(Fifo, VecDeque<Packet>); 3] = Default::default();
-            let (mut number, mut most) = (0, 0);
+            let (mut number, mut max) = (0, 0);
             for (index, pushes, pops, releases) in steps {
                 let (fifo, queue) = &mut pairs[index];
                 for _ in 0..pushes {
@@ -242,8 +243,8 @@ mod tests {
                     prop_assert_eq!(fifos.at(fifo.last_slot()), &packet(number));
                     number += 1;
                 }
-                most = most.max(pairs.iter().map(|(_, queue)| queue.len()).sum());
-                prop_assert!(fifos.slots.len() <= most + 3 * 2 * CHUNK as usize);
+                max = max.max(pairs.iter().map(|(_, queue)| queue.len()).sum());
+                prop_assert!(fifos.slots.len() <= max + 3 * 2 * CHUNK as usize);
                 let (fifo, queue) = &mut pairs[index];
                 for _ in 0..pops {
                     let due = queue.pop_front_if(|packet| packet.arrival() < Time(number / 2));
@@ -260,8 +261,8 @@ mod tests {
             for (fifo, queue) in &mut pairs {
                 prop_assert!(queue.drain(..).eq(fifos.drain(fifo)) && fifo.is_empty());
             }
-            let free = std::iter::successors(Some(fifos.free), |chunk| fifos.following.get(*chunk as usize).copied());
-            prop_assert_eq!(free.count() - 1, fifos.following.len(), "all pieces are free");
+            let free = std::iter::successors(Some(fifos.free), |chunk| fifos.next_chunk.get(*chunk as usize).copied());
+            prop_assert_eq!(free.count() - 1, fifos.next_chunk.len(), "all chunks are free");
         }
     }
 }

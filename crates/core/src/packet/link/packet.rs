@@ -4,42 +4,42 @@ use crate::units::Time;
 
 /// An acknowledgement (or SYN-ACK), not data.
 pub const ACK: u64 = 1;
-/// Opens the connection.
+/// A SYN, or with [`ACK`] a SYN-ACK.
 pub const SYN: u64 = 1 << 1;
 /// Congestion experienced (CE) on data, its echo (ECE) on an ACK.
 pub const MARK: u64 = 1 << 2;
-/// The ACK's SACK blocks stand beside it: `number` is their place.
+/// An ACK with SACK blocks: `number` is their handle in the SACK pool.
 pub const HAS_SACK: u64 = 1 << 3;
-/// The wire loses it: it crosses the link and arrives nowhere.
+/// The wire has lost the packet: it crosses its link and is discarded at the far end.
 pub const LOST: u64 = 1 << 4;
-/// Data sent before; on an ACK, that it answers such.
+/// A retransmission; on an ACK, the echo of one.
 pub const RETRANSMISSION: u64 = 1 << 5;
-/// The sender has answered a congestion mark (CWR).
+/// The sender has reduced its window after a congestion mark (CWR).
 pub const WINDOW_REDUCED: u64 = 1 << 6;
 
 const FLAG_BITS: u32 = 8;
 
-/// A flag if it holds, without a branch.
+/// `flag` if the condition holds, else no flag; without a branch.
 #[inline(always)]
 pub fn flag_if(flag: u64, holds: bool) -> u64 {
     flag * u64::from(holds)
 }
 
-/// A packet, and when it leaves the link that it is on.
+/// A packet and its arrival at the end of its link.
 ///
-/// Three words, so that it is copied through registers as it was built: narrow stores followed by wide loads would stall.
+/// Three words, so that the processor copies it through registers: a wide load after narrow stores stalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// The arrival at the end of the link in the upper 56 bits, flags below.
     arrival_and_flags: u64,
     /// The flow above, the segment below.
     flow_and_segment: u64,
-    /// The number above, the way below.
+    /// The number above, the hop index below.
     number_and_hop: u64,
 }
 
 impl Packet {
-    /// A packet that is nowhere yet.
+    /// A packet that is on no link yet.
     #[inline(always)]
     pub fn new(flow: u32, segment: u32, number: u32, flags: u64) -> Packet {
         Packet {
@@ -49,7 +49,7 @@ impl Packet {
         }
     }
 
-    /// What a function on a rare path takes: a packet whose address is given away would live in memory on every path.
+    /// The words of the packet, for functions on rare paths. A reference to the packet would force it into memory on every path.
     #[inline(always)]
     pub fn words(self) -> [u64; 3] {
         [self.arrival_and_flags, self.flow_and_segment, self.number_and_hop]
@@ -73,60 +73,60 @@ impl Packet {
         self.flow_and_segment as u32
     }
 
-    /// The number of the transmission, unique in its direction; the place of the blocks of an ACK with [`HAS_SACK`].
+    /// The number of the transmission, unique in its flow and direction. On an ACK with [`HAS_SACK`], the handle of its blocks.
     #[inline(always)]
     pub fn number(&self) -> u32 {
         (self.number_and_hop >> 32) as u32
     }
 
-    /// Sets the number, or the place of the blocks.
+    /// Sets the number, or the handle of the blocks.
     pub fn set_number(&mut self, number: u32) {
         self.number_and_hop = u64::from(number) << 32 | u64::from(self.hop_index());
     }
 
-    /// Where it goes after this link: see [`crate::packet::forwarding`].
+    /// The hop index, which determines the next link: see [`crate::packet::forwarding`].
     #[inline(always)]
     pub fn hop_index(&self) -> u32 {
         self.number_and_hop as u32
     }
 
-    /// Sets where it goes after its next link.
+    /// Sets the hop index.
     #[inline(always)]
     pub fn set_hop_index(&mut self, at: u32) {
         self.number_and_hop = self.number_and_hop >> 32 << 32 | u64::from(at);
     }
 
-    /// When it arrives at the end of its link.
+    /// The arrival at the end of its link.
     #[inline(always)]
     pub fn arrival(&self) -> Time {
         Time(self.arrival_and_flags >> FLAG_BITS)
     }
 
-    /// Whether it has any of these flags.
+    /// Whether any of these flags is set.
     #[inline(always)]
     pub fn has(&self, flags: u64) -> bool {
         self.arrival_and_flags & flags != 0
     }
 
-    /// Data sent once, without marks.
+    /// Data without any flag.
     #[inline(always)]
     pub fn is_plain_data(&self) -> bool {
         self.arrival_and_flags as u8 == 0
     }
 
-    /// Whether it comes to the same end of the same flow, as far as the other does, for the wire may lose one of them.
+    /// Whether both packets go to the same end of the same flow, and both or none of them are lost.
     #[inline(always)]
     pub fn goes_to_same_end(&self, other: &Packet) -> bool {
         self.flow() == other.flow() && (self.arrival_and_flags ^ other.arrival_and_flags) & (ACK | LOST) == 0
     }
 
-    /// An ACK that says no more than how far it goes.
+    /// An ACK without any other flag.
     #[inline(always)]
     pub fn is_plain_ack(&self) -> bool {
         self.arrival_and_flags as u8 == ACK as u8
     }
 
-    /// Whether it is of the same flow and kind as the packet before, and the next: the next segment, or acknowledging one more.
+    /// Whether it has the flow and flags of `before`, and the next segment or cumulative acknowledgement.
     #[inline(always)]
     pub fn follows(&self, before: &Packet) -> bool {
         self.flow_and_segment == before.flow_and_segment.wrapping_add(1)
@@ -142,7 +142,7 @@ impl Packet {
     /// Sets the arrival at the end of its next link.
     #[inline(always)]
     pub fn set_arrival(&mut self, arrival: Time) {
-        // An endless queue before a slow link may take longer than the clock goes: then it never arrives.
+        // The queue of a slow link may last longer than the clock counts: then the packet never arrives.
         self.arrival_and_flags =
             arrival.min(Time::NEVER).0 << FLAG_BITS | self.arrival_and_flags & ((1 << FLAG_BITS) - 1);
     }

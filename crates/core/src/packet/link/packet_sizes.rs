@@ -1,28 +1,28 @@
-//! What the packets of a flow measure.
+//! The sizes of a flow's packets.
 
 use super::packet::{ACK, Packet, RETRANSMISSION, SYN};
 
-/// [`PacketSizes`] by flow. Where all flows are alike there is one entry for all, which stays in the nearest cache.
+/// [`PacketSizes`] by flow. Flows of equal sizes share one entry, which stays in the nearest cache.
 pub struct FlowSizes {
     entries: Vec<PacketSizes>,
-    /// The bits of a flow's index that choose an entry: all or none.
-    chosen_by: usize,
+    /// Masks the flow's index: all bits, or none if all flows share one entry.
+    index_mask: usize,
 }
 
 impl FlowSizes {
-    /// Of each flow.
+    /// Sizes by flow.
     pub fn new(mut entries: Vec<PacketSizes>) -> FlowSizes {
         let are_alike = entries.windows(2).all(|pair| pair[0] == pair[1]);
         if are_alike {
             entries.truncate(1);
         }
         entries.shrink_to_fit();
-        FlowSizes { entries, chosen_by: if are_alike { 0 } else { usize::MAX } }
+        FlowSizes { entries, index_mask: if are_alike { 0 } else { usize::MAX } }
     }
 
-    /// The smallest packet of all flows, bytes; one if there are none.
-    pub fn least(&self) -> u16 {
-        self.entries.iter().map(PacketSizes::least).min().unwrap_or(1)
+    /// The smallest packet of all flows, bytes; 1 if there is no flow.
+    pub fn smallest(&self) -> u16 {
+        self.entries.iter().map(PacketSizes::smallest).min().unwrap_or(1)
     }
 }
 
@@ -31,14 +31,14 @@ impl std::ops::Index<usize> for FlowSizes {
 
     #[inline(always)]
     fn index(&self, flow: usize) -> &PacketSizes {
-        &self.entries[flow & self.chosen_by]
+        &self.entries[flow & self.index_mask]
     }
 }
 
-/// What a flow's packets measure on the wire.
+/// The sizes of a flow's packets on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSizes {
-    /// Bytes of a full data packet, of the packet of the last segment, and twice of a packet without data.
+    /// Bytes of a full data packet, of the packet of the last segment, and twice of a packet without data: indexed by [`Self::of`].
     by_kind: [u16; 4],
     /// Whether routers may mark its data instead of dropping it.
     pub ecn_capable: bool,
@@ -57,14 +57,14 @@ impl PacketSizes {
         self.last_segment.saturating_add(1)
     }
 
-    /// Payload bytes of so many segments, all full but the flow's last, which is among them or not.
+    /// Payload bytes of this many segments. All are full except the flow's last segment, if it is one of them.
     pub fn payload(&self, segments: u32, has_last: bool) -> u64 {
         let full = u64::from(segments) * u64::from(self.full() - self.header());
         if has_last { full - u64::from(self.full() - self.last()) } else { full }
     }
 
-    /// Whether routers may mark the packet: new data of a flow that asks for it, but no ACK, no SYN and no retransmission
-    /// (RFC 3168 sections 6.1.1, 6.1.4 and 6.1.5).
+    /// Whether routers may mark the packet: new data of an ECN-capable flow, but no ACK, SYN or retransmission (RFC 3168 sections
+    /// 6.1.1, 6.1.4 and 6.1.5).
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
         self.ecn_capable && !packet.has(ACK | SYN | RETRANSMISSION)
     }
@@ -80,7 +80,7 @@ impl PacketSizes {
     }
 
     /// The smallest packet, bytes.
-    pub fn least(&self) -> u16 {
+    pub fn smallest(&self) -> u16 {
         self.by_kind.into_iter().min().unwrap_or(1)
     }
 
@@ -92,7 +92,7 @@ impl PacketSizes {
     /// The size of a packet, bytes.
     #[inline(always)]
     pub fn of(&self, packet: &Packet) -> u32 {
-        // By index, for data and ACKs alternate too irregularly for branches.
+        // An index instead of branches: data and ACKs alternate too irregularly to predict.
         let is_last = usize::from(packet.segment() == self.last_segment);
         let is_header = usize::from(packet.has(ACK | SYN));
         u32::from(self.by_kind[2 * is_header + is_last])

@@ -1,142 +1,144 @@
-//! What stands beside a packet: the SACK blocks of ACKs, which most ACKs do not have.
+//! The SACK blocks of ACKs in flight. Most ACKs have none, so packets have only a handle.
 //!
-//! Where slow starts overshoot, there are more of them in flight than flows. So an ACK has room for three blocks, as many as
-//! most carry at the most, and the few with one more, a duplicate, have their blocks in a store of their own.
+//! Where slow starts overshoot, more ACKs with blocks are in flight than there are flows. An entry has space for three blocks, which
+//! suffices unless a duplicate is reported. Then the fourth block needs an entry of a second list.
 
 use crate::prefetch::prefetch;
 use crate::tcp::receiver::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::scoreboard::Range;
 
-/// The blocks of one ACK in flight, and the number that keeps the ACK apart from others of its flow.
+/// The blocks of one ACK.
 #[derive(Debug, Clone, Copy, Default)]
 struct SackEntry {
-    /// Where they are too many, the first segment of the first is their place among the [`SackPool::full`] ones.
+    /// With four blocks, the first block's start is an index in [`SackPool::four_blocks`].
     blocks: [Range; MAX_SACK_BLOCKS],
+    /// The number of the ACK, which its packet cannot hold; in a free entry, the next free entry.
     number: u32,
 }
 
-/// A place is an index, and below it how many blocks there are, none if they are too many, and whether the first is a duplicate.
+/// A handle has, from the highest bit, the entry's index, [`DUPLICATE`], and the number of blocks; 0 stands for four blocks.
 const INDEX_BIT: u32 = 3;
+/// The first block is a duplicate (RFC 2883).
 const DUPLICATE: u32 = 1 << 2;
 const LENGTH: u32 = DUPLICATE - 1;
 
-/// The blocks of all ACKs in flight.
+/// The SACK blocks of all ACKs in flight.
 #[derive(Debug)]
 pub struct SackPool {
-    few: Vec<SackEntry>,
-    /// The one that was emptied last, whose number is that of the one emptied before, and so on; [`NONE`] ends it.
+    entries: Vec<SackEntry>,
+    /// The first free entry, or [`NONE`].
     free: u32,
-    full: Vec<SackBlocks>,
-    free_of_full: Vec<u32>,
+    four_blocks: Vec<SackBlocks>,
+    free_four_blocks: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Default for SackPool {
     fn default() -> SackPool {
-        SackPool { few: Vec::new(), free: NONE, full: Vec::new(), free_of_full: Vec::new() }
+        SackPool { entries: Vec::new(), free: NONE, four_blocks: Vec::new(), free_four_blocks: Vec::new() }
     }
 }
 
 impl SackPool {
-    /// Stores an ACK's blocks, of which there are some, and its number; returns the place.
+    /// Stores the blocks and the number of an ACK with at least one block. Returns the handle.
     pub fn put(&mut self, sack: &SackBlocks, number: u32) -> u32 {
         let [blocks @ .., last] = *sack.places();
         if last != (0, 0) {
             return self.put_four(sack, number);
         }
         let kind = if sack.duplicate().is_some() { DUPLICATE } else { 0 };
-        let write = |places: &mut [Range; MAX_SACK_BLOCKS]| {
-            *places = blocks;
+        let write = |entry: &mut [Range; MAX_SACK_BLOCKS]| {
+            *entry = blocks;
             sack.all().len() as u32
         };
         self.put_with(number, write) | kind
     }
 
-    /// The same for the blocks, none a duplicate, that are written where they stay; `write` returns how many.
+    /// Stores at most three blocks, none a duplicate. `write` writes them and returns their number, which saves a copy.
     #[inline(always)]
     pub fn put_with(&mut self, number: u32, write: impl FnOnce(&mut [Range; MAX_SACK_BLOCKS]) -> u32) -> u32 {
-        let index = self.place();
-        let sack_entry = &mut self.few[index as usize];
-        *sack_entry = SackEntry { blocks: [(0, 0); MAX_SACK_BLOCKS], number };
-        index << INDEX_BIT | write(&mut sack_entry.blocks)
+        let index = self.allocate();
+        let entry = &mut self.entries[index as usize];
+        *entry = SackEntry { blocks: [(0, 0); MAX_SACK_BLOCKS], number };
+        index << INDEX_BIT | write(&mut entry.blocks)
     }
 
-    /// The index of a place to write to.
+    /// The index of an entry that was free.
     #[inline(always)]
-    fn place(&mut self) -> u32 {
+    fn allocate(&mut self) -> u32 {
         if self.free == NONE {
             return self.extend();
         }
         let index = self.free;
-        self.free = self.few[index as usize].number;
+        self.free = self.entries[index as usize].number;
         index
     }
 
     #[cold]
     #[inline(never)]
     fn extend(&mut self) -> u32 {
-        assert!(self.few.len() < 1 << (u32::BITS - INDEX_BIT), "more ACKs with blocks in flight than places");
-        self.few.push(SackEntry::default());
-        self.few.len() as u32 - 1
+        assert!(self.entries.len() < 1 << (u32::BITS - INDEX_BIT), "more ACKs with blocks in flight than handles");
+        self.entries.push(SackEntry::default());
+        self.entries.len() as u32 - 1
     }
 
     #[cold]
     #[inline(never)]
     fn put_four(&mut self, sack: &SackBlocks, number: u32) -> u32 {
-        let place = self.free_of_full.pop().unwrap_or(self.full.len() as u32);
-        if place as usize == self.full.len() {
-            self.full.push(*sack);
+        let four = self.free_four_blocks.pop().unwrap_or(self.four_blocks.len() as u32);
+        if four as usize == self.four_blocks.len() {
+            self.four_blocks.push(*sack);
         } else {
-            self.full[place as usize] = *sack;
+            self.four_blocks[four as usize] = *sack;
         }
-        let index = self.place();
-        self.few[index as usize] = SackEntry { blocks: [(place, 0); MAX_SACK_BLOCKS], number };
+        let index = self.allocate();
+        self.entries[index as usize] = SackEntry { blocks: [(four, 0); MAX_SACK_BLOCKS], number };
         index << INDEX_BIT
     }
 
-    fn at(&self, place: u32) -> &SackEntry {
-        &self.few[(place >> INDEX_BIT) as usize]
+    fn entry(&self, handle: u32) -> &SackEntry {
+        &self.entries[(handle >> INDEX_BIT) as usize]
     }
 
-    /// Asks for what is at a place.
+    /// Prefetches the entry of a handle.
     #[inline(always)]
-    pub fn prefetch(&self, place: u32) {
-        prefetch(self.at(place));
+    pub fn prefetch(&self, handle: u32) {
+        prefetch(self.entry(handle));
     }
 
-    /// The number of the ACK whose blocks stand in a place.
-    pub fn number(&self, place: u32) -> u32 {
-        self.at(place).number
+    /// The number of the ACK with this handle.
+    pub fn number(&self, handle: u32) -> u32 {
+        self.entry(handle).number
     }
 
-    /// Makes of no blocks those in a place.
+    /// Reads the blocks of a handle into `blocks`, which must be empty.
     #[inline]
-    pub fn read(&self, place: u32, blocks: &mut SackBlocks) {
-        let sack_entry = self.at(place);
-        if place & LENGTH == 0 {
-            *blocks = self.full[sack_entry.blocks[0].0 as usize];
+    pub fn read(&self, handle: u32, blocks: &mut SackBlocks) {
+        let entry = self.entry(handle);
+        if handle & LENGTH == 0 {
+            *blocks = self.four_blocks[entry.blocks[0].0 as usize];
         } else {
-            blocks.fill(sack_entry.blocks, place & LENGTH, place & DUPLICATE != 0);
+            blocks.fill(entry.blocks, handle & LENGTH, handle & DUPLICATE != 0);
         }
     }
 
-    /// Empties a place.
+    /// Frees the entry of a handle.
     #[inline]
-    pub fn release(&mut self, place: u32) {
-        if place & LENGTH == 0 {
-            let full = self.at(place).blocks[0].0;
-            self.free_of_full.push(full);
+    pub fn release(&mut self, handle: u32) {
+        if handle & LENGTH == 0 {
+            let four = self.entry(handle).blocks[0].0;
+            self.free_four_blocks.push(four);
         }
-        let index = place >> INDEX_BIT;
-        self.few[index as usize].number = std::mem::replace(&mut self.free, index);
+        let index = handle >> INDEX_BIT;
+        self.entries[index as usize].number = std::mem::replace(&mut self.free, index);
     }
 
-    /// Empties a place, and makes of no blocks those that were there.
+    /// Reads the blocks of a handle into `blocks`, which must be empty, and frees the entry.
     #[inline]
-    pub fn take(&mut self, place: u32, blocks: &mut SackBlocks) {
-        self.read(place, blocks);
-        self.release(place);
+    pub fn take(&mut self, handle: u32, blocks: &mut SackBlocks) {
+        self.read(handle, blocks);
+        self.release(handle);
     }
 }
 
@@ -146,9 +148,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is taken out is what was put in, whatever else came and went.
+        /// The pool returns the blocks that were stored, whatever else is stored and freed.
         #[test]
-        fn blocks_come_out_as_they_went_in(
+        fn the_pool_returns_the_blocks_that_were_stored(
             acks in prop::collection::vec((prop::collection::vec((0u32..1000, 1u32..1000), 1..5), any::<bool>(), 0usize..4), 1..40),
         ) {
             let mut pool = SackPool::default();
@@ -159,18 +161,18 @@ mod tests {
                 let sack = SackBlocks::new(duplicate, held);
                 kept.push((pool.put(&sack, number as u32), number as u32, sack));
                 for _ in 0..taken.min(kept.len()) {
-                    let (place, number, sack) = kept.remove(0);
+                    let (handle, number, sack) = kept.remove(0);
                     let (mut read, mut taken) = (SackBlocks::default(), SackBlocks::default());
-                    pool.read(place, &mut read);
-                    prop_assert_eq!((pool.number(place), read), (number, sack));
-                    pool.take(place, &mut taken);
+                    pool.read(handle, &mut read);
+                    prop_assert_eq!((pool.number(handle), read), (number, sack));
+                    pool.take(handle, &mut taken);
                     prop_assert_eq!(taken, sack);
                 }
             }
-            kept.iter().for_each(|(place, ..)| pool.release(*place));
-            let free = std::iter::successors(Some(pool.free), |index| pool.few.get(*index as usize).map(|sack_entry| sack_entry.number));
-            prop_assert_eq!(free.count() - 1, pool.few.len(), "all places are free");
-            prop_assert_eq!(pool.free_of_full.len(), pool.full.len());
+            kept.iter().for_each(|(handle, ..)| pool.release(*handle));
+            let free = std::iter::successors(Some(pool.free), |index| pool.entries.get(*index as usize).map(|entry| entry.number));
+            prop_assert_eq!(free.count() - 1, pool.entries.len(), "all entries are free");
+            prop_assert_eq!(pool.free_four_blocks.len(), pool.four_blocks.len());
         }
     }
 }

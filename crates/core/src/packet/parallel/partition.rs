@@ -72,7 +72,7 @@ pub fn divide(engine: &Engine<EpochLoop>, count: usize) -> Partitioning {
 
 /// The longest round, a number of whole epochs: in no shorter time does a packet get from the queue of a link to another partition.
 fn round(engine: &Engine<EpochLoop>, partition_of: &[usize]) -> Duration {
-    let smallest = engine.network.all_sizes().least();
+    let smallest = engine.network.all_sizes().smallest();
     let is_between = |link: &&crate::spec::LinkSpec| partition_of[link.src as usize] != partition_of[link.dst as usize];
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
     let between = engine.spec.links.iter().filter(is_between).map(crossing);
