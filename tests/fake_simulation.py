@@ -60,6 +60,7 @@ class FakeSimulation:
             "end_s": unknown,
             "fct_s": unknown,
             "idle_fct_s": unknown,
+            "slowdown": unknown,
             "size_bytes": unknown,
             "longest_stall_s": np.zeros(rows),
             "goodput_bps": np.full(rows, 1e6 * self.spec["seed"]),
@@ -87,14 +88,14 @@ class FakeSimulation:
         return columns
 
     def states(self) -> Mapping[str, Any]:
-        return {"flow": [], "state": [], "share": []}
+        return {"flow": np.zeros(0), "stack": np.zeros(0), "state": [], "share": np.zeros(0)}
 
     def take_link_state(self) -> Columns:
         return {}
 
     def routes(self) -> Mapping[str, Any]:
         names = ("time_s", "routing", "src", "dst", "delay_s", "loss", "cost")
-        return {name: np.zeros(0) for name in names} | {"nodes": []}
+        return {name: np.zeros(0) for name in names} | {"path": []}
 
     @property
     def packets_without_route(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from anabranch.results import FLOW_SERIES, FLOWS, LINK_SERIES, LINK_STATE, LINKS, ROUTES, STATES
+from anabranch.result_tables import SCHEMAS
 from anabranch.scenario import Scenario
 from scenarios import LINE
 
@@ -19,13 +19,15 @@ DOCS = Path(__file__).parents[1] / "docs"
 GUIDE = DOCS / "guide"
 
 
-def test_the_reference_of_the_scenario_file_is_what_the_schema_says() -> None:
-    spec = importlib.util.spec_from_file_location("scenario_reference", GUIDE / "scenario.py")
+@pytest.mark.parametrize("page", ["scenario", "results"])
+def test_a_page_is_what_the_declarations_in_the_code_say(page: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"{page}_page", GUIDE / f"{page}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (GUIDE / "scenario.md").read_text(encoding="utf-8") == module.text(), "run: python docs/guide/scenario.py"
+    written = (GUIDE / f"{page}.md").read_text(encoding="utf-8")
+    assert written == module.text(), f"run: python docs/guide/{page}.py"
 
 
 def test_the_notebook_runs_and_its_cells_show_something(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,29 +58,14 @@ def test_the_examples_of_the_page_on_prediction_are_what_python_says() -> None:
     assert not failed
 
 
-TABLES = {
-    "flows": FLOWS,
-    "links": LINKS,
-    "states": STATES,
-    "routes": ROUTES,
-    "link_state": LINK_STATE,
-    "series_flows": FLOW_SERIES,
-    "series_links": LINK_SERIES,
-}
-
-
-def test_the_page_on_results_names_exactly_the_columns_of_the_tables() -> None:
-    """In their order, with their types; of the computed ones as a run has them."""
+def test_the_page_on_results_names_exactly_the_columns_of_a_run() -> None:
+    """In their order, with their types."""
     text = LINE.replace("bulk = true", 'size = "1 MB"').replace('duration = "2s"', 'duration = "2s"\nsample = "1s"')
     result = Scenario.from_toml(text).run(seed=1)
     pages = re.split(r"^## ", (GUIDE / "results.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     described = {
         page.partition("\n")[0]: dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE)) for page in pages
     }
-    for name, schema in TABLES.items():
+    for name in (*SCHEMAS, "summary", "completion_times"):
         found: pl.DataFrame = getattr(result, name)
-        assert list(described[name].items()) == [(column, str(kind)) for column, kind in found.schema.items()], name
-        assert list(schema) == found.columns, name
-    for name in ("summary", "completion_times"):
-        found = getattr(result, name)
         assert list(described[name].items()) == [(column, str(kind)) for column, kind in found.schema.items()], name

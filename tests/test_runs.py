@@ -12,7 +12,8 @@ import pytest
 from fake_simulation import FakeSimulation
 
 from anabranch import runs
-from anabranch.results import FLOWS, LINKS, Result, ResultError, frame, result_hash
+from anabranch.result_tables import SCHEMAS, frame
+from anabranch.results import Result, ResultError, result_hash
 from anabranch.runs import RunError, execute, recorder
 from anabranch.runs.manifest import ManifestError
 from anabranch.scenario import Scenario
@@ -28,8 +29,10 @@ def design(
 def test_tables_have_a_row_for_each_run_and_flow_or_link(tmp_path: Path) -> None:
     result = design(tmp_path)
     assert len(result.manifest["runs"]) == 4 * 5
-    assert result.flows.schema == pl.Schema(FLOWS | dict.fromkeys(["variant_stack", "variant_routing"], pl.String))
-    assert result.links.schema == pl.Schema(LINKS | dict.fromkeys(["stack", "routing"], pl.String))
+    assert result.flows.schema == pl.Schema(
+        SCHEMAS["flows"] | dict.fromkeys(["variant_stack", "variant_routing"], pl.String)
+    )
+    assert result.links.schema == pl.Schema(SCHEMAS["links"] | dict.fromkeys(["stack", "routing"], pl.String))
     assert result.flows.height == 20
     assert result.links.height == 20 * 28
     assert result.flows["src"].unique().to_list() == ["Seattle"]
@@ -148,13 +151,17 @@ def test_documents_have_the_command_line_s_form() -> None:
 
 
 def test_frames_turn_indexes_into_names_and_nan_into_null() -> None:
-    schema = {"run": pl.UInt32, "stack": pl.String, "srtt_s": pl.Float64}
-    columns = {"stack": np.array([1, 2**32 - 1, 0], dtype=np.uint32), "srtt_s": np.array([0.1, np.nan, 0.3])}
-    table = frame(columns, schema, {"run": 7}, {"stack": ["a", "b"]})
-    assert table.to_dict(as_series=False) == {
+    columns = {
+        "flow": np.array([0, 1, 2], dtype=np.uint32),
+        "stack": np.array([1, 2**32 - 1, 0], dtype=np.uint32),
+        "state": ["S0", "S1", "S0"],
+        "share": np.array([0.1, np.nan, 0.3]),
+    }
+    table = frame("states", columns, {"run": 7, "seed": 1}, {"stack": ["a", "b"]})
+    assert table.select("run", "stack", "share").to_dict(as_series=False) == {
         "run": [7, 7, 7],
         "stack": ["b", None, "a"],
-        "srtt_s": [0.1, None, 0.3],
+        "share": [0.1, None, 0.3],
     }
 
 

@@ -8,7 +8,7 @@ from statistics import fmean
 import networkx
 import polars as pl
 
-from anabranch.results import PATH_SEPARATOR
+from anabranch.result_tables import PATH_SEPARATOR
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
 from anabranch.topologies import load

@@ -10,6 +10,9 @@ __version__: str
 def algorithms() -> str:
     """The registries ``congestion``, ``slow_start``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
 
+def result_tables() -> str:
+    """The tables of a run as a JSON text: each with its columns' name, kind, unit, meaning, and when it is unknown."""
+
 def drill(script: str, stack: str) -> str:
     """Run a script in packetdrill's language; its report, or the problem that keeps it from running, as a JSON text.
 
@@ -131,7 +134,7 @@ class Simulation:
         """One row a flow, as of now: the columns of the ``flows`` table; NaN where unknown."""
 
     def states(self) -> Mapping[str, Any]:
-        """One row for each flow and state of its congestion control, if that reports states: flow, state, share of time."""
+        """One row for each flow and state of its congestion control, if that reports states."""
 
     def links(self) -> Columns:
         """One row a directed link, as of now: the columns of the ``links`` table."""
@@ -146,7 +149,7 @@ class Simulation:
         """What routings that measure links have learnt of them since the last call; NaN where unknown."""
 
     def routes(self) -> Mapping[str, Any]:
-        """The routes of the pairs in use, of routings that measure links, and their changes; ``nodes`` is a list of lists."""
+        """The routes of the pairs in use, of routings that measure links, and their changes; ``path`` is a list of lists of nodes."""
 
     @property
     def packets_without_route(self) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -12,54 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anabranch.array_types import Columns, Integers
 from anabranch.forks import refuse_after_fork
 from anabranch.matrix_columns import key_table, with_keys
+from anabranch.result_tables import SCHEMAS, SERIES_TABLES
 
 if TYPE_CHECKING:
     from anabranch.report.run_directory import Runs
-
-Schema = dict[str, type[pl.DataType]]
-
-FLOWS: Schema = {
-    "run": pl.UInt32, "seed": pl.UInt64, "flow": pl.UInt32, "traffic": pl.String, "src": pl.String, "dst": pl.String,
-    "stack": pl.String, "routing": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "fct_s": pl.Float64,
-    "idle_fct_s": pl.Float64, "slowdown": pl.Float64, "size_bytes": pl.UInt64, "delivered_bytes": pl.UInt64, "goodput_bps": pl.Float64, "segments_sent": pl.UInt64, "retransmits": pl.UInt64,
-    "spurious_retransmits": pl.UInt64, "retransmit_ratio": pl.Float64, "timeouts": pl.UInt64, "recoveries": pl.UInt64,
-    "undone": pl.UInt64, "srtt_s": pl.Float64, "min_rtt_s": pl.Float64, "cwnd_segments": pl.Float64,
-    "reordered_segments": pl.UInt64, "reordering_extent_max": pl.UInt32, "reordering_extent_mean": pl.Float64,
-    "marked_segments": pl.UInt64, "longest_stall_s": pl.Float64, "reassembly_peak_bytes": pl.UInt64,
-}  # fmt: skip
-STATES: Schema = {
-    "run": pl.UInt32, "seed": pl.UInt64, "flow": pl.UInt32, "stack": pl.String, "state": pl.String, "share": pl.Float64,
-}  # fmt: skip
-LINKS: Schema = {
-    "run": pl.UInt32, "seed": pl.UInt64, "link": pl.UInt32, "src": pl.String, "dst": pl.String,
-    "capacity_bps": pl.Float64, "delay_s": pl.Float64, "packets": pl.UInt64, "bytes": pl.UInt64,
-    "utilisation": pl.Float64, "queue_drops": pl.UInt64, "queue_drop_ratio": pl.Float64, "losses": pl.UInt64,
-    "loss_ratio": pl.Float64, "marks": pl.UInt64, "queue_delay_mean_s": pl.Float64, "queue_delay_max_s": pl.Float64,
-}  # fmt: skip
-FLOW_SERIES: Schema = {
-    "run": pl.UInt32, "time_s": pl.Float64, "flow": pl.UInt32, "cwnd_segments": pl.Float64,
-    "ssthresh_segments": pl.Float64, "in_flight_segments": pl.UInt32, "srtt_s": pl.Float64, "goodput_bps": pl.Float64,
-    "retransmits": pl.UInt64,
-}  # fmt: skip
-LINK_SERIES: Schema = {
-    "run": pl.UInt32, "time_s": pl.Float64, "link": pl.UInt32, "queue_packets": pl.UInt32, "utilisation": pl.Float64,
-    "drops": pl.UInt64,
-}  # fmt: skip
-ROUTES: Schema = {
-    "run": pl.UInt32, "seed": pl.UInt64, "time_s": pl.Float64, "routing": pl.String, "src": pl.String, "dst": pl.String,
-    "path": pl.String, "delay_s": pl.Float64, "loss": pl.Float64, "cost": pl.Float64,
-}  # fmt: skip
-LINK_STATE: Schema = {
-    "run": pl.UInt32, "time_s": pl.Float64, "routing": pl.String, "link": pl.UInt32, "delay_s": pl.Float64,
-    "loss": pl.Float64,
-}  # fmt: skip
-SERIES_SCHEMAS = {"flows": FLOW_SERIES, "links": LINK_SERIES, "link_state": LINK_STATE}
-"""The time series by the beginning of their files' names."""
-OWN_COLUMNS = frozenset().union(FLOWS, STATES, LINKS, FLOW_SERIES, LINK_SERIES, ROUTES, LINK_STATE)
-"""The columns that tables have without a matrix."""
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"
@@ -71,66 +29,10 @@ STATES_FILE = "states.parquet"
 """Written only if a congestion control has reported states."""
 ROUTES_FILE = "routes.parquet"
 """Written only if a routing measures links."""
-PATH_SEPARATOR = " > "
-"""Between the nodes of a path in a table."""
 
 
 class ResultError(ValueError):
     """A run directory that cannot be read."""
-
-
-def frame(
-    columns: Columns, schema: Schema, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]
-) -> pl.DataFrame:
-    """Numeric columns of the core as a table: indexes become names, NaN becomes null."""
-    rows = len(next(iter(columns.values()))) if columns else 0
-    series = []
-    for name, kind in schema.items():
-        if name in constants:
-            column = pl.Series(name, [constants[name]], dtype=kind).new_from_index(0, rows)
-        elif kind == pl.String:
-            column = _named(name, columns[name], names[name])
-        else:
-            column = pl.Series(name, columns[name])
-            if column.dtype == pl.Float64:
-                column = column.fill_nan(None)
-            column = column.cast(kind)
-        series.append(column)
-    return pl.DataFrame(series)
-
-
-def flow_frame(columns: Columns, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """The flows that the core reports, and how much longer they took than in an idle network."""
-    return frame({**columns, "slowdown": columns["fct_s"] / columns["idle_fct_s"]}, FLOWS, constants, names)
-
-
-def state_frame(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
-    """The states that the core reports, beside what ``flows`` says of each flow; null for a share of no time."""
-    reported = pl.DataFrame(
-        {name: list(columns[name]) for name in ("flow", "state", "share")},
-        schema={name: STATES[name] for name in ("flow", "state", "share")},
-    )
-    table = reported.join(flows.select("run", "seed", "flow", "stack"), on="flow", maintain_order="left")
-    return table.select(pl.col(name).cast(kind) for name, kind in STATES.items()).with_columns(
-        pl.col("share").fill_nan(None)
-    )
-
-
-def route_frame(
-    columns: Mapping[str, Any], constants: Mapping[str, int], names: Mapping[str, Sequence[str]]
-) -> pl.DataFrame:
-    """The routes that the core reports, each path as its nodes from the first to the last."""
-    nodes = names["src"]
-    paths = [PATH_SEPARATOR.join(nodes[node] for node in path) for path in columns["nodes"]]
-    numbers = {name: column for name, column in columns.items() if name != "nodes"}
-    table = frame(numbers, {name: kind for name, kind in ROUTES.items() if name != "path"}, constants, names)
-    return table.with_columns(path=pl.Series(paths, dtype=pl.String)).select(*ROUTES)
-
-
-def _named(name: str, indexes: Integers, names: Sequence[str]) -> pl.Series:
-    known: list[str | None] = [*names, None]  # an index beyond the names (the stack of a UDP flow) is unknown
-    places = np.where((indexes < 0) | (indexes >= len(names)), len(names), indexes).astype(np.int64)
-    return pl.Series(name, known, dtype=pl.String).gather(places)
 
 
 def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
@@ -210,7 +112,7 @@ class Result:
         Only congestion controls with named states (Kikolo) have rows; without any, the table is empty.
         """
         path = self.directory / STATES_FILE
-        return _read_table(path) if path.is_file() else self._empty(STATES)
+        return _read_table(path) if path.is_file() else self._empty("states")
 
     @cached_property
     def routes(self) -> pl.DataFrame:
@@ -220,7 +122,7 @@ class Result:
         estimates are those of that time, ``cost`` is in the routing's metric; null for what is not known.
         """
         path = self.directory / ROUTES_FILE
-        return _read_table(path) if path.is_file() else self._empty(ROUTES)
+        return _read_table(path) if path.is_file() else self._empty("routes")
 
     @property
     def link_state(self) -> pl.DataFrame:
@@ -239,10 +141,10 @@ class Result:
 
     def _series(self, kind: str) -> pl.DataFrame:
         parts = sorted((self.directory / SERIES).glob(f"{kind}-*.parquet"), key=_part_number)
-        return pl.concat([_read_table(part) for part in parts]) if parts else self._empty(SERIES_SCHEMAS[kind])
+        return pl.concat([_read_table(part) for part in parts]) if parts else self._empty(SERIES_TABLES[kind])
 
-    def _empty(self, schema: Schema) -> pl.DataFrame:
-        return with_keys(pl.DataFrame(schema=schema), self._variants.clear())
+    def _empty(self, table: str) -> pl.DataFrame:
+        return with_keys(pl.DataFrame(schema=SCHEMAS[table]), self._variants.clear())
 
     @cached_property
     def _variants(self) -> pl.DataFrame:
@@ -326,17 +228,18 @@ class Result:
         return document | ({"completion_times": times} if times else {}) | {"warnings": self.warnings}
 
     def _document(self, run: dict[str, Any]) -> dict[str, Any]:
-        def rows(table: pl.DataFrame, schema: Schema) -> list[dict[str, Any]]:
-            own = [name for name in schema if name not in ("run", "seed")]
-            return table.filter(pl.col("run") == run["run"]).select(own).to_dicts()
+        def rows(table: str) -> list[dict[str, Any]]:
+            own = [name for name in SCHEMAS[table] if name not in ("run", "seed")]
+            found: pl.DataFrame = getattr(self, table)
+            return found.filter(pl.col("run") == run["run"]).select(own).to_dicts()
 
-        tables = {"flows": rows(self.flows, FLOWS), "links": rows(self.links, LINKS)}
+        tables = {"flows": rows("flows"), "links": rows("links")}
         states = self.states.filter(pl.col("run") == run["run"])
         for flow in tables["flows"] if states.height else []:
             own = states.filter(pl.col("flow") == flow["flow"])
             flow["states"] = dict(own.select("state", "share").iter_rows()) or None
         if self.routes.height:
-            tables |= {"routes": rows(self.routes, ROUTES), "link_state": rows(self.link_state, LINK_STATE)}
+            tables |= {"routes": rows("routes"), "link_state": rows("link_state")}
         head = {"scenario": self.manifest["title"], "engine": self.manifest["engine"], "seed": run["seed"]}
         kept = ("status", "result_hash", "packets_without_route", "packets_expired")
         return head | {name: run[name] for name in kept if name in run} | tables

@@ -4,7 +4,7 @@
 //! crossed a link. Prints one line of JSON: seconds of the run alone (of the CPU in the first thread, and of the clock), its resident
 //! memory, and a fingerprint of its results.
 
-use anabranch_core::packet::output::table::{Column, Table};
+use anabranch_core::packet::output::table::Table;
 use anabranch_core::packet::{Engine, EventLoop, Oracle, Partitions, Simulation};
 use anabranch_core::spec::{LinkId, RunSpec};
 use serde_json::{Value, json};
@@ -112,11 +112,7 @@ fn fingerprint(tables: &[Table]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (name, column) in tables.iter().flat_map(|table| &table.columns) {
         name.hash(&mut hasher);
-        match column {
-            Column::U32(values) => values.hash(&mut hasher),
-            Column::U64(values) => values.hash(&mut hasher),
-            Column::F64(values) => values.iter().for_each(|value| value.to_bits().hash(&mut hasher)),
-        }
+        column.bits().hash(&mut hasher);
     }
     hasher.finish()
 }

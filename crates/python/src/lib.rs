@@ -6,7 +6,9 @@ mod plan;
 mod robust;
 
 use anabranch_core::drill::{run as run_script, settings::Preset};
-use anabranch_core::packet::{self, output::table};
+use anabranch_core::packet::output::route_log::ROUTES;
+use anabranch_core::packet::output::table::{Column, Table};
+use anabranch_core::packet::{self, results::STATES};
 use anabranch_core::spec::RunSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -65,13 +67,21 @@ fn read_spec(spec: &str) -> Result<RunSpec, String> {
     serde_json::from_str(spec).map_err(|error| format!("the compiled run: {error}"))
 }
 
-fn columns(py: Python<'_>, table: table::Table) -> PyResult<Bound<'_, PyDict>> {
+/// The columns of the result tables, declared once, as a JSON text.
+#[pyfunction]
+fn result_tables() -> String {
+    serde_json::json!(packet::results::describe()).to_string()
+}
+
+fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
         match column {
-            table::Column::U32(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
-            table::Column::U64(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
-            table::Column::F64(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::U32(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::U64(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::F64(values) => columns.set_item(name, PyArray1::from_vec(py, values))?,
+            Column::Texts(values) => columns.set_item(name, values)?,
+            Column::Paths(values) => columns.set_item(name, values)?,
         }
     }
     Ok(columns)
@@ -113,12 +123,7 @@ impl Simulation {
     }
 
     fn states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let shares = self.0.state_shares();
-        let columns = PyDict::new(py);
-        columns.set_item("flow", PyArray1::from_iter(py, shares.iter().map(|row| row.flow)))?;
-        columns.set_item("state", shares.iter().map(|row| row.state).collect::<Vec<_>>())?;
-        columns.set_item("share", PyArray1::from_iter(py, shares.iter().map(|row| row.share)))?;
-        Ok(columns)
+        columns(py, Table::of(STATES, self.0.state_shares().into_iter()))
     }
 
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -143,17 +148,7 @@ impl Simulation {
     }
 
     fn routes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let changes = self.0.route_changes();
-        let columns = PyDict::new(py);
-        columns.set_item("time_s", PyArray1::from_iter(py, changes.iter().map(|row| row.at.as_secs())))?;
-        columns.set_item("routing", PyArray1::from_iter(py, changes.iter().map(|row| row.routing)))?;
-        columns.set_item("src", PyArray1::from_iter(py, changes.iter().map(|row| row.src)))?;
-        columns.set_item("dst", PyArray1::from_iter(py, changes.iter().map(|row| row.dst)))?;
-        columns.set_item("nodes", changes.iter().map(|row| row.nodes.clone()).collect::<Vec<_>>())?;
-        columns.set_item("delay_s", PyArray1::from_iter(py, changes.iter().map(|row| row.delay)))?;
-        columns.set_item("loss", PyArray1::from_iter(py, changes.iter().map(|row| row.loss)))?;
-        columns.set_item("cost", PyArray1::from_iter(py, changes.iter().map(|row| row.cost)))?;
-        Ok(columns)
+        columns(py, Table::of(ROUTES, self.0.route_changes().iter().cloned()))
     }
 
     #[getter]
@@ -177,6 +172,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(result_tables, module)?)?;
     module.add_function(wrap_pyfunction!(drill, module)?)?;
     module.add_function(wrap_pyfunction!(disagreement, module)?)?;
     module.add_function(wrap_pyfunction!(review, module)?)?;

@@ -10,7 +10,7 @@ import polars as pl
 
 from anabranch.matrix_columns import CLASH
 from anabranch.report.chart import with_interval
-from anabranch.results import OWN_COLUMNS
+from anabranch.result_tables import SCHEMAS
 from anabranch.statistics import half_width
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def flows(result: Result, names: Mapping[str, str] | None = None) -> pl.DataFram
 def with_variants(result: Result, table: pl.DataFrame, names: Mapping[str, str] | None = None) -> pl.DataFrame:
     """A table of a result that has a column ``run``, with the keys of the matrix as columns, as :func:`flows` has them."""
     known = dict(names or {})
-    typed = {name for key in result.keys for name in (key, CLASH + key)} - OWN_COLUMNS
+    typed = {name for key in result.keys for name in (key, CLASH + key)} - set().union(*SCHEMAS.values())
     table = table.drop(typed, strict=False)
     records = result.manifest["runs"]
     columns: dict[str, list[object]] = {"run": [record["run"] for record in records]}

@@ -18,11 +18,12 @@ from typing import Any
 import polars as pl
 
 from anabranch.output_files import unwritable, write_new_json, write_new_table
-from anabranch.results import ROUTES, STATES, result_hash
+from anabranch.result_tables import SCHEMAS
+from anabranch.results import result_hash
 
 _FACTS = "facts.json"
 _PARTIAL = ".partial"
-_OPTIONAL = {"states": STATES, "routes": ROUTES}
+_OPTIONAL = ("states", "routes")
 """Tables that are empty for most runs, and then have no file."""
 
 
@@ -55,7 +56,7 @@ class KeptRuns:
         try:
             facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
             read = {path.stem: pl.read_parquet(path) for path in folder.glob("*.parquet")}
-            tables = {name: pl.DataFrame(schema=schema) for name, schema in _OPTIONAL.items()} | read
+            tables = {name: pl.DataFrame(schema=SCHEMAS[name]) for name in _OPTIONAL} | read
             for part in (folder / "series").glob("*.parquet"):
                 pl.read_parquet_schema(part)
             whole = result_hash(tables["flows"], tables["links"]) == facts["result_hash"]

@@ -10,7 +10,8 @@ from anabranch.array_types import Columns
 from anabranch.captures import CaptureFiles
 from anabranch.matrix_columns import with_keys
 from anabranch.output_files import unwritable, write_new_table
-from anabranch.results import SERIES, SERIES_SCHEMAS, frame
+from anabranch.result_tables import SERIES_TABLES, frame
+from anabranch.results import SERIES
 
 ROWS_PER_PART = 250_000
 """Rows of a time series held in memory before they are written."""
@@ -61,7 +62,7 @@ class Recorder:
             self._write_part(kind)
 
     def _record(self, kind: str, columns: Columns) -> None:
-        table = frame(columns, SERIES_SCHEMAS[kind], {"run": self._number}, self._names)
+        table = frame(SERIES_TABLES[kind], columns, {"run": self._number}, self._names)
         pending = self._pending.setdefault(kind, [])
         if table.height:
             pending.append(table)

@@ -10,7 +10,8 @@ import polars as pl
 from anabranch.compile import compile_run, traffic_name
 from anabranch.engines import packet
 from anabranch.matrix_columns import with_keys
-from anabranch.results import COMPLETE, LINKS, flow_frame, frame, result_hash, route_frame, state_frame
+from anabranch.result_tables import frame
+from anabranch.results import COMPLETE, result_hash
 from anabranch.runs.kept import KeptRun, KeptRuns
 from anabranch.runs.recorder import Recorder
 from anabranch.scenario import Case
@@ -81,14 +82,13 @@ class Run:
             "routing": [routing["name"] for routing in spec["routings"]],
         }
         constants = {"run": self.number, "seed": self.seed}
-        flows = flow_frame(outcome.flows, constants, names)
-        links = frame(outcome.links, LINKS, constants, names)
-        tables = {
-            "flows": flows,
-            "links": links,
-            "states": state_frame(outcome.states, flows),
-            "routes": route_frame(outcome.routes, constants, names),
+        reported = {
+            "flows": outcome.flows,
+            "links": outcome.links,
+            "states": outcome.states,
+            "routes": outcome.routes,
         }
+        tables = {table: frame(table, columns, constants, names) for table, columns in reported.items()}
         facts = {
             "status": COMPLETE if outcome.complete else "interrupted",
             "warm_up_s": spec["warm_up"] / PICOSECONDS_PER_SECOND,
@@ -97,7 +97,7 @@ class Run:
             "packets_without_route": outcome.packets_without_route,
             "packets_expired": outcome.packets_expired,
             "threads": outcome.threads,
-            "result_hash": result_hash(flows, links),
+            "result_hash": result_hash(tables["flows"], tables["links"]),
             "captures": recorder.captures(),
         }
         return KeptRun(folder, tables, facts)

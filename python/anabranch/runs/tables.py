@@ -11,7 +11,8 @@ import polars as pl
 from anabranch.captures import FOLDER as CAPTURES
 from anabranch.matrix_columns import with_keys
 from anabranch.output_files import unwritable, write_new_json, write_new_table
-from anabranch.results import FLOWS, LINKS, MANIFEST, REPORT, ROUTES_FILE, SERIES, SERIES_SCHEMAS, STATES_FILE
+from anabranch.result_tables import SCHEMAS, SERIES_TABLES
+from anabranch.results import MANIFEST, REPORT, ROUTES_FILE, SERIES, STATES_FILE
 from anabranch.runs.manifest import checksum, of_scenario
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
@@ -31,8 +32,8 @@ def write(
     Raises:
         FileError: a file cannot be written.
     """
-    for name, schema in (("flows", FLOWS), ("links", LINKS)):
-        tables = [one.table(name) for one in finished] or [with_keys(pl.DataFrame(schema=schema), keys.clear())]
+    for name in ("flows", "links"):
+        tables = [one.table(name) for one in finished] or [with_keys(pl.DataFrame(schema=SCHEMAS[name]), keys.clear())]
         write_new_table(folder / f"{name}.parquet", pl.concat(tables))
     for name, file in (("states", STATES_FILE), ("routes", ROUTES_FILE)):
         tables = [one.table(name) for one in finished]
@@ -58,7 +59,7 @@ def _series(one: Finished, folder: Path) -> None:
         (folder / SERIES).mkdir(exist_ok=True)
         kind, _, piece = part.stem.rpartition("-")
         target = folder / SERIES / f"{kind}-{one.run.number}-{piece}.parquet"
-        own = list(SERIES_SCHEMAS[kind])
+        own = list(SCHEMAS[SERIES_TABLES[kind]])
         first = pl.read_parquet(part, n_rows=1)
         if first.equals(one.labelled(first.select(own))):
             _link(part, target)

@@ -24,7 +24,7 @@ mod parallel;
 mod properties;
 
 pub use build::BuildError;
-pub use engine::{Engine, EventLoop};
+pub use engine::{Engine, EventLoop, results};
 pub use oracle::compare::disagreement;
 pub use output::route_log::RouteChange;
 pub use parallel::Partitions;

@@ -16,7 +16,8 @@ from anabranch.papers.study import Experiment, Lab
 from anabranch.papers.tcpbp import copies, networks
 from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP, Chosen, Pair, Path, name
 from anabranch.papers.tcpbp.throughput import FLOWS, Rates
-from anabranch.results import PATH_SEPARATOR, Result
+from anabranch.result_tables import PATH_SEPARATOR
+from anabranch.results import Result
 from anabranch.topologies import Topology
 
 FILE = "link-state.toml"

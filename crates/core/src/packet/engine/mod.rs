@@ -14,7 +14,7 @@ pub(in crate::packet) mod hosts;
 mod idle;
 pub(in crate::packet) mod network;
 mod observers;
-pub(in crate::packet) mod results;
+pub mod results;
 
 use crate::packet::capture::recorder::Captures;
 use crate::packet::engine::clock::{Clock, NetworkEvent};

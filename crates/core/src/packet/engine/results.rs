@@ -2,21 +2,275 @@
 
 use crate::packet::engine::idle::IdleRoutes;
 use crate::packet::engine::{Engine, EventLoop};
-use crate::packet::hosts::flow::Flow;
-use crate::packet::output::samples::payload_bytes;
-use crate::packet::output::table::{Column, Table};
-use crate::spec::TransportSpec;
+use crate::packet::hosts::flow::{Flow, FlowCounters, FlowIdentity};
+use crate::packet::link::LinkCounters;
+use crate::packet::link::packet_sizes::PacketSizes;
+use crate::packet::output::columns::{ColumnInfo, ColumnOf, columns};
+use crate::packet::output::route_log::ROUTES;
+use crate::packet::output::samples::{FLOW_SERIES, LINK_SERIES, LINK_STATE, payload_bytes};
+use crate::packet::output::table::Table;
+use crate::spec::{LinkSpec, TransportSpec};
 use crate::units::{Duration, Time};
+
+/// The columns of every table, by the table's name in Python.
+pub fn describe() -> Vec<(&'static str, Vec<ColumnInfo>)> {
+    vec![
+        ("flows", infos(FLOWS)),
+        ("links", infos(LINKS)),
+        ("states", infos(STATES)),
+        ("routes", infos(ROUTES)),
+        ("link_state", infos(LINK_STATE)),
+        ("series_flows", infos(FLOW_SERIES)),
+        ("series_links", infos(LINK_SERIES)),
+    ]
+}
+
+fn infos<R>(columns: &[ColumnOf<R>]) -> Vec<ColumnInfo> {
+    columns.iter().map(ColumnOf::describe).collect()
+}
+
+/// Whether only the node of a flow's sender knows this column of the results or samples of flows.
+pub(in crate::packet) fn is_of_sender(column: &str) -> bool {
+    FLOWS.iter().any(|one| one.name == column && one.of_sender)
+        || FLOW_SERIES.iter().any(|one| one.name == column && one.of_sender)
+}
+
+/// A flow, with what it had done when the warm-up ended.
+pub(in crate::packet) struct FlowRow {
+    flow: u32,
+    identity: FlowIdentity,
+    routing: u32,
+    /// `u32::MAX` for a flow of datagrams.
+    stack: u32,
+    sizes: PacketSizes,
+    total: FlowCounters,
+    warm: FlowCounters,
+    /// When it ended, or [`Time::NEVER`].
+    end: Time,
+    idle_completion: Option<Duration>,
+    /// Payload bytes since the end of the warm-up.
+    bytes: u64,
+    /// The measured time between its start and its end.
+    measured: Duration,
+}
+
+columns! {
+    /// One row for each flow. Counts are those since the end of the warm-up.
+    pub(in crate::packet) const FLOWS of row: FlowRow {
+        /// Number of the flow in its run, from 0.
+        flow: Index = row.flow;
+        /// Name of its `[[traffic]]` group.
+        traffic: Name = row.identity.group;
+        /// Node that sends.
+        src: Name = row.identity.src;
+        /// Node that receives.
+        dst: Name = row.identity.dst;
+        /// Transport stack.
+        stack: Name, unknown "UDP" = row.stack;
+        /// Routing of its data.
+        routing: Name = row.routing;
+        /// When the application opens the flow.
+        start_s: Number in "s" = row.identity.start.as_secs();
+        /// When the last byte was delivered in order.
+        end_s: Number in "s", unknown "not finished" = if row.has_ended() { row.end.as_secs() } else { f64::NAN };
+        /// Flow completion time, `end_s - start_s`, handshake included.
+        fct_s: Number in "s", unknown "not finished" = row.completion_s();
+        /// Least completion time in an idle network: all segments back to back at the maximum flow of its paths, without loss.
+        idle_fct_s: Number in "s", unknown "without a size; the flow's routes may change" = row.idle_completion_s();
+        /// `fct_s / idle_fct_s`.
+        slowdown: Number, unknown "one of them is null" = row.completion_s() / row.idle_completion_s();
+        /// Payload that the application writes in all.
+        size_bytes: CountIfKnown in "bytes", unknown "no size: bulk, constant, poisson, on-off" = row.size_bytes();
+        /// Payload that arrived, each byte counted once.
+        delivered_bytes: Count in "bytes" = row.bytes;
+        /// `8 * delivered_bytes` over the measured time between the flow's start and its end.
+        goodput_bps: Number in "bit/s", unknown "the flow did not run in the measured time" = row.goodput_bps();
+        /// Data segments sent, retransmissions included; UDP: packets.
+        segments_sent: Count in "segments", of sender = row.sent();
+        /// Segments sent again.
+        retransmits: Count in "segments", of sender = row.retransmits();
+        /// Segments that the receiver had already.
+        spurious_retransmits: Count in "segments" = row.total.receiver.duplicates - row.warm.receiver.duplicates;
+        /// `retransmits / segments_sent`, 0 if none was sent.
+        retransmit_ratio: Number, of sender = ratio(row.retransmits(), row.sent());
+        /// Expiries of the retransmission timer.
+        timeouts: Count, of sender = row.total.sender.timeouts - row.warm.sender.timeouts;
+        /// Episodes of loss recovery, those after a timeout included.
+        recoveries: Count, of sender = row.total.sender.recoveries - row.warm.sender.recoveries;
+        /// Reductions of the window taken back as spurious.
+        undone: Count, of sender = row.total.sender.undone - row.warm.sender.undone;
+        /// Smoothed RTT (RFC 6298), last value.
+        srtt_s: Number in "s", unknown "UDP; no RTT measured", of sender = row.total.srtt_s.unwrap_or(f64::NAN);
+        /// Least RTT measured, warm-up included.
+        min_rtt_s: Number in "s", unknown "UDP; no RTT measured", of sender = row.total.min_rtt_s.unwrap_or(f64::NAN);
+        /// Congestion window, last value.
+        cwnd_segments: Number in "segments", unknown "UDP; not started", of sender = row.total.cwnd.unwrap_or(f64::NAN);
+        /// Segments, sent once, that arrived after a later one (RFC 4737).
+        reordered_segments: Count in "segments" = row.reordered();
+        /// Greatest reordering extent (RFC 4737, section 4.2), warm-up included.
+        reordering_extent_max: Index in "segments" = row.total.receiver.reordering_extent_max;
+        /// Mean extent of the reordered segments.
+        reordering_extent_mean: Number in "segments", unknown "no segment was reordered" = row.reordering_extent_mean();
+        /// Segments that arrived with congestion experienced (ECN).
+        marked_segments: Count in "segments" = row.total.receiver.marked - row.warm.receiver.marked;
+        /// Longest time in which nothing was delivered in order though data was outstanding, because later data had arrived or
+        /// something was sent again.
+        longest_stall_s: Number in "s", unknown "UDP", of sender = row.longest_stall_s();
+        /// Greatest amount that the receiver held beyond a hole, in full segments.
+        reassembly_peak_bytes: Count in "bytes" = u64::from(row.total.receiver.reassembly_max) * row.sizes.payload(1, false);
+    }
+}
+
+impl FlowRow {
+    fn has_ended(&self) -> bool {
+        self.end != Time::NEVER
+    }
+
+    fn completion_s(&self) -> f64 {
+        if self.has_ended() { (self.end - self.identity.start).as_secs() } else { f64::NAN }
+    }
+
+    fn idle_completion_s(&self) -> f64 {
+        self.idle_completion.map_or(f64::NAN, Duration::as_secs)
+    }
+
+    fn size_bytes(&self) -> f64 {
+        let ends = self.sizes.last_segment != u32::MAX;
+        if ends { self.sizes.payload(self.sizes.segments(), true) as f64 } else { f64::NAN }
+    }
+
+    fn goodput_bps(&self) -> f64 {
+        if self.measured.0 == 0 { f64::NAN } else { self.bytes as f64 * 8.0 / self.measured.as_secs() }
+    }
+
+    fn sent(&self) -> u64 {
+        self.total.sender.sent - self.warm.sender.sent
+    }
+
+    fn retransmits(&self) -> u64 {
+        self.total.sender.retransmits - self.warm.sender.retransmits
+    }
+
+    fn reordered(&self) -> u64 {
+        self.total.receiver.reordered - self.warm.receiver.reordered
+    }
+
+    fn reordering_extent_mean(&self) -> f64 {
+        let extents = self.total.receiver.reordering_extent_sum - self.warm.receiver.reordering_extent_sum;
+        if self.reordered() == 0 { f64::NAN } else { extents as f64 / self.reordered() as f64 }
+    }
+
+    fn longest_stall_s(&self) -> f64 {
+        if self.stack == u32::MAX { f64::NAN } else { self.total.longest_stall.as_secs() }
+    }
+}
+
+/// A directed link, with what it had done when the warm-up ended.
+pub(in crate::packet) struct LinkRow {
+    link: u32,
+    spec: LinkSpec,
+    total: LinkCounters,
+    warm: LinkCounters,
+    /// The measured time.
+    measured: Duration,
+}
+
+columns! {
+    /// One row for each directed link. Counts are those since the end of the warm-up.
+    pub(in crate::packet) const LINKS of row: LinkRow {
+        /// Number of the directed link, from 0.
+        link: Index = row.link;
+        /// Node that it leads from.
+        src: Name = row.spec.src;
+        /// Node that it leads to.
+        dst: Name = row.spec.dst;
+        /// Rate of the transmitter.
+        capacity_bps: Number in "bit/s" = row.spec.rate.as_bps();
+        /// Propagation delay.
+        delay_s: Number in "s" = row.spec.delay.as_secs();
+        /// Packets that the link carried to its end or lost on the wire.
+        packets: Count in "packets" = row.packets();
+        /// Their bytes, headers included.
+        bytes: Count in "bytes" = row.total.bytes - row.warm.bytes;
+        /// Share of the measured time in which the transmitter was busy.
+        utilisation: Number, unknown "no time was measured" = row.utilisation();
+        /// Packets that the queue dropped.
+        queue_drops: Count in "packets" = row.queue_drops();
+        /// Of the packets that came to the queue, 0 if none came.
+        queue_drop_ratio: Number = row.queue_drop_ratio();
+        /// Packets that the wire or a failure lost.
+        losses: Count in "packets" = row.losses();
+        /// Of the packets that the queue let through and those that a failure took, 0 if there was none.
+        loss_ratio: Number = ratio(row.losses(), row.packets() + row.taken_by_failures());
+        /// Packets marked with congestion experienced (ECN).
+        marks: Count in "packets" = row.total.marks - row.warm.marks;
+        /// Mean wait of a transmitted packet before its transmission.
+        queue_delay_mean_s: Number in "s", unknown "nothing was transmitted" = row.mean_wait_s();
+        /// Longest such wait.
+        queue_delay_max_s: Number in "s" = row.total.wait_max.as_secs();
+    }
+}
+
+impl LinkRow {
+    fn packets(&self) -> u64 {
+        self.total.packets - self.warm.packets
+    }
+
+    fn utilisation(&self) -> f64 {
+        let busy = self.total.busy - self.warm.busy;
+        if self.measured.0 > 0 { busy.as_secs() / self.measured.as_secs() } else { f64::NAN }
+    }
+
+    fn queue_drops(&self) -> u64 {
+        self.total.queue_drops - self.warm.queue_drops
+    }
+
+    fn queue_drop_ratio(&self) -> f64 {
+        let offered = self.total.offered - self.warm.offered;
+        // CoDel may drop what came before the warm-up ended.
+        ratio(self.queue_drops(), offered.max(self.queue_drops()))
+    }
+
+    fn losses(&self) -> u64 {
+        self.total.losses - self.warm.losses
+    }
+
+    fn taken_by_failures(&self) -> u64 {
+        self.total.cut + self.total.refused - self.warm.cut - self.warm.refused
+    }
+
+    fn mean_wait_s(&self) -> f64 {
+        let transmissions = self.total.transmissions - self.warm.transmissions;
+        let waits = (self.total.wait_sum - self.warm.wait_sum) as f64 * 1e-12;
+        if transmissions > 0 { waits / transmissions as f64 } else { f64::NAN }
+    }
+}
 
 /// How long a flow's congestion control was in one of its states.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StateShare {
     /// The flow's index.
     pub flow: u32,
+    /// The index of its stack.
+    pub stack: u32,
     /// The state's name.
     pub state: &'static str,
-    /// Share of the time.
+    /// Share of the time since the end of the warm-up, NaN if the flow was there for no time.
     pub share: f64,
+}
+
+columns! {
+    /// One row for each flow and state of its congestion control, if that reports states.
+    pub const STATES of row: StateShare {
+        /// Number of the flow.
+        flow: Index = row.flow;
+        /// Transport stack.
+        stack: Name = row.stack;
+        /// State of the congestion control.
+        state: Text = row.state;
+        /// Share of the flow's time in this state.
+        share: Number, unknown "the flow had no time" = row.share;
+    }
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {
@@ -24,106 +278,46 @@ fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 impl<L: EventLoop> Engine<L> {
-    /// One row a flow. Counts are those since the end of the warm-up; `srtt_s`, `min_rtt_s` and `cwnd_segments` are the
-    /// last known. `traffic`, `src`, `dst`, `stack` and `routing` are indexes; a flow of datagrams has no stack
-    /// (`u32::MAX`). `goodput_bps` and `delivered_bytes` count payload once, when it first arrives. `longest_stall_s` is as
-    /// [`crate::tcp::scoreboard::Scoreboard::longest_stall`], `reassembly_peak_bytes` the most that the receiver held beyond a hole, `idle_fct_s` the
-    /// least `fct_s` in an idle network.
+    /// The table of [`FLOWS`].
     pub fn flow_table(&self) -> Table {
-        let mut table = Table::with_columns(&[
-            ("flow", Column::U32(Vec::new())),
-            ("traffic", Column::U32(Vec::new())),
-            ("src", Column::U32(Vec::new())),
-            ("dst", Column::U32(Vec::new())),
-            ("stack", Column::U32(Vec::new())),
-            ("routing", Column::U32(Vec::new())),
-            ("start_s", Column::F64(Vec::new())),
-            ("end_s", Column::F64(Vec::new())),
-            ("fct_s", Column::F64(Vec::new())),
-            ("idle_fct_s", Column::F64(Vec::new())),
-            ("size_bytes", Column::F64(Vec::new())),
-            ("delivered_bytes", Column::U64(Vec::new())),
-            ("goodput_bps", Column::F64(Vec::new())),
-            ("segments_sent", Column::U64(Vec::new())),
-            ("retransmits", Column::U64(Vec::new())),
-            ("spurious_retransmits", Column::U64(Vec::new())),
-            ("retransmit_ratio", Column::F64(Vec::new())),
-            ("timeouts", Column::U64(Vec::new())),
-            ("recoveries", Column::U64(Vec::new())),
-            ("undone", Column::U64(Vec::new())),
-            ("srtt_s", Column::F64(Vec::new())),
-            ("min_rtt_s", Column::F64(Vec::new())),
-            ("cwnd_segments", Column::F64(Vec::new())),
-            ("reordered_segments", Column::U64(Vec::new())),
-            ("reordering_extent_max", Column::U32(Vec::new())),
-            ("reordering_extent_mean", Column::F64(Vec::new())),
-            ("marked_segments", Column::U64(Vec::new())),
-            ("longest_stall_s", Column::F64(Vec::new())),
-            ("reassembly_peak_bytes", Column::U64(Vec::new())),
-        ]);
-        table.reserve_exact(self.hosts.flows().len());
-        let mut routes = IdleRoutes::default();
-        for (index, flow) in self.hosts.flows().iter().enumerate() {
-            table.push(&self.flow_row(index, flow, self.idle_completion(index, &mut routes)));
-        }
-        table
+        let mut idle_routes = IdleRoutes::default();
+        let rows = self.hosts.flows().iter().enumerate();
+        Table::of(
+            FLOWS,
+            rows.map(|(index, flow)| self.flow_row(index, flow, self.idle_completion(index, &mut idle_routes))),
+        )
     }
 
-    fn flow_row(&self, index: usize, flow: &Flow, idle_completion: Option<Duration>) -> Vec<f64> {
-        let identity = &flow.identity;
-        let group = &self.spec.traffic[identity.group as usize];
-        let (is_tcp, stack) = match group.transport {
-            TransportSpec::Tcp { stack } => (true, stack as f64),
-            TransportSpec::Udp { .. } => (false, f64::from(u32::MAX)),
-        };
-        let sizes = self.network.sizes(index as u32);
-        let tally = flow.state.counters(self.clock.now(), sizes.last_segment);
+    fn flow_row(&self, index: usize, flow: &Flow, idle_completion: Option<Duration>) -> FlowRow {
+        let sizes = *self.network.sizes(index as u32);
+        let total = flow.state.counters(self.clock.now(), sizes.last_segment);
         let warm = self.observers.observations.warm_flow(index);
-        let sent = tally.sender.sent - warm.sender.sent;
-        let retransmits = tally.sender.retransmits - warm.sender.retransmits;
-        let reordered = tally.receiver.reordered - warm.receiver.reordered;
-        let extents = tally.receiver.reordering_extent_sum - warm.receiver.reordering_extent_sum;
-        let bytes = payload_bytes(&self.spec, flow, sizes, &tally) - payload_bytes(&self.spec, flow, sizes, &warm);
-        let counted_from = identity.start.max(Time::ZERO + self.spec.warm_up);
-        let counted_to = flow.end.min(self.clock.now());
-        let counted = counted_to - counted_from;
-        let goodput = if counted.0 == 0 { f64::NAN } else { bytes as f64 * 8.0 / counted.as_secs() };
-        let end = if flow.has_ended() { flow.end.as_secs() } else { f64::NAN };
-        vec![
-            index as f64,
-            f64::from(identity.group),
-            f64::from(identity.src),
-            f64::from(identity.dst),
-            stack,
-            group.routing as f64,
-            identity.start.as_secs(),
-            end,
-            if flow.has_ended() { (flow.end - identity.start).as_secs() } else { f64::NAN },
-            idle_completion.map_or(f64::NAN, Duration::as_secs),
-            if sizes.last_segment == u32::MAX { f64::NAN } else { sizes.payload(sizes.segments(), true) as f64 },
-            bytes as f64,
-            goodput,
-            sent as f64,
-            retransmits as f64,
-            (tally.receiver.duplicates - warm.receiver.duplicates) as f64,
-            ratio(retransmits, sent),
-            (tally.sender.timeouts - warm.sender.timeouts) as f64,
-            (tally.sender.recoveries - warm.sender.recoveries) as f64,
-            (tally.sender.undone - warm.sender.undone) as f64,
-            tally.srtt_s.unwrap_or(f64::NAN),
-            tally.min_rtt_s.unwrap_or(f64::NAN),
-            tally.cwnd.unwrap_or(f64::NAN),
-            reordered as f64,
-            f64::from(tally.receiver.reordering_extent_max),
-            if reordered == 0 { f64::NAN } else { extents as f64 / reordered as f64 },
-            (tally.receiver.marked - warm.receiver.marked) as f64,
-            if is_tcp { tally.longest_stall.as_secs() } else { f64::NAN },
-            f64::from(tally.receiver.reassembly_max) * f64::from(sizes.full() - sizes.header()),
-        ]
+        let payload = |counters: &FlowCounters| payload_bytes(&self.spec, flow, &sizes, counters);
+        let measured_from = flow.identity.start.max(Time::ZERO + self.spec.warm_up);
+        FlowRow {
+            flow: index as u32,
+            identity: flow.identity,
+            routing: self.spec.traffic[flow.identity.group as usize].routing as u32,
+            stack: self.stack_of(flow),
+            sizes,
+            end: flow.end,
+            idle_completion,
+            bytes: payload(&total) - payload(&warm),
+            measured: flow.end.min(self.clock.now()) - measured_from,
+            total,
+            warm,
+        }
     }
 
-    /// For each flow whose congestion control reports states: the share of the time since the end of the warm-up that it
-    /// spent in each, NaN if it was there for no time.
+    /// The index of a flow's stack; `u32::MAX` if it has none.
+    fn stack_of(&self, flow: &Flow) -> u32 {
+        match self.spec.traffic[flow.identity.group as usize].transport {
+            TransportSpec::Tcp { stack } => stack as u32,
+            TransportSpec::Udp { .. } => u32::MAX,
+        }
+    }
+
+    /// The rows of [`STATES`].
     pub fn state_shares(&self) -> Vec<StateShare> {
         let mut shares = Vec::new();
         for (index, flow) in self.hosts.flows().iter().enumerate() {
@@ -132,66 +326,25 @@ impl<L: EventLoop> Engine<L> {
             let since_warm = |place: usize| states[place].1 - warm.get(place).map_or(Duration::ZERO, |state| state.1);
             let total: f64 = (0..states.len()).map(|place| since_warm(place).as_secs()).sum();
             for (place, (state, _)) in states.iter().enumerate() {
-                shares.push(StateShare { flow: index as u32, state, share: since_warm(place).as_secs() / total });
+                let share = since_warm(place).as_secs() / total;
+                shares.push(StateShare { flow: index as u32, stack: self.stack_of(flow), state, share });
             }
         }
         shares
     }
 
-    /// One row a directed link; counts are those since the end of the warm-up. `queue_drop_ratio` is over the packets that
-    /// came to the queue, `loss_ratio` over those that it let through and those that a failure took; waits are those in the queue before transmission.
+    /// The table of [`LINKS`].
     pub fn link_table(&self) -> Table {
-        let mut table = Table::with_columns(&[
-            ("link", Column::U32(Vec::new())),
-            ("src", Column::U32(Vec::new())),
-            ("dst", Column::U32(Vec::new())),
-            ("capacity_bps", Column::F64(Vec::new())),
-            ("delay_s", Column::F64(Vec::new())),
-            ("packets", Column::U64(Vec::new())),
-            ("bytes", Column::U64(Vec::new())),
-            ("utilisation", Column::F64(Vec::new())),
-            ("queue_drops", Column::U64(Vec::new())),
-            ("queue_drop_ratio", Column::F64(Vec::new())),
-            ("losses", Column::U64(Vec::new())),
-            ("loss_ratio", Column::F64(Vec::new())),
-            ("marks", Column::U64(Vec::new())),
-            ("queue_delay_mean_s", Column::F64(Vec::new())),
-            ("queue_delay_max_s", Column::F64(Vec::new())),
-        ]);
-        table.reserve_exact(self.network.links().len());
-        let counted = self.clock.now() - (Time::ZERO + self.spec.warm_up);
-        for (index, link) in self.network.links().iter().enumerate() {
-            let spec = &self.spec.links[index];
-            let (total, warm) = (
-                link.counters(self.clock.now(), self.network.all_sizes(), self.network.fifos()),
-                self.observers.observations.warm_link(index),
-            );
-            let packets = total.packets - warm.packets;
-            let bytes = total.bytes - warm.bytes;
-            let offered = total.offered - warm.offered;
-            let drops = total.queue_drops - warm.queue_drops;
-            let losses = total.losses - warm.losses;
-            let not_across = total.cut + total.refused - warm.cut - warm.refused;
-            let transmissions = total.transmissions - warm.transmissions;
-            let waits = (total.wait_sum - warm.wait_sum) as f64 * 1e-12;
-            table.push(&[
-                index as f64,
-                f64::from(spec.src),
-                f64::from(spec.dst),
-                spec.rate.as_bps(),
-                spec.delay.as_secs(),
-                packets as f64,
-                bytes as f64,
-                if counted.0 > 0 { (total.busy - warm.busy).as_secs() / counted.as_secs() } else { f64::NAN },
-                drops as f64,
-                ratio(drops, offered.max(drops)), // CoDel may drop what came before the warm-up ended
-                losses as f64,
-                ratio(losses, packets + not_across),
-                total.marks as f64 - warm.marks as f64,
-                if transmissions > 0 { waits / transmissions as f64 } else { f64::NAN },
-                total.wait_max.as_secs(),
-            ]);
-        }
-        table
+        let rows = self.network.links().iter().enumerate();
+        Table::of(
+            LINKS,
+            rows.map(|(index, link)| LinkRow {
+                link: index as u32,
+                spec: self.spec.links[index].clone(),
+                total: link.counters(self.clock.now(), self.network.all_sizes(), self.network.fifos()),
+                warm: self.observers.observations.warm_link(index),
+                measured: self.clock.now() - (Time::ZERO + self.spec.warm_up),
+            }),
+        )
     }
 }

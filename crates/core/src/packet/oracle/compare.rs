@@ -4,7 +4,7 @@ use crate::packet::build::BuildError;
 #[cfg(test)]
 use crate::packet::engine::results::StateShare;
 use crate::packet::output::route_log::RouteChange;
-use crate::packet::output::table::{Column, Table};
+use crate::packet::output::table::Table;
 #[cfg(test)]
 use crate::packet::parallel::Partitions;
 use crate::packet::{Oracle, Simulation};
@@ -80,7 +80,7 @@ fn states(shares: Vec<StateShare>) -> Vec<(u32, &'static str, u64)> {
 /// The first value in which two tables of the same columns differ.
 fn tables(name: &str, oracle: &Table, epochs: &Table) -> Option<String> {
     oracle.columns.iter().zip(&epochs.columns).find_map(|((column, left), (_, right))| {
-        let (left, right) = (bits(left), bits(right));
+        let (left, right) = (left.bits(), right.bits());
         if left.len() != right.len() {
             return Some(format!("{name}: {} rows and {}", left.len(), right.len()));
         }
@@ -102,17 +102,10 @@ fn route_changes(oracle: &[RouteChange], epochs: &[RouteChange]) -> Option<Strin
     Some(format!("change {place} of routes: {:?} and {:?}", oracle[place], epochs[place]))
 }
 
-fn bits(column: &Column) -> Vec<u64> {
-    match column {
-        Column::U32(values) => values.iter().map(|value| u64::from(*value)).collect(),
-        Column::U64(values) => values.clone(),
-        Column::F64(values) => values.iter().map(|value| value.to_bits()).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::output::table::Column;
 
     #[test]
     fn a_table_differs_in_the_least_bit_and_in_its_length() {

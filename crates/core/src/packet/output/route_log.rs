@@ -2,6 +2,7 @@
 
 use crate::packet::forwarding::{Forwarding, RouteRef};
 use crate::packet::hosts::flow::Flow;
+use crate::packet::output::columns::columns;
 use crate::spec::{LinkId, NodeId, RunSpec, TransportSpec};
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -25,6 +26,28 @@ pub struct RouteChange {
     pub loss: f64,
     /// Cost in the routing's metric.
     pub cost: f64,
+}
+
+columns! {
+    /// One row for the first route of each pair in use, and for each change.
+    pub const ROUTES of change: RouteChange {
+        /// When the route came into use; 0 for the first.
+        time_s: Number in "s" = change.at.as_secs();
+        /// Name of the routing.
+        routing: Name = change.routing;
+        /// First node.
+        src: Name = change.src;
+        /// Destination.
+        dst: Name = change.dst;
+        /// Nodes that packets visit, with ` > ` between them, to the destination or to the first node visited twice.
+        path: Path = change.nodes.clone();
+        /// Estimated delay of the path.
+        delay_s: Number in "s", unknown "not known" = change.delay;
+        /// Estimated loss ratio of the path.
+        loss: Number, unknown "not known" = change.loss;
+        /// In the routing's metric.
+        cost: Number, unknown "not known" = change.cost;
+    }
 }
 
 /// The pairs that flows use, and the changes of their routes so far.

@@ -5,7 +5,8 @@ use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::packet::link::{Link, LinkCounters};
 use crate::packet::link_state::estimate::Estimate;
-use crate::packet::output::table::{Column, Table};
+use crate::packet::output::columns::columns;
+use crate::packet::output::table::Table;
 use crate::spec::{RunSpec, TransportSpec};
 use crate::units::{Duration, Time};
 
@@ -37,37 +38,87 @@ pub struct Observations {
     sampled_at: Time,
 }
 
-fn flow_series() -> Table {
-    Table::with_columns(&[
-        ("time_s", Column::F64(Vec::new())),
-        ("flow", Column::U32(Vec::new())),
-        ("cwnd_segments", Column::F64(Vec::new())),
-        ("ssthresh_segments", Column::F64(Vec::new())),
-        ("in_flight_segments", Column::U32(Vec::new())),
-        ("srtt_s", Column::F64(Vec::new())),
-        ("goodput_bps", Column::F64(Vec::new())),
-        ("retransmits", Column::U64(Vec::new())),
-    ])
+/// A flow at a sample, and what it did since the last.
+pub(in crate::packet) struct FlowSample {
+    seconds: f64,
+    flow: u32,
+    counters: FlowCounters,
+    ssthresh: Option<f64>,
+    in_flight: u32,
+    goodput: f64,
+    retransmits: u64,
 }
 
-fn link_series() -> Table {
-    Table::with_columns(&[
-        ("time_s", Column::F64(Vec::new())),
-        ("link", Column::U32(Vec::new())),
-        ("queue_packets", Column::U32(Vec::new())),
-        ("utilisation", Column::F64(Vec::new())),
-        ("drops", Column::U64(Vec::new())),
-    ])
+columns! {
+    /// One row for each flow and sample.
+    pub(in crate::packet) const FLOW_SERIES of sample: FlowSample {
+        /// Time of the sample, from the start of the run.
+        time_s: Number in "s" = sample.seconds;
+        /// Number of the flow; a flow has samples from its start to the first one after its end.
+        flow: Index = sample.flow;
+        /// Congestion window.
+        cwnd_segments: Number in "segments", unknown "UDP", of sender = sample.counters.cwnd.unwrap_or(f64::NAN);
+        /// Slow start threshold.
+        ssthresh_segments: Number in "segments", unknown "UDP; no threshold yet", of sender = sample.ssthresh.unwrap_or(f64::NAN);
+        /// Segments in flight, as the sender sees it.
+        in_flight_segments: Index in "segments", of sender = sample.in_flight;
+        /// Smoothed RTT (RFC 6298).
+        srtt_s: Number in "s", unknown "UDP; no RTT measured", of sender = sample.counters.srtt_s.unwrap_or(f64::NAN);
+        /// Payload that first arrived since the last sample, over the time since then.
+        goodput_bps: Number in "bit/s" = sample.goodput;
+        /// Segments sent again since the last sample.
+        retransmits: Count in "segments", of sender = sample.retransmits;
+    }
 }
 
-fn link_state() -> Table {
-    Table::with_columns(&[
-        ("time_s", Column::F64(Vec::new())),
-        ("routing", Column::U32(Vec::new())),
-        ("link", Column::U32(Vec::new())),
-        ("delay_s", Column::F64(Vec::new())),
-        ("loss", Column::F64(Vec::new())),
-    ])
+/// A link at a sample, and what it did since the last.
+pub(in crate::packet) struct LinkSample {
+    seconds: f64,
+    link: u32,
+    queue_packets: u32,
+    utilisation: f64,
+    drops: u64,
+}
+
+columns! {
+    /// One row for each directed link and sample.
+    pub(in crate::packet) const LINK_SERIES of sample: LinkSample {
+        /// Time of the sample, from the start of the run.
+        time_s: Number in "s" = sample.seconds;
+        /// Number of the directed link.
+        link: Index = sample.link;
+        /// Packets waiting or in transmission.
+        queue_packets: Index in "packets" = sample.queue_packets;
+        /// Share of the time since the last sample in which the transmitter was busy.
+        utilisation: Number = sample.utilisation;
+        /// Packets dropped by the queue or lost since the last sample.
+        drops: Count in "packets" = sample.drops;
+    }
+}
+
+/// What a routing has learnt of a link.
+pub(in crate::packet) struct LinkEstimate {
+    seconds: f64,
+    routing: u32,
+    link: u32,
+    delay: Option<f64>,
+    loss: Option<f64>,
+}
+
+columns! {
+    /// One row for each directed link and sample of a routing.
+    pub(in crate::packet) const LINK_STATE of learnt: LinkEstimate {
+        /// When the routing took the sample.
+        time_s: Number in "s" = learnt.seconds;
+        /// Name of the routing.
+        routing: Name = learnt.routing;
+        /// Number of the directed link.
+        link: Index = learnt.link;
+        /// The routing's estimate of its delay.
+        delay_s: Number in "s", unknown "not known" = learnt.delay.unwrap_or(f64::NAN);
+        /// The routing's estimate of its loss ratio.
+        loss: Number, unknown "not known" = learnt.loss.unwrap_or(f64::NAN);
+    }
 }
 
 impl Observations {
@@ -75,9 +126,9 @@ impl Observations {
         Observations {
             warm_flows: Vec::new(),
             warm_links: Vec::new(),
-            flow_series: flow_series(),
-            link_series: link_series(),
-            link_state: link_state(),
+            flow_series: Table::new(FLOW_SERIES),
+            link_series: Table::new(LINK_SERIES),
+            link_state: Table::new(LINK_STATE),
             sampled_flows: Vec::new(),
             sampled_links: vec![(Duration::ZERO, 0); if spec.sample.is_some() { spec.links.len() } else { 0 }],
             sampled_at: Time::ZERO,
@@ -132,35 +183,36 @@ impl Observations {
             let bytes = payload_bytes(spec, flow, &sizes[index], &counters);
             let (in_flight, ssthresh) = match &flow.state {
                 FlowState::Tcp(connection) => (
-                    f64::from(connection.sender.scoreboard().in_flight()),
+                    connection.sender.scoreboard().in_flight(),
                     Some(connection.sender.congestion().ssthresh()).filter(|ssthresh| ssthresh.is_finite()),
                 ),
-                _ => (0.0, None),
+                _ => (0, None),
             };
-            self.flow_series.push(&[
-                seconds,
-                index as f64,
-                counters.cwnd.unwrap_or(f64::NAN),
-                ssthresh.unwrap_or(f64::NAN),
-                in_flight,
-                counters.srtt_s.unwrap_or(f64::NAN),
-                (bytes - bytes_before) as f64 * 8.0 / interval,
-                (counters.sender.retransmits - retransmits) as f64,
-            ]);
             let has_retired = matches!(flow.state, FlowState::Finished(_));
             self.sampled_flows[index] = (bytes, counters.sender.retransmits, has_retired);
+            let sample = FlowSample {
+                seconds,
+                flow: index as u32,
+                ssthresh,
+                in_flight,
+                goodput: (bytes - bytes_before) as f64 * 8.0 / interval,
+                retransmits: counters.sender.retransmits - retransmits,
+                counters,
+            };
+            self.flow_series.push(FLOW_SERIES, &sample);
         }
         for (index, link) in links.iter().enumerate() {
             let (busy, drops) = self.sampled_links[index];
             let counters = link.counters(now, sizes, fifos);
             let dropped = counters.queue_drops + counters.losses;
-            self.link_series.push(&[
+            let sample = LinkSample {
                 seconds,
-                index as f64,
-                f64::from(link.queue_packets(now, fifos)),
-                (counters.busy - busy).as_secs() / interval,
-                (dropped - drops) as f64,
-            ]);
+                link: index as u32,
+                queue_packets: link.queue_packets(now, fifos),
+                utilisation: (counters.busy - busy).as_secs() / interval,
+                drops: dropped - drops,
+            };
+            self.link_series.push(LINK_SERIES, &sample);
             self.sampled_links[index] = (counters.busy, dropped);
         }
         self.sampled_at = now;
@@ -169,24 +221,29 @@ impl Observations {
     /// A routing has taken a sample of the links.
     pub(in crate::packet) fn on_link_state(&mut self, now: Time, routing: usize, estimates: &[Estimate]) {
         for (link, estimate) in estimates.iter().enumerate() {
-            let delay = estimate.delay().unwrap_or(f64::NAN);
-            let loss = estimate.loss().unwrap_or(f64::NAN);
-            self.link_state.push(&[now.as_secs(), routing as f64, link as f64, delay, loss]);
+            let learnt = LinkEstimate {
+                seconds: now.as_secs(),
+                routing: routing as u32,
+                link: link as u32,
+                delay: estimate.delay(),
+                loss: estimate.loss(),
+            };
+            self.link_state.push(LINK_STATE, &learnt);
         }
     }
 
     /// What routings have learnt of the links since the last call.
     pub fn take_link_state(&mut self) -> Table {
-        std::mem::replace(&mut self.link_state, link_state())
+        std::mem::replace(&mut self.link_state, Table::new(LINK_STATE))
     }
 
     /// The flow samples since the last call.
     pub fn take_flow_series(&mut self) -> Table {
-        std::mem::replace(&mut self.flow_series, flow_series())
+        std::mem::replace(&mut self.flow_series, Table::new(FLOW_SERIES))
     }
 
     /// The link samples since the last call.
     pub fn take_link_series(&mut self) -> Table {
-        std::mem::replace(&mut self.link_series, link_series())
+        std::mem::replace(&mut self.link_series, Table::new(LINK_SERIES))
     }
 }

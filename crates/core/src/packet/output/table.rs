@@ -1,4 +1,7 @@
-//! Columns of numbers, for results.
+//! Columns of values, for results.
+
+use crate::packet::output::columns::ColumnOf;
+use crate::spec::NodeId;
 
 /// The values of one column. In a column of numbers, NaN is unknown.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,10 +12,14 @@ pub enum Column {
     U64(Vec<u64>),
     /// Numbers.
     F64(Vec<f64>),
+    /// Names.
+    Texts(Vec<&'static str>),
+    /// Nodes one after another.
+    Paths(Vec<Vec<NodeId>>),
 }
 
 impl Column {
-    /// The values of a column of small counts.
+    /// The values of a column of indexes.
     ///
     /// # Panics
     /// If it is another; so below.
@@ -20,13 +27,43 @@ impl Column {
         if let Column::U32(values) = self { values } else { panic!("a column of other than u32") }
     }
 
-    fn u64s(&self) -> &[u64] {
-        if let Column::U64(values) = self { values } else { panic!("a column of other than u64") }
-    }
-
     /// The values of a column of numbers.
     pub fn f64s(&self) -> &[f64] {
         if let Column::F64(values) = self { values } else { panic!("a column of other than f64") }
+    }
+
+    /// A column of the same type without values, and room for this number of them.
+    fn like(&self, rows: usize) -> Column {
+        match self {
+            Column::U32(_) => Column::U32(Vec::with_capacity(rows)),
+            Column::U64(_) => Column::U64(Vec::with_capacity(rows)),
+            Column::F64(_) => Column::F64(Vec::with_capacity(rows)),
+            Column::Texts(_) => Column::Texts(Vec::with_capacity(rows)),
+            Column::Paths(_) => Column::Paths(Vec::with_capacity(rows)),
+        }
+    }
+
+    /// Appends a value of another column of the same type.
+    fn push_from(&mut self, other: &Column, row: usize) {
+        match (self, other) {
+            (Column::U32(values), Column::U32(others)) => values.push(others[row]),
+            (Column::U64(values), Column::U64(others)) => values.push(others[row]),
+            (Column::F64(values), Column::F64(others)) => values.push(others[row]),
+            (Column::Texts(values), Column::Texts(others)) => values.push(others[row]),
+            (Column::Paths(values), Column::Paths(others)) => values.push(others[row].clone()),
+            _ => panic!("columns of two types"),
+        }
+    }
+
+    /// All values as whole numbers, equal if and only if the values are equal to the bit.
+    pub fn bits(&self) -> Vec<u64> {
+        match self {
+            Column::U32(values) => values.iter().copied().map(u64::from).collect(),
+            Column::U64(values) => values.clone(),
+            Column::F64(values) => values.iter().map(|value| value.to_bits()).collect(),
+            Column::Texts(values) => values.iter().flat_map(|text| text.bytes()).map(u64::from).collect(),
+            Column::Paths(values) => values.iter().flatten().copied().map(u64::from).collect(),
+        }
     }
 }
 
@@ -38,34 +75,27 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows, for rows to be pushed.
-    pub fn with_columns(columns: &[(&'static str, Column)]) -> Table {
-        Table { columns: columns.to_vec() }
+    /// A table without rows.
+    pub fn new<R>(columns: &[ColumnOf<R>]) -> Table {
+        Table::with_capacity(columns, 0)
     }
 
-    /// Makes room for so many more rows, and no more: large tables are most of what a process keeps after a run.
-    pub fn reserve_exact(&mut self, rows: usize) {
-        for (_, column) in &mut self.columns {
-            match column {
-                Column::U32(values) => values.reserve_exact(rows),
-                Column::U64(values) => values.reserve_exact(rows),
-                Column::F64(values) => values.reserve_exact(rows),
-            }
-        }
+    /// Room for this number of rows, and no more: large tables are most of what a process keeps after a run.
+    fn with_capacity<R>(columns: &[ColumnOf<R>], rows: usize) -> Table {
+        Table { columns: columns.iter().map(|column| (column.name, column.with_capacity(rows))).collect() }
     }
 
-    /// Adds a row, its values in the order of the columns.
-    ///
-    /// # Panics
-    /// If the row has another number of values than the table has columns.
-    pub fn push(&mut self, row: &[f64]) {
-        assert_eq!(row.len(), self.columns.len(), "a row has a value for each column");
-        for ((_, column), value) in self.columns.iter_mut().zip(row) {
-            match column {
-                Column::U32(values) => values.push(*value as u32),
-                Column::U64(values) => values.push(*value as u64),
-                Column::F64(values) => values.push(*value),
-            }
+    /// A table of these rows.
+    pub fn of<R>(columns: &[ColumnOf<R>], rows: impl ExactSizeIterator<Item = R>) -> Table {
+        let mut table = Table::with_capacity(columns, rows.len());
+        rows.for_each(|row| table.push(columns, &row));
+        table
+    }
+
+    /// Adds a row to a table of these columns.
+    pub fn push<R>(&mut self, columns: &[ColumnOf<R>], row: &R) {
+        for ((_, values), column) in self.columns.iter_mut().zip(columns) {
+            column.push(values, row);
         }
     }
 
@@ -80,14 +110,10 @@ impl Table {
         }
         let gather = |index: usize| {
             let (name, first) = &tables[0].columns[index];
-            let column = |table: usize| &tables[table].columns[index].1;
-            let places = places(&tables[0], name).into_iter();
-            let values = match first {
-                Column::U32(_) => Column::U32(places.map(|(table, row)| column(table).u32s()[row]).collect()),
-                Column::U64(_) => Column::U64(places.map(|(table, row)| column(table).u64s()[row]).collect()),
-                Column::F64(_) => Column::F64(places.map(|(table, row)| column(table).f64s()[row]).collect()),
-            };
-            (*name, values)
+            let places = places(&tables[0], name);
+            let mut column = first.like(places.len());
+            places.into_iter().for_each(|(table, row)| column.push_from(&tables[table].columns[index].1, row));
+            (*name, column)
         };
         Table { columns: (0..tables[0].columns.len()).map(gather).collect() }
     }
@@ -106,6 +132,7 @@ impl Table {
             Column::U32(values) => values.iter().map(|value| f64::from(*value)).collect(),
             Column::U64(values) => values.iter().map(|value| *value as f64).collect(),
             Column::F64(values) => values.clone(),
+            Column::Texts(_) | Column::Paths(_) => panic!("no numbers in column {name}"),
         }
     }
 }

@@ -12,7 +12,7 @@ mod partition;
 
 use crate::packet::build::BuildError;
 use crate::packet::engine::Engine;
-use crate::packet::engine::results::StateShare;
+use crate::packet::engine::results::{StateShare, is_of_sender};
 use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::output::route_log::RouteChange;
 use crate::packet::output::table::{Column, Table};
@@ -26,22 +26,6 @@ const MIN_HOPS_PER_ROUND: f64 = 1_000.0;
 
 /// The packet-hops of one call at least: threads begin and end with each call, which takes as long as some thousand packet-hops.
 const MIN_HOPS_PER_CALL: u64 = if cfg!(test) { 500 } else { 2_000_000 };
-
-/// Columns of the results and samples of flows that only the sender knows.
-const OF_SENDER: [&str; 12] = [
-    "segments_sent",
-    "retransmits",
-    "retransmit_ratio",
-    "timeouts",
-    "recoveries",
-    "undone",
-    "srtt_s",
-    "min_rtt_s",
-    "cwnd_segments",
-    "ssthresh_segments",
-    "in_flight_segments",
-    "longest_stall_s",
-];
 
 /// A run in epochs, with one thread for each partition.
 pub struct Partitions {
@@ -159,7 +143,9 @@ impl Partitions {
         let samples: Vec<Vec<(u64, u32)>> = tables.iter().map(samples).collect();
         let mut all = Vec::new();
         for (partition, samples) in samples.iter().enumerate() {
-            all.extend(samples.iter().filter(|(_, flow)| self.partition_of_flow(OF_SENDER[0], *flow) == partition));
+            all.extend(
+                samples.iter().filter(|(_, flow)| self.partition_of_flow("in_flight_segments", *flow) == partition),
+            );
         }
         all.sort_unstable();
         Table::gathered(tables, |_, column| {
@@ -202,7 +188,7 @@ impl Partitions {
     /// The partition that has this column of a flow: the one of its sender or of its receiver.
     fn partition_of_flow(&self, column: &str, flow: u32) -> usize {
         let identity = self.engines[0].hosts.identity(flow);
-        self.division.partition_of(if OF_SENDER.contains(&column) { identity.src } else { identity.dst })
+        self.division.partition_of(if is_of_sender(column) { identity.src } else { identity.dst })
     }
 
     /// The partition that has a link's queue.

@@ -2,7 +2,7 @@
 
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::output::route_log::RouteChange;
-use crate::packet::output::table::{Column, Table};
+use crate::packet::output::table::Table;
 use crate::parameters::AlgorithmInfo;
 use crate::spec::RunSpec;
 use crate::tcp::ack::AckSpec;
@@ -316,14 +316,7 @@ pub fn build<L: EventLoop>(spec: &Value) -> Engine<L> {
 
 /// Every value of a table, bit for bit.
 fn bits(table: &Table) -> Vec<u64> {
-    let column = |column: &Column| -> Vec<u64> {
-        match column {
-            Column::U32(values) => values.iter().map(|value| u64::from(*value)).collect(),
-            Column::U64(values) => values.clone(),
-            Column::F64(values) => values.iter().map(|value| value.to_bits()).collect(),
-        }
-    };
-    table.columns.iter().flat_map(|(_, values)| column(values)).collect()
+    table.columns.iter().flat_map(|(_, values)| values.bits()).collect()
 }
 
 /// All results of a run, bit for bit.
