@@ -71,8 +71,6 @@ pub struct EpochLoop {
     timers_of_link: Vec<Vec<(Time, u32)>>,
     /// Whether any link has such timers.
     pub(in crate::packet) links_have_timers: bool,
-    /// An empty inbox, used while another is sorted.
-    scratch: Inbox,
     /// The FIFOs that are merged into one link.
     pub(in crate::packet) tree: LoserTree,
     /// The rank of the current event.
@@ -145,7 +143,6 @@ impl EventLoop for EpochLoop {
             due_timers: BinaryHeap::new(),
             timers_of_link: vec![Vec::new(); links.len()],
             links_have_timers: false,
-            scratch: Inbox::default(),
             tree: LoserTree::new(links.len()),
             rank: Rank::FIRST,
             in_order: true,
@@ -468,7 +465,7 @@ impl Engine<EpochLoop> {
     fn process_nodes(&mut self) {
         while let Some(node) = self.order.busy_nodes.pop() {
             let order = &mut self.order;
-            let items = order.nodes[node as usize].inbox.take_in_order(&mut order.scratch);
+            let items = order.nodes[node as usize].inbox.take_in_order();
             self.clock.count_events(items.len() as u64);
             for (index, item) in items.iter().enumerate() {
                 self.prefetch_for_inbox(&items[index..]);
@@ -515,7 +512,7 @@ impl Engine<EpochLoop> {
             self.prefetch_for_busy();
             let order = &mut self.order;
             let inbox = &mut order.inboxes[link as usize];
-            let items = inbox.take_in_order(&mut order.scratch);
+            let items = inbox.take_in_order();
             let inputs = std::mem::take(&mut inbox.inputs);
             if self.network.link(link).is_simple() {
                 self.process_offers(link, &items, &inputs);

@@ -1,18 +1,11 @@
 //! The events of a node or a link in an epoch, and their order.
 //!
-//! Almost all events come in sorted sequences: the packets of one link, or the answers of hosts to them. So sequences are merged, and few events are
-//! sorted.
+//! Almost all events come in sorted sequences: the packets of one link, or the answers of hosts to them.
 
 use crate::packet::link::packet::Packet;
 use crate::prefetch::prefetch_at;
 use crate::spec::LinkId;
 use crate::units::{Duration, Time};
-
-/// The mean length of sequences that are worth merging; shorter ones are sorted together.
-const LONG: usize = 8;
-
-/// Up to this number, items are sorted by counting for each item those before it.
-const FEW: usize = 10;
 
 /// The bits of a [`Rank`].
 const RANK_BITS: u32 = 34;
@@ -106,8 +99,8 @@ pub struct Item {
 #[derive(Debug, Default)]
 pub struct Inbox {
     items: Vec<Item>,
-    /// Where sequences begin: items whose key is less than that of the item before.
-    breaks: Vec<u32>,
+    /// Whether an item's key is less than that of the item before.
+    is_unsorted: bool,
     /// Of a link: the inputs all of whose packets go on here. Their packets of this epoch are still in their FIFOs.
     pub inputs: Vec<LinkId>,
 }
@@ -122,9 +115,7 @@ impl Inbox {
     /// Appends an event. Items with equal keys belong to one event and keep their order.
     #[inline(always)]
     pub fn put(&mut self, key: Key, packet: Packet) {
-        if self.items.last().is_some_and(|last| key < last.key) {
-            self.breaks.push(self.items.len() as u32);
-        }
+        self.is_unsorted |= self.items.last().is_some_and(|last| key < last.key);
         self.items.push(Item { key, packet });
     }
 
@@ -145,57 +136,26 @@ impl Inbox {
         prefetch_at(self.items.as_ptr_range().end);
     }
 
-    /// Takes all items out, in order; the list comes back by [`Self::reuse`]. `other` is scratch memory.
-    ///
-    /// Only the list is moved. A whole inbox would be copied by words and read back by double words, which stalls until all stores before have
-    /// reached the cache.
+    /// Takes all items out, in order; the list comes back by [`Self::reuse`].
     #[inline(always)]
-    pub fn take_in_order(&mut self, other: &mut Inbox) -> Vec<Item> {
-        if !self.breaks.is_empty() {
-            self.sort(other);
+    pub fn take_in_order(&mut self) -> Vec<Item> {
+        if self.is_unsorted {
+            self.sort();
         }
         std::mem::take(&mut self.items)
+    }
+
+    /// The stable sort finds the sorted sequences and merges them.
+    #[inline(never)]
+    fn sort(&mut self) {
+        self.items.sort_by_key(|item| item.key);
+        self.is_unsorted = false;
     }
 
     /// Uses the memory of a list that was taken out again.
     #[inline(always)]
     pub fn reuse(&mut self, items: Vec<Item>) {
         self.items = emptied(items);
-    }
-
-    #[inline(never)]
-    fn sort(&mut self, other: &mut Inbox) {
-        if self.items.len() < LONG * (self.breaks.len() + 1) {
-            if self.items.len() <= FEW {
-                sort_few(&self.items, &mut other.items);
-                std::mem::swap(&mut self.items, &mut other.items);
-            } else {
-                self.items.sort_by_key(|item| item.key);
-            }
-            self.breaks.clear();
-        }
-        while !self.breaks.is_empty() {
-            self.merge_pairs(other);
-            std::mem::swap(&mut self.items, &mut other.items);
-            std::mem::swap(&mut self.breaks, &mut other.breaks);
-        }
-    }
-
-    /// Merges every two sequences into one, in `merged`.
-    fn merge_pairs(&self, merged: &mut Inbox) {
-        merged.items.clear();
-        merged.breaks.clear();
-        let (mut begin, mut breaks) = (0, self.breaks.iter().map(|at| *at as usize));
-        loop {
-            let middle = breaks.next().unwrap_or(self.items.len());
-            let end = breaks.next().unwrap_or(self.items.len());
-            merge(&self.items[begin..middle], &self.items[middle..end], &mut merged.items);
-            begin = end;
-            if end == self.items.len() {
-                break;
-            }
-            merged.breaks.push(end as u32);
-        }
     }
 }
 
@@ -204,29 +164,4 @@ impl Inbox {
 pub fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
     list.clear();
     list
-}
-
-/// Sorts items. It compares each item with all others, but mispredicts no branch, which would cost more than many comparisons.
-fn sort_few(items: &[Item], sorted: &mut Vec<Item>) {
-    sorted.clear();
-    sorted.extend_from_slice(items);
-    for (index, item) in items.iter().enumerate() {
-        let (earlier, later) = (&items[..index], &items[index + 1..]);
-        let position = earlier.iter().filter(|other| other.key <= item.key).count()
-            + later.iter().filter(|other| other.key < item.key).count();
-        sorted[position] = *item;
-    }
-}
-
-/// Merges two sequences. Of equal keys, those of the first sequence come first.
-fn merge(mut first: &[Item], mut second: &[Item], merged: &mut Vec<Item>) {
-    while let ([one, ..], [other, ..]) = (first, second) {
-        // Without a branch, which would be mispredicted every second time.
-        let is_other = other.key < one.key;
-        merged.push(if is_other { *other } else { *one });
-        first = &first[usize::from(!is_other)..];
-        second = &second[usize::from(is_other)..];
-    }
-    merged.extend_from_slice(first);
-    merged.extend_from_slice(second);
 }
