@@ -147,14 +147,7 @@ fn sum_of(bytes: &[u8]) -> u32 {
     bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
 }
 
-/// A sum in ones' complement (RFC 1071): what carries out of 16 bits comes in again.
-#[inline]
-pub(in crate::packet) fn added(one: u16, other: u16) -> u16 {
-    let (sum, carries) = one.overflowing_add(other);
-    sum + u16::from(carries)
-}
-
-/// The same of more.
+/// A sum in ones' complement (RFC 1071): carries out of 16 bits are added again.
 fn folded(sum: u32) -> u16 {
     let once = (sum >> 16) + (sum & 0xffff);
     ((once >> 16) + once) as u16

@@ -3,7 +3,7 @@
 //! Only headers are stored. The original length counts them and the payload; what an engine takes as the length of a
 //! packet on the wire may differ from it, because its headers are of one size whatever options they carry.
 
-use crate::packet::capture::headers::{Headers, IPV4, LONGEST, TCP, added};
+use crate::packet::capture::headers::{Headers, LONGEST};
 use crate::units::Time;
 use std::net::Ipv4Addr;
 
@@ -97,24 +97,17 @@ pub fn window_scale(receive_window: u64) -> u8 {
 const BEFORE: usize = 28;
 const AROUND: usize = BEFORE + 4;
 const LONGEST_BLOCK: usize = LONGEST + AROUND;
-/// The block of a segment without options.
-const SHORT_BLOCK: usize = IPV4 + TCP + AROUND;
-/// Of the sequence and acknowledgement numbers.
-const NUMBERS: usize = BEFORE + IPV4 + 4;
-const CHECKSUM: usize = BEFORE + IPV4 + 16;
 
 /// The capture of one link.
 #[derive(Debug)]
 pub struct Capture {
     file: Vec<u8>,
-    /// What was taken last, bytes.
-    last_taken: usize,
 }
 
 impl Capture {
     /// An empty capture. Its interface bears the name of the link.
     pub fn new(link_name: &str) -> Capture {
-        let mut capture = Capture { file: Vec::new(), last_taken: 0 };
+        let mut capture = Capture { file: Vec::new() };
         let version = [1, 0, 0, 0];
         let unknown_length = [0xff; 8];
         capture.block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &version, &unknown_length].concat());
@@ -139,69 +132,9 @@ impl Capture {
         self.file.extend_from_slice(&block[..length]);
     }
 
-    /// Adds a segment that differs from the model in its time and its number only.
-    #[inline]
-    pub fn record_alike(&mut self, model: &Model, now: Time, number: u32) {
-        // In the file itself: a block changed elsewhere and copied at once would stall the processor.
-        self.file.extend_from_slice(&model.block);
-        let Some(block) = self.file.last_chunk_mut::<SHORT_BLOCK>() else { return };
-        set_time(block, now);
-        let numbers = model.numbers | u64::from(number) << model.shift;
-        block[NUMBERS..][..8].copy_from_slice(&numbers.to_be_bytes());
-        let checksum = !added(added(model.sum, (number >> 16) as u16), number as u16);
-        block[CHECKSUM..][..2].copy_from_slice(&checksum.to_be_bytes());
-    }
-
     /// The bytes of the file since the last call; all calls together give the file.
     pub fn take(&mut self) -> Vec<u8> {
-        self.last_taken = self.file.len();
         std::mem::take(&mut self.file)
-    }
-
-    /// Finds room for about as much as was taken last, if there is none: by then who took it has mostly given its memory back, and
-    /// fresh memory costs as much as what is written to it.
-    pub fn find_room(&mut self) {
-        if self.file.capacity() == 0 {
-            self.file.reserve(self.last_taken / 4 * 5);
-        }
-    }
-}
-
-/// Which number tells one segment of a flow from the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Numbered {
-    /// Data: its sequence number.
-    BySequence,
-    /// ACKs: what they acknowledge.
-    ByAcknowledgement,
-}
-
-/// A segment without options, of which a flow sends many, but for its time and its number.
-#[derive(Debug)]
-pub struct Model {
-    block: [u8; SHORT_BLOCK],
-    /// Sequence and acknowledgement number as one, and how far the number is to be shifted to be one of them.
-    numbers: u64,
-    shift: u32,
-    /// Of what the checksum covers, without the number (RFC 1071 lets parts of a sum be added in any order).
-    sum: u16,
-}
-
-impl Model {
-    /// What this segment has in common with others; its number must be nought, and it must have no options.
-    pub fn new(packet: &CapturedPacket, numbered: Numbered) -> Model {
-        let (longest, length) = block_of(packet);
-        assert_eq!(length, SHORT_BLOCK, "a segment without options");
-        let mut block = [0; SHORT_BLOCK];
-        block.copy_from_slice(&longest[..SHORT_BLOCK]);
-        let checksum = u16::from_be_bytes([block[CHECKSUM], block[CHECKSUM + 1]]);
-        let mut numbers = [0; 8];
-        numbers.copy_from_slice(&block[NUMBERS..][..8]);
-        let shift = match numbered {
-            Numbered::BySequence => u32::BITS,
-            Numbered::ByAcknowledgement => 0,
-        };
-        Model { block, numbers: u64::from_be_bytes(numbers), shift, sum: !checksum }
     }
 }
 
@@ -241,7 +174,6 @@ pub(in crate::packet) mod tests {
     use pcap_file::DataLink;
     use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
     use pcap_file::pcapng::{Block, PcapNgReader};
-    use proptest::prelude::*;
 
     pub fn segment() -> CapturedSegment {
         CapturedSegment {
@@ -293,27 +225,6 @@ pub(in crate::packet) mod tests {
         let cases = [(0, 0), (65_535, 0), (65_536, 1), (1 << 20, 5), (65_535 << 14, 14), (u64::MAX, 14)];
         for (window, scale) in cases {
             assert_eq!(window_scale(window), scale, "{window}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_model_gives_what_each_segment_would(
-            now in 0u64..1 << 56, number: u32, port: u16, payload_length in 0u32..70_000, by_sequence: bool,
-        ) {
-            let of = |now: u64, number: u32| {
-                let (sequence, acknowledgement) = if by_sequence { (number, 1) } else { (1, number) };
-                let kind = CapturedKind::Tcp(CapturedSegment {
-                    sequence, acknowledgement: Some(acknowledgement), ..segment()
-                });
-                CapturedPacket { now: Time(now), source_port: port, ..packet(kind, payload_length) }
-            };
-            let numbered = if by_sequence { Numbered::BySequence } else { Numbered::ByAcknowledgement };
-            let mut captures = [Capture::new("a"), Capture::new("a")];
-            captures[0].record(&of(now, number));
-            captures[1].record_alike(&Model::new(&of(0, 0), numbered), Time(now), number);
-            let [one, other] = &mut captures;
-            prop_assert_eq!(one.take(), other.take());
         }
     }
 }

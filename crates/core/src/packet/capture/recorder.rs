@@ -9,7 +9,7 @@
 //! Sequence numbers begin with 0 on both sides.
 
 use crate::packet::capture::pcapng::{
-    Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, Model, Numbered, SynOptions, window_scale,
+    Capture, CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale,
 };
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
 use crate::packet::link::packet::{ACK, HAS_SACK, MARK, Packet, SYN, WINDOW_REDUCED};
@@ -38,20 +38,6 @@ pub struct Captures {
     /// All flows of the run, if it captures any link.
     flows: Vec<CapturedFlow>,
     stacks: Vec<StackSpec>,
-    /// For each flow its ordinary data and its ordinary ACKs, as soon as one has been captured.
-    models: Vec<Option<Box<HeaderTemplate>>>,
-    /// Where the capture stands that [`Captures::turn_to`] has found.
-    present: usize,
-    /// Packets that are to be captured there.
-    waiting: Vec<Packet>,
-}
-
-/// What most packets of a flow in one direction are like.
-struct HeaderTemplate {
-    model: Model,
-    payload: u32,
-    /// The flow's last segment is another.
-    last_segment: u32,
 }
 
 impl Captures {
@@ -69,44 +55,7 @@ impl Captures {
             by_link: links.into_iter().map(named).collect(),
             flows: captured.iter().enumerate().map(flow).collect(),
             stacks: spec.stacks.clone(),
-            models: Vec::new(),
-            present: 0,
-            waiting: Vec::new(),
         }
-    }
-
-    /// What is captured next is captured on this link. Whether the run captures it.
-    pub(in crate::packet) fn turn_to(&mut self, link: LinkId) -> bool {
-        let place = self.by_link.binary_search_by_key(&link, |(link, _)| *link);
-        self.present = place.unwrap_or(self.present);
-        place.is_ok()
-    }
-
-    /// Writes down packets that are like others of their flows, up to the first that is not. Returns how many.
-    fn record_alike(&mut self, packets: &[Packet]) -> usize {
-        let Captures { by_link, models, present, .. } = self;
-        let capture = &mut by_link[*present].1;
-        capture.find_room();
-        for (recorded, packet) in packets.iter().enumerate() {
-            let Some(alike) = HeaderTemplate::of(models, packet) else { return recorded };
-            alike.record(capture, packet);
-        }
-        packets.len()
-    }
-}
-
-impl HeaderTemplate {
-    /// What this packet of a flow is like, if that is known.
-    #[inline(always)]
-    fn of<'models>(models: &'models [Option<Box<HeaderTemplate>>], packet: &Packet) -> Option<&'models HeaderTemplate> {
-        let alike = models.get(model_of(packet))?.as_deref()?;
-        (is_like_others(packet) && packet.segment() < alike.last_segment).then_some(alike)
-    }
-
-    #[inline(always)]
-    fn record(&self, capture: &mut Capture, packet: &Packet) {
-        let number = packet.segment().wrapping_mul(self.payload).wrapping_add(1);
-        capture.record_alike(&self.model, packet.arrival(), number);
     }
 }
 
@@ -132,77 +81,32 @@ impl Captures {
     /// The packets captured on a link since the last call, as a piece of a pcapng file; all pieces together give the file.
     /// Empty if the run does not capture this link.
     pub(in crate::packet) fn take(&mut self, link: LinkId) -> Vec<u8> {
-        if self.turn_to(link) { self.by_link[self.present].1.take() } else { Vec::new() }
+        self.index_of(link).map_or(Vec::new(), |index| self.by_link[index].1.take())
     }
 
-    /// Captures a packet that enters a link at this time, if the link is one of those captured.
+    fn index_of(&self, link: LinkId) -> Option<usize> {
+        self.by_link.binary_search_by_key(&link, |(link, _)| *link).ok()
+    }
+
+    /// Captures a packet that enters a link at this time, if the run captures the link.
     #[inline]
-    pub(in crate::packet) fn capture(&mut self, link: LinkId, at: Time, mut packet: Packet, pool: &SackPool) {
-        if self.turn_to(link) {
-            packet.set_arrival(at);
-            self.capture_all(&[packet], pool);
-        }
-    }
-
-    /// Captures a packet that enters, when it arrives, the link that the captures have [turned to](Captures::turn_to):
-    /// before [`Self::capture_waiting`] it may only wait, for it takes less to write down many.
-    #[inline(always)]
-    pub(in crate::packet) fn capture_soon(&mut self, packet: Packet, pool: &SackPool) {
-        self.waiting.push(packet);
-        if packet.has(HAS_SACK) {
-            self.capture_waiting(pool); // before what stands beside it is gone
-        }
-    }
-
-    /// Captures all packets that wait.
-    #[inline(never)]
-    pub(in crate::packet) fn capture_waiting(&mut self, pool: &SackPool) {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        self.capture_all(&waiting, pool);
-        waiting.clear();
-        self.waiting = waiting;
-    }
-
-    fn capture_all(&mut self, mut packets: &[Packet], pool: &SackPool) {
-        loop {
-            let recorded = self.record_alike(packets);
-            let Some((next, others)) = packets[recorded..].split_first() else { return };
-            self.capture_any(next, pool);
-            packets = others;
+    pub(in crate::packet) fn capture(&mut self, link: LinkId, at: Time, packet: Packet, pool: &SackPool) {
+        if let Some(index) = self.index_of(link) {
+            self.record(index, at, packet.words(), pool);
         }
     }
 
     #[inline(never)]
-    fn capture_any(&mut self, packet: &Packet, pool: &SackPool) {
+    fn record(&mut self, index: usize, at: Time, words: [u64; 3], pool: &SackPool) {
+        let packet = Packet::from_words(words);
         let flow = &self.flows[packet.flow() as usize];
         let view = FlowView { ends: flow.ends, stack: flow.stack.map(|stack| &self.stacks[stack]), sizes: &flow.sizes };
         let mut sack = SackBlocks::default();
         if packet.has(HAS_SACK) {
             pool.read(packet.number(), &mut sack);
         }
-        let captured = view.captured(packet.arrival(), packet, sack.all());
-        self.by_link[self.present].1.record(&captured);
-        if is_like_others(packet)
-            && packet.segment() < view.sizes.last_segment
-            && let Some(alike) = view.alike(captured, packet.has(ACK))
-        {
-            let models = &mut self.models;
-            models.resize_with(models.len().max(model_of(packet) + 1), Default::default);
-            models[model_of(packet)] = Some(Box::new(alike));
-        }
+        self.by_link[index].1.record(&view.captured(at, &packet, sack.all()));
     }
-}
-
-/// Whether a packet differs from others of its flow and direction in time and number only, if it is not of the last segment.
-#[inline(always)]
-fn is_like_others(packet: &Packet) -> bool {
-    !packet.has(SYN | MARK | HAS_SACK | WINDOW_REDUCED)
-}
-
-/// Where its model stands.
-#[inline(always)]
-fn model_of(packet: &Packet) -> usize {
-    2 * packet.flow() as usize + usize::from(packet.has(ACK))
 }
 
 /// The addresses and ports of a flow.
@@ -261,18 +165,6 @@ impl FlowView<'_> {
             payload_length,
             kind,
         }
-    }
-
-    /// What the flow's ordinary packets in one direction are like, of which this is one; nothing for datagrams, which have no numbers.
-    fn alike(&self, mut captured: CapturedPacket, is_ack: bool) -> Option<HeaderTemplate> {
-        let CapturedKind::Tcp(segment) = &mut captured.kind else { return None };
-        let numbered = if is_ack { Numbered::ByAcknowledgement } else { Numbered::BySequence };
-        match numbered {
-            Numbered::BySequence => segment.sequence = 0,
-            Numbered::ByAcknowledgement => segment.acknowledgement = Some(0),
-        }
-        let payload = u32::from(self.sizes.full() - self.sizes.header());
-        Some(HeaderTemplate { model: Model::new(&captured, numbered), payload, last_segment: self.sizes.last_segment })
     }
 
     /// Only data is ECN-capable, neither SYN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).

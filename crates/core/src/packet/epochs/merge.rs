@@ -95,10 +95,10 @@ impl Engine<EpochLoop> {
         }
         let with_care =
             !network.link(link).is_uninstrumented() || inputs.iter().any(|input| network.link(*input).may_lose());
-        let is_captured = with_care && captures.turn_to(link);
+        let is_captured = network.link(link).is_captured();
         let record = |packet: Packet, pool: &SackPool| {
             if is_captured {
-                captures.capture_soon(packet, pool);
+                captures.capture(link, packet.arrival(), packet, pool);
             }
         };
         let mut entrance =
@@ -110,9 +110,6 @@ impl Engine<EpochLoop> {
         }
         for input in entrance.lost {
             network.count_loss(input);
-        }
-        if is_captured {
-            captures.capture_waiting(network.pool());
         }
         for (leaf, input) in inputs.iter().enumerate() {
             let fifo = order.tree.fifo(leaf);
