@@ -10,8 +10,7 @@
 //! | transmission: departure and arrival time | [`transmit`] |
 //! | the far end: arrivals, losses | [`wire`], [`impairment`] |
 //! | counts and samples | [`counters`] |
-//!
-//! [`packet`] and [`packet_sizes`] are what a link carries, [`sack_pool`] stores the SACK blocks of ACKs.
+//! | what it carries | [`packet`], [`packet_sizes`], and [`sack_pool`] for the SACK blocks of ACKs |
 //!
 //! May use: readings of link state, the spec and random draws. It knows no route, no flow and no other link.
 
