@@ -53,7 +53,7 @@ impl RateSampler {
 
     /// The application has nothing to send while the window is open.
     pub fn on_app_limited(&mut self, in_flight: u32) {
-        self.app_limited_until = Some(self.delivered + u64::from(in_flight.max(1)));
+        self.app_limited_until = Some((self.delivered + u64::from(in_flight)).max(1));
     }
 
     /// Segments were marked lost.

@@ -536,6 +536,31 @@ mod tests {
         assert_eq!((driver.decisions.len(), reductions), (6, 2), "{:?}", driver.decisions);
     }
 
+    /// Segment 1 is sent at 100 ms, expires at 400 (100 + 4 * 50 later) and is delivered at 520. That is 120 ms after its
+    /// retransmission and more than the least RTT, so it may answer either copy. A DSACK shows that both arrived: the first
+    /// took 420 ms. SRTT = 0.8 * 100 + 0.2 * 420 = 164, RTTVAR = 0.7 * 50 + 0.3 * 320 = 131, FastRTO = 164 + 4 * 131.
+    #[test]
+    fn a_dsack_gives_the_rtt_of_the_segment_that_expired() {
+        for (with_dsack, fast_rto) in [(false, 300), (true, 688)] {
+            let parameters = Parameters { max_rto: Duration::from_secs(10), ..WORKED };
+            let mut driver = Driver::of(&DetectionSpec::FastRto(parameters), true);
+            driver.send_new();
+            driver.now = ms(100);
+            driver.acknowledge(1, &[]);
+            driver.send_new();
+            driver.serve(ms(400));
+            driver.retransmit();
+            driver.now = ms(520);
+            driver.acknowledge(2, &[]);
+            if with_dsack {
+                driver.detector.on_spurious(ms(600), 1, &driver.board);
+            }
+            driver.now = ms(600);
+            driver.send_new();
+            assert_eq!(driver.deadline(), Some(ms(600 + fast_rto)), "with DSACK: {with_dsack}");
+        }
+    }
+
     #[test]
     fn a_dead_path_gets_one_retransmission_per_doubled_timeout() {
         let mut driver = driver();

@@ -614,6 +614,28 @@ mod tests {
         assert_eq!(driver(&[100, 250]).deadline(), Some(ms(400))); // RTO: 100 + 100 + 4 * 50
     }
 
+    /// RFC 8985 section 7.2: no probe in recovery or while segments are SACKed. Then the retransmission timer is next: 100 + 4 * 50
+    /// after the sending.
+    #[test]
+    fn section_7_2_no_probe_comes_while_segments_are_sacked_or_lost() {
+        let mut rtt = RttEstimate::new(millis(200), Duration::from_secs(60), Duration::from_secs(1));
+        rtt.sample(millis(100));
+        let deadline = |change: fn(&mut Scoreboard)| {
+            let mut board = Scoreboard::with_sending_order();
+            for _ in 0..3 {
+                board.send_new(ms(100));
+            }
+            change(&mut board);
+            detector().deadline(&board, &rtt)
+        };
+        assert_eq!(deadline(|_| {}), Some(ms(300)));
+        let sack = |board: &mut Scoreboard| {
+            board.acknowledge(0, &[(1, 2)], ms(150));
+        };
+        assert_eq!(deadline(sack), Some(ms(400)));
+        assert_eq!(deadline(|board| board.mark_lost(0)), Some(ms(400)));
+    }
+
     /// The last segment is lost. The probe, a retransmission, repairs it. The first ACK beyond it claims the loss, because no
     /// DSACK reported both copies (section 7.4.2).
     #[test]

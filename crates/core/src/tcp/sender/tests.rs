@@ -10,6 +10,7 @@ use crate::units::Duration;
 use serde_json::json;
 
 mod fast_paths;
+mod rate_samples;
 mod reduction;
 mod timer;
 mod wakes;
