@@ -210,9 +210,6 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
         }
         self.edge = board.next();
         self.recover = board.next();
-        if !self.has_sack() {
-            self.duplicates = 0;
-        }
         timer::expire(board)
     }
 
