@@ -138,18 +138,8 @@ impl Receiver {
         self.delaying.as_ref().map(|delaying| delaying.deadline).filter(|deadline| *deadline != Time::NEVER)
     }
 
-    /// The short path of [`Self::on_segment`] for a segment in order, sent once and without marks. Its ACK is due at once and has
-    /// only a cumulative acknowledgement, which is returned. Returns `None` without any change for another segment.
-    #[inline(always)]
-    pub fn on_predicted_segment(&mut self, segment: u32) -> Option<u32> {
-        let is_predicted = self.predicts(segment);
-        is_predicted.then(|| {
-            self.on_predicted_burst(1);
-            self.next
-        })
-    }
-
-    /// Whether the [short path](Self::on_predicted_segment) applies to this segment and to those in order behind it.
+    /// Whether this segment, and the segments in order behind it, are predicted if they are sent once and without marks. The ACK of each is due at
+    /// once and has a cumulative acknowledgement only.
     #[inline(always)]
     pub fn predicts(&self, segment: u32) -> bool {
         segment == self.next && self.beyond.is_none() && self.delaying.is_none() && !self.ecn_echo
@@ -161,7 +151,7 @@ impl Receiver {
         self.delaying.is_some()
     }
 
-    /// Processes this number of predicted segments.
+    /// The short path of [`Self::on_segment`] for this number of [predicted](Self::predicts) segments.
     #[inline(always)]
     pub fn on_predicted_burst(&mut self, count: u32) {
         self.counters.arrivals += count;

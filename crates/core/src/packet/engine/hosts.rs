@@ -5,7 +5,7 @@
 use crate::packet::engine::context::HostContext;
 use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
 use crate::packet::hosts::flow::{Connection, Datagrams, Flow, FlowIdentity, FlowState, Writer};
-use crate::packet::link::packet::{ACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED};
+use crate::packet::link::packet::{ACK, Packet, SYN};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{ApplicationSpec, RunSpec, TransportSpec};
 use crate::tcp::ack::ReceiverContext;
@@ -76,7 +76,7 @@ impl Hosts {
     pub(in crate::packet) fn deliver<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
         #[cfg(test)]
         context.network.count_at_hosts(0, 1);
-        if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet, context) }
+        if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet.words(), context) }
     }
 
     /// A packet of a flow of datagrams, or of one that has retired.
@@ -96,32 +96,12 @@ impl Hosts {
         }
     }
 
-    #[inline(always)]
-    fn deliver_data<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
-        let index = packet.flow();
-        let flow = &mut self.flows[index as usize];
-        let FlowState::Tcp(connection) = &mut flow.state else {
-            return self.deliver_without_tcp(packet.words(), context);
-        };
-        let cumulative = if packet.has(SYN | RETRANSMISSION | MARK | WINDOW_REDUCED) {
-            None
-        } else {
-            connection.receiver.on_predicted_segment(packet.segment())
-        };
-        let Some(cumulative) = cumulative else { return self.deliver_any_data(packet.words(), context) };
-        if cumulative > context.network.sizes(index).last_segment && flow.end == Time::NEVER {
-            flow.end = context.now();
-        }
-        let number = connection.number_ack();
-        context.send(Packet::new(index, cumulative, number, ACK), number, &flow.identity);
-    }
-
     #[inline(never)]
-    fn deliver_any_data<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
+    fn deliver_data<L: EventLoop>(&mut self, words: [u64; 3], context: &mut HostContext<L>) {
         let packet = Packet::from_words(words);
         let index = packet.flow();
         let flow = &mut self.flows[index as usize];
-        let FlowState::Tcp(connection) = &mut flow.state else { return };
+        let FlowState::Tcp(connection) = &mut flow.state else { return self.deliver_without_tcp(words, context) };
         if packet.has(SYN) {
             let number = connection.number_ack();
             return context.send(Packet::new(index, 0, number, ACK | SYN), number, &flow.identity);
@@ -162,13 +142,11 @@ impl Hosts {
     fn pump<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
         let Flow { identity, state, .. } = &mut self.flows[index as usize];
         let FlowState::Tcp(connection) = state else { return };
-        if let Some(burst) = connection.sender.poll_burst(context.now()) {
-            for offset in 0..burst.count {
-                let number = burst.number + offset;
-                context.send(Packet::new(index, burst.segment + offset, number, 0), number, identity);
+        while let Some((packet, number)) = connection.next_packet(index, context.now()) {
+            context.send(packet, number, identity);
+            if connection.sender.is_held_back(context.now()) {
+                break; // as a paced sender is after every segment
             }
-        } else {
-            pump_one_by_one(index, identity, connection, context);
         }
         self.arm_or_retire(index, context);
     }
@@ -186,21 +164,6 @@ impl Hosts {
         {
             let now = context.now();
             context.arm(index, SENDER, deadline.clamp(now, now + FARTHEST_TIMER));
-        }
-    }
-}
-
-#[inline(never)]
-fn pump_one_by_one<L: EventLoop>(
-    index: u32,
-    identity: &FlowIdentity,
-    connection: &mut Connection,
-    context: &mut HostContext<L>,
-) {
-    while let Some((packet, number)) = connection.next_packet(index, context.now()) {
-        context.send(packet, number, identity);
-        if connection.sender.is_held_back(context.now()) {
-            break; // as a paced sender is after every segment
         }
     }
 }

@@ -140,7 +140,10 @@ proptest! {
             last = segment;
             let (retransmission, marked, window_reduced) = (flags == 19, flags >= 18, flags == 17);
             let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
-            let predicted = if flags < 17 { short.on_predicted_segment(segment) } else { None };
+            let predicted = (flags < 17 && short.predicts(segment)).then(|| {
+                short.on_predicted_burst(1);
+                short.delivered()
+            });
             let predicted = predicted.map(|cumulative| {
                 let sack = SackBlocks::default();
                 Ack { cumulative, sack, echoes_retransmission: false, ecn_echo: false }
