@@ -71,8 +71,8 @@ impl ParameterType for Duration {
     }
 }
 
-/// Builds a registry: the tagged choice of a scenario, with check and description and, if it `builds` boxed state machines
-/// of a trait from a context, their constructor. `without` a trait: the algorithm has its default methods only.
+/// Builds a registry: the tagged choice of a scenario, with check and description. If it `builds` boxed state machines of a
+/// trait from a context, it has their constructor. `without` a trait: the algorithm has its default methods only.
 #[macro_export]
 macro_rules! algorithm_registry {
     (

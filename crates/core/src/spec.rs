@@ -1,7 +1,6 @@
 //! The compiled run: one variant and one seed of a scenario, with every default filled in and every name resolved.
 //!
-//! The scenario schema (Python, `anabranch.scenario`) is the one a user sees and gets errors from; this is what an engine
-//! takes. Times are whole picoseconds, rates bits per second, nodes and links are indexes into their tables.
+//! Users write scenarios and get errors from the schema in Python (`anabranch.scenario`). Engines read this form. Times are whole picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
 use crate::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use crate::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -262,7 +261,7 @@ pub enum Follows {
     #[serde(rename = "rfc")]
     Rfc,
     /// An ACK grows the window by the segments that it passes and newly reports, if the window was the limit within the last round
-    /// trip; in slow start twice the greatest flight of that round trip is allowed. Recovery follows RFC 9937, also after
+    /// trip. In slow start twice the greatest flight of that round trip is allowed. Recovery follows RFC 9937, also after
     /// congestion marks. A paced sender spaces pairs, after the first ten segments of a connection; a late pair shortens the next
     /// wait by up to a half.
     #[serde(rename = "linux")]
@@ -320,7 +319,7 @@ pub struct RoutingSpec {
     pub acks: Option<usize>,
     /// After a link fails or comes back, routes are computed anew this much later; never if absent.
     pub reconverge: Option<Duration>,
-    /// The routes follow what is measured of the links, not their configured values; without it they are as configured.
+    /// The routes follow measurements of the links; without it, the configured values.
     #[serde(default)]
     pub link_state: Option<LinkStateSpec>,
 }

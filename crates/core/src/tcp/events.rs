@@ -9,8 +9,8 @@ pub struct AckEvent {
     pub now: Time,
     /// Segments that it newly reports as delivered, cumulatively or selectively.
     pub delivered: u32,
-    /// Segments that may grow the window: those that the cumulative acknowledgement passed, but none during recovery and
-    /// none while the window was not the limit.
+    /// Segments that grow the window: those passed by the cumulative acknowledgement, but none during recovery or while the
+    /// window was not the limit.
     pub growth: u32,
     /// Whether the cumulative acknowledgement moved.
     pub advanced: bool,

@@ -23,7 +23,7 @@ use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
 use crate::spec::{Follows, SpuriousResponse, StackSpec};
 use crate::units::Time;
-use pacing::Train;
+use pacing::PacedPair;
 pub use predicted_acks::PredictedAcks;
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ enum Phase {
     Fast {
         until: u32,
         prr: ProportionalRateReduction,
-        /// Without SACK: a partial ACK came. Only the first one restarts the retransmission timer. So many losses in one window
+        /// Without SACK: a partial ACK came. Only the first one restarts the retransmission timer. Thus many losses in one window
         /// end in a timeout instead of one round trip each (RFC 6582 section 3.2 step 3).
         partial: bool,
         /// A congestion mark began it, and nothing was lost since: there is nothing to repair.
@@ -118,7 +118,7 @@ enum Limit {
 #[derive(Debug, Clone, Copy, Default)]
 struct Unfilled {
     /// The most segments outstanding in the round trip that ends when this one is acknowledged.
-    most_outstanding: u32,
+    max_outstanding: u32,
     round_end: u32,
     /// Transmissions until the last stop.
     transmissions: u32,
@@ -173,7 +173,7 @@ pub struct Sender {
     window_reduced: bool,
     next_send: Time,
     /// Only with [`Follows::Linux`].
-    seldom: Option<Box<Seldom>>,
+    linux: Option<Box<LinuxState>>,
     timeouts: u32,
     recoveries: u32,
     undone: u32,
@@ -218,11 +218,11 @@ struct Options {
 /// Settings that the senders of a stack have in common.
 pub struct CommonSettings(Arc<Options>, Arc<TimeoutBounds>);
 
-/// What few senders need.
+/// State of a sender that follows Linux. Other senders have none, which keeps them small.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seldom {
+struct LinuxState {
     unfilled: Unfilled,
-    train: Train,
+    pair: PacedPair,
 }
 
 impl Sender {
@@ -289,7 +289,7 @@ impl Sender {
             recover: 0,
             window_reduced: false,
             next_send: Time::ZERO,
-            seldom: None,
+            linux: None,
             timeouts: 0,
             recoveries: 0,
             undone: 0,
@@ -401,7 +401,7 @@ impl Sender {
     }
 
     /// Releases the memory of acknowledged segments, for a finished flow or after a smaller window.
-    pub fn give_back_room(&mut self) {
+    pub fn release_memory(&mut self) {
         self.board.shrink();
     }
 

@@ -157,7 +157,7 @@ impl Hosts {
         let FlowState::Tcp(connection) = &mut self.flows[index as usize].state else { return };
         let last_segment = context.network.sizes(index).last_segment;
         if connection.sender.is_done() && connection.sender.scoreboard().una() > last_segment {
-            connection.sender.give_back_room();
+            connection.sender.release_memory();
             self.retire_later(index, context);
         } else if !connection.sender.quiet_until(context.order.armed(index, SENDER))
             && let Some(deadline) = connection.sender.deadline()

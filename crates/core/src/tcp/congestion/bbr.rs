@@ -405,7 +405,7 @@ impl CongestionControl for Bbr {
                 self.save_cwnd();
                 self.recovery = Recovery::Growing;
                 self.pipe = FullPipe::default();
-                self.cwnd = 1.0; // Linux, tcp_enter_loss: what is in flight, none now, and one
+                self.cwnd = 1.0; // Linux, tcp_enter_loss: the flight, none now, and one
             }
             CongestionKind::EcnEcho => {} // version 1 does not heed marks
         }

@@ -721,7 +721,7 @@ impl CongestionControl for Bbr3 {
         self.recovering = true;
         self.note_loss();
         if matches!(event.kind, CongestionKind::Timeout { .. }) {
-            self.cwnd = 1.0; // what is in flight, none now, and one
+            self.cwnd = 1.0; // the flight, none now, and one
         }
     }
 

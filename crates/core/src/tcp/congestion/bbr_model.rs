@@ -103,7 +103,7 @@ pub struct MaxFilter {
 }
 
 impl MaxFilter {
-    /// Takes a value at `time`, which must not go back; forgets those that are `window` or more older.
+    /// Takes a value at `time`, which must not go back. Forgets values that are `window` or more older.
     #[inline(always)]
     pub fn update(&mut self, time: u64, value: f64, window: u64) {
         // An earlier value of the same instant that is no smaller makes the new one superfluous: both expire together.

@@ -4,8 +4,8 @@
 //! - The window grows by whole segments, one for every `n` acknowledged. This number is found anew when the window has changed or
 //!   1/32 s has passed.
 //! - The curve's distance from its origin is rounded down to whole segments on both sides of the origin.
-//! - The curve's time counts in ticks of the kernel's clock, and the least RTT in whole ticks rounded up. The curve is
-//!   evaluated once a tick at the most.
+//! - The curve's time counts in ticks of the kernel's clock, and the least RTT in whole ticks rounded up. The curve is evaluated
+//!   at most once a tick.
 //! - Without a remembered maximum the window grows by at least one segment for twenty.
 //! - Reno's window is estimated by counting acknowledged segments.
 //! - The reduction is from the window, whatever was in flight.

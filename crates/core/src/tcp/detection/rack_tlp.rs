@@ -155,8 +155,8 @@ impl RackTlp {
         }
     }
 
-    /// Steps 1 to 3 of section 6.2. An ACK is represented by the segment sent last among those that it delivers. If that is a
-    /// retransmission answered too soon, its original was delivered; then the last original represents the ACK.
+    /// Steps 1 to 3 of section 6.2. The delivered segment that was sent last represents an ACK. If that is a retransmission
+    /// answered too soon, its original was delivered; then the last original represents the ACK.
     fn update(&mut self, now: Time, delivered: &Delivered) {
         if let Some(rtt) = delivered.newest_rtt() {
             self.min_rtt.sample(now, rtt);
@@ -186,7 +186,7 @@ impl RackTlp {
         reordering_window(self.multiplier, self.min_rtt.get().unwrap_or(Duration::ZERO), srtt)
     }
 
-    /// Step 5 of section 6.2: marks lost segments, and sets the timer for those that may be lost. Whether any was lost.
+    /// Step 5 of section 6.2: marks lost segments, and sets the timer for segments that may be lost. Whether any was lost.
     fn detect(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> bool {
         self.reordering_timer = None;
         let newest = self.newest;

@@ -40,7 +40,7 @@ impl ReorderingLengths {
 /// Segments above one that the last ACK delivered which earlier ACKs had reported.
 fn delivered_before_above(segment: u32, delivered: &Delivered, board: &Scoreboard) -> u32 {
     if segment < board.una() {
-        // All that was sacked before: the sacked segments less the new ones, plus those that are acknowledged now.
+        // All that was sacked before: the sacked segments without the new ones, plus the acknowledged ones.
         return (board.sacked() + delivered.cumulative).saturating_sub(delivered.count);
     }
     let above = (segment + 1..board.sacked_end()).filter(|other| board.is_sacked(*other)).count() as u32;

@@ -268,7 +268,8 @@ mod tests {
         assert!((policy.ratio - after_timeout(0.91, 0.01, 16.0, 3.0)).abs() < 1e-12);
     }
 
-    /// A segment of each 50 is overtaken by six: it is learnt from those that are not retransmitted in time, or by DSACK.
+    /// A segment of each 50 is overtaken by six. The length is learnt from segments that are not retransmitted in time, or by
+    /// DSACK.
     #[test]
     fn a_steady_reordering_is_learnt() {
         let mut driver = Driver::of(&DetectionSpec::RrTcp(Parameters::default()), true);

@@ -64,7 +64,7 @@ pub fn bounded(threshold: f64, flight_share: f64, outstanding: u32) -> u32 {
     (threshold.round().min(flight_share * f64::from(outstanding)) as u32).max(LEAST_THRESHOLD)
 }
 
-/// Segments withheld of those that left the network: none of the first two, then every second.
+/// Withheld segments, if this number has left the network: none of the first two, then every second.
 pub fn withheld(reported: u32) -> u32 {
     reported.saturating_sub(2).div_ceil(2)
 }

@@ -15,7 +15,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// A duplicate, if one is reported, and blocks held; those that do not fit are left out.
+    /// A duplicate, if one is reported, and held blocks, as far as they fit.
     pub fn new(duplicate: Option<Range>, held: &[Range]) -> SackBlocks {
         let mut blocks = SackBlocks { duplicates: u32::from(duplicate.is_some()), ..SackBlocks::default() };
         let all = duplicate.iter().chain(held).take(blocks.blocks.len());

@@ -216,8 +216,8 @@ impl Sender {
             return true;
         }
         let cwnd = self.congestion.cwnd();
-        let most_outstanding = self.seldom.as_ref().map_or(0, |seldom| seldom.unfilled.most_outstanding);
-        let used = prior_in_flight.max(most_outstanding);
+        let max_outstanding = self.linux.as_ref().map_or(0, |linux| linux.unfilled.max_outstanding);
+        let used = prior_in_flight.max(max_outstanding);
         cwnd < self.congestion.ssthresh() && cwnd < 2.0 * f64::from(used)
     }
 }

@@ -1,4 +1,4 @@
-//! Pacing: a rate, and trains of two segments at one instant if the stack wants them.
+//! Pacing: its rate, and Linux's pairs of segments at one instant.
 
 use super::Sender;
 use crate::units::{Duration, Rate, Time};
@@ -6,22 +6,22 @@ use crate::units::{Duration, Rate, Time};
 /// The factor of cwnd / SRTT at which a window-based sender paces, in slow start and after (as Linux does).
 const PACING_FACTORS: (f64, f64) = (2.0, 1.2);
 
-/// The segments of a train, and how many of a connection go out before pacing begins (as Linux does).
-const TRAIN_SEGMENTS: u32 = 2;
+/// Segments of a pair, and segments of a connection before pacing begins (Linux).
+const PAIR_SEGMENTS: u32 = 2;
 const UNPACED_SEGMENTS: u32 = 10;
 
 /// Segments that a sender that paces in pairs sends at one instant.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Train {
+pub(super) struct PacedPair {
     began: Time,
     /// When it was due.
     due: Time,
     segments: u32,
 }
 
-impl Train {
+impl PacedPair {
     pub(super) fn has_room(&self, now: Time) -> bool {
-        self.began == now && (1..TRAIN_SEGMENTS).contains(&self.segments)
+        self.began == now && (1..PAIR_SEGMENTS).contains(&self.segments)
     }
 }
 
@@ -31,19 +31,19 @@ impl Sender {
         self.board.latest_sent()
     }
 
-    /// When the segment after the train may go that the segment just sent belongs to.
-    pub(super) fn end_of_train(&mut self, now: Time, interval: Duration) -> Time {
-        let train = &mut self.seldom.get_or_insert_default().train;
-        if !train.has_room(now) {
-            *train = Train { began: now, due: self.next_send, segments: 0 };
+    /// When the segment after the current pair may be sent.
+    pub(super) fn end_of_pair(&mut self, now: Time, interval: Duration) -> Time {
+        let pair = &mut self.linux.get_or_insert_default().pair;
+        if !pair.has_room(now) {
+            *pair = PacedPair { began: now, due: self.next_send, segments: 0 };
         }
-        train.segments += 1;
+        pair.segments += 1;
         if self.board.next_transmission() < UNPACED_SEGMENTS {
             return self.next_send.max(now);
         }
-        let length = interval * u64::from(train.segments);
-        let late = now - train.due.min(now);
-        train.due.max(now) + (length - late.min(length / 2))
+        let length = interval * u64::from(pair.segments);
+        let late = now - pair.due.min(now);
+        pair.due.max(now) + (length - late.min(length / 2))
     }
 
     /// Pacing rate, if the congestion control or the stack paces.

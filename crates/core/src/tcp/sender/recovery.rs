@@ -82,7 +82,7 @@ impl Sender {
                 if self.board.una() >= until {
                     self.end_recovery(until);
                 } else if advanced && self.options.ends_recovery_at_partial_ack {
-                    self.end_recovery(0); // duplicates that follow tell of the window's next loss
+                    self.end_recovery(0); // later duplicates reveal the window's next loss
                 }
             }
             Phase::Timeout { until, forward } => {
@@ -99,7 +99,7 @@ impl Sender {
         self.phase = Phase::Open;
         self.recover = until;
         self.board.reset_duplicates();
-        self.give_back_room();
+        self.release_memory();
         self.congestion.on_recovered();
     }
 

@@ -19,9 +19,9 @@ impl Sender {
         self.new_within_receive_window() > 0
     }
 
-    /// Segments that count against the window: those in flight and those that the detector withholds. Without limited transmit,
-    /// delivered segments count as well until recovery begins. That holds new data back, never a retransmission: a detector that
-    /// marks without a signal would wait for it for ever.
+    /// Segments that count against the window: segments in flight and segments that the detector withholds. Without limited
+    /// transmit, delivered segments count as well until recovery begins. That holds new data back, never a retransmission: a
+    /// detector that marks without a signal would wait for it for ever.
     #[inline]
     fn counted_in_flight(&self) -> u32 {
         if !self.options.limited_transmit && self.phase == Phase::Open && self.board.lost() == 0 {
@@ -76,7 +76,7 @@ impl Sender {
 
     #[inline(never)]
     fn must_wait(&mut self) -> bool {
-        let must_wait = self.seldom.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
+        let must_wait = self.linux.is_none() && !self.is_opening() && !self.probe && !self.retransmit_now;
         if must_wait && self.counted_in_flight() >= self.window() {
             self.limit = Limit::Window;
         }
@@ -101,7 +101,7 @@ impl Sender {
             self.limit = Limit::Window;
             return None;
         }
-        if self.next_send > now && !self.seldom.as_ref().is_some_and(|seldom| seldom.train.has_room(now)) {
+        if self.next_send > now && !self.linux.as_ref().is_some_and(|linux| linux.pair.has_room(now)) {
             return None;
         }
         let probing_new = matches!(self.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. });
@@ -179,7 +179,7 @@ impl Sender {
             let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));
             self.next_send = match self.options.follows {
                 Follows::Rfc | Follows::Ns2 => self.next_send.max(now) + interval,
-                Follows::Linux => self.end_of_train(now, interval),
+                Follows::Linux => self.end_of_pair(now, interval),
             };
         }
     }
@@ -191,7 +191,7 @@ impl Sender {
             return;
         }
         let (outstanding, una, next) = (self.board.outstanding(), self.board.una(), self.board.next());
-        let unfilled = &mut self.seldom.get_or_insert_default().unfilled;
+        let unfilled = &mut self.linux.get_or_insert_default().unfilled;
         match self.limit {
             Limit::Window => {
                 self.limit = Limit::WindowLately;
@@ -202,8 +202,8 @@ impl Sender {
             Limit::WindowLately | Limit::Other => self.limit = Limit::Other,
         }
         let sent = std::mem::replace(&mut unfilled.transmissions, self.board.next_transmission());
-        if sent != unfilled.transmissions && (una >= unfilled.round_end || outstanding > unfilled.most_outstanding) {
-            unfilled.most_outstanding = outstanding;
+        if sent != unfilled.transmissions && (una >= unfilled.round_end || outstanding > unfilled.max_outstanding) {
+            unfilled.max_outstanding = outstanding;
             unfilled.round_end = next;
         }
     }

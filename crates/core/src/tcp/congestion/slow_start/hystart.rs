@@ -215,7 +215,7 @@ mod tests {
         };
         let whole = path.rate * path.delay.as_secs() + path.buffer;
         let classic = lost(SlowStartSpec::Classic(classic::Parameters {}));
-        assert!((0.9 * whole..=1.1 * whole).contains(&classic), "{classic}"); // what a round adds to a window that just fits
+        assert!((0.9 * whole..=1.1 * whole).contains(&classic), "{classic}"); // growth in a round of a window that just fits
         let hystart = lost(SlowStartSpec::HyStart(Parameters::default()));
         assert!((0.2 * whole..=0.3 * whole).contains(&hystart), "{hystart}");
     }
