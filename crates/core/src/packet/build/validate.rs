@@ -1,131 +1,101 @@
-//! What can only be refused once the routes are known: queues that hold no packet, and flows of more segments than there are numbers.
+//! Refuses a spec that cannot run, before anything is built.
 
-use crate::packet::build::{BuildError, refuse};
-use crate::packet::engine::{Engine, EventLoop};
-use crate::spec::{LinkId, QueueLimit};
-use crate::units::{Rate, Time};
-use std::collections::HashSet;
+use super::{BuildError, refuse};
+use crate::packet::link::impairment;
+use crate::packet::link_state::controller::Measured;
+use crate::spec::{LinkAction, LinkId, LinkSpec, QueueLimit, QueueSpec, RoutingSpec, RunSpec, StackSpec};
+use crate::units::Duration;
 
-impl<L: EventLoop> Engine<L> {
-    /// Refuses a queue that cannot hold a packet that comes to it: it would drop every such packet.
-    pub(in crate::packet) fn check_queues(&self) -> Result<(), BuildError> {
-        let limits: Vec<u64> = self.spec.links.iter().map(|link| bytes_held(link.queue.limit())).collect();
-        let smallest = limits.iter().min().copied().unwrap_or(u64::MAX);
-        let mut checked = HashSet::new();
-        for (index, flow) in self.hosts.flows().iter().enumerate() {
-            let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
-            let largest = if sizes.last_segment == 0 { sizes.last() } else { sizes.full() };
-            let forth = (identity.forward, identity.src, largest);
-            let back = (identity.reverse, identity.dst, sizes.header());
-            for (route, src, bytes) in [forth, back] {
-                if u64::from(bytes) <= smallest || !checked.insert((route, src, bytes)) {
-                    continue;
-                }
-                let links = self.network.forwarding().possible_links(route, src);
-                let links = links.unwrap_or_else(|| (0..limits.len() as LinkId).collect());
-                if let Some(link) = links.into_iter().find(|link| limits[*link as usize] < u64::from(bytes)) {
-                    let group = &self.spec.traffic[identity.group as usize].name;
-                    let problem = format!(
-                        "limit {} bytes: holds no packet of {bytes} bytes, which traffic '{group}' sends there; give at least {bytes} bytes",
-                        limits[link as usize]
-                    );
-                    return Err(refuse(format!("link {}, queue", self.spec.link_name(link)), problem));
-                }
-            }
-        }
-        Ok(())
+/// The longest run: a packet's arrival time has 56 bits.
+const LONGEST: Duration = Duration::from_secs(72_000);
+
+/// Refuses the first value that the engine cannot use. Flows are checked when they are planned.
+pub(super) fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
+    if spec.duration == Duration::ZERO || spec.duration > LONGEST {
+        return Err(refuse("run.duration", format!("{}: must be more than 0 and at most 20 hours", spec.duration)));
     }
-
-    /// Segments are numbered with 32 bits: refuses a run in which a flow might send more over its paths.
-    pub(in crate::packet) fn check_sequence_space(&self) -> Result<(), BuildError> {
-        let end = Time::ZERO + self.spec.duration;
-        let fastest = self.spec.links.iter().map(|link| link.rate).max().unwrap_or_default();
-        let mut checked = HashSet::new();
-        for (index, flow) in self.hosts.flows().iter().enumerate() {
-            let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
-            let segments = |rate: Rate| rate.bytes_in(end - identity.start) / u64::from(sizes.full());
-            let is_endless = sizes.last_segment == u32::MAX;
-            let key = (identity.forward, identity.src, identity.dst, sizes.full(), identity.start);
-            if !is_endless || segments(fastest) < u64::from(u32::MAX) || !checked.insert(key) {
-                continue;
-            }
-            let segments = segments(Rate(self.bound(identity.forward, identity.src, identity.dst).through));
-            if segments >= u64::from(u32::MAX) {
-                let name = |node: u32| &self.spec.nodes[node as usize];
-                return Err(refuse(
-                    "run.duration",
-                    format!(
-                        "{}: a flow from {} to {} could send {segments} segments, more than 2^32; shorten the run",
-                        self.spec.duration,
-                        name(identity.src),
-                        name(identity.dst)
-                    ),
-                ));
-            }
-        }
-        Ok(())
+    if spec.warm_up >= spec.duration {
+        return Err(refuse("run.warm_up", format!("{}: must be less than the duration", spec.warm_up)));
     }
+    if spec.sample == Some(Duration::ZERO) {
+        return Err(refuse("run.sample", "0: must be more than 0"));
+    }
+    for (index, link) in (0..).zip(&spec.links) {
+        check_link(spec, index, link)?;
+    }
+    if let Some(link) = spec.captures.iter().find(|link| **link as usize >= spec.links.len()) {
+        return Err(refuse("capture", format!("link {link}: must be one of the {} links", spec.links.len())));
+    }
+    for (index, event) in spec.events.iter().enumerate() {
+        if let LinkAction::Impair(loss) = &event.action {
+            impairment::check(loss).map_err(|problem| refuse(format!("event {index}, loss"), problem))?;
+        }
+    }
+    for routing in &spec.routings {
+        check_link_state(routing)
+            .map_err(|problem| refuse(format!("routing '{}', link_state", routing.name), problem))?;
+    }
+    spec.stacks.iter().try_for_each(check_stack)
 }
 
-/// The most bytes that a queue holds; it holds packets of any size where it counts packets.
-fn bytes_held(limit: QueueLimit) -> u64 {
-    match limit {
-        QueueLimit::Packets(_) => u64::MAX,
-        QueueLimit::Bytes(bytes) => bytes,
+fn check_link(spec: &RunSpec, index: LinkId, link: &LinkSpec) -> Result<(), BuildError> {
+    let field = format!("link {}", spec.link_name(index));
+    if link.src as usize >= spec.nodes.len() || link.dst as usize >= spec.nodes.len() || link.src == link.dst {
+        return Err(refuse(field, "must join two different nodes that exist"));
     }
+    if link.rate.0 < 1000 {
+        return Err(refuse(field, format!("rate {} bit/s: must be at least 1 kbit/s", link.rate.0)));
+    }
+    if link.delay > LONGEST - spec.duration {
+        return Err(refuse(field, format!("delay {}: with the duration, must be at most 20 hours", link.delay)));
+    }
+    check_queue(&link.queue).map_err(|problem| refuse(format!("{field}, queue"), problem))?;
+    impairment::check(&link.loss).map_err(|problem| refuse(format!("{field}, loss"), problem))
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::packet::properties::random_run::MS;
-    use crate::packet::{BuildError, Simulation};
-    use serde_json::{Value, json};
-
-    /// Nodes 0 and 1 with 10 Mbit/s between them, 1 and 2 with a terabit; UDP packets of 1250 bytes from 0 to 1.
-    fn run() -> Value {
-        let link = |src: u32, dst: u32, rate: u64| {
-            json!({"src": src, "dst": dst, "rate": rate, "delay": MS, "cost": 1.0, "loss": {"model": "none"},
-                "queue": {"discipline": "drop-tail", "limit": {"bytes": 1250}}})
-        };
-        let links = [link(0, 1, 10_000_000), link(1, 0, 10_000_000), link(1, 2, 1_000_000_000_000)];
-        json!({"seed": 1, "duration": 1000 * MS, "warm_up": 0, "sample": null,
-            "nodes": ["a", "b", "c"], "links": links, "stacks": [], "events": [], "captures": [],
-            "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": "hash",
-                "per": {"unit": "flow"}, "hash": ["source"], "acks": null, "reconverge": null, "link_state": null}],
-            "traffic": [{"name": "t", "pairs": [[0, 1]], "flows_per_pair": 1, "transport": {"udp": {"packet": 1250}},
-                "routing": 0, "start": 0, "stagger": 0, "stop": null,
-                "application": {"kind": "constant", "rate": 20_000_000}}]})
+fn check_queue(queue: &QueueSpec) -> Result<(), String> {
+    if matches!(queue.limit(), QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
+        return Err("limit 0: must hold at least one packet".into());
     }
-
-    fn build(spec: Value) -> Result<Simulation, BuildError> {
-        Simulation::new(serde_json::from_value(spec).unwrap())
+    match *queue {
+        QueueSpec::Red { minimum, maximum, probability, weight, .. } => {
+            if !minimum.is_finite() || !maximum.is_finite() || minimum < 0.0 || maximum <= minimum {
+                return Err(format!("minimum {minimum}, maximum {maximum}: must be 0 <= minimum < maximum"));
+            }
+            if !((0.0..=1.0).contains(&probability) && weight > 0.0 && weight <= 1.0) {
+                return Err(format!("probability {probability}, weight {weight}: must be in [0, 1] and in (0, 1]"));
+            }
+        }
+        QueueSpec::Codel { target, interval, .. } if target == Duration::ZERO || interval < target => {
+            return Err(format!("target {target}, interval {interval}: must be 0 < target <= interval"));
+        }
+        _ => {}
     }
+    Ok(())
+}
 
-    fn problem(spec: Value) -> String {
-        build(spec).err().expect("is to be refused").to_string()
+fn check_link_state(routing: &RoutingSpec) -> Result<(), String> {
+    let Some(settings) = &routing.link_state else { return Ok(()) };
+    if settings.sample == Duration::ZERO || settings.recompute == Duration::ZERO || settings.window == 0 {
+        return Err("sample, recompute and window must each be more than 0".into());
     }
+    if !(0.0..1.0).contains(&settings.hysteresis) {
+        return Err(format!("hysteresis {}: must be at least 0 and below 1", settings.hysteresis));
+    }
+    Measured::of(&routing.hops).map(drop)
+}
 
-    #[test]
-    fn a_queue_that_holds_no_packet_is_refused_where_packets_come_to_it() {
-        assert!(build(run()).is_ok());
-        let mut spec = run();
-        spec["links"][2]["queue"]["limit"] = json!({"bytes": 1249});
-        assert!(build(spec.clone()).is_ok(), "nothing comes there");
-        spec["links"][0]["queue"]["limit"] = json!({"bytes": 1249});
-        assert_eq!(
-            problem(spec),
-            "link a -> b, queue: limit 1249 bytes: holds no packet of 1250 bytes, which traffic 't' sends there; \
-             give at least 1250 bytes"
-        );
+fn check_stack(stack: &StackSpec) -> Result<(), BuildError> {
+    let field = |part: &str| format!("stack '{}', {part}", stack.name);
+    stack.congestion.check().map_err(|problem| refuse(field("congestion"), problem))?;
+    stack.slow_start.check().map_err(|problem| refuse(field("slow_start"), problem))?;
+    stack.detection.check().map_err(|problem| refuse(field("detection"), problem))?;
+    stack.ack.check().map_err(|problem| refuse(field("ack"), problem))?;
+    if stack.mss == 0 || stack.header == 0 || stack.mss + stack.header > 65_535 {
+        return Err(refuse(field("mss and header"), "each at least 1 byte, together at most 65535 bytes"));
     }
-
-    #[test]
-    fn segments_are_counted_at_the_rate_of_the_flow_s_own_path() {
-        let hours = 3_600_000 * MS;
-        let mut spec = run();
-        spec["duration"] = json!(10 * hours); // 3.6e7 packets at 10 Mbit/s, 3.6e12 at a terabit
-        assert!(build(spec.clone()).is_ok());
-        spec["traffic"][0]["pairs"] = json!([[1, 2]]);
-        assert!(problem(spec).contains("a flow from b to c could send 3600000000000 segments, more than 2^32"));
+    if stack.initial_window == 0 {
+        return Err(refuse(field("initial_window"), "0: must be at least 1 packet"));
     }
+    Ok(())
 }

@@ -1,0 +1,129 @@
+//! Plans the flows of a run: their ends, starts, sizes and routes.
+
+use super::{BuildError, refuse};
+use crate::packet::forwarding::Forwarding;
+use crate::packet::forwarding::select::PacketKey;
+use crate::packet::hosts::flow::{Flow, FlowIdentity, FlowState};
+use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::rng::{Purpose, Stream};
+use crate::spec::{ApplicationSpec, NodeId, RunSpec, TrafficSpec, TransportSpec};
+use crate::traffic::{application, arrivals::ShortFlowArrivals, distribution::EmpiricalDistribution};
+use crate::units::Time;
+
+/// An on-off source may need at most this many on periods to send one packet.
+const MAX_ON_PERIODS: u64 = 1_000;
+
+/// One flow of a group, before it has routes.
+struct PlannedFlow {
+    pair: (NodeId, NodeId),
+    start: Time,
+    /// The data of the flow; `None` if it does not end.
+    bytes: Option<u64>,
+}
+
+/// The flows that start during the run, and the sizes of their packets. Compiles their routes.
+pub(super) fn flows(spec: &RunSpec, forwarding: &mut Forwarding) -> Result<(Vec<Flow>, FlowSizes), BuildError> {
+    let (mut flows, mut sizes) = (Vec::new(), Vec::new());
+    let end = Time::ZERO + spec.duration;
+    forwarding.compile_shortest_routes(spec.routes_in_use());
+    for (index, group) in spec.traffic.iter().enumerate() {
+        let reverse_routing = spec.routings[group.routing].acks.unwrap_or(group.routing);
+        let has_acks = matches!(group.transport, TransportSpec::Tcp { .. });
+        let stop = group.stop();
+        for PlannedFlow { pair: (src, dst), start, bytes } in plan(spec, index, group)? {
+            if start >= end.min(stop) {
+                continue;
+            }
+            let (flow, group_index) = (flows.len() as u32, index as u32);
+            let mut route = |routing: usize, (src, dst): (NodeId, NodeId), reverse: bool| {
+                let key = PacketKey { flow, group: group_index, src, dst, reverse, number: 0 };
+                forwarding.route_of_flow(routing, &key).map_err(|error| BuildError::Routing {
+                    routing: spec.routings[routing].name.clone(),
+                    src: spec.nodes[src as usize].clone(),
+                    dst: spec.nodes[dst as usize].clone(),
+                    error,
+                })
+            };
+            let forward = route(group.routing, (src, dst), false)?;
+            let reverse = if has_acks { route(reverse_routing, (dst, src), true)? } else { forward };
+            let of_flow = packet_sizes(spec, group, bytes);
+            sizes.push(of_flow.map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?);
+            let identity = FlowIdentity { group: group_index, src, dst, start, forward, reverse };
+            flows.push(Flow { identity, state: FlowState::Pending, end: Time::NEVER });
+        }
+    }
+    forwarding.finish_build();
+    flows.shrink_to_fit();
+    Ok((flows, FlowSizes::new(sizes)))
+}
+
+fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<PlannedFlow>, BuildError> {
+    let field = |part: &str| format!("traffic '{}', {part}", group.name);
+    application::check(&group.application).map_err(|problem| refuse(field("application"), problem))?;
+    if let ApplicationSpec::ParetoOnOff { peak, on, .. } = &group.application {
+        let packet = peak.serialization_delay(spec.unit_bytes(group));
+        if packet.0 / MAX_ON_PERIODS > on.0 {
+            let problem = format!(
+                "{on}: must be at least 1/{MAX_ON_PERIODS} of the {packet} that a packet takes at the peak rate"
+            );
+            return Err(refuse(field("on"), problem));
+        }
+    }
+    if group.pairs.is_empty() {
+        return Err(refuse(field("from and to"), "no pair of nodes: give at least one"));
+    }
+    if let Some(pair) = group.pairs.iter().find(|pair| pair.0 == pair.1) {
+        let name = &spec.nodes[pair.0 as usize];
+        return Err(refuse(field("from and to"), format!("'{name}' to itself: must be two different nodes")));
+    }
+    if let ApplicationSpec::ShortFlows { arrivals, sizes } = &group.application {
+        let sizes = EmpiricalDistribution::new(sizes).map_err(|problem| refuse(field("sizes"), problem))?;
+        let stream = Stream::new(spec.seed, Purpose::Arrival, index as u64);
+        let stop = Time::ZERO + group.stop.unwrap_or(spec.duration);
+        let arrivals =
+            ShortFlowArrivals::new(*arrivals, sizes, group.pairs.len() as u32, Time::ZERO + group.start, stop, stream);
+        return Ok(arrivals
+            .map(|arrival| PlannedFlow {
+                pair: group.pairs[arrival.pair as usize],
+                start: arrival.start,
+                bytes: Some(arrival.bytes),
+            })
+            .collect());
+    }
+    let bytes = match group.application {
+        ApplicationSpec::Bulk { bytes } => bytes,
+        _ => None,
+    };
+    let pairs = group.pairs.iter().flat_map(|pair| std::iter::repeat_n(*pair, group.flows_per_pair as usize));
+    Ok(pairs
+        .enumerate()
+        .map(|(number, pair)| PlannedFlow {
+            pair,
+            start: Time::ZERO + group.start + group.stagger * number as u64,
+            bytes,
+        })
+        .collect())
+}
+
+fn packet_sizes(spec: &RunSpec, group: &TrafficSpec, bytes: Option<u64>) -> Result<PacketSizes, String> {
+    match group.transport {
+        TransportSpec::Udp { packet } => match u16::try_from(packet) {
+            Ok(full) if full > 0 => Ok(PacketSizes::new(full, full, full, false, u32::MAX)),
+            _ => Err(format!("packet {packet} bytes: must be between 1 and 65535 bytes")),
+        },
+        TransportSpec::Tcp { stack } => {
+            let stack = &spec.stacks[stack];
+            let segments = bytes.map(|bytes| bytes.div_ceil(u64::from(stack.mss)));
+            if segments.is_some_and(|segments| segments == 0 || segments >= u64::from(u32::MAX)) {
+                return Err(format!(
+                    "size {} bytes: must be between 1 byte and 4294967294 segments",
+                    bytes.unwrap_or(0)
+                ));
+            }
+            let full = stack.mss + stack.header;
+            let last = bytes.map_or(full, |bytes| ((bytes - 1) % u64::from(stack.mss)) as u32 + 1 + stack.header);
+            let last_segment = segments.map_or(u32::MAX, |segments| segments as u32 - 1);
+            Ok(PacketSizes::new(full as u16, last as u16, stack.header as u16, stack.ecn, last_segment))
+        }
+    }
+}
