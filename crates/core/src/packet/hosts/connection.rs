@@ -1,4 +1,4 @@
-//! Both ends of a connection: what a packet is to them, and what they send as packets.
+//! Translates between packets and the segments of a connection's two ends.
 
 use crate::packet::hosts::flow::Connection;
 use crate::packet::link::packet::{ACK, HAS_SACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
@@ -16,8 +16,7 @@ impl Connection {
         number
     }
 
-    /// The receiver takes a packet with data, of a flow whose last segment this is. Returns its ACK if that is due at once; the
-    /// number of that is the last that was given.
+    /// The receiver processes a data packet. Returns the ACK if it is due at once; its number is `acks_sent - 1`.
     #[inline(never)]
     pub fn answer(&mut self, now: Time, words: [u64; 3], last_segment: u32, pool: &mut SackPool) -> Option<Packet> {
         let packet = Packet::from_words(words);
@@ -47,9 +46,9 @@ impl Connection {
     #[inline(always)]
     fn held_packet(&mut self, flow: u32, pool: &mut SackPool) -> Packet {
         let number = self.number_ack();
-        let place = pool.put_with(number, |blocks| self.receiver.write_blocks(blocks));
+        let handle = pool.put_with(number, |blocks| self.receiver.write_blocks(blocks));
         let flags = ACK | HAS_SACK | flag_if(RETRANSMISSION, self.receiver.echoes_retransmission());
-        Packet::new(flow, self.receiver.delivered(), place, flags)
+        Packet::new(flow, self.receiver.delivered(), handle, flags)
     }
 
     /// An ACK as a packet.
@@ -64,7 +63,7 @@ impl Connection {
         }
     }
 
-    /// The sender takes an ACK, with the blocks beside it.
+    /// The sender processes an ACK. Takes its SACK blocks from the pool.
     #[inline(never)]
     pub fn take_ack(&mut self, now: Time, words: [u64; 3], pool: &mut SackPool) {
         let packet = Packet::from_words(words);
@@ -80,7 +79,7 @@ impl Connection {
         self.sender.on_ack(now, &ack);
     }
 
-    /// What the sender sends now, one packet at a time, and its number.
+    /// The next packet that the sender may send now, and its number.
     #[inline(never)]
     pub fn next_packet(&mut self, flow: u32, now: Time) -> Option<(Packet, u32)> {
         Some(match self.sender.poll_transmit(now)? {

@@ -1,4 +1,4 @@
-//! The flows of a run: who they are, what they are doing, what they have done.
+//! The flows of a run: identity, state and counters.
 
 use crate::packet::forwarding::RouteRef;
 use crate::packet::forwarding::select::PacketKey;
@@ -9,7 +9,7 @@ use crate::tcp::sender::{Sender, SenderCounters};
 use crate::traffic::application::Application;
 use crate::units::{Duration, Time};
 
-/// What does not change of a flow.
+/// The constant properties of a flow.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowIdentity {
     /// Index of its group in [`crate::spec::RunSpec::traffic`].
@@ -20,14 +20,14 @@ pub struct FlowIdentity {
     pub dst: NodeId,
     /// When its application starts.
     pub start: Time,
-    /// How its data leaves.
+    /// The route of its data.
     pub forward: RouteRef,
-    /// How its ACKs leave.
+    /// The route of its ACKs.
     pub reverse: RouteRef,
 }
 
 impl FlowIdentity {
-    /// What a selector may look at, for a packet of this flow.
+    /// What selectors see of a packet of this flow.
     #[inline]
     pub fn key(&self, flow: u32, reverse: bool, number: u32) -> PacketKey {
         let (src, dst) = if reverse { (self.dst, self.src) } else { (self.src, self.dst) };
@@ -35,7 +35,7 @@ impl FlowIdentity {
     }
 }
 
-/// An application that writes during the run, and its next write.
+/// An application that writes during the run, with its next write.
 pub struct Writer {
     application: Application,
     due: Option<(Time, u32)>,
@@ -48,12 +48,12 @@ impl Writer {
         Writer { application, due }
     }
 
-    /// When it writes next.
+    /// When it writes next; `None` if it has stopped.
     pub fn next(&self) -> Option<Time> {
         self.due.map(|(at, _)| at)
     }
 
-    /// The write that is due: so many segments or datagrams.
+    /// The segments or datagrams of the write that is due.
     pub fn write(&mut self) -> u32 {
         let Some((at, units)) = self.due else { return 0 };
         self.due = self.application.next_write().map(|(wait, units)| (at + wait, units));
@@ -67,15 +67,15 @@ pub struct Connection {
     pub sender: Sender,
     /// The receiving end.
     pub receiver: Receiver,
-    /// Packets that the receiver has sent.
+    /// Packets that the receiver has sent, modulo 2^32.
     pub acks_sent: u32,
-    /// What its application writes, if it does not write all at once.
+    /// Its application; `None` if that writes everything at the start.
     pub writer: Option<Box<Writer>>,
 }
 
-/// A flow of datagrams.
+/// A UDP flow.
 pub struct Datagrams {
-    /// What its application writes.
+    /// Its application.
     pub writer: Writer,
     /// Packets sent.
     pub sent: u32,
@@ -83,19 +83,19 @@ pub struct Datagrams {
     pub arrived: u32,
 }
 
-/// What a flow is doing.
+/// The state of a flow.
 pub enum FlowState {
     /// It has not started.
     Pending,
-    /// A TCP connection.
+    /// A TCP flow that has started.
     Tcp(Box<Connection>),
-    /// Datagrams.
+    /// A UDP flow that has started.
     Udp(Box<Datagrams>),
-    /// Everything is delivered and acknowledged; what it did stays.
+    /// All data is delivered and acknowledged. Only the counters remain.
     Finished(Box<FlowCounters>),
 }
 
-/// What a flow has done so far.
+/// The counters of a flow.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlowCounters {
     /// Segments (TCP) or packets (UDP) that arrived for the first time.
@@ -104,9 +104,9 @@ pub struct FlowCounters {
     pub has_last: bool,
     /// The longest stall ([`crate::tcp::scoreboard::Scoreboard::longest_stall`]).
     pub longest_stall: Duration,
-    /// Of the sender.
+    /// The sender's counters.
     pub sender: SenderCounters,
-    /// Of the receiver.
+    /// The receiver's counters.
     pub receiver: ReceiverCounters,
     /// Smoothed RTT, seconds.
     pub srtt_s: Option<f64>,
@@ -114,12 +114,12 @@ pub struct FlowCounters {
     pub min_rtt_s: Option<f64>,
     /// Congestion window, segments.
     pub cwnd: Option<f64>,
-    /// How long its congestion control has been in each of its states, if it reports that.
+    /// The time in each state of its congestion control; empty if that reports none.
     pub states: Box<[StateTime]>,
 }
 
 impl FlowState {
-    /// What the flow has done so far, which ends with this segment if it ends.
+    /// The counters now. `last_segment` is the flow's last segment, or `u32::MAX`.
     pub fn counters(&self, now: Time, last_segment: u32) -> FlowCounters {
         match self {
             FlowState::Pending => FlowCounters::default(),
@@ -144,7 +144,7 @@ impl FlowState {
         }
     }
 
-    /// Begins to look for peaks and stalls anew: the warm-up is over.
+    /// Restarts peaks and stalls at the end of the warm-up.
     pub fn forget_peaks(&mut self) {
         match self {
             FlowState::Pending | FlowState::Udp(_) => {}
@@ -162,9 +162,9 @@ impl FlowState {
 
 /// A flow.
 pub struct Flow {
-    /// Who it is.
+    /// Its constant properties.
     pub identity: FlowIdentity,
-    /// What it is doing.
+    /// Its state.
     pub state: FlowState,
     /// When its last byte was delivered to the receiving application, or [`Time::NEVER`].
     pub end: Time,

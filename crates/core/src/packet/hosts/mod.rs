@@ -1,7 +1,7 @@
-//! The ends of flows: their state, and what a packet is to them.
+//! The ends of flows.
 //!
-//! A [`flow`] is a pair of hosts with its routes, and a connection, datagrams, or the counts that are left of them. A [`connection`] makes packets of what
-//! the sender and the receiver say.
+//! A [`flow`] has two hosts, its routes, and a TCP connection, datagrams, or the counters that remain of them. A [`connection`] translates between
+//! packets and the segments of its sender and receiver.
 //!
 //! May use: packets, the SACK pool, route references, `tcp/` and the applications. It does not know links, other flows or the engine.
 

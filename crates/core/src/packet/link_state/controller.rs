@@ -1,5 +1,5 @@
-//! The routes of a routing that measures its links, as the controller of TCPBP's testbed has them (section 5.1): computed
-//! anew at fixed intervals, by the estimates of the links and not by their configured values.
+//! Computes the routes of a routing that measures its links, as the controller of TCPBP's testbed does (section 5.1): at fixed
+//! intervals, from the links' estimates instead of their configured values.
 
 use crate::packet::link_state::estimate::{Estimate, Reading};
 use crate::routing::tcpbp::Label;
@@ -10,12 +10,12 @@ use crate::spec::{HopsSpec, LinkId, LinkStateSpec, Metric, MetricSpec, NodeId, T
 use crate::units::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// What a link counts as that nothing has crossed yet: so bad that a route takes it only where nothing measured leads.
+/// The delay of a link that no packet has crossed: routes use it only where no measured link leads.
 const UNKNOWN_DELAY: Duration = Duration::from_secs(1000);
-/// The loss of such a link, and of one that loses all; metrics take the logarithm of what is left.
-const MOST_LOSS: f64 = 1.0 - 1e-9;
+/// The loss of such a link, and the greatest loss of any link: metrics take the logarithm of 1 - loss.
+const MAX_LOSS: f64 = 1.0 - 1e-9;
 
-/// A metric of what can be measured.
+/// A metric that can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measured {
     Delay,
@@ -28,17 +28,17 @@ pub struct Controller {
     settings: LinkStateSpec,
     metric: Measured,
     estimates: Vec<Estimate>,
-    /// The network as the estimates have it.
-    believed: Graph,
-    /// The route in force by source and destination; no links where none leads there.
+    /// The network with the estimates as delay and loss.
+    estimated: Graph,
+    /// The current route by source and destination; empty if there is none.
     routes: BTreeMap<NodeId, BTreeMap<NodeId, Vec<LinkId>>>,
-    /// The paths of fewest links from each node that asked for one: the first routes.
+    /// The paths with the fewest links, by source: the routes before the first computation.
     first: BTreeMap<NodeId, SourceTree>,
     next_sample: Time,
     next_computation: Time,
 }
 
-/// What is believed of a route: delay in seconds, loss ratio, and cost in the routing's metric.
+/// The estimate of a route: delay in seconds, loss ratio, and cost in the routing's metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quality {
     pub delay: f64,
@@ -47,10 +47,10 @@ pub struct Quality {
 }
 
 impl Measured {
-    /// The metric of a routing that can follow what is measured.
+    /// The metric of a routing that can use measurements.
     ///
     /// # Errors
-    /// A sentence that says why a routing cannot.
+    /// Says why the routing cannot.
     pub fn of(hops: &HopsSpec) -> Result<Measured, String> {
         match hops {
             HopsSpec::Shortest { metric } | HopsSpec::KShortest { metric, paths: 1 } => match metric {
@@ -66,7 +66,7 @@ impl Measured {
         }
     }
 
-    /// The best paths from a node to these others; no links where there is none.
+    /// The best paths from a node to these destinations; empty where there is none.
     fn best(self, graph: &Graph, src: NodeId, destinations: &[NodeId]) -> Vec<Vec<LinkId>> {
         let tree = match self {
             Measured::Delay => tree_of_least(graph, Metric::Delay, src),
@@ -89,23 +89,23 @@ impl Measured {
     }
 }
 
-/// By a metric for which no link is refused.
+/// The tree of a metric that accepts all links.
 fn tree_of_least(graph: &Graph, metric: Metric, src: NodeId) -> SourceTree {
     let weights = link_weights(graph, metric).expect("hops, delays and losses add up");
     SourceTree::shortest(graph, &weights, src)
 }
 
 impl Controller {
-    /// Knows nothing of the links of this network yet.
+    /// A controller without estimates.
     pub fn new(settings: LinkStateSpec, metric: Measured, network: &Graph) -> Controller {
         let links = network.links().len();
-        let mut believed = network.clone();
-        (0..links).for_each(|link| believed.set_quality(link as LinkId, UNKNOWN_DELAY, MOST_LOSS));
+        let mut estimated = network.clone();
+        (0..links).for_each(|link| estimated.set_quality(link as LinkId, UNKNOWN_DELAY, MAX_LOSS));
         Controller {
             settings,
             metric,
             estimates: vec![Estimate::new(settings.window); links],
-            believed,
+            estimated,
             routes: BTreeMap::new(),
             first: BTreeMap::new(),
             next_sample: Time::ZERO + settings.sample,
@@ -113,12 +113,12 @@ impl Controller {
         }
     }
 
-    /// When it has something to do next.
+    /// When it samples or computes next.
     pub fn due(&self) -> Time {
         self.next_sample.min(self.next_computation)
     }
 
-    /// Takes a sample if it is time for one; `readings` are those of all links, by id.
+    /// Takes a sample if one is due; `readings` are by link. Returns whether it has.
     pub fn sample(&mut self, now: Time, readings: impl Iterator<Item = Reading>) -> bool {
         if now != self.next_sample {
             return false;
@@ -127,13 +127,13 @@ impl Controller {
         for (link, (estimate, reading)) in self.estimates.iter_mut().zip(readings).enumerate() {
             estimate.sample(reading);
             let delay = estimate.delay().map_or(UNKNOWN_DELAY, Duration::from_secs_f64);
-            let loss = estimate.loss().map_or(MOST_LOSS, |loss| loss.min(MOST_LOSS));
-            self.believed.set_quality(link as LinkId, delay, loss);
+            let loss = estimate.loss().map_or(MAX_LOSS, |loss| loss.min(MAX_LOSS));
+            self.estimated.set_quality(link as LinkId, delay, loss);
         }
         true
     }
 
-    /// Whether it is time to compute the routes anew.
+    /// Whether a computation of the routes is due, which must follow.
     pub fn computes(&mut self, now: Time) -> bool {
         let due = now == self.next_computation;
         if due {
@@ -142,34 +142,34 @@ impl Controller {
         due
     }
 
-    /// What is known of the links, by id.
+    /// The estimates by link.
     pub fn estimates(&self) -> &[Estimate] {
         &self.estimates
     }
 
     /// Marks a link up or down.
     pub fn set_up(&mut self, link: LinkId, up: bool) {
-        self.believed.set_up(link, up);
+        self.estimated.set_up(link, up);
     }
 
-    /// The links of the route in force; of a pair that nobody has asked for yet, when nothing is known, the path of fewest
-    /// links. `None` if no route leads there.
+    /// The links of the current route: before the first computation, of the path with the fewest links. `None` if there is
+    /// no route.
     pub fn route(&mut self, src: NodeId, dst: NodeId) -> Option<&[LinkId]> {
-        let graph = &self.believed;
+        let graph = &self.estimated;
         let tree = || tree_of_least(graph, Metric::HopCount, src);
         let first = || self.first.entry(src).or_insert_with(tree).path(graph, dst).unwrap_or_default();
         let links = self.routes.entry(src).or_default().entry(dst).or_insert_with(first);
         (!links.is_empty()).then_some(links)
     }
 
-    /// Computes all routes anew. A route stays if its links are up, unless the best one costs less by more than the
-    /// hysteresis, a share of its cost.
+    /// Computes all routes anew. A route whose links are up stays, unless the best route costs less by more than the
+    /// hysteresis, a share of the route's cost.
     pub fn compute(&mut self) {
         self.first.clear();
         let mut routes = std::mem::take(&mut self.routes);
         for (src, routes) in &mut routes {
             let destinations: Vec<NodeId> = routes.keys().copied().collect();
-            let best = self.metric.best(&self.believed, *src, &destinations);
+            let best = self.metric.best(&self.estimated, *src, &destinations);
             for (route, best) in routes.values_mut().zip(best) {
                 if !self.is_up(route) || self.gains(route, &best) {
                     *route = best;
@@ -181,11 +181,11 @@ impl Controller {
 
     /// Whether there is a route and all its links are up.
     fn is_up(&self, links: &[LinkId]) -> bool {
-        !links.is_empty() && links.iter().all(|link| self.believed.is_up(*link))
+        !links.is_empty() && links.iter().all(|link| self.estimated.is_up(*link))
     }
 
-    /// Whether the best route is better than another by more than the hysteresis. Predicted throughput finds all routes
-    /// equal that lose nothing: of these the one of less delay is the better one.
+    /// Whether the best route is better than another by more than the hysteresis. Among routes without loss, which all have the
+    /// same predicted throughput, less delay is better.
     fn gains(&self, route: &[LinkId], best: &[LinkId]) -> bool {
         let (old, new) = (self.label(route), self.label(best));
         let (old_cost, new_cost) = (self.metric.cost(&old), self.metric.cost(&new));
@@ -197,10 +197,10 @@ impl Controller {
     }
 
     fn label(&self, links: &[LinkId]) -> Label {
-        Label::of_path(&self.believed, links)
+        Label::of_path(&self.estimated, links)
     }
 
-    /// What is believed of a route; `None` if it has a link of which nothing is known.
+    /// The estimate of a route; `None` if one of its links has none.
     pub fn quality(&self, links: &[LinkId]) -> Option<Quality> {
         let known = |link: &LinkId| self.estimates[*link as usize].delay().is_some();
         links.iter().all(known).then(|| {
@@ -223,23 +223,22 @@ mod tests {
         Controller::new(settings, metric, graph)
     }
 
-    /// Of each link and sample, the milliseconds that packets took (none came where it says 0), and how many of a hundred
-    /// were lost.
+    /// By sample and link: the delay of packets in milliseconds, 0 if no packet arrived, and how many of 100 were lost.
     fn samples() -> impl Strategy<Value = Vec<Vec<(u64, u64)>>> {
         let sample = (prop_oneof![1 => Just(0), 4 => 1u64..50], prop_oneof![Just(0), 0u64..20]);
         prop::collection::vec(prop::collection::vec(sample, 14), 1..12)
     }
 
-    /// Metrics whose searches find what is best.
+    /// Metrics with exact searches.
     fn metric() -> impl Strategy<Value = Measured> {
         let exact = Measured::Throughput(ThroughputMetric::TcpbpExact);
         prop::sample::select(vec![Measured::Delay, Measured::Loss, exact])
     }
 
     proptest! {
-        /// A route changes only for one that costs less by more than the threshold, and stays only if the best does not;
-        /// so without a threshold it is always the best. The truth is a list of all paths, and sums over their links.
-        /// Where predicted throughput finds both equal, delay decides.
+        /// A route changes if and only if the best route costs less by more than the threshold. So without a threshold it
+        /// is always the best. The truth is a list of all paths, and sums over their links. Delay decides between routes of
+        /// equal predicted throughput.
         #[test]
         fn a_route_changes_if_and_only_if_the_gain_exceeds_the_threshold(
             network in network(6, 14, 1..2), metric in metric(), samples in samples(),
@@ -253,7 +252,7 @@ mod tests {
             }
             let fewest = paths.iter().map(Vec::len).min().unwrap();
             let mut route = controller.route(0, 1).unwrap().to_vec();
-            prop_assert_eq!(route.len(), fewest, "nothing is known: the fewest links");
+            prop_assert_eq!(route.len(), fewest, "no estimates yet: the fewest links");
             let mut readings = vec![Reading::default(); network.graph.links().len()];
             for (index, sample) in samples.iter().enumerate() {
                 for (reading, (milliseconds, lost)) in readings.iter_mut().zip(sample) {
@@ -272,7 +271,7 @@ mod tests {
                 };
                 let cost = |links: &[LinkId]| {
                     let passing = |link: &LinkId| {
-                        1.0 - controller.estimates()[*link as usize].loss().unwrap_or(MOST_LOSS)
+                        1.0 - controller.estimates()[*link as usize].loss().unwrap_or(MAX_LOSS)
                     };
                     let loss = 1.0 - links.iter().map(passing).product::<f64>();
                     match metric {
@@ -301,7 +300,7 @@ mod tests {
         }
     }
 
-    /// 0 - 1 - 3 and 0 - 2 - 3; one link of the first fails, then one of the second as well, and both come back.
+    /// 0 - 1 - 3 and 0 - 2 - 3. A link of the first path fails, then one of the second, and both come up again.
     #[test]
     fn a_route_over_a_failed_link_is_left_whatever_the_threshold_and_a_pair_without_a_path_has_none() {
         let links = [(0, 1), (1, 3), (0, 2), (2, 3)].map(|(src, dst)| crate::routing::test_support::link(src, dst));
@@ -320,7 +319,7 @@ mod tests {
         assert_eq!(controller.route(0, 3).unwrap(), [0, 1]);
     }
 
-    /// Two ways that lose nothing: predicted throughput has no bound on either, and delay decides.
+    /// Two paths without loss: predicted throughput has no bound on either, and delay decides.
     #[test]
     fn of_routes_without_loss_the_one_of_less_delay_is_the_best_by_throughput() {
         let links = [(0, 1), (0, 1)].map(|(src, dst)| crate::routing::test_support::link(src, dst));

@@ -1,28 +1,28 @@
-//! Link-state estimation as the testbed of TCPBP has it (Vilela, Fonseca and Fonseca, section 5.1): delay and loss of every
-//! link by passive measurement, a sample at fixed intervals, and the simple moving average of the last few samples.
+//! Estimates of each link's delay and loss by passive measurement, as in the testbed of TCPBP (Vilela, Fonseca and Fonseca, section 5.1).
+//! An estimate is the simple moving average of the last samples, taken at fixed intervals.
 
 use std::collections::VecDeque;
 
-/// What has come over a link and what has not, since the start of the run, as counters at both ends see it.
+/// The counters of a link since the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
     /// Packets that have arrived at the far end.
     pub arrived: u64,
-    /// Packets that came to the link and are gone: refused by its queue, lost on its wire, or while it was down.
+    /// Packets that were lost: dropped by its queue, lost on its wire, or offered while it was down.
     pub lost: u64,
-    /// The sum over those that have arrived of the time from the near end to the far end, picoseconds.
+    /// The sum of the times from offer to arrival, over the packets that have arrived, picoseconds.
     pub transit: u128,
 }
 
 impl Reading {
-    /// The mean time from the near end to the far end, seconds: queueing, transmission and propagation. `None` if nothing
-    /// has arrived since the `earlier` reading.
+    /// The mean delay since the `earlier` reading, seconds: queueing, transmission and propagation. `None` if no packet
+    /// has arrived since then.
     pub fn delay_since(&self, earlier: &Reading) -> Option<f64> {
         let arrived = self.arrived - earlier.arrived;
         (arrived > 0).then(|| (self.transit - earlier.transit) as f64 * 1e-12 / arrived as f64)
     }
 
-    /// The share of packets lost. `None` if none has arrived or been lost since the `earlier` reading.
+    /// The loss ratio since the `earlier` reading. `None` if no packet has arrived or been lost since then.
     pub fn loss_since(&self, earlier: &Reading) -> Option<f64> {
         let lost = self.lost - earlier.lost;
         let all = lost + self.arrived - earlier.arrived;
@@ -30,7 +30,7 @@ impl Reading {
     }
 }
 
-/// The mean of the last few values.
+/// A simple moving average.
 #[derive(Debug, Clone)]
 pub struct MovingAverage {
     window: usize,
@@ -38,12 +38,12 @@ pub struct MovingAverage {
 }
 
 impl MovingAverage {
-    /// Of the last `window` values; of all, while there are fewer.
+    /// The mean of the last `window` values, or of all values while there are fewer.
     pub fn new(window: u32) -> MovingAverage {
         MovingAverage { window: window as usize, values: VecDeque::new() }
     }
 
-    /// The newest value.
+    /// Adds a value.
     pub fn push(&mut self, value: f64) {
         self.values.push_back(value);
         if self.values.len() > self.window {
@@ -57,7 +57,7 @@ impl MovingAverage {
     }
 }
 
-/// What is known of one link.
+/// The estimate of one link.
 #[derive(Debug, Clone)]
 pub struct Estimate {
     last: Reading,
@@ -66,12 +66,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Nothing yet; averages will be over so many samples.
+    /// No estimate yet. Averages are over `window` samples.
     pub fn new(window: u32) -> Estimate {
         Estimate { last: Reading::default(), delay: MovingAverage::new(window), loss: MovingAverage::new(window) }
     }
 
-    /// Takes a sample: what has happened since the last one. Where nothing has, the estimate stays.
+    /// Takes a sample of the packets since the last one. Without packets, the estimate stays.
     pub fn sample(&mut self, reading: Reading) {
         if let Some(delay) = reading.delay_since(&self.last) {
             self.delay.push(delay);
@@ -82,7 +82,7 @@ impl Estimate {
         self.last = reading;
     }
 
-    /// Seconds from one end to the other; `None` until a packet has arrived.
+    /// The delay in seconds; `None` until a packet has arrived.
     pub fn delay(&self) -> Option<f64> {
         self.delay.mean()
     }

@@ -1,4 +1,4 @@
-//! Which route each pair had when, of routings that measure their links.
+//! Records the routes of each pair over time, for routings that measure their links.
 
 use crate::packet::forwarding::{Forwarding, RouteRef};
 use crate::packet::hosts::flow::Flow;
@@ -10,21 +10,21 @@ use std::collections::BTreeMap;
 /// A pair's route from some time on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RouteChange {
-    /// From when on.
+    /// The time of the change.
     pub at: Time,
     /// The routing's index.
     pub routing: u32,
-    /// Where packets come from.
+    /// The source.
     pub src: NodeId,
-    /// Where they go.
+    /// The destination.
     pub dst: NodeId,
-    /// The nodes that they visit: to `dst`, or to the first that they visit twice, or as far as a route leads.
+    /// The nodes of the route, to `dst`; or to the first node visited twice, or the last node with a next hop.
     pub nodes: Vec<NodeId>,
-    /// The estimates then: seconds from end to end, NaN if unknown.
+    /// The estimated delay from end to end, seconds; NaN if unknown, as loss and cost.
     pub delay: f64,
-    /// Loss ratio from end to end.
+    /// The estimated loss ratio from end to end.
     pub loss: f64,
-    /// Cost in the routing's metric.
+    /// The estimated cost in the routing's metric.
     pub cost: f64,
 }
 
@@ -62,12 +62,12 @@ struct Pair {
     src: NodeId,
     dst: NodeId,
     route: RouteRef,
-    /// The route that was written down last.
+    /// The route that was recorded last.
     links: Option<Vec<LinkId>>,
 }
 
 impl RouteLog {
-    /// Of the pairs that these flows use in either direction.
+    /// An empty log for the pairs that these flows use, in both directions.
     pub fn new(spec: &RunSpec, flows: &[Flow]) -> RouteLog {
         let measures = |routing: usize| spec.routings[routing].link_state.is_some();
         let mut routes = BTreeMap::new();
@@ -86,7 +86,7 @@ impl RouteLog {
         RouteLog { pairs: routes.into_iter().map(pair).collect(), changes: Vec::new() }
     }
 
-    /// Writes down the routes that are not as they were.
+    /// Records the routes that have changed.
     pub fn update(&mut self, now: Time, forwarding: &Forwarding) {
         for pair in &mut self.pairs {
             let links = forwarding.current_path(pair.route, pair.src);
@@ -110,7 +110,7 @@ impl RouteLog {
         }
     }
 
-    /// All changes in the order of time, the first routes of all pairs before them.
+    /// All changes in the order of time, starting with the first routes of all pairs.
     pub fn changes(&self) -> &[RouteChange] {
         &self.changes
     }
