@@ -3,28 +3,28 @@
 use crate::packet::capture::pcapng::{CapturedKind, CapturedPacket, CapturedSegment, SynOptions};
 use std::net::Ipv4Addr;
 
-/// The IPv4 header: it has no options.
+/// Bytes of the IPv4 header, which has no options.
 pub(in crate::packet) const IPV4: usize = 20;
-/// The TCP header without options.
+/// Bytes of the TCP header without options.
 pub(in crate::packet) const TCP: usize = 20;
 const TCP_OPTIONS: usize = 40;
 const UDP: usize = 8;
-/// The longest headers there are.
+/// Bytes of the longest headers.
 pub(in crate::packet) const LONGEST: usize = IPV4 + TCP + TCP_OPTIONS;
-/// SACK blocks that the option space of a segment holds (RFC 2018, section 3).
+/// How many SACK blocks the option space of a segment holds (RFC 2018, section 3).
 const MAXIMUM_SACK_BLOCKS: usize = 4;
 
 const TCP_PROTOCOL: u8 = 6;
 const UDP_PROTOCOL: u8 = 17;
 
-/// Bytes in network order, put one behind the other.
+/// The headers of a packet in network byte order.
 pub(in crate::packet) struct Headers {
     bytes: [u8; LONGEST],
     length: usize,
 }
 
 impl Headers {
-    /// The headers of a packet, with the checksums of a payload of zeros, of which only the length counts (RFC 9293, section 3.1).
+    /// The headers of a packet. The checksum is that of a payload of zeros, which adds only its length (RFC 9293, section 3.1).
     pub fn of(packet: &CapturedPacket) -> Headers {
         let mut headers = Headers { bytes: [0; LONGEST], length: IPV4 };
         match &packet.kind {
@@ -35,7 +35,7 @@ impl Headers {
         headers
     }
 
-    /// All of them.
+    /// All headers.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
@@ -45,8 +45,8 @@ impl Headers {
         self.length += N;
     }
 
-    fn set<const N: usize>(&mut self, place: usize, bytes: [u8; N]) {
-        self.bytes[place..][..N].copy_from_slice(&bytes);
+    fn set<const N: usize>(&mut self, offset: usize, bytes: [u8; N]) {
+        self.bytes[offset..][..N].copy_from_slice(&bytes);
     }
 
     fn set_ipv4(&mut self, packet: &CapturedPacket) {
@@ -80,7 +80,7 @@ impl Headers {
         self.put(segment.acknowledgement.unwrap_or(0).to_be_bytes());
         self.put([0, flags(segment)]);
         self.put(window.to_be_bytes());
-        self.put([0; 4]); // the checksum comes last, and nothing is urgent
+        self.put([0; 4]); // the checksum, set below, and no urgent pointer
         self.put_options(segment);
         let length = self.length - IPV4;
         self.bytes[IPV4 + 12] = ((length / 4) << 4) as u8;
@@ -98,13 +98,13 @@ impl Headers {
 
     fn put_options(&mut self, segment: &CapturedSegment) {
         const END: u8 = 0;
-        const NOTHING: u8 = 1;
+        const NO_OPERATION: u8 = 1;
         if let Some(syn) = segment.syn {
             self.put_syn_options(syn, segment.window_scale);
         } else if !segment.sack_blocks.is_empty() {
             let blocks = &segment.sack_blocks[..segment.sack_blocks.len().min(MAXIMUM_SACK_BLOCKS)];
-            // Two fillers put the edges on multiples of four bytes (RFC 2018, section 3).
-            self.put([NOTHING, NOTHING, 5, 2 + 8 * blocks.len() as u8]);
+            // Two no-operations align the edges to four bytes (RFC 2018, section 3).
+            self.put([NO_OPERATION, NO_OPERATION, 5, 2 + 8 * blocks.len() as u8]);
             for (left, right) in blocks {
                 self.put(left.to_be_bytes());
                 self.put(right.to_be_bytes());
@@ -136,13 +136,13 @@ fn flags(segment: &CapturedSegment) -> u8 {
     flags.into_iter().map(|(holds, bit)| u8::from(holds) << bit).sum()
 }
 
-/// A 16-bit length; 0 beyond, as in the captures of hosts that leave segmentation to the network card: readers then
-/// take the original length.
+/// A 16-bit length; 0 if it does not fit, as in captures of hosts with segmentation offload. Readers then use the
+/// original length.
 fn length_field(header: usize, payload: u32) -> u16 {
     u16::try_from(header as u64 + u64::from(payload)).unwrap_or(0)
 }
 
-/// The sum of 16-bit words, of which there is a whole number.
+/// The sum of 16-bit words. The number of bytes must be even.
 fn sum_of(bytes: &[u8]) -> u32 {
     bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
 }

@@ -1,7 +1,7 @@
 //! Packet captures: pcapng files (draft-ietf-opsawg-pcapng) that Wireshark and tshark read as IPv4 with TCP or UDP.
 //!
-//! Only headers are stored. The original length counts them and the payload; what an engine takes as the length of a
-//! packet on the wire may differ from it, because its headers are of one size whatever options they carry.
+//! A file stores headers only. The original length of a packet counts headers and payload. It may differ from the engine's packet
+//! size, because the engine's headers have one size whatever their options.
 
 use crate::packet::capture::headers::{Headers, LONGEST};
 use crate::units::Time;
@@ -23,7 +23,7 @@ pub enum IpEcn {
     CongestionExperienced = 3,
 }
 
-/// A packet as the capture shows it.
+/// A packet as the file shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedPacket {
     /// When it is captured; stored in whole nanoseconds, rounded down.
@@ -40,11 +40,11 @@ pub struct CapturedPacket {
     pub ecn: IpEcn,
     /// Bytes of payload, which are not stored.
     pub payload_length: u32,
-    /// What carries the payload.
+    /// The transport protocol.
     pub kind: CapturedKind,
 }
 
-/// What carries the payload of a packet.
+/// The transport protocol of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CapturedKind {
     /// A TCP segment.
@@ -67,13 +67,13 @@ pub struct CapturedSegment {
     pub window_reduced: bool,
     /// Sequence number.
     pub sequence: u32,
-    /// Acknowledgement number; ACK is set if there is one.
+    /// Acknowledgement number; `None` clears the ACK flag.
     pub acknowledgement: Option<u32>,
-    /// The advertised window, bytes. What the scaled 16 bits cannot say is rounded down.
+    /// The advertised window, bytes; rounded down to a multiple of the scale.
     pub window: u64,
-    /// The shift of this direction's windows, as its SYN announces it ([`window_scale`]).
+    /// The window scale that this direction's SYN announces ([`window_scale`]).
     pub window_scale: u8,
-    /// SACK blocks as (left edge, right edge), the most recent first (RFC 2018); those beyond four are left out.
+    /// SACK blocks as (left edge, right edge), the most recent first (RFC 2018); at most four are written.
     pub sack_blocks: Vec<(u32, u32)>,
 }
 
@@ -82,18 +82,18 @@ pub struct CapturedSegment {
 pub struct SynOptions {
     /// Maximum segment size, bytes.
     pub mss: u16,
-    /// Selective acknowledgements are welcome.
+    /// The SACK-permitted option.
     pub sack_permitted: bool,
 }
 
-/// The least window scale with which a receive window of so many bytes can be told, as far as there is one (RFC 7323).
+/// The least window scale that can announce a receive window, bytes; the greatest scale if none can (RFC 7323).
 pub fn window_scale(receive_window: u64) -> u8 {
     (0..MAXIMUM_WINDOW_SCALE)
         .find(|scale| receive_window >> scale <= u64::from(u16::MAX))
         .unwrap_or(MAXIMUM_WINDOW_SCALE)
 }
 
-/// The blocks of a packet around its headers: seven words before, its length again behind.
+/// An enhanced packet block has seven words before the headers, and its length again behind them.
 const BEFORE: usize = 28;
 const AROUND: usize = BEFORE + 4;
 const LONGEST_BLOCK: usize = LONGEST + AROUND;
@@ -105,13 +105,13 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// An empty capture. Its interface bears the name of the link.
+    /// An empty capture. Its interface has the name of the link.
     pub fn new(link_name: &str) -> Capture {
         let mut capture = Capture { file: Vec::new() };
         let version = [1, 0, 0, 0];
         let unknown_length = [0xff; 8];
         capture.block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &version, &unknown_length].concat());
-        let (raw_ip, longest) = ([101, 0, 0, 0], 120_u32.to_le_bytes()); // headers with all options that there could be
+        let (raw_ip, longest) = ([101, 0, 0, 0], 120_u32.to_le_bytes()); // the longest IPv4 and TCP headers
         let mut interface = [raw_ip, longest].concat();
         option(&mut interface, 2, link_name.as_bytes());
         option(&mut interface, 9, &[TIMESTAMP_DIGITS]);
@@ -120,13 +120,13 @@ impl Capture {
         capture
     }
 
-    /// A block of any kind. The order of bytes is fixed, so that a capture is the same on every machine.
+    /// Appends a block. Its byte order is fixed, so that captures are equal on all machines.
     fn block(&mut self, kind: u32, body: &[u8]) {
         let length = (body.len() as u32 + 12).to_le_bytes();
         self.file.extend([&kind.to_le_bytes()[..], &length, body, &length].concat());
     }
 
-    /// Adds a packet. Packets are to come in the order of time.
+    /// Appends a packet. Packets must come in the order of time.
     pub fn record(&mut self, packet: &CapturedPacket) {
         let (block, length) = block_of(packet);
         self.file.extend_from_slice(&block[..length]);
@@ -138,13 +138,13 @@ impl Capture {
     }
 }
 
-/// The block of a packet (draft-ietf-opsawg-pcapng, section 4.3) and its length. Headers are of whole words and need no filling.
+/// The block of a packet (draft-ietf-opsawg-pcapng, section 4.3) and its length. Headers are whole words and need no padding.
 fn block_of(packet: &CapturedPacket) -> ([u8; LONGEST_BLOCK], usize) {
     let headers = Headers::of(packet);
     let captured = headers.bytes().len();
     let length = captured + AROUND;
     let mut block = [0; LONGEST_BLOCK];
-    let mut set = |place: usize, value: u32| block[place..][..4].copy_from_slice(&value.to_le_bytes());
+    let mut set = |offset: usize, value: u32| block[offset..][..4].copy_from_slice(&value.to_le_bytes());
     set(0, 6);
     set(4, length as u32);
     set(20, captured as u32);
