@@ -1,7 +1,6 @@
-//! Asking for memory before it is needed.
+//! Prefetching memory into the caches.
 
-/// Asks for a value's cache lines, so that they come while other work is done. Where the processor has no instruction for it that
-/// Rust offers, nothing happens.
+/// Prefetches a value's cache lines, so that they are loaded during other work. Does nothing on processors other than x86-64.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     let first = (&raw const *value).cast::<i8>();
@@ -9,11 +8,11 @@ pub fn prefetch<T>(value: &T) {
         prefetch_line(first.wrapping_add(offset));
     }
     if size_of::<T>() > 64 {
-        prefetch_line(first.wrapping_add(size_of::<T>() - 1)); // which begins a line more, depending on where the value begins
+        prefetch_line(first.wrapping_add(size_of::<T>() - 1)); // on a line of its own, unless the value is aligned
     }
 }
 
-/// Asks for the cache line at an address, wherever that leads to.
+/// Prefetches the cache line at an address, which may be invalid.
 #[inline(always)]
 pub fn prefetch_at<T: ?Sized>(address: *const T) {
     prefetch_line(address.cast());

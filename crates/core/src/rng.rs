@@ -1,7 +1,7 @@
-//! Random numbers as pure functions of what they are drawn for.
+//! Random numbers as pure functions of their purpose.
 //!
-//! A draw is a hash of the run's seed and of the thing drawn for (link and arrival index, flow and transmission). No
-//! generator is shared, so that no draw depends on the order in which an engine visits the network.
+//! A draw is a hash of the run's seed, the purpose, the owner (a link, a flow) and an index (an arrival, a transmission). No
+//! generator is shared, so no draw depends on the order in which an engine visits the network.
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64-bit words that passes BigCrush as a counter hash.
 fn mix(word: u64) -> u64 {
@@ -24,7 +24,7 @@ pub enum Purpose {
     QueueManagement = 4,
     /// When an application writes, and how much.
     Application = 5,
-    /// When flows arrive, between whom and how large.
+    /// When flows arrive, between which pair and how large.
     Arrival = 6,
     /// Choices inside a congestion control.
     Congestion = 7,
@@ -116,7 +116,7 @@ impl Sequence {
     }
 }
 
-/// A stateless hash of a few words, as a router hashes header fields.
+/// A stateless hash of some words, as a router hashes header fields.
 pub fn hash_words(salt: u64, words: &[u64]) -> u64 {
     words.iter().fold(mix(salt ^ 0x9e37_79b9_7f4a_7c15), |state, word| mix(state ^ mix(*word)))
 }

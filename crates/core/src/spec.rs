@@ -1,6 +1,7 @@
 //! The compiled run: one variant and one seed of a scenario, with every default filled in and every name resolved.
 //!
-//! Users write scenarios and get errors from the schema in Python (`anabranch.scenario`). Engines read this form. Times are whole picoseconds, rates bits per second, nodes and links are indexes into their tables.
+//! Users write scenarios and get errors from the schema in Python (`anabranch.scenario`). Engines read this form. Times are whole
+//! picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
 use crate::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use crate::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -16,13 +17,13 @@ pub type LinkId = u32;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// Every random draw of the run follows from it.
+    /// Determines every random draw of the run.
     pub seed: u64,
     /// When the run ends.
     pub duration: Duration,
     /// Counters and results start at this time.
     pub warm_up: Duration,
-    /// Interval of the time series; none are taken without it.
+    /// Interval of the time series; absent if the run records none.
     pub sample: Option<Duration>,
     /// Names, for results.
     pub nodes: Vec<String>,
@@ -34,7 +35,7 @@ pub struct RunSpec {
     pub routings: Vec<RoutingSpec>,
     /// Groups of flows.
     pub traffic: Vec<TrafficSpec>,
-    /// What happens to links during the run, in any order.
+    /// Events of links during the run, in any order.
     pub events: Vec<EventSpec>,
     /// Links whose packets are captured where they enter the link.
     pub captures: Vec<LinkId>,
@@ -44,9 +45,9 @@ pub struct RunSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
-    /// Where packets enter.
+    /// The node where packets enter.
     pub src: NodeId,
-    /// Where packets leave.
+    /// The node where packets leave.
     pub dst: NodeId,
     /// Bits per second.
     pub rate: Rate,
@@ -66,12 +67,12 @@ pub struct LinkSpec {
 pub enum QueueSpec {
     /// First in, first out; a packet that finds the queue full is dropped.
     DropTail {
-        /// The most that the queue holds.
+        /// The limit of the queue.
         limit: QueueLimit,
     },
     /// Random early detection (Floyd and Jacobson 1993), gentle.
     Red {
-        /// The most that the queue holds.
+        /// The limit of the queue.
         limit: QueueLimit,
         /// Average queue below which nothing is dropped, packets.
         minimum: f64,
@@ -86,7 +87,7 @@ pub enum QueueSpec {
     },
     /// Controlled delay, RFC 8289.
     Codel {
-        /// The most that the queue holds.
+        /// The limit of the queue.
         limit: QueueLimit,
         /// Acceptable standing delay.
         target: Duration,
@@ -97,15 +98,15 @@ pub enum QueueSpec {
     },
     /// Drop-tail that marks ECN-capable packets from a backlog on (DCTCP, RFC 8257).
     EcnThreshold {
-        /// The most that the queue holds.
+        /// The limit of the queue.
         limit: QueueLimit,
-        /// Backlog, in packets before the arriving one, from which on packets are marked.
+        /// Backlog at and above which arriving packets are marked, packets.
         mark: u32,
     },
 }
 
 impl QueueSpec {
-    /// The most that it holds.
+    /// Its limit.
     pub fn limit(&self) -> QueueLimit {
         let (QueueSpec::DropTail { limit }
         | QueueSpec::Red { limit, .. }
@@ -124,7 +125,7 @@ impl QueueSpec {
     }
 }
 
-/// The most that a queue holds.
+/// The limit of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueLimit {
@@ -138,7 +139,7 @@ pub enum QueueLimit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LossSpec {
-    /// Nothing.
+    /// No losses.
     None,
     /// Each packet independently.
     Bernoulli {
@@ -169,7 +170,7 @@ pub enum LossSpec {
 }
 
 impl LossSpec {
-    /// The share of packets that is lost in the long run (of a finite list: none).
+    /// The long-run loss ratio (0 for a finite list).
     pub fn stationary_ratio(&self) -> f64 {
         match self {
             LossSpec::None | LossSpec::List { .. } => 0.0,
@@ -183,7 +184,7 @@ impl LossSpec {
     }
 }
 
-/// The share of packets that meet the bad state; the good state if the channel never changes.
+/// The stationary probability of the bad state; 0 if the channel never changes.
 pub(crate) fn stationary_bad(good_to_bad: f64, bad_to_good: f64) -> f64 {
     if good_to_bad == 0.0 { 0.0 } else { good_to_bad / (good_to_bad + bad_to_good) }
 }
@@ -194,17 +195,17 @@ pub(crate) fn stationary_bad(good_to_bad: f64, bad_to_good: f64) -> f64 {
 pub struct StackSpec {
     /// The name in the scenario, for results.
     pub name: String,
-    /// How much to have in flight.
+    /// Determines the congestion window or the rate.
     pub congestion: CongestionSpec,
     /// How a window-based congestion control grows below ssthresh.
     pub slow_start: SlowStartSpec,
-    /// What counts as lost, and when.
+    /// Determines which segments are lost, and when.
     pub detection: DetectionSpec,
     /// When the receiver acknowledges.
     pub ack: AckSpec,
     /// Selective acknowledgements, RFC 2018.
     pub sack: bool,
-    /// How the sender recognises that a retransmission was spurious, and takes the reduction back.
+    /// How the sender detects that a retransmission was spurious, and undoes the reduction.
     pub spurious: SpuriousResponse,
     /// Forward RTO recovery, RFC 5682.
     pub f_rto: bool,
@@ -221,7 +222,7 @@ pub struct StackSpec {
     pub handshake: bool,
     /// Payload of a full segment, bytes.
     pub mss: u32,
-    /// Headers of every packet, bytes; an ACK is nothing else.
+    /// Headers of every packet, bytes; an ACK has only headers.
     pub header: u32,
     /// Initial congestion window, segments (RFC 6928: 10).
     pub initial_window: u32,
@@ -233,7 +234,7 @@ pub struct StackSpec {
     pub max_rto: Duration,
     /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s).
     pub initial_rto: Duration,
-    /// The least that the timeout exceeds SRTT by (G of RFC 6298 (2.3); Linux: 200 ms).
+    /// The least difference between the timeout and SRTT (G of RFC 6298 (2.3); Linux: 200 ms).
     #[serde(default = "default_rto_granularity")]
     pub rto_granularity: Duration,
     /// Whose rules the sender follows where Linux and ns-2 differ from the RFCs.
@@ -261,8 +262,8 @@ pub enum Follows {
     #[serde(rename = "rfc")]
     Rfc,
     /// An ACK grows the window by the segments that it passes and newly reports, if the window was the limit within the last round
-    /// trip. In slow start twice the greatest flight of that round trip is allowed. Recovery follows RFC 9937, also after
-    /// congestion marks. A paced sender spaces pairs, after the first ten segments of a connection; a late pair shortens the next
+    /// trip. In slow start, the window may grow to twice the greatest flight of that round trip. Recovery follows RFC 9937, also after
+    /// congestion marks. A paced sender spaces pairs, after the first ten segments of a connection. A late pair shortens the next
     /// wait by up to a half.
     #[serde(rename = "linux")]
     Linux,
@@ -289,11 +290,11 @@ pub enum EcnEcho {
     Exact,
 }
 
-/// How a sender recognises that a retransmission was spurious.
+/// How a sender detects that a retransmission was spurious.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpuriousResponse {
-    /// It does not.
+    /// No detection.
     None,
     /// Duplicate SACK reports every retransmission of the episode as a duplicate (RFC 2883, RFC 3708).
     Dsack,
@@ -301,7 +302,7 @@ pub enum SpuriousResponse {
     Eifel,
 }
 
-/// Where packets go: a set of next hops or paths, a selector, a granularity.
+/// Routing: a set of next hops or paths, a selector, a granularity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoutingSpec {
@@ -309,22 +310,22 @@ pub struct RoutingSpec {
     pub name: String,
     /// The next hops, hop by hop, or the paths, chosen at the ingress.
     pub hops: HopsSpec,
-    /// How one of several is chosen.
+    /// How one of several next hops or paths is chosen.
     pub select: Selector,
-    /// For what unit of traffic it is chosen.
+    /// The unit of traffic of one choice.
     pub per: Granularity,
     /// Which header fields a hash reads.
     pub hash: Vec<HashField>,
     /// The routing that the reverse direction (ACKs) takes, this one if absent.
     pub acks: Option<usize>,
-    /// After a link fails or comes back, routes are computed anew this much later; never if absent.
+    /// Routes are computed anew this long after a link fails or comes up again; never if absent.
     pub reconverge: Option<Duration>,
-    /// The routes follow measurements of the links; without it, the configured values.
+    /// If present, routes follow measurements of the links instead of their configured values.
     #[serde(default)]
     pub link_state: Option<LinkStateSpec>,
 }
 
-/// Link-state estimation (TCPBP, section 5.1): how delay and loss of the links are measured, and when routes follow.
+/// Link-state estimation (TCPBP, section 5.1): the measurement of the links' delay and loss, and when routes follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkStateSpec {
@@ -332,7 +333,7 @@ pub struct LinkStateSpec {
     pub sample: Duration,
     /// Number of latest samples whose mean is the estimate.
     pub window: u32,
-    /// From one computation of the routes to the next.
+    /// The interval between computations of the routes.
     pub recompute: Duration,
     /// A route stays unless another costs less by more than this share of its cost.
     pub hysteresis: f64,
@@ -356,7 +357,7 @@ pub enum HopsSpec {
     Disjoint {
         /// The path length to minimise.
         metric: MetricSpec,
-        /// The most paths.
+        /// The greatest number of paths.
         paths: u32,
         /// Whether the paths are disjoint by links or by nodes.
         #[serde(default)]
@@ -366,7 +367,7 @@ pub enum HopsSpec {
     KShortest {
         /// The path length to minimise.
         metric: MetricSpec,
-        /// The most paths.
+        /// The greatest number of paths.
         paths: u32,
     },
     /// The loopless explicit paths that cost little more than the best, best first; by `weighted`, shares inversely proportional
@@ -374,9 +375,9 @@ pub enum HopsSpec {
     NearEqual {
         /// Cost of a path: an additive metric, or `tcpbp-exact`.
         metric: MetricSpec,
-        /// How much more than the best, as a share of its cost.
+        /// By how much a path may cost more than the best, as a share of the best cost.
         threshold: f64,
-        /// The most paths.
+        /// The greatest number of paths.
         paths: u32,
     },
     /// Given explicit paths, as lists of nodes with weights. A flow uses the paths between its ends.
@@ -388,24 +389,24 @@ pub enum HopsSpec {
     },
 }
 
-/// What disjoint paths do not share.
+/// What disjoint paths must not share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disjointness {
     /// Links.
     #[default]
     Links,
-    /// Nodes other than their ends, and so links.
+    /// Nodes other than their ends, and therefore links.
     Nodes,
 }
 
-/// What makes a path short.
+/// The length of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MetricSpec {
     /// One isotone metric.
     One(Metric),
-    /// The first decides, among equals the second, and so on.
+    /// Several metrics. Each decides between paths that are equal by the metrics before it.
     Lexicographic(Vec<Metric>),
     /// Predicted TCP throughput.
     Throughput(ThroughputMetric),
@@ -431,7 +432,7 @@ pub enum Metric {
     Ospf,
     /// The cost given with the link.
     Cost,
-    /// The least rate on the path; the greater, the better.
+    /// The least rate on the path; more is better.
     Widest,
 }
 
@@ -439,7 +440,7 @@ pub enum Metric {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThroughputMetric {
-    /// As the paper finds its paths: Dijkstra's method with the cost of the whole path. A heuristic.
+    /// The paper's heuristic: Dijkstra's method with the cost of the whole path.
     Tcpbp,
     /// The paths of least cost.
     TcpbpExact,
@@ -451,7 +452,7 @@ pub enum ThroughputMetric {
 pub enum Selector {
     /// By a hash of header fields.
     Hash,
-    /// In turn.
+    /// Round robin.
     RoundRobin,
     /// Uniformly at random.
     Random,
@@ -463,9 +464,9 @@ pub enum Selector {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "unit", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Granularity {
-    /// Every packet by itself.
+    /// One packet.
     Packet,
-    /// Packets of a flow that follow each other within a gap.
+    /// A flowlet: packets of a flow with gaps below a limit.
     Flowlet {
         /// The idle time that ends a flowlet.
         gap: Duration,
@@ -498,7 +499,7 @@ pub struct TrafficSpec {
     pub pairs: Vec<(NodeId, NodeId)>,
     /// Flows of every pair (for `short-flows`: ignored, flows arrive by themselves).
     pub flows_per_pair: u32,
-    /// What carries it.
+    /// The transport protocol.
     pub transport: TransportSpec,
     /// Index of the routing.
     pub routing: usize,
@@ -508,7 +509,7 @@ pub struct TrafficSpec {
     pub stagger: Duration,
     /// When the applications stop writing; the end of the run if absent.
     pub stop: Option<Duration>,
-    /// Amounts and times of the application's writes.
+    /// The application, which determines sizes and times of writes.
     pub application: ApplicationSpec,
 }
 
@@ -520,7 +521,7 @@ impl TrafficSpec {
 }
 
 impl RunSpec {
-    /// The routing, source and destination of every route that flows may take, those of their ACKs as well.
+    /// The routing, source and destination of every route of data and ACKs.
     pub fn routes_in_use(&self) -> Vec<(usize, NodeId, NodeId)> {
         self.traffic.iter().flat_map(|group| self.data_routes(group).chain(self.ack_routes(group))).collect()
     }
@@ -530,14 +531,14 @@ impl RunSpec {
         group.pairs.iter().map(|(src, dst)| (group.routing, *src, *dst))
     }
 
-    /// The same of its ACKs; none of UDP.
+    /// The same for its ACKs; none for UDP.
     pub fn ack_routes(&self, group: &TrafficSpec) -> impl Iterator<Item = (usize, NodeId, NodeId)> {
         let routing = self.routings[group.routing].acks.unwrap_or(group.routing);
         let acknowledged = matches!(group.transport, TransportSpec::Tcp { .. });
         group.pairs.iter().filter(move |_| acknowledged).map(move |(src, dst)| (routing, *dst, *src))
     }
 
-    /// A link by its ends, for messages.
+    /// The name of a link in messages: its source and destination.
     pub fn link_name(&self, link: LinkId) -> String {
         let name = |node: NodeId| self.nodes.get(node as usize).map_or("?", String::as_str);
         let LinkSpec { src, dst, .. } = self.links[link as usize];
@@ -564,7 +565,7 @@ impl RunSpec {
     }
 }
 
-/// What carries an application's data.
+/// The transport protocol of a traffic group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TransportSpec {
@@ -580,11 +581,11 @@ pub enum TransportSpec {
     },
 }
 
-/// Amounts and times of an application's writes.
+/// An application: sizes and times of its writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ApplicationSpec {
-    /// All it has at once; without a size it never ends. Not for UDP.
+    /// Writes all data at once; without a size, the flow never ends. Not for UDP.
     Bulk {
         /// Payload bytes.
         bytes: Option<u64>,
@@ -619,28 +620,28 @@ pub enum ApplicationSpec {
     },
 }
 
-/// Something that happens to links.
+/// An event of links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventSpec {
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// What.
+    /// The change.
     pub action: LinkAction,
-    /// To which directed links (unused by `reroute`).
+    /// The directed links that change (unused by `reroute`).
     pub links: Vec<LinkId>,
 }
 
-/// What happens to links.
+/// The change of an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkAction {
-    /// They go down and lose all packets in them and all that arrive.
+    /// The links go down. They lose the packets that wait, are on the wire, or are offered later.
     Fail,
-    /// They come back, empty.
+    /// The links come up again, empty.
     Repair,
     /// All routings compute their routes anew on the links that are up.
     Reroute,
-    /// Their wires lose packets in another way from then on.
+    /// Replaces the loss model of the links.
     Impair(LossSpec),
 }

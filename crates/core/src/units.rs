@@ -1,6 +1,6 @@
 //! Instants, durations and rates as types, so that no sum mixes them.
 //!
-//! Time is counted in whole picoseconds: a 64-byte ACK at 400 Gbit/s lasts 1280 ps, which nanoseconds would misprice.
+//! Time is counted in whole picoseconds: a 64-byte ACK at 400 Gbit/s lasts 1280 ps, which nanoseconds would round.
 //! A [`Time`] fits in 56 bits (20 hours), because the packet engine keeps flags in the upper byte.
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Duration(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub u64);
 
-/// A number of as much or more has no room for a fraction, so that adding this rounds, a half to even.
+/// A number of this size or more has no fraction bits, so adding this constant rounds, half to even.
 const NO_FRACTION: f64 = (1u64 << 52) as f64;
 
 /// `value.round()` of a number from 0 to 2^52, without a call.
@@ -31,7 +31,7 @@ pub fn nearest_whole(value: f64) -> f64 {
     nearest_whole_plus(value, 0.0)
 }
 
-/// `value.round() + whole` of a number and a whole one, both from 0 to 2^52, without a call: a sum that who waits for the value has one step sooner.
+/// `value.round() + whole` of a number and a whole number, both from 0 to 2^52, without a call. The sum is ready one step earlier than with two calls.
 #[inline]
 pub fn nearest_whole_plus(value: f64, whole: f64) -> f64 {
     let rounded = value + NO_FRACTION; // a half to even
@@ -70,7 +70,7 @@ fn nearest(value: f64) -> u64 {
     rounded + u64::from(value - (sum - NO_FRACTION) >= 0.5)
 }
 
-/// `value as f64`, by signed numbers where that is possible: they are converted at less cost.
+/// `value as f64`, as a signed number where possible, whose conversion is faster.
 #[inline]
 fn real(value: u64) -> f64 {
     i64::try_from(value).map_or_else(|_| real_of_large(value), |value| value as f64)
@@ -85,7 +85,7 @@ fn real_of_large(value: u64) -> f64 {
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than any instant of a run: "never".
+    /// Later than any instant of a run.
     pub const NEVER: Time = Time((1 << 56) - 1);
 
     /// Seconds since the start of the run.
@@ -100,7 +100,7 @@ impl Time {
 }
 
 impl Duration {
-    /// No time at all.
+    /// No time.
     pub const ZERO: Duration = Duration(0);
 
     /// A whole number of seconds.

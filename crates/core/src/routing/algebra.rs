@@ -1,20 +1,20 @@
-//! What a metric must be for Dijkstra's method and for hop-by-hop forwarding.
+//! The laws that a metric needs for Dijkstra's method and for hop-by-hop forwarding.
 //!
 //! A routing algebra (Sobrinho 2005; Yang and Wang 2008) has weights, a neutral one, a way to extend a path, and an order.
-//! All of ours commute: a path weighs the same whatever the order of its links, so that extending at the front or at the
-//! end is one. Two laws decide what an algebra serves for:
+//! All algebras here commute: the order of a path's links does not change its weight, so extending at the front and at the end are
+//! equal. Two laws decide where an algebra can be used:
 //!
 //! - **monotone**: a path is never better than its part, `a <= a + c`;
-//! - **isotone**: what is better stays better when both are extended alike, `a <= b` implies `a + c <= b + c`.
+//! - **isotone**: the better of two paths stays better when both are extended by the same path, `a <= b` implies `a + c <= b + c`.
 //!
-//! With both, Dijkstra's method finds the best paths, every part of a best path is a best path, and routers that each
-//! forward along their own best path agree. The tests below decide both laws for every metric.
+//! With both laws, Dijkstra's method finds the best paths, and every part of a best path is a best path. So routers that forward along
+//! their own best paths agree. The tests below check both laws for every metric.
 
 use std::fmt::Debug;
 
 /// The weight of a path in a routing algebra; less is better.
 ///
-/// The order includes what breaks ties, the number of hops at least: every link makes a path strictly heavier.
+/// The order includes tie-breakers, at least the number of hops: every link makes a path strictly heavier.
 pub trait PathWeight: Copy + Ord + Debug {
     /// The weight of a path of no links.
     const IDENTITY: Self;
@@ -22,7 +22,7 @@ pub trait PathWeight: Copy + Ord + Debug {
     /// The weight of this path and another, one after the other.
     fn extend(self, by: Self) -> Self;
 
-    /// Whether the metric itself finds both equally good, whatever breaks the tie.
+    /// Whether both are equally good by the metric, without tie-breakers.
     fn ties(self, other: Self) -> bool;
 }
 

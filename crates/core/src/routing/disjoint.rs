@@ -1,12 +1,12 @@
 //! Link-disjoint paths of least total weight (Suurballe 1974, Suurballe and Tarjan 1984; for any number of paths).
 //!
-//! Paths are a flow of one unit per link. Each round finds the cheapest way to send one unit more in the residual graph,
-//! where a used link may be given back, which earns its weight. Weights reduced by potentials (the distances found so
-//! far) are never negative, so Dijkstra's method serves each round. The links in use at the end fall apart into paths:
-//! where rounds gave links back, into others than the rounds found.
+//! Paths are a flow of one unit per link. Each round sends one unit more at the least cost in the residual graph, where the reverse
+//! of a used link has its negative weight. Weights reduced by potentials (the distances found so far) are never negative, so
+//! Dijkstra's method serves each round. At the end, the links in use are divided into paths. These may differ from the paths of the
+//! rounds, where a round removed a link from use.
 //!
-//! A host with one access link would have one path. So the search is between the first node with a choice and the last: paths
-//! share the links that every path begins or ends with.
+//! A host with one access link would have one path. So the search is between the first and the last node with a choice. All
+//! paths share the links before and after them.
 
 use super::shared_ends::SharedEnds;
 use super::{Graph, Path, PathWeight, Weight, shortest_path};
@@ -14,12 +14,12 @@ use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// As many link-disjoint paths from `source` to `destination` as there are, at most `most`, over links that are up, with
-/// the least total weight (hops count where sums are equal) that this many paths can have; shortest first. They share what
-/// every path must take at its ends ([`SharedEnds`]).
+/// Up to `most` link-disjoint paths from `source` to `destination` over links that are up, shortest first. Their number is the
+/// greatest possible, and their total weight the least for this number; hops decide between equal sums. They share the links at the
+/// ends that every path must take ([`SharedEnds`]).
 ///
-/// The two directions of a cable are two links. Where both have the same weight, no two paths use a cable in opposite
-/// directions: trading their ends would save both links.
+/// The two directions of a cable are two links. If both have the same weight, no two paths use a cable in opposite directions:
+/// exchanging the rests of the paths would save both links.
 pub fn disjoint_paths(
     graph: &Graph,
     weights: &[Weight],
@@ -64,7 +64,7 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// Sends one unit more at the least additional weight; false if there is no way.
+    /// Sends one unit more at the least additional weight; `false` if there is no augmenting path.
     fn augment(&mut self, source: NodeId, destination: NodeId) -> bool {
         let Search { distance, reached_by } = self.search(source);
         if distance[destination as usize].is_none() {
@@ -77,7 +77,7 @@ impl Flow<'_> {
             node = if *used { self.graph.link(link).dst } else { self.graph.link(link).src };
             *used = !*used;
         }
-        // A node that was not reached never will be: new residual links begin and end at nodes that were.
+        // A node that was not reached is never reached later: new residual links join nodes that were.
         for (potential, distance) in self.potential.iter_mut().zip(distance) {
             *potential += distance.unwrap_or(0);
         }
@@ -129,8 +129,8 @@ struct Search {
     reached_by: Vec<LinkId>,
 }
 
-/// Takes the links in use apart into `count` paths, shortest first. No links are left over: as every link has a positive
-/// weight, hops included, a flow of least weight has no cycle.
+/// Divides the links in use into `count` paths, shortest first. No link remains: every link has a positive weight, hops included,
+/// so a flow of least weight has no cycle.
 fn decompose(
     graph: &Graph,
     weights: &[Weight],

@@ -4,12 +4,12 @@ use super::RoutingError;
 use crate::spec::{LinkId, LinkSpec, NodeId};
 use crate::units::{Duration, Rate};
 
-/// What routing knows of a link.
+/// A link as routing sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Link {
-    /// Where packets enter.
+    /// The node where packets enter.
     pub src: NodeId,
-    /// Where packets leave.
+    /// The node where packets leave.
     pub dst: NodeId,
     /// Bits per second.
     pub rate: Rate,
@@ -47,14 +47,14 @@ pub struct Graph {
 /// The links at each node, one node after the other; at a node, by ascending id.
 #[derive(Debug, Clone)]
 struct Incidence {
-    /// Where a node's links begin in `links`; one more entry than nodes.
+    /// By node: the index in `links` of its first link; then the length of `links`.
     first: Vec<u32>,
     /// The links, and the nodes at their other ends.
     links: Vec<(LinkId, NodeId)>,
 }
 
 impl Incidence {
-    /// Of the nodes at one end of every link, and those at the other.
+    /// From the node at one end of every link, and the node at the other.
     fn new(nodes: usize, ends: impl Iterator<Item = (NodeId, NodeId)> + Clone) -> Incidence {
         let mut first = vec![0; nodes + 1];
         for (node, _) in ends.clone() {
@@ -110,7 +110,7 @@ impl Graph {
         Graph::new(nodes, links.iter().map(Link::from).collect())
     }
 
-    /// Lets routing believe that a link has this delay and this loss ratio, which lies in [0, 1].
+    /// Replaces a link's delay and loss ratio, in [0, 1], by estimates.
     pub fn set_quality(&mut self, link: LinkId, delay: Duration, loss: f64) {
         debug_assert!((0.0..=1.0).contains(&loss));
         let link = &mut self.links[link as usize];
@@ -122,7 +122,7 @@ impl Graph {
         self.leaving.first.len() - 1
     }
 
-    /// All links by id, those that are down as well.
+    /// All links by id, up or down.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
@@ -137,7 +137,7 @@ impl Graph {
         self.up[link as usize]
     }
 
-    /// Takes a link up or down.
+    /// Marks a link up or down.
     pub fn set_up(&mut self, link: LinkId, up: bool) {
         self.up[link as usize] = up;
     }
@@ -152,7 +152,7 @@ impl Graph {
         self.entering.at(node).iter().map(|(link, _)| *link).filter(|&link| self.is_up(link))
     }
 
-    /// The nodes that links which are up come from to a node.
+    /// The nodes from which links that are up lead to a node.
     pub(super) fn before(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.entering.at(node).iter().filter(|(link, _)| self.is_up(*link)).map(|(_, before)| *before)
     }

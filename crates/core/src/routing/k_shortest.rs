@@ -1,34 +1,34 @@
 //! Loopless paths, the best first, one after the other (Yen 1971, with Lawler's 1972 restriction).
 //!
-//! Every path but the first leaves an earlier one at some node. When a path is given out, the best paths that leave it at
-//! each of its nodes become candidates: the links before that node are kept, their nodes barred, and so are the links that
-//! earlier paths took from there. A path that itself left another at its i-th node needs this from its i-th node on only
-//! (Lawler), so no candidate is found twice.
+//! Every path except the first leaves an earlier path at some node. When a path is returned, the best paths that leave it at each
+//! of its nodes become candidates. A candidate keeps the links before that node. The nodes of these links are barred, and so are
+//! the links that earlier paths took from the node. A path that left another at its i-th node needs this only from its i-th node
+//! on (Lawler), so no candidate is found twice.
 //!
-//! Most candidates are never given out. So each is only a bound at first, below which no path that leaves there can weigh, and
-//! its path is searched for when no other candidate's bound or path is less.
+//! Most candidates are never returned. So a candidate starts as a lower bound of its path's weight. Its path is searched for when
+//! no other candidate's bound or path is less.
 
 use super::{Graph, Path, PathWeight};
 use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Finds the way on to one destination from wherever a path leaves an earlier one.
+/// Finds the rest of a path to one destination, from a node where it leaves an earlier path.
 pub trait Onward {
-    /// What paths weigh.
+    /// The weight of a path.
     type Weight: PathWeight;
 
     /// The weight of a link.
     fn link_weight(&self, link: LinkId) -> Self::Weight;
 
-    /// No path that has come to a node with this weight weighs less at the destination; `None` if none leads there.
+    /// A lower bound of the weight at the destination, for paths with this weight at a node; `None` if no path leads there.
     fn at_least(&self, so_far: Self::Weight, node: NodeId) -> Option<Self::Weight>;
 
-    /// The links from a node on of the best path that has come to it with this weight, if there is a way past what is barred.
+    /// The links from a node on of the best path with this weight there; `None` if all paths are barred.
     fn best(&mut self, so_far: Self::Weight, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>>;
 }
 
-/// Where a path may not go on.
+/// Nodes and links that the rest of a path must avoid.
 #[derive(Debug, Clone)]
 pub struct Barred {
     /// By node: whether the path has visited it, its last node included.
@@ -37,7 +37,7 @@ pub struct Barred {
     pub links: Vec<LinkId>,
 }
 
-/// The loopless paths from one node to another by ascending [`Path`] order. Each is searched for when it is asked for.
+/// The loopless paths from one node to another by ascending [`Path`] order, each searched for on demand.
 ///
 /// Paths over different parallel links are different paths.
 #[derive(Debug, Clone)]
@@ -57,15 +57,15 @@ struct Given<W> {
     shared: usize,
 }
 
-/// In the order of [`Path`]; of a bound and a path of the same weight, the bound comes first.
+/// In the order of [`Path`]; a bound comes before a path of the same weight.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate<W> {
     weight: W,
     /// `None` while only the bound is known.
     links: Option<Vec<LinkId>>,
-    /// The given path that it leaves.
+    /// The returned path that it leaves.
     leaves: usize,
-    /// How many links it shares with that.
+    /// How many links it shares with this path.
     shared: usize,
 }
 
@@ -78,7 +78,7 @@ impl<'a, S: Onward> LooplessPaths<'a, S> {
         LooplessPaths { graph, onward, source, given: Vec::new(), candidates: first.into_iter().collect(), barred }
     }
 
-    /// Adds what is known of the best paths that leave the path given out last at each of its nodes.
+    /// Adds the candidates that leave the path returned last, one for each of its nodes.
     fn add_branches_of_last(&mut self) {
         let Some(last) = self.given.last() else { return };
         let mut alike: Vec<&[LinkId]> = self.given.iter().map(|given| given.path.links.as_slice()).collect();
@@ -89,7 +89,7 @@ impl<'a, S: Onward> LooplessPaths<'a, S> {
             if shared >= last.shared {
                 let through = |branch: LinkId| {
                     let next = self.graph.link(branch).dst;
-                    // Given paths that begin with these links take at least one more: they have not arrived yet.
+                    // A returned path that begins with these links has at least one more, because they do not reach the destination.
                     let open = !self.barred.nodes[next as usize] && alike.iter().all(|links| links[shared] != branch);
                     if open { self.onward.at_least(so_far.extend(self.onward.link_weight(branch)), next) } else { None }
                 };
@@ -209,7 +209,7 @@ mod tests {
                 let network = Network { weights: lexicographic_weights(&graph, metrics).unwrap(), graph: graph.clone() };
                 let mut expected = simple_paths(&network, 0, 1);
                 let mut found: Vec<Path<_>> = shortest_paths(&network.graph, &network.weights, 0, 1).collect();
-                // Where wider links lie ahead or behind, hops do not decide in order.
+                // By `widest`, hops do not decide ties link by link.
                 prop_assert!(found.windows(2).all(|pair| pair[0].weight.ties(pair[1].weight) || pair[0] < pair[1]));
                 expected.sort();
                 found.sort();

@@ -1,4 +1,4 @@
-//! Several metrics, one deciding where those before it find paths equal; and `widest`.
+//! Several metrics, each deciding between paths that are equal by those before it; and `widest`.
 
 use super::metric::metric_value;
 use super::{Graph, Link, PathWeight, RoutingError};
@@ -9,15 +9,15 @@ const MOST: usize = 6;
 /// The weight of a link or a path by several metrics, then the number of hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lexicographic {
-    /// By metric, the weightiest first; of `widest`, how far the rate falls short of the greatest.
+    /// By metric, the most important first. For `widest`, the greatest rate minus the path's rate.
     values: [u64; MOST],
     hops: u32,
-    /// By bits: which values are the greatest of the links' and not their sum.
+    /// By bit: whether the value is the maximum of the links' values instead of their sum.
     bottleneck: u8,
 }
 
 impl Lexicographic {
-    /// What it weighs by its first metric.
+    /// The value of its first metric.
     pub(super) fn weightiest(self) -> u64 {
         self.values[0]
     }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_second_decides_among_equals_of_the_first() {
-        // Two ways of two hops, 2 ms each, the second one wider; and a direct way that is slower.
+        // Two paths of two hops, 2 ms each, the second one wider; and a direct path that is slower.
         let wide = |src, dst, rate| LinkSpec { rate: Rate(rate), ..link(src, dst) };
         let links = [wide(0, 1, 10), wide(1, 3, 10), wide(0, 2, 20), wide(2, 3, 15), wide(0, 3, 99)];
         let mut graph = Graph::of_specs(4, &links).unwrap();

@@ -1,15 +1,15 @@
-//! The maximum flow between two nodes: the most that links carry together from one to the other.
+//! The maximum flow between two nodes.
 
 use crate::spec::NodeId;
 use std::collections::{HashMap, VecDeque};
 
-/// The maximum flow from `src` to `dst` over links with capacities, in their unit; what exceeds 64 bits is not told apart. Shortest augmenting paths
-/// (Edmonds and Karp 1972).
+/// The maximum flow from `src` to `dst` over links with capacities, in their unit; `u64::MAX` stands for more. Shortest augmenting paths (Edmonds and
+/// Karp 1972).
 pub fn max_flow(links: &[(NodeId, NodeId, u64)], src: NodeId, dst: NodeId) -> u64 {
     if src == dst {
         return u64::MAX;
     }
-    // An arc and its reverse stand side by side: what one carries more, the other may carry back.
+    // An arc and its reverse are neighbours: the flow on one is the capacity of the other.
     let mut arcs: Vec<(NodeId, u64)> = Vec::new();
     let mut leaving: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for &(from, to, capacity) in links {

@@ -1,4 +1,4 @@
-//! Link weights that add up: what makes a path short.
+//! Additive link weights, which determine the length of a path.
 //!
 //! Weights are whole numbers, so that sums are exact and "equal cost" means equal. Of two paths of equal sum the one of
 //! fewer hops is the shorter. As every link counts one hop, no cycle has weight zero, not even one of links that cost nothing.
@@ -12,7 +12,7 @@ const REFERENCE_BANDWIDTH: u64 = 100_000_000;
 const COST_UNITS: f64 = 1e6;
 /// The greatest cost: beyond it, millionths overflow 64 bits.
 const MAX_COST: f64 = 1e13;
-/// Units of the metric `loss`: -ln(1 - p) is held in units of 2^-58, which leaves room for every p below 1; the greatest number stands for 1.
+/// Units of the metric `loss`: -ln(1 - p) is held in units of 2^-58, which can hold every p below 1; the greatest number stands for 1.
 pub(super) const LOSS_UNITS: f64 = (1_u64 << 58) as f64;
 
 const HOP_BITS: u32 = 32;
@@ -78,7 +78,7 @@ pub fn link_weights(graph: &Graph, metric: Metric) -> Result<Vec<Weight>, Routin
     (0..).zip(graph.links()).map(weight).collect()
 }
 
-/// What a link counts in a metric. Less is better: `widest` counts how far the rate falls short of the greatest.
+/// The weight of a link in a metric. Less is better: for `widest`, it is the greatest rate minus the link's rate.
 ///
 /// A cost is rounded to the nearest millionth, -ln(1 - p) to the nearest 2^-58.
 ///
@@ -171,7 +171,7 @@ mod tests {
             let error = value(Metric::Cost, LinkSpec { cost, ..link(0, 1) }).unwrap_err();
             assert!(error.to_string().starts_with(&format!("link 0 has cost {cost}: ")), "{error}");
         }
-        // Other metrics do not care.
+        // Other metrics accept it.
         assert_eq!(value(Metric::HopCount, LinkSpec { cost: f64::NAN, ..link(0, 1) }), Ok(1));
     }
 

@@ -1,8 +1,8 @@
 //! Paths and next hops.
 //!
-//! A routing forwards hop by hop ([`next_hops`]), or along explicit paths that the source chooses ([`explicit_paths`]):
-//! [`HopsSpec::is_explicit`] tells which. Both see only links that are up ([`Graph::set_up`]). Results depend on nothing
-//! but the graph and the routing; ties are decided by hops and link ids (see [`Path`]).
+//! A routing forwards hop by hop ([`next_hops`]), or along explicit paths that the source chooses ([`explicit_paths`],
+//! [`HopsSpec::is_explicit`]). Both use only links that are up ([`Graph::set_up`]). Results depend only on the graph and the
+//! routing. Hops and link ids decide ties (see [`Path`]).
 
 mod algebra;
 mod disjoint;
@@ -68,9 +68,9 @@ impl HopsSpec {
     }
 }
 
-/// The next hops of every node towards `dst`, by node, each by ascending link id. A node without a path has none, nor has
-/// `dst` itself. By an isotone metric, packets that follow any of them arrive without a loop; by predicted throughput every
-/// node goes by its own path, and packets may loop.
+/// The next hops of every node towards `dst`, by node, each by ascending link id. A node without a path has none, and neither has
+/// `dst`. By an isotone metric, packets that follow any of them arrive without a loop. By predicted throughput, every node uses its
+/// own path, and packets may loop.
 ///
 /// # Errors
 /// [`RoutingError`]: a node that does not exist, a link without a weight in the metric, a routing along explicit paths, or
@@ -103,8 +103,8 @@ pub fn next_hops(graph: &Graph, hops: &HopsSpec, dst: NodeId) -> Result<Vec<Vec<
     }
 }
 
-/// Hands over the path of each pair (source, destination) that the first of [`next_hops`] lead along, if there is one. Pairs of one
-/// destination are to stand together: its tree is found once, and only what the paths need of it is looked at.
+/// Calls `take` with the path of each pair (source, destination) by the first of its [`next_hops`]. Skips pairs without a path. Pairs of one
+/// destination must follow each other, because their tree is searched once, and only as far as their paths need.
 ///
 /// # Errors
 /// [`RoutingError`]: a node that does not exist, a link without a weight in the metric, or a metric that is not isotone.

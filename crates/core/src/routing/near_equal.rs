@@ -5,7 +5,7 @@ use super::{Path, RoutingError};
 /// Costs this close to the threshold, relatively, are within it: 1.15 times 100 is not quite 115 in binary fractions.
 const ROUNDING: f64 = 1e-12;
 
-/// Of paths in order of cost, those that cost at most 1 + `threshold` times what the first does.
+/// The paths, given in order of cost, that cost at most 1 + `threshold` times the cost of the first.
 pub fn near_equal<W>(
     paths: impl Iterator<Item = Path<W>>,
     cost: impl Fn(&W) -> f64,
@@ -18,14 +18,14 @@ pub fn near_equal<W>(
     })
 }
 
-/// Shares of traffic for paths of these costs: inversely proportional, equal where all cost nothing.
+/// Shares of traffic for paths of these costs: inversely proportional, or equal if the best costs nothing.
 pub(super) fn shares(costs: &[f64]) -> Vec<f64> {
     let least = costs.first().copied().unwrap_or(0.0);
-    // What is near equal to nothing costs nothing.
+    // If the best path costs nothing, so do all near-equal paths.
     costs.iter().map(|&cost| if least == 0.0 { 1.0 } else { least / cost }).collect()
 }
 
-/// Refuses what is no threshold.
+/// Refuses a threshold out of range.
 pub(super) fn check_threshold(threshold: f64) -> Result<(), RoutingError> {
     if threshold.is_finite() && threshold >= 0.0 { Ok(()) } else { Err(RoutingError::Threshold { threshold }) }
 }

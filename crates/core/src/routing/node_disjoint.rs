@@ -1,8 +1,8 @@
 //! Paths that share no node but their ends, of least total weight.
 //!
-//! Every node becomes two, one where links arrive and one where they leave, and one link joins them, which costs nothing: paths
-//! that share no link there share no node here. A path begins where its source's links leave and ends where its
-//! destination's links arrive, so a link that joins the two directly is a path by itself.
+//! Every node becomes two, one where links arrive and one where they leave, joined by one link of weight zero. Paths that share no
+//! link in this graph share no node in the original. A path starts where its source's links leave, and ends where its
+//! destination's links arrive. So a link from source to destination is a path by itself.
 
 use super::{Graph, Link, Path, Weight, disjoint_paths};
 use crate::spec::{LinkId, NodeId};
@@ -38,9 +38,9 @@ impl NodeDisjoint {
         NodeDisjoint { split, weights, nodes, links }
     }
 
-    /// As many paths from `source` to `destination` that share neither a link nor a node between as there are, at most `most`,
-    /// over links that are up, with the least total weight (hops count where sums are equal) that this many paths can
-    /// have; shortest first. As [`disjoint_paths`], they share what every path must take at its ends.
+    /// Up to `most` paths from `source` to `destination` over links that are up, which share no link and no node in between,
+    /// shortest first. Their number is the greatest possible, and their total weight the least for this number; hops decide between
+    /// equal sums. As in [`disjoint_paths`], they share the links at the ends that every path must take.
     pub fn paths(&self, source: NodeId, destination: NodeId, most: usize) -> Vec<Path> {
         let mut paths = disjoint_paths(&self.split, &self.weights, self.nodes + source, destination, most);
         paths.iter_mut().for_each(|path| path.links.retain(|&link| link < self.links));

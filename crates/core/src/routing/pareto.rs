@@ -1,15 +1,15 @@
-//! Paths that no other beats in delay, loss and capacity at once (label setting with several criteria: Martins 1984).
+//! Pareto-optimal paths by delay, loss and capacity (label setting with several criteria: Martins 1984).
 //!
-//! A label is a path from the source to some node, counted as if the least delay, the least loss and the greatest capacity
-//! from there to the destination could be had together. Labels are settled in order of that delay, then loss, then
-//! capacity, then hops. What none settled at its node or at the destination beats is settled and goes on over every link.
+//! A label is a path from the source to some node. Its value assumes the least delay, the least loss and the greatest capacity from
+//! there to the destination, each by a path of its own. The search takes labels in order of this delay, then loss, capacity and
+//! hops. A label is settled, and extended over every link, unless a settled label at its node or the destination dominates it.
 
 use super::{Graph, Link, RoutingError, ShortestTree, lexicographic_weights, link_weights};
 use crate::spec::{LinkId, Metric, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The labels that a search may settle, unless told otherwise.
+/// The default for how many labels a search may settle.
 pub const MOST_LABELS: usize = 1 << 20;
 
 /// Finds Pareto-optimal paths to one destination.
@@ -18,18 +18,18 @@ pub struct ParetoTowards<'a> {
     graph: &'a Graph,
     destination: NodeId,
     links: Vec<Criteria>,
-    /// The best of each criterion from each node, each by a path of its own; `None` where there is no path.
+    /// By node: the best value of each criterion, each by a path of its own; `None` where there is no path.
     ahead: Vec<Option<Criteria>>,
 }
 
-/// What paths are compared by. Exact: a delay and a loss are sums of whole numbers.
+/// The criteria of a path. They are exact: delay and loss are sums of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Criteria {
     /// Picoseconds.
     delay: u128,
     /// -ln(1 - p) in units of 2^-58.
     log_loss: u128,
-    /// Bits per second, the more the better.
+    /// Bits per second; more is better.
     rate: Reverse<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Criteria {
 /// A path from the source, in the order in which labels are settled.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Label {
-    /// With the best ahead of it.
+    /// Its criteria, with the best values from its node to the destination.
     whole: Criteria,
     hops: usize,
     links: Vec<LinkId>,
@@ -62,8 +62,8 @@ struct Label {
 }
 
 impl Label {
-    /// Whether whatever `other` becomes, this path, or what it becomes alike, is better, or as good and comes first by hops and
-    /// links. If delay and loss are the same, the greater capacity may be lost further on, and then these decide.
+    /// Whether this path dominates `other`, whatever links extend both: it is better, or as good and first by hops and links. With equal
+    /// delay and loss, a later link may remove the advantage in capacity. Then hops and links decide.
     fn beats(&self, other: &Label) -> bool {
         let sums = |label: &Label| (label.whole.delay, label.whole.log_loss);
         self.whole.is_at_least_as_good_as(other.whole)
@@ -72,7 +72,7 @@ impl Label {
 }
 
 impl<'a> ParetoTowards<'a> {
-    /// Finds the best that lies ahead of every node.
+    /// Computes the best values from every node to the destination.
     ///
     /// # Errors
     /// As [`link_weights`].
@@ -95,9 +95,8 @@ impl<'a> ParetoTowards<'a> {
         Ok(ParetoTowards { graph, destination, links, ahead: (0..graph.nodes()).map(ahead).collect() })
     }
 
-    /// All paths from `source` that no other path beats in delay, loss and capacity (the least rate of its links) at once, over
-    /// links that are up, by ascending delay, of one delay by ascending loss. Of several that are equal in all three, the one of fewest
-    /// hops, then of the lowest links.
+    /// All Pareto-optimal paths from `source` by delay, loss and capacity (the least rate of its links), over links that are up, by
+    /// ascending delay, then loss. Of paths that are equal in all three, only the one with the fewest hops, then the lowest links.
     ///
     /// # Errors
     /// [`RoutingError::TooManyLabels`] if more than `most_labels` must be settled.
@@ -162,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_path_stands_for_each_way_to_be_best() {
-        // Fast; without loss; wide; a compromise; and one that the compromise beats.
+        // Fast; without loss; wide; a compromise; and a path that the compromise dominates.
         let graph = graph(
             2,
             &[(0, 1, 9, 0.1, 50), (0, 1, 1, 0.1, 5), (0, 1, 9, 0.0, 5), (0, 1, 3, 0.01, 5), (0, 1, 3, 0.02, 5)],
@@ -172,7 +171,7 @@ mod tests {
 
     #[test]
     fn capacity_that_is_lost_further_on_does_not_decide_between_equals() {
-        // To node 2 a wide way of two hops and a narrow link are as fast; the last link is narrower than both.
+        // To node 2, a wide path of two hops and a narrow link are equally fast. The last link is narrower than both.
         let links = [(0, 3, 1, 0.0, 9), (3, 2, 1, 0.0, 9), (0, 2, 2, 0.0, 5), (2, 1, 1, 0.0, 3)];
         assert_eq!(paths(&graph(4, &links)), [vec![2, 3]]);
     }
@@ -187,7 +186,7 @@ mod tests {
         assert!(error.to_string().starts_with("more than 2 partial paths"), "{error}");
     }
 
-    /// Of all simple paths those that none beats, one for each (delay, loss, capacity), sorted.
+    /// The Pareto-optimal simple paths, one for each (delay, loss, capacity), sorted.
     fn brute_force(graph: &Graph) -> Vec<Vec<LinkId>> {
         let sum = |path: &Path, of: &dyn Fn(LinkId) -> u128| path.links.iter().map(|&link| of(link)).sum::<u128>();
         let hop_count = link_weights(graph, Metric::HopCount).unwrap();

@@ -1,4 +1,4 @@
-//! The sets of explicit paths that a routing gives, for one pair or many.
+//! The explicit paths of a routing, for one pair or many.
 
 use super::near_equal::{check_threshold, near_equal, shares};
 use super::pareto::ParetoTowards;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::spec::{Disjointness, HopsSpec, LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
 
-/// How a routing finds its paths, with what it needs to know of every link.
+/// How a routing finds its paths, with the weights of all links.
 enum Method<'a> {
     LinkDisjoint(Vec<Weight>, usize),
     NodeDisjoint(NodeDisjoint, usize),
@@ -27,7 +27,7 @@ enum Method<'a> {
 /// Paths with their weights, which need not add up to 1 yet.
 type Weighted = Vec<(Vec<LinkId>, f64)>;
 
-/// Finds the paths from a source to a destination settled before.
+/// Finds the paths from a source to a fixed destination.
 type Find<'a> = Box<dyn Fn(NodeId) -> Result<Weighted, RoutingError> + 'a>;
 
 fn equally<W>(paths: impl IntoIterator<Item = Path<W>>) -> Weighted {
@@ -88,7 +88,7 @@ impl<'a> Method<'a> {
         })
     }
 
-    /// What the sources of one destination share is found once.
+    /// Computes once what the sources of one destination share.
     fn towards(&'a self, graph: &'a Graph, dst: NodeId) -> Result<Find<'a>, RoutingError> {
         Ok(match *self {
             Method::LinkDisjoint(ref weights, most) => {
@@ -129,16 +129,14 @@ fn check_pair(graph: &Graph, src: NodeId, dst: NodeId) -> Result<(), RoutingErro
     if src == dst { Err(RoutingError::SameEnds { node: src }) } else { Ok(()) }
 }
 
-/// The explicit paths of a routing from `src` to `dst`: computed ones shortest first, given ones as given. There is at least
-/// one. Their weights add up to 1: those of near-equal paths are inversely proportional to their costs, other computed ones
-/// weigh the same.
+/// The explicit paths of a routing from `src` to `dst`, at least one: computed paths shortest first, given paths as given. Their weights
+/// add up to 1. The weights of near-equal paths are inversely proportional to their costs, those of other computed paths are equal.
 ///
-/// Given paths over a link that is down are left out, and the weights of the others add up to 1. Only given paths between
-/// these two nodes are looked at, so errors in others go unnoticed.
+/// Given paths over a link that is down are left out. Given paths between other nodes are not checked.
 ///
 /// # Errors
-/// [`RoutingError`]: a node that does not exist, `src` and `dst` the same, a link without a weight in the metric, no path
-/// wanted, no path there, several paths by a metric that finds one, a threshold that is none, a given path that is not one, or
+/// [`RoutingError`]: a node that does not exist, `src` equal to `dst`, a link without a weight in the metric, or no path. Also a
+/// number of paths of zero, several paths by a metric that finds one, a threshold out of range, or a given path that does not exist. Also
 /// a routing that forwards hop by hop.
 pub fn explicit_paths(
     graph: &Graph,
@@ -155,7 +153,7 @@ pub fn explicit_paths(
     Ok(paths.into_iter().map(|(links, weight)| WeightedPath { links, weight: weight / total }).collect())
 }
 
-/// The explicit paths of a routing for these pairs, none where there is no way; with their costs by `metric`.
+/// The explicit paths of a routing for these pairs, with their costs by `metric`. A pair without a path has none.
 ///
 /// # Errors
 /// As [`explicit_paths`], but for pairs without a path.
@@ -169,8 +167,8 @@ pub fn path_sets(
     collect(graph, metric, pairs, |dst| method.towards(graph, dst))
 }
 
-/// The paths of these pairs that no other beats in delay, loss and capacity at once ([`ParetoTowards`]); their cost is
-/// their capacity, bits per second.
+/// The Pareto-optimal paths of these pairs by delay, loss and capacity ([`ParetoTowards`]). Their cost is their capacity, bits per
+/// second.
 ///
 /// # Errors
 /// [`RoutingError`]: a node that does not exist, a pair of one node, or more labels than `most_labels` for a pair.

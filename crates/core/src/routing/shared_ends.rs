@@ -1,23 +1,23 @@
-//! The links at both ends of a pair that every path takes: a host's access link, and what follows it without a choice.
+//! The links at both ends of a pair that every path takes: a host's access link, and the links after it until there is a choice.
 
 use super::Graph;
 use crate::spec::{LinkId, NodeId};
 
-/// What all loopless paths between two nodes share at their ends, over links that are up.
+/// The links at both ends of all loopless paths between two nodes, over links that are up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedEnds {
     /// The links from the source to the first node with a choice; the whole path if there is only one.
     pub first: Vec<LinkId>,
-    /// The node that they lead to.
+    /// The node at the end of these links.
     pub branching: NodeId,
-    /// The node from which there is no choice any more.
+    /// The last node with a choice.
     pub meeting: NodeId,
     /// The links from there to the destination.
     pub last: Vec<LinkId>,
 }
 
 impl SharedEnds {
-    /// Of the paths from `source` to `destination`; `None` if there is no path.
+    /// The shared ends of the paths from `source` to `destination`; `None` if there is no path.
     pub fn new(graph: &Graph, source: NodeId, destination: NodeId) -> Option<SharedEnds> {
         let mut visited = vec![false; graph.nodes()];
         let (first, branching) = walk(graph, source, destination, Way::Forwards, &mut visited)?;
@@ -27,7 +27,7 @@ impl SharedEnds {
     }
 }
 
-/// Along links or against them.
+/// Whether to follow links forwards or backwards.
 #[derive(Clone, Copy)]
 enum Way {
     Forwards,
@@ -51,8 +51,8 @@ impl Way {
     }
 }
 
-/// Follows the links from one node towards another until there is a choice; the links, and the node where they end. A link
-/// that leads there only over `visited` nodes is no choice. `None` if no link leads there.
+/// Follows the links from one node towards another until there is a choice. Returns these links, and the node where they end. A link
+/// that leads there only over `visited` nodes is not counted as a choice. `None` if no link leads there.
 fn walk(graph: &Graph, from: NodeId, to: NodeId, way: Way, visited: &mut [bool]) -> Option<(Vec<LinkId>, NodeId)> {
     let (mut links, mut node) = (Vec::new(), from);
     while node != to {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     proptest! {
-        /// The truth: all paths side by side.
+        /// The truth: a comparison of all paths.
         #[test]
         fn what_all_paths_begin_and_end_with(network in network(6, 12, 0..4)) {
             let paths = simple_paths(&network, 0, 1);

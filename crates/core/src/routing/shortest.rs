@@ -5,7 +5,7 @@ use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A path as its links. The order is that of all ties: sum of the metric, hops, then link ids one by one.
+/// A path as its links. Paths are ordered by sum of the metric, hops, then link ids one by one; this order decides all ties.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path<W = Weight> {
     /// Its length.
@@ -58,7 +58,7 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
         ShortestTree { graph, weights, distance }
     }
 
-    /// [`ShortestTree::search`] where all links weigh the same: who is reached first is nearest, and no heap is needed.
+    /// [`ShortestTree::search`] for equal weights: nodes are reached in the order of distance, so no heap is needed.
     fn search_by_hops(
         graph: &Graph,
         weights: &[W],
@@ -83,8 +83,8 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
         }
     }
 
-    /// The first link of the shortest path from `node`: of the shortest paths of fewest hops, the lowest link. `None`
-    /// at the destination and where there is no path.
+    /// The first link of the shortest path from `node`; fewer hops, then the lowest link decide ties. `None` at the destination
+    /// and where there is no path.
     pub fn next_hop(&self, node: NodeId) -> Option<LinkId> {
         let distance = self.distance[node as usize]?;
         self.graph
@@ -95,8 +95,8 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
     /// Every link at `node` that begins a shortest path, whatever the number of hops, by ascending id; empty at the
     /// destination and where there is no path.
     ///
-    /// Following any of them at any node never loops: each leads to a smaller distance, or, if it costs nothing, to an
-    /// equal one that takes fewer hops. A link that costs nothing and saves no hop is left out for that reason.
+    /// Following any of them at any node never loops. Each leads to a smaller distance or, if its weight is zero, to an equal
+    /// distance with fewer hops. For that reason, a link of weight zero that saves no hop is left out.
     pub fn equal_cost(&self, node: NodeId) -> Vec<LinkId> {
         let Some(distance) = self.distance[node as usize] else { return Vec::new() };
         let shortest = |&link: &LinkId| {
@@ -106,8 +106,7 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
         self.graph.out_links(node).filter(shortest).collect()
     }
 
-    /// The shortest path from `source`; ties as for [`ShortestTree::next_hop`], so of all shortest paths of fewest hops
-    /// the one whose link ids come first. `None` where there is no path.
+    /// The shortest path from `source`; fewer hops, then the lowest link ids decide ties. `None` where there is no path.
     pub fn path(&self, source: NodeId) -> Option<Path<W>> {
         let weight = self.distance[source as usize]?;
         let mut links = Vec::new();
@@ -162,7 +161,7 @@ mod tests {
 
     #[test]
     fn links_that_cost_nothing_make_no_loop() {
-        // Between nodes 0 and 1 everything is free both ways, so each is as near to node 2 through the other.
+        // Both links between nodes 0 and 1 have weight zero, so each node is as near to node 2 through the other.
         let network = Network::new(3, &[(0, 1, 0), (1, 0, 0), (0, 2, 1), (1, 2, 1)]);
         let tree = ShortestTree::new(&network.graph, &network.weights, 2);
         assert_eq!((tree.equal_cost(0), tree.equal_cost(1)), (vec![2], vec![3]));

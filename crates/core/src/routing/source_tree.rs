@@ -5,7 +5,7 @@ use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Links of most paths in most networks: room for one list of them at the first try.
+/// The initial capacity of a path, which suffices in most networks.
 pub(super) const USUAL_HOPS: usize = 16;
 
 /// A tree of paths from a source.
@@ -18,8 +18,8 @@ pub struct SourceTree {
 }
 
 impl SourceTree {
-    /// The shortest paths by an isotone metric from a source: the same as
-    /// [`ShortestTree::path`](super::ShortestTree::path) finds, ties included.
+    /// The shortest paths from a source by an isotone metric, the same as those of
+    /// [`ShortestTree::path`](super::ShortestTree::path), ties included.
     pub fn shortest<W: PathWeight>(graph: &Graph, weights: &[W], source: NodeId) -> SourceTree {
         let mut tree = SourceTree { source, reached_by: vec![LinkId::MAX; graph.nodes()] };
         let mut distance = vec![None; graph.nodes()];
@@ -45,8 +45,8 @@ impl SourceTree {
         tree
     }
 
-    /// Whether of two equally long paths that end with these links the one that ends with `link` has the lower link where
-    /// they first differ.
+    /// Whether, of two equally long paths that end with these links, the path with `link` has the lower link where they first
+    /// differ.
     pub(super) fn comes_first(&self, graph: &Graph, link: LinkId, other: LinkId) -> bool {
         let (mut one, mut two) = (link, other);
         let (mut lower_one, mut lower_two) = (one, two);

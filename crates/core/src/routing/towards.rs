@@ -1,7 +1,8 @@
-//! The way on to a destination by an isotone metric, from anywhere and past what is barred.
+//! The rest of a path to a destination by an isotone metric, from any node, past barred nodes and links.
 //!
-//! The tree of shortest paths to the destination, found once, serves all searches. Often a shortest way on is a branch of
-//! it; else its distances, which nothing barred makes shorter, lead the search (A*: Hart, Nilsson and Raphael 1968).
+//! The tree of shortest paths to the destination is computed once for all searches. Often the shortest rest is a branch of the
+//! tree. Otherwise the tree's distances, which are lower bounds with barred links too, guide the search (A*: Hart, Nilsson and
+//! Raphael 1968).
 
 use super::k_shortest::{Barred, LooplessPaths, Onward};
 use super::{Graph, PathWeight, ShortestTree, SourceTree, Weight};
@@ -23,7 +24,7 @@ pub fn shortest_paths<'a, W: PathWeight>(
     Towards::new(graph, weights, destination).paths_from(source)
 }
 
-/// Shortest ways to a destination. Clones share the tree.
+/// Shortest rests of paths to a destination. Clones share the tree.
 #[derive(Debug, Clone)]
 pub struct Towards<'a, W = Weight> {
     graph: &'a Graph,
@@ -35,7 +36,7 @@ pub struct Towards<'a, W = Weight> {
     search: Search<W>,
 }
 
-/// What a search needs, kept for the next.
+/// The memory of a search, reused by the next one.
 #[derive(Debug, Clone)]
 struct Search<W> {
     /// By node, the weight of the path found to it.
@@ -66,7 +67,7 @@ impl<'a, W: PathWeight> Towards<'a, W> {
         LooplessPaths::new(self.graph, self.clone(), source)
     }
 
-    /// The best way on if it goes on in the tree after its first link.
+    /// The best rest if it follows the tree after its first link.
     fn along_tree(&self, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
         let through = |link: LinkId| {
             let rest = self.distance[self.graph.link(link).dst as usize]?;
@@ -87,8 +88,8 @@ impl<'a, W: PathWeight> Towards<'a, W> {
         Some(links)
     }
 
-    /// The best way on. A node is looked at after all before it on the best paths to it, even where these weigh the same with
-    /// what is ahead: of two, the one that has come less far goes first.
+    /// The best rest. A node is expanded after all nodes before it on the best paths to it, even if their bounds are equal: of
+    /// two, the node with the smaller weight so far comes first.
     fn around(&mut self, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
         let Search { reached, tree, touched, frontier } = &mut self.search;
         for node in touched.drain(..) {
@@ -142,7 +143,7 @@ impl<W: PathWeight> Onward for Towards<'_, W> {
         Some(so_far.extend(self.distance[node as usize]?))
     }
 
-    /// What has come so far does not matter: the metric is isotone.
+    /// The weight so far does not matter, because the metric is isotone.
     fn best(&mut self, _so_far: W, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
         if node == self.destination {
             return Some(Vec::new());

@@ -1,4 +1,4 @@
-//! When the application of one flow writes.
+//! The writes of one flow's application.
 
 use crate::rng::{Sequence, Stream};
 use crate::spec::ApplicationSpec;
@@ -11,7 +11,7 @@ pub struct Application(Model);
 
 #[derive(Debug, Clone)]
 enum Model {
-    /// All there is, is there from the start.
+    /// All data is written at the start.
     Bulk,
     Constant(Clock),
     Poisson {
@@ -22,9 +22,8 @@ enum Model {
 }
 
 impl Application {
-    /// The application of a flow that is carried in units of `unit_bytes` (the payload of a full segment, or a
-    /// datagram). The spec must have passed [`check`]; the stream is the flow's, for
-    /// [`crate::rng::Purpose::Application`].
+    /// The application of a flow whose unit (the payload of a full segment, or a datagram) has `unit_bytes`. The spec must
+    /// have passed [`check`]. The draws are the flow's, for [`crate::rng::Purpose::Application`].
     pub fn new(spec: &ApplicationSpec, unit_bytes: u32, stream: Stream) -> Application {
         let clock = |rate: Rate| Clock { rate, unit_bytes: u64::from(unit_bytes), ticks: 0 };
         let mut draws = Sequence::new(stream);
@@ -49,8 +48,7 @@ impl Application {
     }
 
     /// The time from the previous write (at first: from the flow's start) to the next one, and its size in units.
-    /// None if there is none: a bulk or short flow has written all at its start, and no run lasts until
-    /// [`Time::NEVER`].
+    /// `None` for a bulk or short flow, which writes all at its start, and for a write later than [`Time::NEVER`].
     pub fn next_write(&mut self) -> Option<(Duration, u32)> {
         let gap = match &mut self.0 {
             Model::Bulk => return None,
@@ -62,8 +60,8 @@ impl Application {
     }
 }
 
-/// Writes at a constant rate, the first at once. The n-th is due when the rate has carried n units: intervals of no
-/// whole picosecond do not make it drift.
+/// Writes at a constant rate, the first at once. The n-th is due when the rate has carried n units, so rounding to
+/// picoseconds does not accumulate.
 #[derive(Debug, Clone)]
 struct Clock {
     rate: Rate,
@@ -80,8 +78,8 @@ impl Clock {
     }
 }
 
-/// A clock that stands still while the source is off. Its intervals run on over the off times, so that the mean rate
-/// is peak x on / (on + off) even if few writes fit in an on time.
+/// A clock that stops while the source is off. An interval may extend over off periods, so the mean rate is
+/// peak x on / (on + off) even if few writes fit into an on period.
 #[derive(Debug, Clone)]
 struct ParetoOnOff {
     clock: Clock,
@@ -124,13 +122,13 @@ impl ParetoOnOff {
         gap
     }
 
-    /// A Pareto time, at most as long as any run.
+    /// A Pareto duration, at most as long as any run.
     fn draw(&mut self, mean: f64) -> Duration {
         Duration::from_secs_f64(self.draws.pareto(mean, self.shape)).min(Duration(Time::NEVER.0))
     }
 }
 
-/// Refuses what no application can do.
+/// Refuses an application that cannot run.
 ///
 /// # Errors
 /// A sentence that names the field, its value and its range.

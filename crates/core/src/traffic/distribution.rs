@@ -1,6 +1,6 @@
 //! Random values by an empirical distribution.
 
-/// An empirical cumulative distribution: linear between its points, an atom at the first one if that has a probability.
+/// An empirical cumulative distribution: linear between its points, with an atom at the first point if its probability is not zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmpiricalDistribution {
     points: Vec<(f64, f64)>,
@@ -44,7 +44,7 @@ impl EmpiricalDistribution {
         }
     }
 
-    /// The least value that a share of `probability` (0 to 1) of all draws does not exceed.
+    /// The quantile: the least value that this share (0 to 1) of all draws does not exceed.
     pub fn quantile(&self, probability: f64) -> f64 {
         let above = self.points.partition_point(|(_, cumulative)| *cumulative < probability);
         let Some(&(value, cumulative)) = self.points.get(above) else {

@@ -1,4 +1,4 @@
-//! What applications write, and when: the source of every flow.
+//! Traffic sources: when applications write and how much, and when flows arrive.
 
 pub mod application;
 pub mod arrivals;

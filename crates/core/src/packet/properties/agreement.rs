@@ -1,5 +1,5 @@
-//! The loop in windows equals the plain loop: every result of every flow and link, every sample, every captured packet, bit
-//! for bit, over random networks in which hosts are routers too, with delays that are nought or alike.
+//! The epoch loop equals the reference loop bit for bit: results of flows and links, samples and captures. The networks are random. Hosts
+//! are routers too, and delays are zero or equal.
 
 use super::random_run::{dense_spec, mesh_spec, run_spec};
 use crate::packet::oracle::compare::{disagreement, disagreement_of_partitions};

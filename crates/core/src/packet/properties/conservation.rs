@@ -1,5 +1,5 @@
-//! Random networks, traffic, queues, losses, sprayings and failures: no packet appears or is gone unaccounted for, the
-//! same run gives the same results in any steps, and the limits of links hold.
+//! Conservation of packets over random networks, traffic, queues, losses, sprayings and failures: every packet is accounted for. The
+//! same run gives the same results in steps of any size, and no link exceeds its rate.
 
 use super::random_run::{build, hasten, results, run_spec};
 use crate::packet::Simulation;
@@ -9,7 +9,7 @@ use crate::packet::oracle::event_loop::ReferenceLoop;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// What must hold at any time of a run.
+/// Checks what must hold at any time of a run.
 fn check_books<L: EventLoop>(simulation: &Engine<L>) {
     let mut gone_or_inside = simulation.packets_without_route() + simulation.packets_expired();
     for (index, link) in simulation.network.links().iter().enumerate() {
@@ -22,7 +22,7 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
         );
         assert!(counters.losses - counters.cut - counters.refused <= counters.packets);
         gone_or_inside += counters.queue_drops + counters.losses + inside;
-        // Carried bytes: at most the link's rate over the time, and the packet that was complete at its start.
+        // Bytes that crossed: at most rate times duration, and the packet that was complete at the start.
         let rate = simulation.spec.links[index].rate;
         let carried = rate.bytes_in(simulation.now() - crate::units::Time::ZERO);
         assert!(counters.bytes <= carried + 1000, "link {index} carried {} of {carried}", counters.bytes);
@@ -95,14 +95,14 @@ proptest! {
         prop_assert_eq!(results(&mut at_once), results(&mut by_steps));
     }
 
-    /// A world in which all is twice as fast is the same world: no constant of the engine has a unit of time but those
-    /// of the stack, which are scaled with it.
+    /// Twice the rates and half the times give the same counts: the engine has no constant in units of time except the
+    /// stack's, which are scaled too.
     #[test]
     fn twice_the_rate_and_half_the_time_count_the_same(spec in run_spec()) {
         let mut slow = spec;
-        // Half an odd number of picoseconds rounds, so that estimates may tie in one world only.
+        // Half an odd number of picoseconds is rounded, so estimates could be equal in one run only.
         slow["routings"][0]["link_state"] = json!(null);
-        // Random intervals round to picoseconds, and some algorithms have constants of time: bulk flows of NewReno.
+        // Only bulk flows of NewReno: random intervals are rounded to picoseconds, and some algorithms have constants in units of time.
         for group in slow["traffic"].as_array_mut().unwrap() {
             group["application"] = json!({"kind": "bulk", "bytes": 200_000});
             group["transport"] = json!({"tcp": {"stack": 0}});

@@ -1,4 +1,4 @@
-//! A link against a queue that is one: packets in a list, a server that takes the first, times by brute force.
+//! A link against a naive queue: packets in a list, a server that dequeues the first, departures one by one.
 
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{MARK, Packet, RETRANSMISSION};
@@ -11,7 +11,7 @@ use crate::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
-/// What became of the packets that came: when and whether marked it left, or nothing if it was dropped.
+/// By packet: its arrival and whether it was marked, or `None` if it was dropped.
 type Fates = Vec<Option<(Time, bool)>>;
 
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ fn spec(queue: QueueSpec) -> LinkSpec {
     LinkSpec { src: 0, dst: 1, rate: Rate(8_000_000), delay, cost: 1.0, queue, loss: LossSpec::None }
 }
 
-/// Through a link as it is, and through a measured one, which must do the same and count what it has done.
+/// The fates of the packets on a link. A measured link must give the same, and count them.
 fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
     let mut measured = Link::new(spec, 1, 0);
     measured.measure();
@@ -94,8 +94,8 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
     (fates, link.reading())
 }
 
-/// What a sample tells just before the last packet comes: the bytes that have crossed, the time spent transmitting, and the packets that have not
-/// departed.
+/// Checks a sample just before the last packet is offered: the bytes that have crossed, the time spent transmitting, and the packets that have
+/// not departed.
 fn check_sample(
     spec: &LinkSpec,
     fates: &[Option<(Time, bool)>],
@@ -161,11 +161,7 @@ fn by_brute_force(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         let held: Vec<usize> =
             in_service.iter().map(|(index, ..)| *index).chain(queue.iter().map(|(index, ..)| *index)).collect();
         let bytes: u64 = held.iter().map(|index| u64::from(coming[*index].size)).sum();
-        let (QueueSpec::DropTail { limit }
-        | QueueSpec::EcnThreshold { limit, .. }
-        | QueueSpec::Codel { limit, .. }
-        | QueueSpec::Red { limit, .. }) = spec.queue;
-        let room = match limit {
+        let room = match spec.queue.limit() {
             QueueLimit::Packets(limit) => held.len() < limit as usize,
             QueueLimit::Bytes(limit) => bytes + u64::from(coming[next].size) <= limit,
         };
@@ -185,7 +181,7 @@ fn by_brute_force(spec: &LinkSpec, coming: &[Coming]) -> Fates {
 }
 
 fn coming() -> impl Strategy<Value = Vec<Coming>> {
-    // Gaps of whole multiples of the packet times, so that arrivals meet departures.
+    // Gaps are multiples of the transmission times, so that arrivals and departures coincide.
     let packet = (0u64..4, 0u64..700, any::<bool>(), any::<bool>(), prop_oneof![Just(500u16), 40u16..1500], 0u8..4);
     prop::collection::vec(packet, 1..200).prop_map(|packets| {
         let mut at = Time::ZERO;
@@ -211,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn an_ecn_threshold_marks_what_finds_so_many_before_it(limit in limit(), mark in 0u32..12, coming in coming()) {
+    fn an_ecn_threshold_marks_packets_that_find_its_backlog(limit in limit(), mark in 0u32..12, coming in coming()) {
         let spec = spec(QueueSpec::EcnThreshold { limit, mark });
         prop_assert_eq!(through_the_link(&spec, &coming), by_brute_force(&spec, &coming));
     }

@@ -1,4 +1,4 @@
-//! Routings that measure their links, in whole runs: what they find against what is true, and what follows from it.
+//! Routings that measure their links, in whole runs: estimates against true values, and the routes that follow.
 
 use super::random_run::{MS, build};
 use crate::packet::Simulation;
@@ -43,8 +43,8 @@ fn shortest() -> Value {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
-    /// One sample of the whole run, on a link whose packets have all arrived: the mean delay is that of the link table's
-    /// waits, a transmission (1250 bytes at 10 Mbit/s: 1 ms) and the propagation; the loss is what was lost of what came.
+    /// One sample of the whole run, on a link whose packets have all arrived. The mean delay is the link table's mean wait, plus
+    /// the transmission (1250 bytes at 10 Mbit/s: 1 ms) and the propagation. The loss is the link table's.
     #[test]
     fn a_sample_is_what_the_counters_of_the_link_say(
         load in 1u64..15, delay in 0u64..40, ratio in prop_oneof![Just(0.0), 0.0f64..0.2],
@@ -59,7 +59,7 @@ proptest! {
         prop_assert_eq!(state.numbers("time_s"), [8.0]);
         let delay_s = of("queue_delay_mean_s") + 0.001 + of("delay_s");
         if ratio == 0.0 {
-            // Else the waits of those that were lost are among those of the table.
+            // Without losses, because the table counts the waits of lost packets too.
             prop_assert!((state.numbers("delay_s")[0] / delay_s - 1.0).abs() < 1e-9);
         }
         let gone = of("losses") + of("queue_drops");
@@ -68,8 +68,8 @@ proptest! {
     }
 }
 
-/// 8 s of 2500 packets a second, of which a link loses one in a hundred: each sample of 1 s lies within five standard
-/// deviations of the binomial distribution, their mean as well.
+/// 2500 packets a second for 8 s, of which a link loses 1 %. Each sample of 1 s lies within five standard deviations of the
+/// binomial distribution, and so does their mean.
 #[test]
 fn one_lost_in_a_hundred_is_estimated_within_binomial_bounds() {
     let links = [link(0, 1, 100, 5 * MS, &json!({"model": "bernoulli", "ratio": 0.01}))];
@@ -85,8 +85,8 @@ fn one_lost_in_a_hundred_is_estimated_within_binomial_bounds() {
     assert!((losses.iter().sum::<f64>() / 8.0 - 0.01).abs() < bound(8.0 * 2400.0));
 }
 
-/// The way over node 1 is the shorter one by propagation, but another flow fills its queue: measured, it is the longer
-/// one. Both ways are probed, as else nothing would be known of the other.
+/// The path over node 1 has the shorter propagation, but another flow fills its queue: measured, it is the longer one. Flows
+/// probe both paths, because a path without packets has no estimate.
 fn diamond(hops: &Value, hysteresis: f64) -> Value {
     let none = json!({"model": "none"});
     let links = [
@@ -110,8 +110,8 @@ fn paths<L: EventLoop>(simulation: &Engine<L>) -> Vec<(u64, Vec<u32>)> {
     simulation.route_changes().iter().map(|change| (change.at.0 / (1000 * MS), change.nodes.clone())).collect()
 }
 
-/// The queue is full (20 ms) for half of the third second and all of the next three: the mean of the last three samples
-/// exceeds that of the other way (8 ms and more) after 3 s, and comes below it three samples after the burst.
+/// The queue is full (20 ms) for half of the third second and all of the next three. After 3 s, the mean of the last three samples
+/// exceeds that of the other path (8 ms and more). Three samples after the burst it is below it again.
 #[test]
 fn routes_leave_a_queue_that_fills_and_come_back_when_the_average_has_forgotten_it() {
     for hops in [shortest(), json!({"kind": "k-shortest", "metric": "delay", "paths": 1})] {
@@ -119,13 +119,13 @@ fn routes_leave_a_queue_that_fills_and_come_back_when_the_average_has_forgotten_
         assert_eq!(paths(&simulation), [(0, vec![0, 1, 3]), (3, vec![0, 2, 3]), (9, vec![0, 1, 3])]);
         let changes = simulation.route_changes();
         assert!(changes[0].delay.is_nan(), "nothing is known at the start");
-        assert!((0.004..0.008).contains(&changes[2].delay), "less than by the other way: {}", changes[2].delay);
+        assert!((0.004..0.008).contains(&changes[2].delay), "less than on the other path: {}", changes[2].delay);
         assert_eq!(changes[1].loss, 0.0);
         assert!((changes[1].delay - changes[1].cost).abs() < 2e-12, "a metric counts picoseconds");
     }
 }
 
-/// At 3 s the other way costs less, but not by three tenths; at 4 s it does.
+/// At 3 s the other path costs less, but not by 30 %; at 4 s it does.
 #[test]
 fn hysteresis_keeps_a_route_until_another_is_better_by_so_much() {
     let simulation = finished(&diamond(&shortest(), 0.3));
@@ -154,8 +154,8 @@ fn a_failed_link_is_left_at_the_next_computation_or_when_routes_reconverge() {
     }
 }
 
-/// Three routers, each of which sends on what is for node 3 to the next of them. A packet crosses 64 links and is gone;
-/// each that was sent is delivered, expired or on its way.
+/// Three routers forward packets for node 3 in a loop. A packet crosses 64 links and expires. Each packet that was sent is
+/// delivered, expired or in flight.
 #[test]
 fn a_packet_that_goes_in_a_circle_expires() {
     fn check<L: EventLoop>(spec: &Value) -> (u64, u64) {
@@ -180,8 +180,8 @@ fn a_packet_that_goes_in_a_circle_expires() {
     assert_eq!(check::<ReferenceLoop>(&spec), check::<crate::packet::epochs::event_loop::EpochLoop>(&spec));
 }
 
-/// The network of the specification on which the heuristic's trees go in a circle: for node 7, node 1 plans 1-3-5-7 and
-/// node 3 plans 3-1-0-7 (delay in ms, loss).
+/// A network on which the heuristic's trees form a loop: towards node 7, node 1 plans 1-3-5-7 and node 3 plans 3-1-0-7 (delay in
+/// ms, loss).
 fn circular(metric: &str, explicit: bool) -> Value {
     let edges = [
         (0, 1, 4, 0.03),
@@ -222,7 +222,7 @@ fn trees_of_the_heuristic_that_go_in_a_circle_deliver_nothing_and_exact_or_expli
     assert_eq!(plain, fates::<crate::packet::epochs::event_loop::EpochLoop>(&spec));
     let [by_hosts, to_hosts, expired, _] = plain;
     assert!(by_hosts > 360 && to_hosts == 0);
-    // 32 rounds over two links of 0.5 % loss: 0.995^64 = 0.726 of those that had the time.
+    // 32 rounds over two links of 0.5 % loss: 0.995^64 = 0.726 of the packets that were sent early enough.
     assert!((0.6..0.8).contains(&(expired as f64 / by_hosts as f64)), "{plain:?}");
     for spec in [circular("tcpbp-exact", false), circular("tcpbp", true)] {
         let [by_hosts, to_hosts, expired, _] = fates::<ReferenceLoop>(&spec);

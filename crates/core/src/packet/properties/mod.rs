@@ -1,4 +1,4 @@
-//! What holds for every run, by properties: a link against a naive queue, the engine's books, and what routings measure.
+//! Properties of every run: links against a naive queue, conservation of packets, both loops against each other, and measured links.
 
 mod agreement;
 mod conservation;

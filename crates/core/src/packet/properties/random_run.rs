@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub const MS: u64 = 1_000_000_000;
 
-/// Any queue discipline, small.
+/// Any queue discipline, with a small limit.
 fn queue() -> impl Strategy<Value = Value> {
     prop_oneof![
         (1u32..40).prop_map(|limit| json!({"discipline": "drop-tail", "limit": {"packets": limit}})),
@@ -50,7 +50,7 @@ fn hops() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Next hops, or the one explicit path, that follow what is measured of the links.
+/// Next hops, or one explicit path, by measurements of the links.
 fn measuring() -> impl Strategy<Value = (Value, Value)> {
     let metric = prop::sample::select(vec!["delay", "loss", "tcpbp", "tcpbp-exact"]);
     let hops = (metric, any::<bool>()).prop_map(|(metric, explicit)| match explicit {
@@ -84,7 +84,7 @@ fn application() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Mbit/s that divide a packet's bits in whole picoseconds, halved or not.
+/// Rates in Mbit/s at which a packet takes whole picoseconds, also at half the rate.
 fn rate() -> impl Strategy<Value = u64> {
     prop::sample::select(vec![1u64, 2, 4, 5, 8, 10, 16])
 }
@@ -94,8 +94,8 @@ fn named(registry: Vec<AlgorithmInfo>) -> impl Strategy<Value = &'static str> {
     prop::sample::select(registry.into_iter().map(|algorithm| algorithm.name).collect::<Vec<_>>())
 }
 
-/// Groups of traffic with the stack of each: application, stack, flows a pair, start and stop in ms, a number that chooses
-/// the pair.
+/// Traffic groups with their stacks: application, stack, flows per pair, start and stop in ms, and a number that chooses the
+/// pair.
 fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, usize)>> {
     let policies = (
         named(CongestionSpec::describe()),
@@ -115,8 +115,8 @@ fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, 
     prop::collection::vec((application(), stack, 1u32..3, 0u64..300, stop, any::<usize>()), 1..4)
 }
 
-/// Everything of a run but its network: seed, warm-up in 10 ms, whether it is sampled, next hops and how they are chosen,
-/// traffic, events at a time in ms.
+/// All of a run except its network: seed, warm-up in units of 10 ms, whether it is sampled, routing, traffic, and events with
+/// their times in ms.
 #[derive(Debug, Clone)]
 struct Plan {
     seed: u64,
@@ -155,7 +155,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 impl Plan {
-    /// The run over these links between so many nodes, with flows between these pairs.
+    /// The run over these links and nodes, with flows between these pairs.
     fn over(&self, nodes: usize, links: &[Value], pairs: &[(usize, usize)]) -> Value {
         let stacks: Vec<&Value> = self.traffic.iter().map(|(_, stack, ..)| stack).collect();
         let groups: Vec<Value> = self
@@ -190,7 +190,7 @@ fn link(src: usize, dst: usize, mbps: u64, delay: u64, queue: &Value, loss: &Val
     json!({"src": src, "dst": dst, "rate": mbps * 1_000_000, "delay": delay, "cost": 1.0, "queue": queue, "loss": loss})
 }
 
-/// Two hosts and up to three relays between them, each reached by links of its own; data goes only there, ACKs only back.
+/// Two hosts with up to three relays between them, each with links of its own. Data goes one way, ACKs the other.
 pub fn run_spec() -> impl Strategy<Value = Value> {
     let links = prop::collection::vec((queue(), loss(), rate(), 1u64..30), 6);
     (1usize..4, links, plan()).prop_map(|(relays, links, plan)| {
@@ -218,8 +218,8 @@ pub fn usual_stack(congestion: &str, handshake: bool) -> Value {
         "initial_rto": 1000 * MS})
 }
 
-/// A ring of hosts that are routers too, with chords, links both ways and flows in all directions. Many delays are alike, so
-/// that packets meet at the same instant, and some are nought.
+/// A ring of hosts that are routers too, with chords, links in both directions and flows in all directions. Many delays are
+/// equal, so that packets arrive at the same instant, and some are zero.
 pub fn mesh_spec() -> impl Strategy<Value = Value> {
     let delay = prop_oneof![4 => Just(5 * MS), 2 => 1u64..20 * MS, 1 => Just(0), 1 => 1u64..MS / 1000];
     let loss = prop_oneof![3 => Just(json!({"model": "none"})), 1 => loss()];
@@ -247,7 +247,7 @@ pub fn mesh_spec() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Divides every time of a run by so much and multiplies every rate.
+/// Divides every time of a run by a factor, and multiplies every rate by it.
 pub fn hasten(value: &mut Value, by: u64) {
     let times = [
         "duration",
@@ -282,8 +282,8 @@ pub fn hasten(value: &mut Value, by: u64) {
     }
 }
 
-/// A run so fast that several packets of a flow come to its ends in a window, of stacks and over links that let them come in
-/// runs, with timeouts that may end in that very window.
+/// A run so fast that bursts arrive at a flow's ends within an epoch, with stacks and links that keep bursts together. Timeouts
+/// may expire within the same epoch.
 pub fn dense_spec() -> impl Strategy<Value = Value> {
     let timeout = prop::sample::select(vec![MS / 1000, MS / 20, MS / 4, 2 * MS]);
     let limits =

@@ -1,4 +1,4 @@
-//! Flows that finish in one window on either side of an instant at which finished flows retire: both loops retire each at its own.
+//! Two flows finish in one epoch, before and after an instant at which flows retire. Both loops retire each flow at the same time.
 
 use super::random_run::{MS, usual_stack};
 use crate::packet::oracle::compare::disagreement;
@@ -9,8 +9,8 @@ fn link(src: usize, dst: usize, delay: u64) -> Value {
         "queue": {"discipline": "drop-tail", "limit": {"packets": 50}}})
 }
 
-/// Two flows between hosts of their own, each sprayed over a short path and one of `slow` ms, which brings duplicates long after
-/// the flow is done; the first starts so many microseconds after the run, the second after the first.
+/// Two flows between hosts of their own. Each is sprayed over a short path and one of `slow` ms, over which duplicates arrive long
+/// after the flow is done. The first flow starts after `start` microseconds, the second `apart` microseconds later.
 fn run(slow: u64, start: u64, apart: u64) -> Value {
     let links = (0..2).flat_map(|pair| {
         let [src, short, long, dst] = [0, 1, 2, 3].map(|node| 4 * pair + node);
@@ -31,10 +31,10 @@ fn run(slow: u64, start: u64, apart: u64) -> Value {
         "traffic": [flow(0), flow(1)], "events": [], "captures": []})
 }
 
-/// The second flow is done 0.2 ms after the first, in most runs in the same window; among these starts the multiple of 100 ms that decides
-/// when they retire falls between the two, before and after both. Duplicates come by the long paths around the later retirement.
+/// The second flow is done 0.2 ms after the first, usually in the same epoch. A multiple of 100 ms decides when they retire. Over these starts
+/// it falls before, between and after both. Duplicates arrive over the long paths around the later retirement.
 #[test]
-fn flows_done_around_a_multiple_of_the_linger_retire_alike_in_both_loops() {
+fn flows_done_around_a_multiple_of_time_wait_retire_equally_in_both_loops() {
     for start in (2500..5000).step_by(100) {
         let spec = serde_json::from_value(run(1150, start, 200)).expect("a run");
         assert_eq!(disagreement(&spec).expect("a run that can be"), None, "starting at {start} us");

@@ -1,4 +1,4 @@
-//! A run divided over threads gives the results of the undivided run, and is divided only where that pays.
+//! A run in partitions gives the results of the undivided run, and is divided only if that saves time.
 
 use super::random_run::{MS, usual_stack};
 use crate::packet::oracle::compare::disagreement_of_partitions;
@@ -6,7 +6,7 @@ use crate::packet::{Partitions, Simulation};
 use crate::spec::RunSpec;
 use serde_json::{Value, json};
 
-/// A ring of hosts that are routers too, with flows between all pairs, and a failure on the way.
+/// A ring of hosts that are routers too, with flows between all pairs, and a failure during the run.
 fn ring(nodes: usize, rate: u64, sample: Option<u64>) -> RunSpec {
     let link = |src, dst| {
         json!({"src": src, "dst": dst, "rate": rate, "delay": 3 * MS, "cost": 1.0, "loss": {"model": "none"},

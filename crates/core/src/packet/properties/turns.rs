@@ -1,4 +1,4 @@
-//! A router that chooses hop by hop in turn, fed by several links: whose turn it is belongs to the node, so it goes by time.
+//! Round robin at a router with several inputs: its state belongs to the node, so packets must be forwarded in the order of time.
 
 use super::random_run::{MS, usual_stack};
 use crate::packet::oracle::compare::disagreement;
@@ -9,8 +9,8 @@ fn link(src: usize, dst: usize, delay: u64) -> Value {
         "queue": {"discipline": "drop-tail", "limit": {"packets": 50}}})
 }
 
-/// Two sources send over one router, which ends no flow and has two next hops of different delay. The link of the later number is the shorter,
-/// so that packets of both in one window do not come in the order of the links.
+/// Two sources send over one router, which is no host and has two next hops of different delay. The link with the greater index has the smaller
+/// delay, so packets of both links do not arrive in the order of the links within an epoch.
 #[test]
 fn a_router_with_several_inputs_takes_turns_by_time() {
     let both_ways = |src, dst, delay| [link(src, dst, delay), link(dst, src, delay)];

@@ -1,4 +1,4 @@
-//! The links that are up as one packed list for the searches: those that leave a node stand side by side.
+//! The links that are up, as one packed list for the searches, sorted by the node that they leave.
 
 use super::Label;
 use crate::routing::Graph;
@@ -7,9 +7,9 @@ use crate::spec::{LinkId, NodeId};
 /// A link as the searches read it.
 #[derive(Debug, Clone, Copy)]
 pub struct Arc {
-    /// Its other end: where it leads, or of a link that enters, whence it comes.
+    /// The node at its other end: the destination of a leaving link, the source of an entering one.
     pub end: NodeId,
-    /// Which link it is.
+    /// The link's id.
     pub link: LinkId,
     /// Picoseconds.
     pub delay: f64,
@@ -22,7 +22,7 @@ pub struct Arc {
 pub struct Arcs {
     first: Vec<u32>,
     arcs: Vec<Arc>,
-    /// Where the links that enter a node begin in `entering`.
+    /// By node: the index in `entering` of its first link.
     first_entering: Vec<u32>,
     entering: Vec<Arc>,
 }

@@ -1,8 +1,8 @@
-//! What proves that no path is better.
+//! A certificate that no path is better.
 //!
-//! For a weight lambda no path has a smaller D + lambda L than a shortest one. Several weights bound a region in which all paths
-//! lie; the cost is least at one of its corners, as it is increasing and quasi-concave. So the weights and their shortest lengths are
-//! a certificate: whoever recomputes those lengths, by whatever method, has the lower bound.
+//! For a weight lambda, no path has a smaller D + lambda L than a shortest one. Several weights bound a region that contains all paths.
+//! The cost is increasing and quasi-concave, so it is least at a corner of the region. So the weights and their shortest lengths are
+//! a certificate: recomputing these lengths by any method gives the lower bound.
 
 use super::exact::{ExactSearch, Point};
 use super::{LOSS_UNITS, Label};
@@ -17,7 +17,7 @@ pub struct Certificate {
     pub links: Vec<LinkId>,
     /// Its cost D sqrt(P), seconds.
     pub cost: f64,
-    /// No path costs less, seconds.
+    /// A lower bound of the cost of all paths, seconds.
     pub lower_bound: f64,
     /// By ascending weight.
     pub supports: Vec<Support>,
@@ -49,7 +49,7 @@ impl Support {
     }
 }
 
-/// The least cost that the supports, by ascending lambda, leave room for, seconds: at the corners where one line meets the next.
+/// The least cost in the region above the supports, seconds: at the corners where lines meet. The supports are by ascending lambda.
 fn lower_bound(supports: &[Support]) -> f64 {
     let corner = |pair: &[Support]| {
         let [low, high] = [pair[0], pair[1]];
@@ -66,8 +66,8 @@ fn lower_bound(supports: &[Support]) -> f64 {
 }
 
 impl Certificate {
-    /// Recomputes every length by Bellman and Ford's method, which shares nothing with the search, and says whether the
-    /// supports hold and the path costs no more than the lower bound, each to within `tolerance`, relatively.
+    /// Recomputes every length by Bellman and Ford's method, which shares nothing with the search. Returns whether the supports
+    /// hold and the path costs no more than the lower bound, each within the relative `tolerance`.
     pub fn holds(&self, graph: &Graph, source: NodeId, destination: NodeId, tolerance: f64) -> bool {
         let lengths_hold = self.supports.iter().all(|support| {
             let length = |link: LinkId| {

@@ -1,16 +1,16 @@
 //! The paths of least D sqrt(P), exactly: a parametric search.
 //!
-//! The cost is increasing and quasi-concave in (D, L), so a best path lies at a corner of the convex hull of the paths'
-//! (D, L): it is a shortest path by the sum of d + lambda l for some weight lambda. The search keeps intervals of lambda. At
-//! both ends of one a shortest path is known, A and B, and all paths lie above two lines, one through A and one
-//! through B. Where these meet is the corner of a triangle over A and B: no path in the interval costs less than the
-//! cheapest of the triangle's corners. If the third is no cheaper than the best path found, the interval holds nothing
-//! better; otherwise another shortest-path search, with the slope of A B as its weight, finds a new corner of the hull below the
-//! line A B, or that there is none.
+//! The cost is increasing and quasi-concave in (D, L). So a best path lies at a corner of the convex hull of the paths' (D, L), and is
+//! a shortest path by the sum of d + lambda l for some weight lambda. The search keeps intervals of lambda. At both ends of an
+//! interval a shortest path is known, A and B. All paths lie above two lines, one through A and one through B. These lines meet at
+//! the third corner of a triangle over A and B. No path in the interval costs less than the cheapest corner of this triangle.
 //!
-//! A source's destinations share these searches. A search inside an interval begins with the better of the two known paths to
-//! every node and needs to look only at nodes where these differ (where they are the same, they are shortest in between too), and
-//! that are near enough to lie on a path that matters.
+//! If the third corner is no cheaper than the best path found, the interval has no better path. Otherwise another shortest-path
+//! search has the slope of A B as its weight. It finds a new corner of the hull below the line A B, or proves that there is none.
+//!
+//! A source's destinations share these searches. A search inside an interval starts with the better of the two known paths to every
+//! node. Where both are the same path, it is shortest in between too. So the search needs only nodes where they differ, and which
+//! are near enough to lie on a path that matters.
 
 use super::arcs::{Arc, Arcs};
 use super::reached::Reached;
@@ -21,17 +21,17 @@ use crate::spec::{LinkId, NodeId};
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
 
-/// Costs this close, relatively, count as equal: the rounding of a hundred additions stays well below.
+/// Costs with a smaller relative difference count as equal: the rounding error of a hundred additions is smaller.
 pub const ROUNDING: f64 = 1e-12;
 
-/// A path is only taken for shorter inside an interval if it is so by more than this, relatively: else the rounding of one
-/// sum in two orders would pass for a better path.
+/// Inside an interval, a path counts as shorter only by a greater relative difference. Otherwise the rounding of one sum in two
+/// orders would count as a better path.
 const NOISE: f64 = 1e-15;
 
 const NONE: LinkId = LinkId::MAX;
-/// In place of a link: the node has the same path as at the lower end of the interval.
+/// Instead of a link: the node has the same path as at the lower end of the interval.
 const AS_BELOW: LinkId = LinkId::MAX - 1;
-/// As at its upper end.
+/// Instead of a link: the node has the same path as at the upper end of the interval.
 const AS_ABOVE: LinkId = LinkId::MAX - 2;
 
 /// The exact search on one graph, for any number of sources.
@@ -115,7 +115,7 @@ pub struct ExactRoutes<'a> {
     graph: &'a Graph,
     source: NodeId,
     searches: Vec<Search>,
-    /// By node; `None` where there is no path or nobody asked.
+    /// By node; `None` where there is no path or none was requested.
     best: Vec<Option<Best>>,
 }
 
@@ -131,7 +131,7 @@ struct Best {
 struct Interval {
     low: usize,
     high: usize,
-    /// Nodes that have different paths at its ends, and that a better path inside may pass.
+    /// Nodes with different paths at its ends, through which a better path inside may lead.
     differing: Vec<NodeId>,
     /// Destinations, which may have a better path inside.
     open: Vec<NodeId>,
@@ -158,7 +158,7 @@ impl<'a> ExactSearch<'a> {
         ExactSearch { graph: self.graph, arcs: self.arcs.among(open) }
     }
 
-    /// The best ways on to these nodes from a node where a path has come with a delay and a loss `behind` it.
+    /// The best rests of paths to these nodes from a node, for a path with the delay and loss `behind` up to this node.
     pub(super) fn onward(&self, source: NodeId, behind: Point, destinations: Vec<NodeId>) -> ExactRoutes<'a> {
         let nodes = self.arcs.nodes();
         let mut routes = ExactRoutes { graph: self.graph, source, searches: Vec::new(), best: vec![None; nodes] };
@@ -181,7 +181,7 @@ impl<'a> ExactSearch<'a> {
             let middle = slopes.len() / 2;
             let lambda = *slopes.select_nth_unstable_by(middle, f64::total_cmp).1;
             let (below, above) = (&routes.searches[low].points, &routes.searches[high].points);
-            // What lies inside for a destination has at most its D from above and its L from below, and so has every part.
+            // A path inside the interval, and every part of it, has at most the D of the upper end and the L of the lower end.
             let (mut most_delay, mut most_log_loss) = (0.0, 0.0);
             for &node in &open {
                 most_delay = f64::max(most_delay, above[node as usize].delay);
@@ -262,8 +262,8 @@ impl<'a> ExactSearch<'a> {
         search
     }
 
-    /// Shortest paths by D and among those by L, or the other way round; then by hops. These are the ends of all intervals. A
-    /// node is looked at again if a path of the same length turns out to be better by what breaks ties: links may lose nothing.
+    /// Shortest paths by D and then L, or by L and then D; then by hops. These are the ends of all intervals. A node is expanded
+    /// again if a path of the same length is better by the tie-breakers, because links may have no loss.
     fn search_end<const BY_LOSS: bool>(&self, source: NodeId, behind: Point) -> Search {
         let lengths = |point: Point| {
             if BY_LOSS { (point.log_loss, point.delay) } else { (point.delay, point.log_loss) }
@@ -293,7 +293,7 @@ impl<'a> ExactSearch<'a> {
 }
 
 impl ExactRoutes<'_> {
-    /// Keeps a search, and its paths to these nodes where they are better than those known.
+    /// Keeps a search, and its paths to these nodes where they are better than the known ones.
     fn take(&mut self, search: Search, nodes: &[NodeId]) -> usize {
         let index = self.searches.len();
         for &node in nodes {
@@ -314,7 +314,7 @@ impl ExactRoutes<'_> {
         index
     }
 
-    /// The slope of the line from A to B, if a path between them may be better than what is known.
+    /// The slope of the line from A to B, if a path between them may be better than the best known.
     fn open_slope(&self, low: usize, high: usize, node: NodeId) -> Option<f64> {
         let (low, high) = (&self.searches[low], &self.searches[high]);
         let (a, b) = (low.points[node as usize], high.points[node as usize]);
@@ -326,7 +326,7 @@ impl ExactRoutes<'_> {
             return None;
         }
         let slope = (b.delay - a.delay) / (a.log_loss - b.log_loss);
-        // Rounding may leave a line's slope outside of its interval; then there is no room between its ends.
+        // Rounding may put a line's slope outside its interval; then no lambda lies between its ends.
         (slope > low.lambda && slope < high.lambda).then_some(slope)
     }
 
@@ -339,12 +339,12 @@ impl ExactRoutes<'_> {
         supports
     }
 
-    /// How many shortest-path searches it took.
+    /// The number of shortest-path searches.
     pub fn searches(&self) -> usize {
         self.searches.len()
     }
 
-    /// The links of the best path to a node; `None` if there is no path, or nobody asked for it.
+    /// The links of the best path to a node; `None` if there is no path, or it was not requested.
     pub fn path(&self, node: NodeId) -> Option<Vec<LinkId>> {
         let mut search = self.best[node as usize]?.search;
         let mut links = Vec::with_capacity(USUAL_HOPS);
@@ -363,7 +363,7 @@ impl ExactRoutes<'_> {
         Some(links)
     }
 
-    /// What is known of the best path to a node.
+    /// The best known path to a node.
     pub fn label(&self, node: NodeId) -> Option<Label> {
         Some(Label::of_path(self.graph, &self.path(node)?))
     }

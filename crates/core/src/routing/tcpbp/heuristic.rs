@@ -1,8 +1,8 @@
 //! The paper's modified Dijkstra (section 4.2, Algorithm 1): an edge is relaxed with the cost of the whole extended path.
 //!
-//! It keeps one label a node, the cheapest so far. As the metric is not isotone, a costlier beginning may end cheaper:
-//! this is a heuristic. Costs are compared by their squares D^2 P, and P grows by p (1 - P) with every link, so that an edge
-//! takes neither logarithm nor root and nothing cancels.
+//! It keeps one label per node, the cheapest so far. It is a heuristic: the metric is not isotone, so a path with a costlier first
+//! part may be cheaper in total. Costs are compared by their squares D^2 P, and P grows by p (1 - P) with every link. So an edge
+//! needs no logarithm and no root, and there is no cancellation.
 
 use super::arcs::Arcs;
 use super::reached::Reached;
@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 /// How the next node is found among those reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
-    /// By looking at all of them, as the paper does: O(V^2).
+    /// By a scan of all, as in the paper: O(V^2).
     Array,
     /// From a binary heap: O(E log V).
     Heap,
@@ -30,10 +30,10 @@ pub struct ModifiedDijkstra {
     frontier: BinaryHeap<Reached>,
 }
 
-/// The cheapest way to a node so far.
+/// The cheapest path to a node so far.
 #[derive(Debug, Clone, Copy)]
 struct Label {
-    /// D^2 P, square picoseconds; without end where the node is not reached.
+    /// D^2 P, square picoseconds; infinite if the node is not reached.
     squared_cost: f64,
     /// D, picoseconds.
     delay: f64,
@@ -82,7 +82,7 @@ impl ModifiedDijkstra {
         }
     }
 
-    /// The paths that it finds from a source to every node. Ties: the lesser delay, fewer hops, the lower node before.
+    /// The paths from a source to every node. Less delay, fewer hops, then the lower previous node decide ties.
     pub fn tree(&mut self, source: NodeId, queue: Queue) -> SourceTree {
         self.labels.fill(UNREACHED);
         self.labels[source as usize] = Label { squared_cost: 0.0, delay: 0.0, loss: 0.0, hops: 0, ..UNREACHED };
@@ -98,7 +98,7 @@ impl ModifiedDijkstra {
         self.labels.iter().map(|label| label.squared_cost.sqrt() * Duration(1).as_secs())
     }
 
-    /// A node is looked at again if a path of the same cost turns out to have less delay: links may lose nothing.
+    /// A node is expanded again if a path of the same cost has less delay, because links may have no loss.
     fn search_with_heap(&mut self, source: NodeId) {
         self.frontier.push(Reached { length: 0.0, node: source });
         while let Some(Reached { length, node }) = self.frontier.pop() {
@@ -125,7 +125,7 @@ impl ModifiedDijkstra {
     }
 }
 
-/// Algorithm 1 for every link that leaves a node; tells which nodes got a better label.
+/// Algorithm 1 for every link that leaves a node. Returns the nodes with a better label.
 #[inline]
 fn relax(arcs: &Arcs, losses: &[f64], labels: &mut [Label], node: NodeId, mut improved: impl FnMut(&Label, NodeId)) {
     let here = labels[node as usize];

@@ -20,7 +20,7 @@ use crate::spec::{LinkId, Metric};
 use crate::units::Duration;
 use std::cmp::Ordering;
 
-/// What TCPBP knows of a path. Ordered by cost, then delay, then hops.
+/// The values of a path. Ordered by cost, then delay, then hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Label {
     /// Picoseconds, one way.

@@ -1,7 +1,7 @@
-//! The best way on to a destination by D sqrt(P), exactly, from anywhere and past what is barred.
+//! The exact best rest of a path to a destination by D sqrt(P), from any node, past barred nodes and links.
 //!
-//! What a path has come through so far counts: with D0 and L0 before it, the rest is to be least in f(D0 + D, L0 + L). That
-//! is increasing and quasi-concave in (D, L) as well, so the parametric search of [`super::exact`] finds it.
+//! The first part of a path counts: with its D0 and L0, the rest must minimise f(D0 + D, L0 + L). This function is increasing and
+//! quasi-concave in (D, L) too, so the parametric search of [`super::exact`] finds the minimum.
 
 use super::Label;
 use super::exact::{ExactSearch, Point};
@@ -11,10 +11,10 @@ use crate::spec::{LinkId, Metric, NodeId};
 use std::rc::Rc;
 
 /// The loopless paths between two nodes by D sqrt(P). Costs that differ by less than [`super::exact::ROUNDING`], relatively,
-/// may change places.
+/// may be in any order.
 pub type BestPaths<'a> = LooplessPaths<'a, BestTowards<'a>>;
 
-/// Best ways to a destination. Clones share what they know.
+/// Best rests of paths to a destination. Clones share their bounds.
 #[derive(Debug, Clone)]
 pub struct BestTowards<'a> {
     graph: &'a Graph,
@@ -26,7 +26,7 @@ pub struct BestTowards<'a> {
 }
 
 impl<'a> BestTowards<'a> {
-    /// Finds what is the least that lies ahead of every node.
+    /// Computes the least delay and the least loss from every node to the destination.
     ///
     /// # Errors
     /// As [`link_weights`].

@@ -1,4 +1,4 @@
-//! What stands in the heap of a search.
+//! An entry in the heap of a search.
 
 use crate::spec::NodeId;
 use std::cmp::Ordering;
@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 /// A node in the heap; the nearest is the greatest.
 #[derive(Debug, Clone, Copy)]
 pub struct Reached {
-    /// Not negative, and a number.
+    /// Its distance: not negative, not NaN.
     pub length: f64,
     /// The node.
     pub node: NodeId,
@@ -23,7 +23,7 @@ impl Eq for Reached {}
 impl Ord for Reached {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        // No length is negative or none, so that their bits order as they do.
+        // Numbers that are not negative are ordered as their bits.
         other.length.to_bits().cmp(&self.length.to_bits())
     }
 }

@@ -1,4 +1,4 @@
-//! Networks with delays and losses for the tests, the paper's among them.
+//! Networks with delays and losses for tests, including the paper's.
 
 use crate::routing::{Graph, Link};
 use crate::spec::NodeId;
