@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 /// ends that every path must take ([`SharedEnds`]).
 ///
 /// The two directions of a cable are two links. If both have the same weight, no two paths use a cable in opposite directions:
-/// exchanging the rests of the paths would save both links.
+/// exchanging their ends would save both links.
 pub fn disjoint_paths(
     graph: &Graph,
     weights: &[Weight],

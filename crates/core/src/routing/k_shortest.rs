@@ -13,7 +13,7 @@ use crate::spec::{LinkId, NodeId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Finds the rest of a path to one destination, from a node where it leaves an earlier path.
+/// Finds the continuation of a path to one destination, from a node where it leaves an earlier path.
 pub trait Onward {
     /// The weight of a path.
     type Weight: PathWeight;
@@ -28,7 +28,7 @@ pub trait Onward {
     fn best(&mut self, so_far: Self::Weight, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>>;
 }
 
-/// Nodes and links that the rest of a path must avoid.
+/// Nodes and links that the continuation of a path must avoid.
 #[derive(Debug, Clone)]
 pub struct Barred {
     /// By node: whether the path has visited it, its last node included.

@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(links(&network, 2, 9), [vec![1, 2], vec![0], vec![3]]);
     }
 
-    /// What a path occupies between its shared ends: its links and the nodes in between (which do not clash with links).
+    /// The links and nodes of a path between its shared ends. Nodes and links have different numbers.
     fn occupied(network: &Network, path: &Path, (first, last): (usize, usize)) -> Vec<u32> {
         let links = &path.links[first..path.links.len() - last];
         let inner = links.iter().skip(1).map(|&link| LinkId::MAX - network.graph.link(link).src);

@@ -1,6 +1,6 @@
-//! The rest of a path to a destination by an isotone metric, from any node, past barred nodes and links.
+//! The continuation of a path to a destination by an isotone metric, from any node, past barred nodes and links.
 //!
-//! The tree of shortest paths to the destination is computed once for all searches. Often the shortest rest is a branch of the
+//! The tree of shortest paths to the destination is computed once for all searches. Often the shortest continuation is a branch of the
 //! tree. Otherwise the tree's distances, which are lower bounds with barred links too, guide the search (A*: Hart, Nilsson and
 //! Raphael 1968).
 
@@ -24,7 +24,7 @@ pub fn shortest_paths<'a, W: PathWeight>(
     Towards::new(graph, weights, destination).paths_from(source)
 }
 
-/// Shortest rests of paths to a destination. Clones share the tree.
+/// Shortest continuations of paths to a destination. Clones share the tree.
 #[derive(Debug, Clone)]
 pub struct Towards<'a, W = Weight> {
     graph: &'a Graph,
@@ -67,7 +67,7 @@ impl<'a, W: PathWeight> Towards<'a, W> {
         LooplessPaths::new(self.graph, self.clone(), source)
     }
 
-    /// The best rest if it follows the tree after its first link.
+    /// The best continuation if it follows the tree after its first link.
     fn along_tree(&self, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
         let through = |link: LinkId| {
             let rest = self.distance[self.graph.link(link).dst as usize]?;
@@ -88,7 +88,7 @@ impl<'a, W: PathWeight> Towards<'a, W> {
         Some(links)
     }
 
-    /// The best rest. A node is expanded after all nodes before it on the best paths to it, even if their bounds are equal: of
+    /// The best continuation. A node is expanded after all nodes before it on the best paths to it, even if their bounds are equal: of
     /// two, the node with the smaller weight so far comes first.
     fn around(&mut self, node: NodeId, barred: &Barred) -> Option<Vec<LinkId>> {
         let Search { reached, tree, touched, frontier } = &mut self.search;

@@ -100,7 +100,7 @@ impl Forwarding {
         paths.max(1)
     }
 
-    /// The number of paths from a node to a table's destination: the sum over its next hops, without those that lead back.
+    /// The number of paths from a node to a table's destination: the sum over its next hops, without hops that lead back.
     /// `u32::MAX` stands for more.
     pub(super) fn count_paths(&self, table: usize, src: NodeId) -> u32 {
         let table = &self.tables[table];

@@ -4,7 +4,7 @@
 //! and packets on the wire form one [`fifo`], ordered by their arrival at the far end. Only CoDel, which decides when it dequeues, keeps
 //! waiting packets apart and needs an event of its own.
 //!
-//! | side | file |
+//! | task | file |
 //! | --- | --- |
 //! | a packet is offered: room, marks, drops | [`offer`], [`backlog`], [`queue`] |
 //! | transmission: departure and arrival time | [`transmit`] |

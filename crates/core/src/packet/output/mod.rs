@@ -1,9 +1,9 @@
-//! What a run says besides its results: samples, changes of routes, and the tables that all of it comes in.
+//! Records during a run, and tables of numbers.
 //!
-//! [`columns`] has the declaration of a column, [`table`] its values. [`samples`] has the series and the counts at the end of the warm-up,
+//! [`columns`] declares a column, [`table`] has its values. [`samples`] records time series and the counters at the end of the warm-up,
 //! [`route_log`] the changes of routes.
 //!
-//! May use: what it reads (links, flows, forwarding, estimates). It does not know the engine, which takes the samples and makes the result tables.
+//! May use: links, flows, forwarding and estimates, which it reads. It does not know the engine, which takes the samples and makes the result tables.
 
 pub mod columns;
 pub mod route_log;

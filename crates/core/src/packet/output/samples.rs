@@ -1,4 +1,4 @@
-//! What is written down of a run: the state at the end of the warm-up, and samples.
+//! Records of a run: the counters at the end of the warm-up, and samples.
 
 use crate::packet::hosts::flow::{Flow, FlowCounters, FlowState};
 use crate::packet::link::fifo::FifoStore;
@@ -25,7 +25,7 @@ pub(in crate::packet) fn payload_bytes(
 
 /// The state of one run's records.
 pub struct Observations {
-    /// What flows and links had counted when the warm-up ended.
+    /// The counters of flows and links at the end of the warm-up.
     warm_flows: Vec<FlowCounters>,
     warm_links: Vec<LinkCounters>,
     flow_series: Table,
@@ -96,7 +96,7 @@ columns! {
     }
 }
 
-/// What a routing has learnt of a link.
+/// A routing's estimate of a link.
 pub(in crate::packet) struct LinkEstimate {
     seconds: f64,
     routing: u32,
@@ -135,7 +135,7 @@ impl Observations {
         }
     }
 
-    /// The warm-up is over: results count from here.
+    /// Keeps the counters at the end of the warm-up, from which results count.
     pub(in crate::packet) fn on_warmed_up(
         &mut self,
         now: Time,
@@ -149,12 +149,12 @@ impl Observations {
         self.warm_links = links.iter().map(|link| link.counters(now, sizes, fifos)).collect();
     }
 
-    /// What a flow had done when the warm-up ended.
+    /// The counters of a flow at the end of the warm-up.
     pub(in crate::packet) fn warm_flow(&self, flow: usize) -> FlowCounters {
         self.warm_flows.get(flow).cloned().unwrap_or_default()
     }
 
-    /// What a link had counted when the warm-up ended.
+    /// The counters of a link at the end of the warm-up.
     pub(in crate::packet) fn warm_link(&self, link: usize) -> LinkCounters {
         self.warm_links.get(link).copied().unwrap_or_default()
     }
@@ -218,7 +218,7 @@ impl Observations {
         self.sampled_at = now;
     }
 
-    /// A routing has taken a sample of the links.
+    /// Records a routing's estimates after it has sampled the links.
     pub(in crate::packet) fn on_link_state(&mut self, now: Time, routing: usize, estimates: &[Estimate]) {
         for (link, estimate) in estimates.iter().enumerate() {
             let learnt = LinkEstimate {
@@ -232,7 +232,7 @@ impl Observations {
         }
     }
 
-    /// What routings have learnt of the links since the last call.
+    /// The estimates of routings since the last call.
     pub fn take_link_state(&mut self) -> Table {
         std::mem::replace(&mut self.link_state, Table::new(LINK_STATE))
     }

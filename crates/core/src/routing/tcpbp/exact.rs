@@ -158,7 +158,7 @@ impl<'a> ExactSearch<'a> {
         ExactSearch { graph: self.graph, arcs: self.arcs.among(open) }
     }
 
-    /// The best rests of paths to these nodes from a node, for a path with the delay and loss `behind` up to this node.
+    /// The best continuations of paths to these nodes from a node, for a path with the delay and loss `behind` up to this node.
     pub(super) fn onward(&self, source: NodeId, behind: Point, destinations: Vec<NodeId>) -> ExactRoutes<'a> {
         let nodes = self.arcs.nodes();
         let mut routes = ExactRoutes { graph: self.graph, source, searches: Vec::new(), best: vec![None; nodes] };

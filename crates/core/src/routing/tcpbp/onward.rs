@@ -1,6 +1,6 @@
-//! The exact best rest of a path to a destination by D sqrt(P), from any node, past barred nodes and links.
+//! The exact best continuation of a path to a destination by D sqrt(P), from any node, past barred nodes and links.
 //!
-//! The first part of a path counts: with its D0 and L0, the rest must minimise f(D0 + D, L0 + L). This function is increasing and
+//! The first part of a path counts: with its D0 and L0, the continuation must minimise f(D0 + D, L0 + L). This function is increasing and
 //! quasi-concave in (D, L) too, so the parametric search of [`super::exact`] finds the minimum.
 
 use super::Label;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// may be in any order.
 pub type BestPaths<'a> = LooplessPaths<'a, BestTowards<'a>>;
 
-/// Best rests of paths to a destination. Clones share their bounds.
+/// Best continuations of paths to a destination. Clones share their bounds.
 #[derive(Debug, Clone)]
 pub struct BestTowards<'a> {
     graph: &'a Graph,

@@ -15,7 +15,7 @@ impl Chance {
     }
 }
 
-/// Refuses what is no probability.
+/// Refuses a value that is not a probability.
 pub(super) fn check(name: &str, value: f64) -> Result<(), String> {
     if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(format!("{name} is {value}: it must be between 0 and 1")) }
 }

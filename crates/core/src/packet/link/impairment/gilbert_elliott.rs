@@ -1,7 +1,7 @@
 //! The two-state channel (Gilbert 1960, Elliott 1963).
 //!
-//! A packet meets the state that the packets before it left behind. The first one meets a state drawn from the stationary law, so that the
-//! loss ratio does not depend on the position in the run.
+//! The state changes after every packet. The state of the first packet is drawn from the stationary distribution, so the loss ratio does not
+//! depend on the position in the run.
 
 use super::LossModel;
 use super::chance::{self, Chance};

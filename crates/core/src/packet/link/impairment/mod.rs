@@ -1,4 +1,4 @@
-//! Loss on a wire, as a function of the link and of how many packets have arrived at it.
+//! Loss on a wire, as a function of the link and the number of packets that have arrived at it.
 //!
 //! The draw for a packet is a hash of the link and the packet's arrival index ([`crate::rng`]). It does not depend on
 //! events elsewhere, nor on the order in which an engine visits the links.
@@ -36,7 +36,7 @@ impl LossProcess {
         LossProcess::after_changes(spec, seed, link, 0)
     }
 
-    /// The process of `link` after its loss has changed so many times: with draws of its own.
+    /// The process of `link` after `changes` changes of its loss model; each change has draws of its own.
     pub fn after_changes(spec: &LossSpec, seed: u64, link: LinkId, changes: u32) -> LossProcess {
         let owner = u64::from(changes) << 32 | u64::from(link);
         let losses = Stream::new(seed, Purpose::Loss, owner);
@@ -60,7 +60,7 @@ impl LossProcess {
     }
 }
 
-/// Refuses what is no loss model.
+/// Refuses a loss model with a parameter out of range.
 ///
 /// # Errors
 /// A sentence that names the field, its value and its range.

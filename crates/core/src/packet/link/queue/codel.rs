@@ -1,6 +1,6 @@
 //! Controlled delay, RFC 8289: drops packets from a queue whose delay has stayed above a target for an interval.
 //!
-//! The queue belongs to the caller, who asks about every packet that it takes from it.
+//! The queue belongs to the caller, which asks for a decision about every packet that it dequeues.
 
 use super::Decision;
 use crate::units::{Duration, Time};
@@ -16,14 +16,14 @@ pub struct Codel {
     target: Duration,
     interval: Duration,
     ecn: bool,
-    /// When the delay will have been above the target for an interval; none while it is below.
+    /// When the delay will have been above the target for an interval; `None` while it is below.
     first_above_time: Option<Time>,
     drop_next: Time,
     count: u32,
     last_count: u32,
     dropping: bool,
-    /// Whether the packet before was dropped because `drop_next` had come. The next drop is scheduled only if the packet
-    /// behind it has waited too long as well.
+    /// Whether the previous packet was dropped because of `drop_next`. The next drop is scheduled only if the packet behind it has
+    /// waited too long too.
     after_drop: bool,
 }
 
@@ -44,8 +44,8 @@ impl Codel {
         }
     }
 
-    /// A packet is taken from the queue after a delay of `sojourn`; `bytes_left` stay behind it. A queue of one `mtu`
-    /// or less is no standing queue, so that after [`Decision::Drop`] there always is a next packet.
+    /// Decides about a packet that is dequeued after a delay of `sojourn`, with `bytes_left` behind it. A queue of one `mtu` or less
+    /// is not a standing queue, so a packet follows after every [`Decision::Drop`].
     pub fn dequeue(&mut self, now: Time, sojourn: Duration, bytes_left: u64, mtu: u64, ecn_capable: bool) -> Decision {
         let ok_to_drop = self.is_above_for_an_interval(now, sojourn, bytes_left, mtu);
         if std::mem::take(&mut self.after_drop) && ok_to_drop {
@@ -80,7 +80,7 @@ impl Codel {
         now >= due
     }
 
-    /// The first drop. An episode soon after another takes its drop rate up where that one had found its own
+    /// The first drop of an episode. An episode soon after another starts with the drop rate that the other had reached
     /// (RFC 8289, section 5.5).
     fn begin_episode(&mut self, now: Time) {
         self.dropping = true;
@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// The same with [`Codel`] beside a queue of the caller's.
+    /// The same with [`Codel`] and a queue of the caller.
     fn send_next(codel: &mut Codel, queue: &mut VecDeque<(u64, Time, u64)>, now: Time) -> Option<u64> {
         while let Some((number, arrived, _)) = queue.pop_front() {
             let bytes_left = queue.iter().map(|packet| packet.2).sum();

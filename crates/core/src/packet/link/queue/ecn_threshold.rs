@@ -1,11 +1,11 @@
-//! Marks every ECN-capable packet that finds at least so many packets (DCTCP's queue, RFC 8257 section 3.1).
+//! Marks every ECN-capable packet that finds a backlog at or above a threshold (DCTCP's queue, RFC 8257 section 3.1).
 
 use super::{Arrival, Decision, OnArrival};
 
 /// The state of one queue.
 #[derive(Debug, Clone, Copy)]
 pub struct EcnThreshold {
-    /// Packets from which on a packet is marked.
+    /// The threshold, packets.
     pub mark: u32,
 }
 

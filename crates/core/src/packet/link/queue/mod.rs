@@ -1,7 +1,8 @@
-//! Queue disciplines: what decides whether a packet at a link is queued, marked or dropped.
+//! Queue disciplines: decide whether a link queues, marks or drops a packet.
 //!
 //! To add one that decides when a packet arrives: a file here with its [`OnArrival`], its variant of [`QueueSpec`], and one line in
-//! [`Discipline::new`]. Such a discipline sees an [`Arrival`] and nothing else. [`codel`] decides at its service, and sees how long a packet has waited.
+//! [`Discipline::new`]. Such a discipline sees an [`Arrival`] and nothing else. [`codel`] decides when a packet is dequeued, and sees how long the
+//! packet has waited.
 //!
 //! May use: random draws and the spec. It knows no link, no flow and nothing of the engine.
 
@@ -18,27 +19,27 @@ use ecn_threshold::EcnThreshold;
 use red::{Red, RedSettings};
 use std::collections::VecDeque;
 
-/// What becomes of a packet at a queue.
+/// The decision about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It is queued, or sent, as it is.
+    /// The packet is queued, or transmitted, without a mark.
     Accept,
-    /// The same with congestion experienced (RFC 3168).
+    /// The packet is accepted and marked with congestion experienced (RFC 3168).
     Mark,
-    /// It is dropped.
+    /// The packet is dropped.
     Drop,
 }
 
-/// What a discipline sees of a packet that arrives, and of its queue, which has room for it.
+/// What a discipline may see of an arriving packet and of its queue, which has room for the packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     /// The time.
     pub now: Time,
     /// Packets that have not departed, the one in transmission included.
     pub packets: u32,
-    /// If there are none: since when.
+    /// Since when the queue has no packets, if it has none.
     pub idle_since: Option<Time>,
-    /// How long the link transmits this packet.
+    /// The transmission time of this packet.
     pub packet_time: Duration,
     /// Whether the packet may be marked.
     pub ecn_capable: bool,
@@ -46,17 +47,17 @@ pub struct Arrival {
 
 /// A discipline that decides when a packet arrives.
 pub trait OnArrival: Send + Sync {
-    /// What becomes of the packet.
+    /// Decides about a packet.
     fn decide(&mut self, arrival: &Arrival) -> Decision;
 }
 
 /// The discipline of a link.
 pub enum Discipline {
-    /// A packet is dropped if there is no room, and only then.
+    /// Drops a packet if there is no room, and only then.
     DropTail,
     /// Decides when a packet arrives.
     OnArrival(Box<dyn OnArrival>),
-    /// Decides when a packet is taken out of the queue: those that wait, since when, and their bytes.
+    /// Decides when a packet is dequeued.
     Codel {
         /// The state of the algorithm.
         codel: Box<Codel>,
