@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from anabranch import _core
 from anabranch.compile import compile_run, longest_round_trip
 from anabranch.scenario import Scenario
-from anabranch.scenario.stacks import REGISTRIES
+from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.topologies import Link, Node, Topology
 from scenarios import DESIGN, LINE
 
@@ -41,7 +41,7 @@ def test_a_line_compiles_to_its_numbers() -> None:
         "delay": 5 * 10**9,
         "cost": 1.0,
         "queue": {"discipline": "drop-tail", "limit": {"packets": 100}},
-        "loss": {"model": "none"},
+        "loss": None,
     }
     assert (back["src"], back["dst"]) == (1, 0)
     # 1000 km at 2e8 m/s
@@ -103,9 +103,9 @@ def test_the_core_takes_every_queue(queue: str) -> None:
     ("loss", "expected"),
     [
         ("0.01", {"model": "bernoulli", "ratio": 0.01}),
-        ("0.0", {"model": "none"}),
+        ("0.0", None),
         ('{ model = "periodic", every = 100 }', {"model": "periodic", "every": 100}),
-        ('{ model = "list", packets = [9, 3, 9] }', {"model": "list", "packets": [3, 9]}),
+        ('{ model = "list", packets = [9, 3, 9] }', {"model": "list", "packets": [9, 3, 9]}),
         (
             '{ model = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.1 }',
             {"model": "gilbert-elliott", "good_to_bad": 0.01, "bad_to_good": 0.1, "loss_good": 0.0, "loss_bad": 1.0},
@@ -117,8 +117,8 @@ def test_losses_on_one_or_both_directions(loss: str, expected: Mapping[str, Any]
         text = f'[[impairments]]\nlink = ["B", "A"]\none_way = {str(one_way).lower()}\nloss = {loss}\n[run]'
         spec = compiled(("[run]", text))
         assert spec["links"][1]["loss"] == expected
-        assert spec["links"][0]["loss"] == ({"model": "none"} if one_way else expected)
-        assert spec["links"][2]["loss"] == {"model": "none"}
+        assert spec["links"][0]["loss"] == (None if one_way else expected)
+        assert spec["links"][2]["loss"] is None
         _core.Simulation(json.dumps(spec))
 
 
@@ -260,7 +260,7 @@ def test_events_and_captures() -> None:
     _core.Simulation(json.dumps(spec))
 
 
-@pytest.mark.parametrize("kind", REGISTRIES)
+@pytest.mark.parametrize("kind", ["congestion", "slow_start", "detection", "ack"])
 def test_the_core_takes_every_algorithm_with_its_defaults_written_out(kind: str) -> None:
     for algorithm in REGISTRIES[kind]:
         base = {"congestion": "newreno"} | {kind: algorithm["name"]}
@@ -271,6 +271,27 @@ def test_the_core_takes_every_algorithm_with_its_defaults_written_out(kind: str)
         written = spec["stacks"][0][kind]
         assert written == {"name": algorithm["name"]} | {p["name"]: p["default"] for p in algorithm["parameters"]}
         _core.Simulation(json.dumps(spec))
+
+
+@pytest.mark.parametrize("discipline", REGISTRIES["queue"], ids=lambda one: one["name"])
+def test_the_core_takes_every_queue_discipline_with_its_defaults_written_out(discipline: dict[str, Any]) -> None:
+    spec = compiled(("[topology]", f'[topology]\nqueue = "{discipline["name"]}"'))
+    defaults = {parameter["name"]: parameter["default"] for parameter in discipline["parameters"]}
+    written = spec["links"][0]["queue"]
+    assert written == {"discipline": discipline["name"], "limit": {"packets": 100}} | defaults
+    _core.Simulation(json.dumps(spec))
+
+
+@pytest.mark.parametrize("model", REGISTRIES["loss"], ids=lambda one: one["name"])
+def test_the_core_takes_every_loss_model_with_its_parameters(model: dict[str, Any]) -> None:
+    examples = {"share": 0.5, "integer": 2, "integers": [2, 1]}
+    values = {
+        one["name"]: examples[one["kind"]] if one["default"] is None else one["default"] for one in model["parameters"]
+    }
+    table = ", ".join(f"{key} = {json.dumps(value)}" for key, value in {"model": model["name"], **values}.items())
+    spec = compiled(("[[traffic]]", f"[[impairments]]\nloss = {{ {table} }}\n[[traffic]]"))
+    assert spec["links"][0]["loss"] == {"model": model["name"]} | values
+    _core.Simulation(json.dumps(spec))
 
 
 @pytest.mark.parametrize("name", [algorithm["name"] for algorithm in REGISTRIES["congestion"]])

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.scenario import Scenario, ScenarioError, walk
+from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.problems import suggest
-from anabranch.scenario.stacks import REGISTRIES
 from anabranch.toml_text import line_numbers
 from scenarios import DESIGN, LINE
 

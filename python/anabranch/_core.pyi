@@ -8,7 +8,16 @@ from anabranch.array_types import Columns, Floats, Integers
 __version__: str
 
 def algorithms() -> str:
-    """The registries ``congestion``, ``slow_start``, ``detection`` and ``ack`` as a JSON text: name, summary, parameters of each."""
+    """The registries of algorithms by kind, as a JSON text: name, summary, parameters of each.
+
+    The kinds are ``congestion``, ``slow_start``, ``detection``, ``ack``, ``queue`` and ``loss``.
+    """
+
+def check_algorithm(kind: str, algorithm: str) -> str | None:
+    """What is wrong with an algorithm and its parameters (JSON), if anything."""
+
+def stationary_loss(model: str) -> float:
+    """The share of packets that a loss model (JSON) loses in the long run; of listed packets none."""
 
 def result_tables() -> str:
     """The tables of a run as a JSON text: each with its columns' name, kind, unit, meaning, and when it is unknown."""

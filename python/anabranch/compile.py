@@ -10,7 +10,8 @@ from typing import Any
 
 from anabranch import metrics, units
 from anabranch.scenario import Case
-from anabranch.scenario.network import Bernoulli, DelayFromLength, Event, Impairment, Override, Queue
+from anabranch.scenario.algorithms import Algorithm
+from anabranch.scenario.network import DelayFromLength, Event, Impairment, Override, Queue
 from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest, Within
 from anabranch.scenario.stacks import Stack
@@ -171,41 +172,21 @@ def longest_round_trip(topology: Topology, delays: Sequence[int], pairs: Collect
     return max(distances[a].get(b, 0) + distances[b].get(a, 0) for a, b in pairs)
 
 
-def _queue(queue: Any, rate: int, round_trip: int) -> dict[str, Any]:
+def _queue(queue: Queue, rate: int, round_trip: int) -> dict[str, Any]:
     limit = units.queue_limit(queue.limit)
     if limit.unit == "bdp":
         product = limit.amount * rate * round_trip / (8 * units.PICOSECONDS_PER_SECOND)
         compiled = {"bytes": min(units.LARGEST, max(1, round(product)))}
     else:
         compiled = {limit.unit: int(limit.amount)}
-    values = queue.model_dump() | {"limit": compiled}
-    return {key: units.duration(value) if key in ("target", "interval") else value for key, value in values.items()}
+    return queue.compiled() | {"limit": compiled}
 
 
-def _loss(loss: Any) -> dict[str, Any]:
-    if isinstance(loss, float | int):
-        if loss == 0:
-            return {"model": "none"}
-        loss = Bernoulli(model="bernoulli", ratio=float(loss))
-    values: dict[str, Any] = loss.model_dump()
-    if "packets" in values:
-        values["packets"] = sorted(set(values["packets"]))
-    return values
-
-
-def stationary_loss(loss: dict[str, Any]) -> float:
-    """The share of packets that a compiled loss model loses in the long run (of listed packets: none)."""
-    match loss["model"]:
-        case "bernoulli":
-            return float(loss["ratio"])
-        case "periodic":
-            return 1 / int(loss["every"])
-        case "gilbert-elliott":
-            leaves, returns = loss["good_to_bad"], loss["bad_to_good"]
-            bad = leaves / (leaves + returns) if leaves else 0.0
-            return float((1 - bad) * loss["loss_good"] + bad * loss["loss_bad"])
-        case _:
-            return 0.0
+def _loss(loss: float | Algorithm) -> dict[str, Any] | None:
+    """The loss model of a link; a number is the ratio of independent losses, none without."""
+    if isinstance(loss, Algorithm):
+        return loss.compiled()
+    return {"model": "bernoulli", "ratio": float(loss)} if loss else None
 
 
 def _stack(name: str, stack: Stack) -> dict[str, Any]:

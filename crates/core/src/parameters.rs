@@ -3,16 +3,16 @@
 //! The Python schema and the command line read [`ParameterInfo`], so that an algorithm is added in Rust alone.
 
 use crate::units::Duration;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Public description of one parameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ParameterInfo {
     /// The key in a scenario, in snake case.
     pub name: &'static str,
-    /// `number`, `integer`, `boolean`, `duration` (picoseconds here, unit strings in scenarios) or `choice`.
+    /// `number`, `share` (of 1), `integer`, `integers`, `boolean`, `duration` (picoseconds here, unit strings in scenarios) or `choice`.
     pub kind: &'static str,
-    /// The default, in the parameter's kind.
+    /// The default, in the parameter's kind; null for a parameter that must be given.
     pub default: serde_json::Value,
     /// The least and greatest value allowed, for numbers and integers.
     pub range: Option<(f64, f64)>,
@@ -50,6 +50,18 @@ impl ParameterType for f64 {
     }
 }
 
+/// A share of 1, such as a probability; a scenario may give it in per cent.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Share(pub f64);
+
+impl ParameterType for Share {
+    const KIND: &'static str = "share";
+    fn number(&self) -> Option<f64> {
+        Some(self.0)
+    }
+}
+
 impl ParameterType for u32 {
     const KIND: &'static str = "integer";
     fn number(&self) -> Option<f64> {
@@ -72,7 +84,8 @@ impl ParameterType for Duration {
 }
 
 /// Builds a registry: the tagged choice of a scenario, with check and description. If it `builds` boxed state machines of a
-/// trait from a context, it has their constructor. `without` a trait: the algorithm has its default methods only.
+/// trait from a context, it has their constructor. `without` a trait: the algorithm has its default methods only. If its parameters
+/// implement a trait, it gives access to that.
 #[macro_export]
 macro_rules! algorithm_registry {
     (
@@ -106,9 +119,39 @@ macro_rules! algorithm_registry {
             $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident ),* $(,)?
         }
     ) => {
+        $crate::algorithm_registry! {
+            @declare "name", [Copy], $(#[$outer])* $spec { $( $(#[doc = $summary])+ $variant = $name : $module ),* }
+        }
+    };
+    (
+        $(#[$outer:meta])*
+        pub enum $spec:ident by $tag:literal, parameters as dyn $behaviour:ident {
+            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident ),* $(,)?
+        }
+    ) => {
+        $crate::algorithm_registry! {
+            @declare $tag, [], $(#[$outer])* $spec { $( $(#[doc = $summary])+ $variant = $name : $module ),* }
+        }
+
+        impl $spec {
+            /// The parameters, and what follows from them.
+            fn parameters(&self) -> &dyn $behaviour {
+                match self {
+                    $( $spec::$variant(parameters) => parameters, )*
+                }
+            }
+        }
+    };
+    (
+        @declare $tag:literal, [$($derived:ident)?],
+        $(#[$outer:meta])*
+        $spec:ident {
+            $( $(#[doc = $summary:literal])+ $variant:ident = $name:literal : $module:ident ),*
+        }
+    ) => {
         $(#[$outer])*
-        #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(tag = "name")]
+        #[derive(Debug, Clone, $($derived,)? PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(tag = $tag)]
         pub enum $spec {
             $( $(#[doc = $summary])+ #[serde(rename = $name)] $variant($module::Parameters), )*
         }
@@ -129,6 +172,12 @@ macro_rules! algorithm_registry {
                 match self {
                     $( $spec::$variant(parameters) => parameters.check(), )*
                 }
+            }
+
+            /// What is wrong with a choice in JSON, if anything.
+            pub fn problem_of(json: &str) -> Option<String> {
+                let choice = serde_json::from_str::<$spec>(json).map_err(|error| error.to_string());
+                choice.and_then(|choice| choice.check()).err()
             }
 
             /// All that can be chosen, for the scenario schema.
@@ -168,18 +217,24 @@ macro_rules! choice {
     };
 }
 
-/// Declares an algorithm's `Parameters`: each field with its documentation, type, default and, if it has one, its range.
+/// Declares an algorithm's `Parameters`: each field with its documentation, type, and, if it has them, its default and range. A function
+/// after `check` refuses what no range can refuse.
 /// `tests::parameters_have_defaults_and_ranges` shows them.
 #[macro_export]
 macro_rules! parameters {
+    (@default) => { Default::default() };
+    (@default $default:expr) => { $default };
+    (@described $value:expr) => { serde_json::Value::Null };
+    (@described $value:expr, $default:expr) => { serde_json::json!($value) };
     (
         $(#[$outer:meta])*
         pub struct $name:ident {
             $(
                 $(#[doc = $doc:literal])*
-                pub $field:ident : $kind:ty = $default:expr $(, in $low:literal ..= $high:expr)? ;
+                pub $field:ident : $kind:ty $(= $default:expr)? $(, in $low:literal ..= $high:expr)? ;
             )*
         }
+        $(check $check:ident)?
     ) => {
         $(#[$outer])*
         #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -190,7 +245,7 @@ macro_rules! parameters {
 
         impl Default for $name {
             fn default() -> Self {
-                $name { $( $field: $default, )* }
+                $name { $( $field: $crate::parameters!(@default $($default)?), )* }
             }
         }
 
@@ -206,7 +261,7 @@ macro_rules! parameters {
                     $crate::parameters::ParameterInfo {
                         name: stringify!($field),
                         kind: <$kind as $crate::parameters::ParameterType>::KIND,
-                        default: serde_json::json!(defaults.$field),
+                        default: $crate::parameters!(@described defaults.$field $(, $default)?),
                         range,
                         choices: <$kind as $crate::parameters::ParameterType>::CHOICES,
                         doc: [$($doc),*].map(str::trim).join(" "),
@@ -228,6 +283,7 @@ macro_rules! parameters {
                         ));
                     }
                 )? )*
+                $( $check(self)?; )?
                 Ok(())
             }
         }

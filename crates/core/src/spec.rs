@@ -3,6 +3,7 @@
 //! Users write scenarios and get errors from the schema in Python (`anabranch.scenario`). Engines read this form. Times are whole
 //! picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
+pub use crate::packet::{DisciplineSpec, LossSpec};
 use crate::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use crate::tcp::{ack::AckSpec, detection::DetectionSpec};
 use crate::units::{Duration, Rate, Time};
@@ -57,72 +58,18 @@ pub struct LinkSpec {
     pub cost: f64,
     /// Queue discipline and limit.
     pub queue: QueueSpec,
-    /// Losses on the wire.
-    pub loss: LossSpec,
+    /// Losses on the wire, if there are any.
+    pub loss: Option<LossSpec>,
 }
 
-/// A queue discipline. Limits count the packet in transmission.
+/// A queue: its limit, which counts the packet in transmission, and its discipline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "discipline", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum QueueSpec {
-    /// First in, first out; a packet that finds the queue full is dropped.
-    DropTail {
-        /// The limit of the queue.
-        limit: QueueLimit,
-    },
-    /// Random early detection (Floyd and Jacobson 1993), gentle.
-    Red {
-        /// The limit of the queue.
-        limit: QueueLimit,
-        /// Average queue below which nothing is dropped, packets.
-        minimum: f64,
-        /// Average queue at which `probability` is reached, packets.
-        maximum: f64,
-        /// Drop probability at `maximum`.
-        probability: f64,
-        /// Weight of the newest sample in the average.
-        weight: f64,
-        /// Marks ECN-capable packets instead of dropping them.
-        ecn: bool,
-    },
-    /// Controlled delay, RFC 8289.
-    Codel {
-        /// The limit of the queue.
-        limit: QueueLimit,
-        /// Acceptable standing delay.
-        target: Duration,
-        /// Interval in which the delay must fall below `target`.
-        interval: Duration,
-        /// Marks ECN-capable packets instead of dropping them.
-        ecn: bool,
-    },
-    /// Drop-tail that marks ECN-capable packets from a backlog on (DCTCP, RFC 8257).
-    EcnThreshold {
-        /// The limit of the queue.
-        limit: QueueLimit,
-        /// Backlog at and above which arriving packets are marked, packets.
-        mark: u32,
-    },
-}
-
-impl QueueSpec {
-    /// Its limit.
-    pub fn limit(&self) -> QueueLimit {
-        let (QueueSpec::DropTail { limit }
-        | QueueSpec::Red { limit, .. }
-        | QueueSpec::Codel { limit, .. }
-        | QueueSpec::EcnThreshold { limit, .. }) = self;
-        *limit
-    }
-
-    /// Whether it marks ECN-capable packets.
-    pub fn marks(&self) -> bool {
-        match self {
-            QueueSpec::DropTail { .. } => false,
-            QueueSpec::Red { ecn, .. } | QueueSpec::Codel { ecn, .. } => *ecn,
-            QueueSpec::EcnThreshold { .. } => true,
-        }
-    }
+pub struct QueueSpec {
+    /// The limit of the queue.
+    pub limit: QueueLimit,
+    /// Decides about a packet for which the queue has room.
+    #[serde(flatten)]
+    pub discipline: DisciplineSpec,
 }
 
 /// The limit of a queue.
@@ -133,60 +80,6 @@ pub enum QueueLimit {
     Packets(u32),
     /// Bytes on the wire.
     Bytes(u64),
-}
-
-/// Losses among the packets that a link has transmitted: a lost packet has used its share of the rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum LossSpec {
-    /// No losses.
-    None,
-    /// Each packet independently.
-    Bernoulli {
-        /// Loss ratio, in [0, 1].
-        ratio: f64,
-    },
-    /// Two states with a loss ratio each, changing per packet (Gilbert 1960, Elliott 1963).
-    GilbertElliott {
-        /// Probability per packet to go from the good state to the bad one.
-        good_to_bad: f64,
-        /// Probability per packet to go from the bad state to the good one.
-        bad_to_good: f64,
-        /// Loss ratio in the good state.
-        loss_good: f64,
-        /// Loss ratio in the bad state.
-        loss_bad: f64,
-    },
-    /// Every n-th packet.
-    Periodic {
-        /// One packet in this many is lost.
-        every: u64,
-    },
-    /// The packets with these numbers, counted from 1 over all that arrive at the link; ascending.
-    List {
-        /// Numbers of the packets to lose.
-        packets: Vec<u64>,
-    },
-}
-
-impl LossSpec {
-    /// The long-run loss ratio (0 for a finite list).
-    pub fn stationary_ratio(&self) -> f64 {
-        match self {
-            LossSpec::None | LossSpec::List { .. } => 0.0,
-            LossSpec::Bernoulli { ratio } => *ratio,
-            LossSpec::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-                let bad = stationary_bad(*good_to_bad, *bad_to_good);
-                (1.0 - bad) * loss_good + bad * loss_bad
-            }
-            LossSpec::Periodic { every } => 1.0 / *every as f64,
-        }
-    }
-}
-
-/// The stationary probability of the bad state; 0 if the channel never changes.
-pub(crate) fn stationary_bad(good_to_bad: f64, bad_to_good: f64) -> f64 {
-    if good_to_bad == 0.0 { 0.0 } else { good_to_bad / (good_to_bad + bad_to_good) }
 }
 
 /// A transport stack: congestion control x loss detection x ACK policy, and the sizes and timers around them.
@@ -643,5 +536,5 @@ pub enum LinkAction {
     /// All routings compute their routes anew on the links that are up.
     Reroute,
     /// Replaces the loss model of the links.
-    Impair(LossSpec),
+    Impair(Option<LossSpec>),
 }

@@ -9,7 +9,7 @@ use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
-use anabranch_core::spec::RunSpec;
+use anabranch_core::spec::{DisciplineSpec, LossSpec, RunSpec};
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
 use numpy::PyArray1;
@@ -19,7 +19,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 mod predict;
 
-/// The registries of congestion controls, slow starts, detectors and ACK policies as a JSON text.
+/// The registries of algorithms by kind, as a JSON text.
 #[pyfunction]
 fn algorithms() -> String {
     serde_json::json!({
@@ -27,8 +27,31 @@ fn algorithms() -> String {
         "slow_start": SlowStartSpec::describe(),
         "detection": DetectionSpec::describe(),
         "ack": AckSpec::describe(),
+        "queue": DisciplineSpec::describe(),
+        "loss": LossSpec::describe(),
     })
     .to_string()
+}
+
+/// What is wrong with an algorithm of this kind and its parameters, if anything.
+#[pyfunction]
+fn check_algorithm(kind: &str, algorithm: &str) -> PyResult<Option<String>> {
+    Ok(match kind {
+        "congestion" => CongestionSpec::problem_of(algorithm),
+        "slow_start" => SlowStartSpec::problem_of(algorithm),
+        "detection" => DetectionSpec::problem_of(algorithm),
+        "ack" => AckSpec::problem_of(algorithm),
+        "queue" => DisciplineSpec::problem_of(algorithm),
+        "loss" => LossSpec::problem_of(algorithm),
+        _ => return Err(PyValueError::new_err(format!("no kind of algorithm: {kind}"))),
+    })
+}
+
+/// The share of packets that a loss model loses in the long run.
+#[pyfunction]
+fn stationary_loss(model: &str) -> PyResult<f64> {
+    let spec: LossSpec = serde_json::from_str(model).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(spec.stationary_ratio())
 }
 
 /// Runs a script in packetdrill's language against a stack by name; its report as a JSON text.
@@ -172,6 +195,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(check_algorithm, module)?)?;
+    module.add_function(wrap_pyfunction!(stationary_loss, module)?)?;
     module.add_function(wrap_pyfunction!(result_tables, module)?)?;
     module.add_function(wrap_pyfunction!(drill, module)?)?;
     module.add_function(wrap_pyfunction!(disagreement, module)?)?;

@@ -20,8 +20,8 @@ from pydantic import (
     model_validator,
 )
 
-from anabranch import input_files, version
-from anabranch.compile import compile_run, stationary_loss
+from anabranch import _core, input_files, version
+from anabranch.compile import compile_run
 from anabranch.input_files import InputError
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
@@ -88,7 +88,7 @@ def of_scenario(
                     "dst": names[link["dst"]],
                     "capacity_bps": link["rate"],
                     "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
-                    "loss": stationary_loss(link["loss"]),
+                    "loss": _core.stationary_loss(json.dumps(link["loss"])) if link["loss"] else 0.0,
                 }
                 for link in spec["links"]
             ],

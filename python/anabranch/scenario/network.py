@@ -1,25 +1,23 @@
 """The network of a scenario: where the topology comes from, what its links are like, and what happens to them."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
 from anabranch import units
+from anabranch.scenario.algorithms import Algorithm, choice
 from anabranch.scenario.generators import Generate
 from anabranch.scenario.table import (
-    Count,
     Duration,
     Length,
     LinkName,
     LinkRate,
-    NameOrTable,
     PositiveDuration,
     Probability,
     Ratio,
     Speed,
     Table,
     TextUnit,
-    Weight,
     by_kind,
     value_kind,
 )
@@ -49,7 +47,10 @@ Delay = Annotated[
 ]
 
 
-class _Queue(Table):
+class _Queue(Algorithm):
+    kind = "queue"
+    key = "discipline"
+    discipline: str
     limit: QueueLimit = "100 packets"
 
     @model_validator(mode="after")
@@ -59,86 +60,18 @@ class _Queue(Table):
         return self
 
 
-class DropTail(_Queue):
-    """First in, first out; a packet that finds the queue full is dropped."""
-
-    discipline: Literal["drop-tail"]
-
-
-class Red(_Queue):
-    """Random early detection (Floyd and Jacobson 1993), gentle. Thresholds are averages of the queue in packets."""
-
-    discipline: Literal["red"]
-    minimum: float = Field(5.0, ge=0, allow_inf_nan=False, description="No drop below this average.")
-    maximum: float = Field(15.0, gt=0, allow_inf_nan=False, description="From here on drops rise faster.")
-    probability: Probability = Field(0.1, description="Of a drop at the maximum.")
-    weight: Weight = Field(0.002, description="Of a new queue length in the average.")
-    ecn: bool = Field(False, description="Marks ECN-capable packets instead of dropping them.")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> "Red":
-        if self.minimum >= self.maximum:
-            raise ValueError(f"minimum {self.minimum} must be below maximum {self.maximum}")
-        return self
+class _LossModel(Algorithm):
+    kind = "loss"
+    key = "model"
+    model: str
 
 
-class Codel(_Queue):
-    """Controlled delay (RFC 8289)."""
-
-    discipline: Literal["codel"]
-    target: PositiveDuration = Field("5ms", description="Acceptable standing wait.")
-    interval: PositiveDuration = Field("100ms", description="The wait must stay above target this long.")
-    ecn: bool = Field(False, description="Marks ECN-capable packets instead of dropping them.")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> "Codel":
-        if units.duration(self.target) > units.duration(self.interval):
-            raise ValueError(f'target "{self.target}" must not exceed interval "{self.interval}"')
-        return self
-
-
-class EcnThreshold(_Queue):
-    """Drop-tail that marks ECN-capable packets from a backlog of ``mark`` packets on (DCTCP, RFC 8257)."""
-
-    discipline: Literal["ecn-threshold"]
-    mark: Count = Field(65, description="Backlog in packets from which on packets are marked.")
-
-
-Queue = Annotated[
-    Annotated[DropTail | Red | Codel | EcnThreshold, Field(discriminator="discipline")],
-    NameOrTable("discipline", "a queue discipline", ("drop-tail", "red", "codel", "ecn-threshold"), "drop-tail"),
-]
-
-
-class Bernoulli(Table):
-    """Each packet independently."""
-
-    model: Literal["bernoulli"]
-    ratio: Probability = Field(description="Share of packets lost; 1 is an outage.")
-
-
-class GilbertElliott(Table):
-    """Two states with a loss ratio each, changing per packet (Gilbert 1960, Elliott 1963)."""
-
-    model: Literal["gilbert-elliott"]
-    good_to_bad: Probability = Field(description="Of leaving the good state, per packet.")
-    bad_to_good: Probability = Field(description="Of leaving the bad state, per packet.")
-    loss_good: Probability = Field(0.0, description="Loss ratio in the good state.")
-    loss_bad: Probability = Field(1.0, description="Loss ratio in the bad state.")
-
-
-class Periodic(Table):
-    """Every n-th packet."""
-
-    model: Literal["periodic"]
-    every: Count = Field(description="Which packet is lost: every n-th.")
-
-
-class LossList(Table):
-    """The packets with these numbers, counted from 1 over all that arrive at the link."""
-
-    model: Literal["list"]
-    packets: list[Count] = Field(description="Their numbers.")
+if TYPE_CHECKING:
+    Queue: TypeAlias = _Queue
+    LossModel: TypeAlias = _LossModel
+else:
+    Queue = choice(_Queue, "a queue discipline", "drop-tail")
+    LossModel = choice(_LossModel, "a loss model")
 
 
 def _loss_kind(value: object) -> str | None:
@@ -146,14 +79,7 @@ def _loss_kind(value: object) -> str | None:
 
 
 Loss = Annotated[
-    Annotated[Probability, Tag("<number>")]
-    | Annotated[
-        Annotated[
-            Annotated[Bernoulli | GilbertElliott | Periodic | LossList, Field(discriminator="model")],
-            NameOrTable("model", "a loss model", ("bernoulli", "gilbert-elliott", "periodic", "list")),
-        ],
-        Tag("<table>"),
-    ],
+    Annotated[Probability, Tag("<number>")] | Annotated[LossModel, Tag("<table>")],
     by_kind(
         'a loss ratio such as 1e-4 or "0.01%", or a table such as { model = "periodic", every = 1000 }', _loss_kind
     ),
@@ -205,7 +131,7 @@ class TopologySection(Table):
     capacity: LinkRate = Field("100Mbps", description="Of links without a capacity of their own.")
     delay: Delay = Field(DelayFromLength(), description="Of links without a delay of their own.")
     queue: Queue = Field(
-        DropTail(discipline="drop-tail"), description="Of every link; a table without discipline is drop-tail."
+        "drop-tail", validate_default=True, description="Of every link; a table without discipline is drop-tail."
     )
     override: list[Override] = Field([], description="The latest that names a link holds.")
 

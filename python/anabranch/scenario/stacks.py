@@ -1,80 +1,45 @@
-"""Transport stacks: congestion control x loss detection x ACK policy, and the sizes and timers around them.
+"""Transport stacks: congestion control x loss detection x ACK policy, and the sizes and timers around them."""
 
-The algorithms, their parameters, defaults and ranges come from the registries of the Rust core, so that an algorithm
-added there can be used here as it is.
-"""
-
-import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, model_validator
 
-from anabranch import _core, units
-from anabranch.scenario.table import Duration, NameOrTable, Packets, PositiveDuration, Size, Table, union
-
-REGISTRIES: dict[str, list[dict[str, Any]]] = json.loads(_core.algorithms())
-"""The algorithms of the core by kind (``congestion``, ``slow_start``, ``detection``, ``ack``)."""
+from anabranch import units
+from anabranch.scenario.algorithms import REGISTRIES, Algorithm, choice
+from anabranch.scenario.table import Packets, PositiveDuration, Size, Table
 
 
-class Algorithm(Table):
-    """An algorithm of a registry and its parameters."""
-
-    durations: ClassVar[frozenset[str]] = frozenset()
+class _Congestion(Algorithm):
+    kind = "congestion"
     name: str
 
-    def compiled(self) -> dict[str, Any]:
-        """The name and every parameter, durations in picoseconds."""
-        values = self.model_dump()
-        return {key: units.duration(value) if key in self.durations else value for key, value in values.items()}
+
+class _SlowStart(Algorithm):
+    kind = "slow_start"
+    name: str
 
 
-_KINDS: dict[str, Any] = {"number": float, "integer": int, "boolean": bool, "duration": Duration}
-_MODELS: dict[tuple[str, str], type[Algorithm]] = {}
+class _Detection(Algorithm):
+    kind = "detection"
+    name: str
 
 
-def _model(kind: str, algorithm: dict[str, Any]) -> type[Algorithm]:
-    fields: dict[str, Any] = {"name": (Literal[algorithm["name"]], ...)}
-    for parameter in algorithm["parameters"]:
-        default = parameter["default"]
-        limits: dict[str, Any] = {}
-        if parameter["kind"] == "duration":
-            default = units.format_duration(default)
-        elif parameter["range"] is not None:
-            least, most = parameter["range"]
-            limits = {"ge": least, "le": most}
-        choices = tuple(parameter["choices"])
-        fields[parameter["name"]] = (
-            Literal[choices] if choices else _KINDS[parameter["kind"]],
-            Field(default, description=parameter["doc"], **limits),
-        )
-    words = algorithm["name"].replace("+", " plus ").replace("-", " ").split()
-    title = "".join(word.capitalize() for word in words)
-    model = create_model(title, __base__=Algorithm, __doc__=algorithm["summary"], **fields)
-    model.durations = frozenset(p["name"] for p in algorithm["parameters"] if p["kind"] == "duration")
-    _MODELS[kind, algorithm["name"]] = model
-    return model
-
-
-def _choice(kind: str, what: str) -> Any:
-    names = tuple(algorithm["name"] for algorithm in REGISTRIES[kind])
-    models = tuple(_model(kind, algorithm) for algorithm in REGISTRIES[kind])
-    choice = union(models)
-    if len(models) > 1:
-        choice = Annotated[choice, Field(discriminator="name")]
-    return Annotated[choice, NameOrTable("name", what, names)]
+class _Ack(Algorithm):
+    kind = "ack"
+    name: str
 
 
 if TYPE_CHECKING:
-    Congestion: TypeAlias = Algorithm
-    SlowStart: TypeAlias = Algorithm
-    Detection: TypeAlias = Algorithm
-    Ack: TypeAlias = Algorithm
+    Congestion: TypeAlias = _Congestion
+    SlowStart: TypeAlias = _SlowStart
+    Detection: TypeAlias = _Detection
+    Ack: TypeAlias = _Ack
 else:
-    Congestion = _choice("congestion", "a congestion control")
-    SlowStart = _choice("slow_start", "a slow start")
-    Detection = _choice("detection", "a loss detection")
-    Ack = _choice("ack", "an ACK policy")
+    Congestion = choice(_Congestion, "a congestion control")
+    SlowStart = choice(_SlowStart, "a slow start")
+    Detection = choice(_Detection, "a loss detection")
+    Ack = choice(_Ack, "an ACK policy")
 
 
 _LINUX: dict[str, Any] = {

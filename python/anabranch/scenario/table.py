@@ -75,7 +75,6 @@ class _OrPercentage:
 
 Ratio = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False), _OrPercentage()]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), _OrPercentage()]
-Weight = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), _OrPercentage()]
 Excess = Annotated[float, Field(ge=0, allow_inf_nan=False), _OrPercentage()]
 Count = Annotated[int, Field(ge=1, le=2**32 - 1)]
 

@@ -25,6 +25,8 @@ mod properties;
 
 pub use build::BuildError;
 pub use engine::{Engine, EventLoop, results};
+pub use link::impairment::LossSpec;
+pub use link::queue::DisciplineSpec;
 pub use oracle::compare::disagreement;
 pub use output::route_log::RouteChange;
 pub use parallel::Partitions;

@@ -17,7 +17,7 @@ pub(super) fn find(spec: &RunSpec, graph: &Graph) -> Result<Vec<Finding>, Routin
         }
         TransportSpec::Udp { .. } => false,
     };
-    if !spec.traffic.iter().any(is_dctcp) || spec.links.iter().all(|link| link.queue.marks()) {
+    if !spec.traffic.iter().any(is_dctcp) || spec.links.iter().all(|link| link.queue.discipline.marks()) {
         return Ok(Vec::new());
     }
     let mut feeds = vec![BTreeSet::new(); spec.links.len()];
@@ -46,7 +46,7 @@ pub(super) fn find(spec: &RunSpec, graph: &Graph) -> Result<Vec<Finding>, Routin
         let sum = sources.iter().flatten().fold(0_u64, |sum, feed| sum.saturating_add(graph.link(*feed).rate.0));
         sources.contains(&None) || sum > graph.link(link).rate.0
     };
-    let unmarked = |link: &LinkId| !spec.links[*link as usize].queue.marks() && may_fill(*link);
+    let unmarked = |link: &LinkId| !spec.links[*link as usize].queue.discipline.marks() && may_fill(*link);
     let groups = spec.traffic.iter().enumerate().filter(|(_, group)| is_dctcp(group));
     Ok(groups
         .filter_map(|(traffic, _)| {

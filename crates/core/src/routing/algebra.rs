@@ -62,7 +62,7 @@ mod tests {
             spec.delay = Duration::from_millis(delay);
             spec.rate = Rate(rate * 30_000_000);
             spec.cost = f64::from(cost);
-            spec.loss = LossSpec::Bernoulli { ratio: loss };
+            spec.loss = Some(LossSpec::bernoulli(loss));
             Link::from(&spec)
         })
     }

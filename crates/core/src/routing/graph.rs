@@ -1,7 +1,7 @@
 //! The network as a directed graph, with links that may be down.
 
 use super::RoutingError;
-use crate::spec::{LinkId, LinkSpec, NodeId};
+use crate::spec::{LinkId, LinkSpec, LossSpec, NodeId};
 use crate::units::{Duration, Rate};
 
 /// A link as routing sees it.
@@ -29,7 +29,7 @@ impl From<&LinkSpec> for Link {
             rate: spec.rate,
             delay: spec.delay,
             cost: spec.cost,
-            loss: spec.loss.stationary_ratio(),
+            loss: spec.loss.as_ref().map_or(0.0, LossSpec::stationary_ratio),
         }
     }
 }

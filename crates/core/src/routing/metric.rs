@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn losses_add_up_as_the_packets_that_pass_multiply() {
-        let loss = |ratio| value(Metric::Loss, LinkSpec { loss: LossSpec::Bernoulli { ratio }, ..link(0, 1) }).unwrap();
+        let loss =
+            |ratio| value(Metric::Loss, LinkSpec { loss: Some(LossSpec::bernoulli(ratio)), ..link(0, 1) }).unwrap();
         assert_eq!(loss(0.0), 0);
         // 1 - 0.9 * 0.8 = 0.28.
         assert!((loss(0.1) + loss(0.2)).abs_diff(loss(0.28)) <= 32);

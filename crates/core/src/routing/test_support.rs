@@ -1,7 +1,7 @@
 //! Small networks for the tests of routing, and the brute force that they are checked against.
 
 use super::{Graph, Path, PathWeight, Weight};
-use crate::spec::{LinkId, LinkSpec, LossSpec, NodeId, QueueLimit, QueueSpec};
+use crate::spec::{DisciplineSpec, LinkId, LinkSpec, NodeId, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate};
 use proptest::prelude::*;
 use std::ops::Range;
@@ -14,8 +14,8 @@ pub fn link(src: NodeId, dst: NodeId) -> LinkSpec {
         rate: Rate(10_000_000),
         delay: Duration::from_millis(1),
         cost: 1.0,
-        queue: QueueSpec::DropTail { limit: QueueLimit::Packets(100) },
-        loss: LossSpec::None,
+        queue: QueueSpec { limit: QueueLimit::Packets(100), discipline: DisciplineSpec::drop_tail() },
+        loss: None,
     }
 }
 

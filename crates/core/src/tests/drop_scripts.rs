@@ -218,7 +218,7 @@ fn fast_rto_resends_by_age_alone_and_doubles_while_nothing_is_delivered() {
 #[test]
 fn fast_rto_without_sack_does_not_flood_a_path_that_it_has_overflowed() {
     let queue = json!({"discipline": "drop-tail", "limit": {"packets": 100}});
-    let link = |src: u32, dst: u32| json!({"src": src, "dst": dst, "rate": 8_000_000, "delay": 50 * MS, "cost": 1.0, "queue": queue, "loss": {"model": "none"}});
+    let link = |src: u32, dst: u32| json!({"src": src, "dst": dst, "rate": 8_000_000, "delay": 50 * MS, "cost": 1.0, "queue": queue, "loss": null});
     let spec = json!({"links": [link(0, 1), link(1, 0)]});
     let stack = json!({"detection": {"name": "fast-rto"}, "sack": false, "receive_window": 64_000_000});
     let outcome = Script { segments: None, spec, ..script(0, &[]) }.stack(stack).run();
@@ -305,9 +305,9 @@ fn rfc3168_section_6_1_4_an_ack_is_never_marked() {
     let mut script = script(200, &[]).stack(json!({"ecn": true}));
     let queue = json!({"discipline": "ecn-threshold", "limit": {"packets": 1000}, "mark": 0});
     script.spec = json!({"links": [
-        {"src": 0, "dst": 1, "rate": 8_000_000, "delay": 50 * MS, "cost": 1.0, "loss": {"model": "none"},
+        {"src": 0, "dst": 1, "rate": 8_000_000, "delay": 50 * MS, "cost": 1.0, "loss": null,
          "queue": {"discipline": "drop-tail", "limit": {"packets": 1000}}},
-        {"src": 1, "dst": 0, "rate": 8_000_000, "delay": 50 * MS, "cost": 1.0, "loss": {"model": "none"},
+        {"src": 1, "dst": 0, "rate": 8_000_000, "delay": 50 * MS, "cost": 1.0, "loss": null,
          "queue": queue}]});
     let outcome = script.run();
     assert_eq!(outcome.0.link_table().numbers("marks"), [0.0, 0.0]);

@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000_000;
 
 fn link(src: usize, dst: usize, mbps: u64, delay_ms: u64) -> Value {
     json!({"src": src, "dst": dst, "rate": mbps * 1_000_000, "delay": delay_ms * MS, "cost": 1.0,
-           "queue": {"discipline": "drop-tail", "limit": {"packets": 50}}, "loss": {"model": "none"}})
+           "queue": {"discipline": "drop-tail", "limit": {"packets": 50}}, "loss": null})
 }
 
 fn stack() -> Value {
@@ -255,7 +255,7 @@ fn reassembly_peaks_when_a_hole_fills() {
     let mut spec = over_one_link(json!([3]), 0);
     spec["traffic"][0]["application"] = json!({"kind": "bulk", "bytes": 9600});
     assert_eq!(number(&run(&spec).flow_table(), "reassembly_peak_bytes"), 8.0 * 960.0);
-    spec["links"][0]["loss"] = json!({"model": "none"});
+    spec["links"][0]["loss"] = Value::Null;
     assert_eq!(number(&run(&spec).flow_table(), "reassembly_peak_bytes"), 0.0);
 }
 

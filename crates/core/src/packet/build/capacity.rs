@@ -9,7 +9,7 @@ use std::collections::HashSet;
 impl<L: EventLoop> Engine<L> {
     /// Refuses a queue that cannot hold a packet of a flow that crosses it: it would drop every such packet.
     pub(super) fn check_queues(&self) -> Result<(), BuildError> {
-        let limits: Vec<u64> = self.spec.links.iter().map(|link| bytes_held(link.queue.limit())).collect();
+        let limits: Vec<u64> = self.spec.links.iter().map(|link| bytes_held(link.queue.limit)).collect();
         let smallest = limits.iter().min().copied().unwrap_or(u64::MAX);
         let mut checked = HashSet::new();
         for (index, flow) in self.hosts.flows().iter().enumerate() {
@@ -84,7 +84,7 @@ mod tests {
     /// Nodes 0 and 1 with 10 Mbit/s between them, 1 and 2 with a terabit; UDP packets of 1250 bytes from 0 to 1.
     fn run() -> Value {
         let link = |src: u32, dst: u32, rate: u64| {
-            json!({"src": src, "dst": dst, "rate": rate, "delay": MS, "cost": 1.0, "loss": {"model": "none"},
+            json!({"src": src, "dst": dst, "rate": rate, "delay": MS, "cost": 1.0, "loss": null,
                 "queue": {"discipline": "drop-tail", "limit": {"bytes": 1250}}})
         };
         let links = [link(0, 1, 10_000_000), link(1, 0, 10_000_000), link(1, 2, 1_000_000_000_000)];

@@ -1,9 +1,8 @@
 //! Refuses a spec that cannot run, before anything is built.
 
 use super::{BuildError, refuse};
-use crate::packet::link::impairment;
 use crate::packet::link_state::controller::Measured;
-use crate::spec::{LinkAction, LinkId, LinkSpec, QueueLimit, QueueSpec, RoutingSpec, RunSpec, StackSpec};
+use crate::spec::{LinkAction, LinkId, LinkSpec, LossSpec, QueueLimit, QueueSpec, RoutingSpec, RunSpec, StackSpec};
 use crate::units::Duration;
 
 /// The longest run: a packet's arrival time has 56 bits.
@@ -28,7 +27,7 @@ pub(super) fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
     }
     for (index, event) in spec.events.iter().enumerate() {
         if let LinkAction::Impair(loss) = &event.action {
-            impairment::check(loss).map_err(|problem| refuse(format!("event {index}, loss"), problem))?;
+            check_loss(loss.as_ref()).map_err(|problem| refuse(format!("event {index}, loss"), problem))?;
         }
     }
     for routing in &spec.routings {
@@ -50,28 +49,18 @@ fn check_link(spec: &RunSpec, index: LinkId, link: &LinkSpec) -> Result<(), Buil
         return Err(refuse(field, format!("delay {}: with the duration, must be at most 20 hours", link.delay)));
     }
     check_queue(&link.queue).map_err(|problem| refuse(format!("{field}, queue"), problem))?;
-    impairment::check(&link.loss).map_err(|problem| refuse(format!("{field}, loss"), problem))
+    check_loss(link.loss.as_ref()).map_err(|problem| refuse(format!("{field}, loss"), problem))
 }
 
 fn check_queue(queue: &QueueSpec) -> Result<(), String> {
-    if matches!(queue.limit(), QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
+    if matches!(queue.limit, QueueLimit::Packets(0) | QueueLimit::Bytes(0)) {
         return Err("limit 0: must hold at least one packet".into());
     }
-    match *queue {
-        QueueSpec::Red { minimum, maximum, probability, weight, .. } => {
-            if !minimum.is_finite() || !maximum.is_finite() || minimum < 0.0 || maximum <= minimum {
-                return Err(format!("minimum {minimum}, maximum {maximum}: must be 0 <= minimum < maximum"));
-            }
-            if !((0.0..=1.0).contains(&probability) && weight > 0.0 && weight <= 1.0) {
-                return Err(format!("probability {probability}, weight {weight}: must be in [0, 1] and in (0, 1]"));
-            }
-        }
-        QueueSpec::Codel { target, interval, .. } if target == Duration::ZERO || interval < target => {
-            return Err(format!("target {target}, interval {interval}: must be 0 < target <= interval"));
-        }
-        _ => {}
-    }
-    Ok(())
+    queue.discipline.check()
+}
+
+fn check_loss(loss: Option<&LossSpec>) -> Result<(), String> {
+    loss.map_or(Ok(()), LossSpec::check)
 }
 
 fn check_link_state(routing: &RoutingSpec) -> Result<(), String> {

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn more_than_the_links_carry_is_found() {
         let link = |src: u32, dst: u32| {
-            json!({"src": src, "dst": dst, "rate": 10_000_000, "delay": MS, "cost": 1.0, "loss": {"model": "none"},
+            json!({"src": src, "dst": dst, "rate": 10_000_000, "delay": MS, "cost": 1.0, "loss": null,
                 "queue": {"discipline": "drop-tail", "limit": {"packets": 20}}})
         };
         let mut simulation: Simulation =

@@ -11,7 +11,7 @@ pub(in crate::packet) enum NetworkEvent {
     Repair(Vec<LinkId>),
     Reroute(usize),
     /// Wires lose packets in another way, by the random draws of this stretch of the run.
-    Impair(Vec<LinkId>, LossSpec, u32),
+    Impair(Vec<LinkId>, Option<LossSpec>, u32),
     /// The controller of a routing takes a sample of the links, or computes its routes.
     LinkState(usize),
     WarmedUp,

@@ -220,7 +220,7 @@ impl<L: EventLoop> Engine<L> {
             NetworkEvent::Reroute(routing) => self.reroute(routing),
             NetworkEvent::Impair(links, loss, stretch) => {
                 for link in links {
-                    network.impair(link, &loss, LossProcess::after_changes(&loss, spec.seed, link, stretch));
+                    network.impair(link, LossProcess::after_changes(loss.as_ref(), spec.seed, link, stretch));
                 }
             }
             NetworkEvent::LinkState(routing) => self.follow_link_state(routing),

@@ -9,7 +9,7 @@ use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::packet::link::sack_pool::SackPool;
 use crate::packet::link::{Link, Offer};
 use crate::packet::link_state::estimate::Estimate;
-use crate::spec::{LinkId, LossSpec, NodeId};
+use crate::spec::{LinkId, NodeId};
 use crate::units::{Duration, Time};
 
 /// What carries packets from host to host.
@@ -291,8 +291,8 @@ impl Network {
     }
 
     /// The wire of a link loses packets differently.
-    pub(in crate::packet) fn impair(&mut self, link: LinkId, spec: &LossSpec, loss: LossProcess) {
-        self.links[link as usize].change_loss(spec, loss);
+    pub(in crate::packet) fn impair(&mut self, link: LinkId, loss: LossProcess) {
+        self.links[link as usize].change_loss(loss);
     }
 
     /// The routes of a routing are computed anew.

@@ -35,7 +35,7 @@ use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::link::queue::Discipline;
 use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream};
-use crate::spec::{LinkSpec, LossSpec, NodeId, QueueLimit};
+use crate::spec::{LinkSpec, NodeId, QueueLimit};
 use crate::units::{Duration, Rate, Time};
 
 pub use counters::LinkCounters;
@@ -92,9 +92,9 @@ pub struct Link {
 impl Link {
     /// An idle link; `seed` and `index` address its random draws.
     pub fn new(spec: &LinkSpec, seed: u64, index: u32) -> Link {
-        let limit = spec.queue.limit();
+        let limit = spec.queue.limit;
         let draws = Stream::new(seed, Purpose::QueueManagement, u64::from(index));
-        let discipline = Discipline::new(&spec.queue, draws);
+        let discipline = spec.queue.discipline.build(draws);
         let needs_backlog = match discipline {
             Discipline::DropTail => matches!(limit, QueueLimit::Bytes(_)),
             Discipline::Codel { .. } => false,
@@ -115,7 +115,7 @@ impl Link {
             simple: false,
             uninstrumented: false,
             captured: false,
-            loses: spec.loss != LossSpec::None,
+            loses: spec.loss.is_some(),
             up: true,
             byte_time: spec.rate.byte_time().unwrap_or(Duration::ZERO),
             entered_before_this_size: 0,
@@ -124,7 +124,7 @@ impl Link {
             delivers_early: false,
             limit,
             rate: spec.rate,
-            loss: LossProcess::new(&spec.loss, seed, index),
+            loss: LossProcess::new(spec.loss.as_ref(), seed, index),
             delivered_last: (Time::ZERO, 0),
             backlog: needs_backlog.then(Box::default),
             meter: None,
@@ -214,9 +214,9 @@ impl Link {
     }
 
     /// Replaces the loss process of the wire.
-    pub fn change_loss(&mut self, spec: &LossSpec, loss: LossProcess) {
+    pub fn change_loss(&mut self, loss: LossProcess) {
+        self.loses |= loss.loses();
         self.loss = loss;
-        self.loses |= *spec != LossSpec::None;
         self.classify();
     }
 

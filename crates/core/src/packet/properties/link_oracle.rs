@@ -3,11 +3,11 @@
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::{MARK, Packet, RETRANSMISSION};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
-use crate::packet::link::queue::Decision;
-use crate::packet::link::queue::codel::Codel;
+use crate::packet::link::queue::codel::{self, Codel};
+use crate::packet::link::queue::{Decision, ecn_threshold};
 use crate::packet::link::{Link, Offer};
 use crate::packet::link_state::estimate::Reading;
-use crate::spec::{LinkSpec, LossSpec, QueueLimit, QueueSpec};
+use crate::spec::{DisciplineSpec, LinkSpec, QueueLimit, QueueSpec};
 use crate::units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
@@ -22,10 +22,11 @@ struct Coming {
     again: bool,
 }
 
-fn spec(queue: QueueSpec) -> LinkSpec {
+fn spec(limit: QueueLimit, discipline: DisciplineSpec) -> LinkSpec {
     // 1 byte lasts 1 microsecond.
     let delay = Duration::from_micros(3_000);
-    LinkSpec { src: 0, dst: 1, rate: Rate(8_000_000), delay, cost: 1.0, queue, loss: LossSpec::None }
+    let queue = QueueSpec { limit, discipline };
+    LinkSpec { src: 0, dst: 1, rate: Rate(8_000_000), delay, cost: 1.0, queue, loss: None }
 }
 
 /// The fates of the packets on a link. A measured link must give the same, and count them.
@@ -111,7 +112,7 @@ fn check_sample(
         departure.min(now) - start
     };
     assert_eq!(busy.0, arrivals().map(|arrival| transmitted_until_now(arrival).0).sum::<u64>());
-    if !matches!(spec.queue, QueueSpec::Codel { .. }) {
+    if !matches!(spec.queue.discipline, DisciplineSpec::Codel(_)) {
         let undeparted = arrivals().filter(|(at, _)| *at > now + spec.delay).count();
         assert_eq!(waiting as usize, undeparted, "CoDel may yet drop what waits, no other queue does");
     }
@@ -122,8 +123,8 @@ type Waiting = (usize, Time, bool);
 
 fn by_brute_force(spec: &LinkSpec, coming: &[Coming]) -> Fates {
     let transmission = |index: usize| spec.rate.serialization_delay(u64::from(coming[index].size));
-    let mut codel = match spec.queue {
-        QueueSpec::Codel { target, interval, ecn, .. } => Some(Codel::new(target, interval, ecn)),
+    let mut codel = match spec.queue.discipline {
+        DisciplineSpec::Codel(codel::Parameters { target, interval, ecn }) => Some(Codel::new(target, interval, ecn)),
         _ => None,
     };
     let mut fates: Fates = vec![None; coming.len()];
@@ -161,14 +162,13 @@ fn by_brute_force(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         let held: Vec<usize> =
             in_service.iter().map(|(index, ..)| *index).chain(queue.iter().map(|(index, ..)| *index)).collect();
         let bytes: u64 = held.iter().map(|index| u64::from(coming[*index].size)).sum();
-        let room = match spec.queue.limit() {
+        let room = match spec.queue.limit {
             QueueLimit::Packets(limit) => held.len() < limit as usize,
             QueueLimit::Bytes(limit) => bytes + u64::from(coming[next].size) <= limit,
         };
         if room {
             let capable = coming[next].capable && !coming[next].again;
-            let marked =
-                matches!(spec.queue, QueueSpec::EcnThreshold { mark, .. } if capable && held.len() >= mark as usize);
+            let marked = matches!(&spec.queue.discipline, DisciplineSpec::EcnThreshold(queue) if capable && held.len() >= queue.mark as usize);
             if in_service.is_none() {
                 in_service = Some((next, now + transmission(next), marked));
             } else {
@@ -202,13 +202,13 @@ fn limit() -> impl Strategy<Value = QueueLimit> {
 proptest! {
     #[test]
     fn drop_tail_is_a_queue_with_a_limit(limit in limit(), coming in coming()) {
-        let spec = spec(QueueSpec::DropTail { limit });
+        let spec = spec(limit, DisciplineSpec::drop_tail());
         prop_assert_eq!(through_the_link(&spec, &coming), by_brute_force(&spec, &coming));
     }
 
     #[test]
     fn an_ecn_threshold_marks_packets_that_find_its_backlog(limit in limit(), mark in 0u32..12, coming in coming()) {
-        let spec = spec(QueueSpec::EcnThreshold { limit, mark });
+        let spec = spec(limit, DisciplineSpec::EcnThreshold(ecn_threshold::Parameters { mark }));
         prop_assert_eq!(through_the_link(&spec, &coming), by_brute_force(&spec, &coming));
     }
 
@@ -217,7 +217,7 @@ proptest! {
         limit in limit(), target in 1u64..4, interval in 4u64..20, ecn: bool, coming in coming(),
     ) {
         let (target, interval) = (Duration::from_millis(target), Duration::from_millis(interval));
-        let spec = spec(QueueSpec::Codel { limit, target, interval, ecn });
+        let spec = spec(limit, DisciplineSpec::Codel(codel::Parameters { target, interval, ecn }));
         prop_assert_eq!(through_the_link(&spec, &coming), by_brute_force(&spec, &coming));
     }
 }

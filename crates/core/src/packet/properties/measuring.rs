@@ -88,7 +88,7 @@ fn one_lost_in_a_hundred_is_estimated_within_binomial_bounds() {
 /// The path over node 1 has the shorter propagation, but another flow fills its queue: measured, it is the longer one. Flows
 /// probe both paths, because a path without packets has no estimate.
 fn diamond(hops: &Value, hysteresis: f64) -> Value {
-    let none = json!({"model": "none"});
+    let none = Value::Null;
     let links = [
         link(0, 1, 10, MS, &none),
         link(1, 3, 10, MS, &none),
@@ -135,7 +135,7 @@ fn hysteresis_keeps_a_route_until_another_is_better_by_so_much() {
 /// The direct link fails at 1.2 s, for three seconds.
 #[test]
 fn a_failed_link_is_left_at_the_next_computation_or_when_routes_reconverge() {
-    let none = json!({"model": "none"});
+    let none = Value::Null;
     let links = [link(0, 1, 10, MS, &none), link(0, 2, 10, 3 * MS, &none), link(2, 1, 10, 3 * MS, &none)];
     let settings = json!({"sample": 1000 * MS, "window": 3, "recompute": 1000 * MS, "hysteresis": 0.0});
     let traffic = [udp((0, 1), 1_000_000, 0, None)];
@@ -170,7 +170,7 @@ fn a_packet_that_goes_in_a_circle_expires() {
         assert!((crossed..=crossed + 64 * inside as u64).contains(&simulation.packet_hops()));
         (simulation.packets_expired(), simulation.packet_hops())
     }
-    let none = json!({"model": "none"});
+    let none = Value::Null;
     let links: Vec<Value> =
         [(0, 1), (0, 3), (1, 2), (1, 3), (2, 0), (2, 3)].iter().map(|(a, b)| link(*a, *b, 1000, MS, &none)).collect();
     let hops = json!({"kind": "equal-cost", "metric": "hop-count"});

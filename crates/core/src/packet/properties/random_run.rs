@@ -31,7 +31,7 @@ fn queue() -> impl Strategy<Value = Value> {
 /// Any loss process.
 fn loss() -> impl Strategy<Value = Value> {
     prop_oneof![
-        Just(json!({"model": "none"})),
+        Just(Value::Null),
         (0.0f64..0.1).prop_map(|ratio| json!({"model": "bernoulli", "ratio": ratio})),
         (2u64..200).prop_map(|every| json!({"model": "periodic", "every": every})),
         Just(json!({"model": "list", "packets": [1, 3, 4, 17]})),
@@ -196,7 +196,7 @@ pub fn run_spec() -> impl Strategy<Value = Value> {
     (1usize..4, links, plan()).prop_map(|(relays, links, plan)| {
         let mut directed = Vec::new();
         let last = relays + 1;
-        let lossless = json!({"model": "none"});
+        let lossless = Value::Null;
         for relay in 1..=relays {
             let (queue, loss, rate, delay) = &links[relay - 1];
             let (back_queue, back_loss, ..) = &links[relay + 2];
@@ -222,7 +222,7 @@ pub fn usual_stack(congestion: &str, handshake: bool) -> Value {
 /// equal, so that packets arrive at the same instant, and some are zero.
 pub fn mesh_spec() -> impl Strategy<Value = Value> {
     let delay = prop_oneof![4 => Just(5 * MS), 2 => 1u64..20 * MS, 1 => Just(0), 1 => 1u64..MS / 1000];
-    let loss = prop_oneof![3 => Just(json!({"model": "none"})), 1 => loss()];
+    let loss = prop_oneof![3 => Just(Value::Null), 1 => loss()];
     let queue = prop_oneof![
         2 => (1u32..60).prop_map(|limit| json!({"discipline": "drop-tail", "limit": {"packets": limit}})),
         1 => queue(),
@@ -300,7 +300,7 @@ pub fn dense_spec() -> impl Strategy<Value = Value> {
         for (link, limit) in spec["links"].as_array_mut().into_iter().flatten().zip(limits.iter().cycle()) {
             if !limit.is_null() {
                 link["queue"] = json!({"discipline": "drop-tail", "limit": {"packets": limit}});
-                link["loss"] = json!({"model": "none"});
+                link["loss"] = Value::Null;
             }
         }
         (spec["routings"][0]["per"], spec["routings"][0]["link_state"]) = (json!({"unit": "flow"}), json!(null));

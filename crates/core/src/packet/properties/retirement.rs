@@ -5,7 +5,7 @@ use crate::packet::oracle::compare::disagreement;
 use serde_json::{Value, json};
 
 fn link(src: usize, dst: usize, delay: u64) -> Value {
-    json!({"src": src, "dst": dst, "rate": 10_000_000, "delay": delay * MS, "cost": 1.0, "loss": {"model": "none"},
+    json!({"src": src, "dst": dst, "rate": 10_000_000, "delay": delay * MS, "cost": 1.0, "loss": null,
         "queue": {"discipline": "drop-tail", "limit": {"packets": 50}}})
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// A ring of hosts that are routers too, with flows between all pairs, and a failure during the run.
 fn ring(nodes: usize, rate: u64, sample: Option<u64>) -> RunSpec {
     let link = |src, dst| {
-        json!({"src": src, "dst": dst, "rate": rate, "delay": 3 * MS, "cost": 1.0, "loss": {"model": "none"},
+        json!({"src": src, "dst": dst, "rate": rate, "delay": 3 * MS, "cost": 1.0, "loss": null,
             "queue": {"discipline": "drop-tail", "limit": {"packets": 40}}})
     };
     let next = |node| (node + 1) % nodes;

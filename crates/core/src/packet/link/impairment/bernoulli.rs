@@ -1,20 +1,33 @@
 //! Every packet is lost with the same probability, independently of the others.
 
-use super::LossModel;
-use super::chance::{self, Chance};
+use super::chance::Chance;
+use super::{Build, LossModel};
+use crate::parameters::Share;
 use crate::rng::Stream;
 
+crate::parameters! {
+    /// The probability.
+    pub struct Parameters {
+        /// Share of packets lost; 1 is an outage.
+        pub ratio: Share, in 0.0..=1.0;
+    }
+}
+
+impl Build for Parameters {
+    fn build(&self, losses: Stream, _states: Stream) -> Box<dyn LossModel> {
+        Box::new(Bernoulli { chance: Chance::new(self.ratio), draws: losses, arrivals: 0 })
+    }
+
+    fn stationary_ratio(&self) -> f64 {
+        self.ratio.0
+    }
+}
+
 #[derive(Debug)]
-pub(super) struct Bernoulli {
+struct Bernoulli {
     chance: Chance,
     draws: Stream,
     arrivals: u64,
-}
-
-impl Bernoulli {
-    pub(super) fn new(ratio: f64, draws: Stream) -> Bernoulli {
-        Bernoulli { chance: Chance::new(ratio), draws, arrivals: 0 }
-    }
 }
 
 impl LossModel for Bernoulli {
@@ -22,8 +35,4 @@ impl LossModel for Bernoulli {
         self.arrivals += 1;
         self.chance.hits(self.draws.bits(self.arrivals))
     }
-}
-
-pub(super) fn check(ratio: f64) -> Result<(), String> {
-    chance::check("ratio", ratio)
 }

@@ -3,22 +3,55 @@
 //! The state changes after every packet. The state of the first packet is drawn from the stationary distribution, so the loss ratio does not
 //! depend on the position in the run.
 
-use super::LossModel;
-use super::chance::{self, Chance};
+use super::chance::Chance;
+use super::{Build, LossModel};
+use crate::parameters::Share;
 use crate::rng::Stream;
-use crate::spec::stationary_bad;
 
-/// The probabilities of [`crate::spec::LossSpec::GilbertElliott`].
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Channel {
-    pub good_to_bad: f64,
-    pub bad_to_good: f64,
-    pub loss_good: f64,
-    pub loss_bad: f64,
+crate::parameters! {
+    /// The channel.
+    pub struct Parameters {
+        /// Probability of leaving the good state, per packet.
+        pub good_to_bad: Share, in 0.0..=1.0;
+        /// Probability of leaving the bad state, per packet.
+        pub bad_to_good: Share, in 0.0..=1.0;
+        /// Loss ratio in the good state.
+        pub loss_good: Share = Share(0.0), in 0.0..=1.0;
+        /// Loss ratio in the bad state.
+        pub loss_bad: Share = Share(1.0), in 0.0..=1.0;
+    }
+}
+
+impl Parameters {
+    /// The share of packets that meet the bad state; the good state if the channel never changes.
+    fn stationary_bad(&self) -> f64 {
+        let (leaves, returns) = (self.good_to_bad.0, self.bad_to_good.0);
+        if leaves == 0.0 { 0.0 } else { leaves / (leaves + returns) }
+    }
+}
+
+impl Build for Parameters {
+    fn build(&self, losses: Stream, states: Stream) -> Box<dyn LossModel> {
+        Box::new(GilbertElliott {
+            good_to_bad: Chance::new(self.good_to_bad),
+            bad_to_good: Chance::new(self.bad_to_good),
+            loss_good: Chance::new(self.loss_good),
+            loss_bad: Chance::new(self.loss_bad),
+            bad: Chance::new(Share(self.stationary_bad())).hits(states.bits(0)),
+            losses,
+            states,
+            arrivals: 0,
+        })
+    }
+
+    fn stationary_ratio(&self) -> f64 {
+        let bad = self.stationary_bad();
+        (1.0 - bad) * self.loss_good.0 + bad * self.loss_bad.0
+    }
 }
 
 #[derive(Debug)]
-pub(super) struct GilbertElliott {
+struct GilbertElliott {
     good_to_bad: Chance,
     bad_to_good: Chance,
     loss_good: Chance,
@@ -27,21 +60,6 @@ pub(super) struct GilbertElliott {
     losses: Stream,
     states: Stream,
     arrivals: u64,
-}
-
-impl GilbertElliott {
-    pub(super) fn new(channel: Channel, losses: Stream, states: Stream) -> GilbertElliott {
-        GilbertElliott {
-            good_to_bad: Chance::new(channel.good_to_bad),
-            bad_to_good: Chance::new(channel.bad_to_good),
-            loss_good: Chance::new(channel.loss_good),
-            loss_bad: Chance::new(channel.loss_bad),
-            bad: Chance::new(stationary_bad(channel.good_to_bad, channel.bad_to_good)).hits(states.bits(0)),
-            losses,
-            states,
-            arrivals: 0,
-        }
-    }
 }
 
 impl LossModel for GilbertElliott {
@@ -53,11 +71,4 @@ impl LossModel for GilbertElliott {
         self.bad ^= leave.hits(self.states.bits(self.arrivals));
         lost
     }
-}
-
-pub(super) fn check(channel: Channel) -> Result<(), String> {
-    chance::check("good_to_bad", channel.good_to_bad)?;
-    chance::check("bad_to_good", channel.bad_to_good)?;
-    chance::check("loss_good", channel.loss_good)?;
-    chance::check("loss_bad", channel.loss_bad)
 }

@@ -1,18 +1,59 @@
 //! The packets with these numbers are lost, counted from 1.
 
-use super::LossModel;
+use super::{Build, LossModel};
+use crate::parameters::ParameterInfo;
+use crate::rng::Stream;
+use serde::{Deserialize, Serialize};
+
+/// The packets to lose. Written out, because a list is no plain number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Their numbers, in any order.
+    pub packets: Vec<u64>,
+}
+
+impl Parameters {
+    /// Public description of the one parameter.
+    pub fn describe() -> Vec<ParameterInfo> {
+        vec![ParameterInfo {
+            name: "packets",
+            kind: "integers",
+            default: serde_json::Value::Null,
+            range: Some((1.0, f64::from(u32::MAX))),
+            choices: &[],
+            doc: "Their numbers.".into(),
+        }]
+    }
+
+    /// Refuses a packet that cannot be.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let has_zero = self.packets.contains(&0);
+        if has_zero { Err("packets contains 0: packets are counted from 1".into()) } else { Ok(()) }
+    }
+}
+
+impl Build for Parameters {
+    fn build(&self, _losses: Stream, _states: Stream) -> Box<dyn LossModel> {
+        let mut packets = self.packets.clone();
+        packets.sort_unstable();
+        packets.dedup();
+        Box::new(List { packets, next: 0, arrivals: 0 })
+    }
+
+    fn stationary_ratio(&self) -> f64 {
+        0.0
+    }
+}
 
 #[derive(Debug)]
-pub(super) struct List {
+struct List {
     packets: Vec<u64>,
     next: usize,
     arrivals: u64,
-}
-
-impl List {
-    pub(super) fn new(packets: &[u64]) -> List {
-        List { packets: packets.to_vec(), next: 0, arrivals: 0 }
-    }
 }
 
 impl LossModel for List {
@@ -21,17 +62,5 @@ impl LossModel for List {
         let lost = self.packets.get(self.next) == Some(&self.arrivals);
         self.next += usize::from(lost);
         lost
-    }
-}
-
-pub(super) fn check(packets: &[u64]) -> Result<(), String> {
-    if packets.first() == Some(&0) {
-        return Err("packets contains 0: packets are counted from 1".into());
-    }
-    match packets.windows(2).find(|pair| pair[0] >= pair[1]) {
-        Some(pair) => {
-            Err(format!("packets has {} before {}: the numbers must be ascending, each once", pair[0], pair[1]))
-        }
-        None => Ok(()),
     }
 }

@@ -1,17 +1,30 @@
 //! Every n-th packet is lost.
 
-use super::LossModel;
+use super::{Build, LossModel};
+use crate::rng::Stream;
 
-#[derive(Debug)]
-pub(super) struct Periodic {
-    every: u64,
-    until_next: u64,
+crate::parameters! {
+    /// The period.
+    pub struct Parameters {
+        /// Which packet is lost: every n-th.
+        pub every: u32, in 1.0..=u32::MAX;
+    }
 }
 
-impl Periodic {
-    pub(super) fn new(every: u64) -> Periodic {
-        Periodic { every, until_next: every }
+impl Build for Parameters {
+    fn build(&self, _losses: Stream, _states: Stream) -> Box<dyn LossModel> {
+        Box::new(Periodic { every: self.every, until_next: self.every })
     }
+
+    fn stationary_ratio(&self) -> f64 {
+        1.0 / f64::from(self.every)
+    }
+}
+
+#[derive(Debug)]
+struct Periodic {
+    every: u32,
+    until_next: u32,
 }
 
 impl LossModel for Periodic {
@@ -23,8 +36,4 @@ impl LossModel for Periodic {
         }
         lost
     }
-}
-
-pub(super) fn check(every: u64) -> Result<(), String> {
-    if every == 0 { Err("every is 0: it must be at least 1".into()) } else { Ok(()) }
 }

@@ -2,8 +2,44 @@
 //!
 //! The queue belongs to the caller, which asks for a decision about every packet that it dequeues.
 
-use super::Decision;
+use super::{Build, Decision, Discipline};
+use crate::rng::Stream;
 use crate::units::{Duration, Time};
+use std::collections::VecDeque;
+
+crate::parameters! {
+    /// The delay that is acceptable.
+    pub struct Parameters {
+        /// Acceptable standing wait.
+        pub target: Duration = Duration::from_millis(5);
+        /// The wait must stay above target this long.
+        pub interval: Duration = Duration::from_millis(100);
+        /// Marks ECN-capable packets instead of dropping them.
+        pub ecn: bool = false;
+    }
+    check is_ordered
+}
+
+fn is_ordered(parameters: &Parameters) -> Result<(), String> {
+    if parameters.target == Duration::ZERO {
+        return Err("target must be greater than zero".into());
+    }
+    if parameters.target > parameters.interval {
+        return Err(format!("target {} must not exceed interval {}", parameters.target, parameters.interval));
+    }
+    Ok(())
+}
+
+impl Build for Parameters {
+    fn build(&self, _draws: Stream) -> Discipline {
+        let codel = Box::new(Codel::new(self.target, self.interval, self.ecn));
+        Discipline::Codel { codel, waiting: VecDeque::new(), waiting_bytes: 0 }
+    }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+}
 
 /// The time after `from` of drop number `count` of an episode (RFC 8289, section 3.3).
 pub fn control_law(from: Time, interval: Duration, count: u32) -> Time {

@@ -1,15 +1,27 @@
 //! Marks every ECN-capable packet that finds a backlog at or above a threshold (DCTCP's queue, RFC 8257 section 3.1).
 
-use super::{Arrival, Decision, OnArrival};
+use super::{Arrival, Build, Decision, Discipline, OnArrival};
+use crate::rng::Stream;
 
-/// The state of one queue.
-#[derive(Debug, Clone, Copy)]
-pub struct EcnThreshold {
-    /// The threshold, packets.
-    pub mark: u32,
+crate::parameters! {
+    /// The threshold.
+    pub struct Parameters {
+        /// Packets in the queue at and above which arriving packets are marked.
+        pub mark: u32 = 65, in 0.0..=u32::MAX;
+    }
 }
 
-impl OnArrival for EcnThreshold {
+impl Build for Parameters {
+    fn build(&self, _draws: Stream) -> Discipline {
+        Discipline::OnArrival(Box::new(*self))
+    }
+
+    fn marks(&self) -> bool {
+        true
+    }
+}
+
+impl OnArrival for Parameters {
     fn decide(&mut self, arrival: &Arrival) -> Decision {
         if arrival.ecn_capable && arrival.packets >= self.mark { Decision::Mark } else { Decision::Accept }
     }

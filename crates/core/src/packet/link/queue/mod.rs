@@ -1,22 +1,20 @@
 //! Queue disciplines: decide whether a link queues, marks or drops a packet.
 //!
-//! To add one that decides when a packet arrives: a file here with its [`OnArrival`], its variant of [`QueueSpec`], and one line in
-//! [`Discipline::new`]. Such a discipline sees an [`Arrival`] and nothing else. [`codel`] decides when a packet is dequeued, and sees how long the
-//! packet has waited.
+//! To add one that decides when a packet arrives: a file here with its parameters, its [`OnArrival`] and its [`Build`], and a line in the
+//! registry [`DisciplineSpec`]. Such a discipline sees an [`Arrival`] and nothing else. [`codel`] decides when a packet is dequeued, and sees
+//! how long the packet has waited.
 //!
 //! May use: random draws and the spec. It knows no link, no flow and nothing of the engine.
 
 pub mod codel;
+pub mod drop_tail;
 pub mod ecn_threshold;
 pub mod red;
 
 use crate::packet::link::packet::Packet;
 use crate::rng::Stream;
-use crate::spec::QueueSpec;
 use crate::units::{Duration, Time};
 use codel::Codel;
-use ecn_threshold::EcnThreshold;
-use red::{Red, RedSettings};
 use std::collections::VecDeque;
 
 /// The decision about a packet.
@@ -68,21 +66,45 @@ pub enum Discipline {
     },
 }
 
-impl Discipline {
+crate::algorithm_registry! {
+    /// What decides whether a packet is queued, marked or dropped, while the queue has room for it.
+    pub enum DisciplineSpec by "discipline", parameters as dyn Build {
+        /// First in, first out; a packet that finds the queue full is dropped.
+        DropTail = "drop-tail": drop_tail,
+        /// Random early detection (Floyd and Jacobson 1993), gentle. Thresholds are averages of the queue in packets.
+        Red = "red": red,
+        /// Controlled delay (RFC 8289).
+        Codel = "codel": codel,
+        /// Drop-tail that marks ECN-capable packets from a backlog of `mark` packets on (DCTCP, RFC 8257).
+        EcnThreshold = "ecn-threshold": ecn_threshold,
+    }
+}
+
+/// What the parameters of a discipline make.
+trait Build {
     /// An empty queue; the draws are the link's.
-    pub fn new(spec: &QueueSpec, draws: Stream) -> Discipline {
-        match *spec {
-            QueueSpec::DropTail { .. } => Discipline::DropTail,
-            QueueSpec::EcnThreshold { mark, .. } => Discipline::OnArrival(Box::new(EcnThreshold { mark })),
-            QueueSpec::Red { minimum, maximum, probability, weight, ecn, .. } => {
-                let settings = RedSettings { minimum, maximum, probability, weight, ecn };
-                Discipline::OnArrival(Box::new(Red::new(settings, draws)))
-            }
-            QueueSpec::Codel { target, interval, ecn, .. } => Discipline::Codel {
-                codel: Box::new(Codel::new(target, interval, ecn)),
-                waiting: VecDeque::new(),
-                waiting_bytes: 0,
-            },
-        }
+    fn build(&self, draws: Stream) -> Discipline;
+
+    /// Whether it marks ECN-capable packets.
+    fn marks(&self) -> bool {
+        false
+    }
+}
+
+impl DisciplineSpec {
+    /// An empty queue; the draws are the link's.
+    pub(in crate::packet) fn build(&self, draws: Stream) -> Discipline {
+        self.parameters().build(draws)
+    }
+
+    /// Whether it marks ECN-capable packets.
+    pub fn marks(&self) -> bool {
+        self.parameters().marks()
+    }
+
+    /// Drops what finds the queue full, and no more.
+    #[cfg(test)]
+    pub(crate) fn drop_tail() -> DisciplineSpec {
+        DisciplineSpec::DropTail(drop_tail::Parameters {})
     }
 }

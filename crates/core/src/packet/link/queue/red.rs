@@ -1,22 +1,43 @@
 //! Random early detection (Floyd and Jacobson 1993) with the gentle slope above the maximum threshold (Floyd 2000).
 
-use super::{Arrival, Decision, OnArrival};
+use super::{Arrival, Build, Decision, Discipline, OnArrival};
+use crate::parameters::Share;
 use crate::rng::Stream;
 use crate::units::{Duration, Time};
 
-/// The thresholds of one queue, as in [`crate::spec::QueueSpec::Red`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RedSettings {
-    /// Average queue below which nothing is dropped, packets.
-    pub minimum: f64,
-    /// Average queue at which `probability` is reached, packets; greater than `minimum`.
-    pub maximum: f64,
-    /// Drop probability at `maximum`, in [0, 1].
-    pub probability: f64,
-    /// Weight of the newest sample in the average, in (0, 1].
-    pub weight: f64,
-    /// Marks ECN-capable packets instead of dropping them.
-    pub ecn: bool,
+crate::parameters! {
+    /// The thresholds.
+    pub struct Parameters {
+        /// Average queue below which nothing is dropped, packets.
+        pub minimum: f64 = 5.0, in 0.0..=u32::MAX;
+        /// Average queue at which `probability` is reached, packets; from here on drops rise faster.
+        pub maximum: f64 = 15.0, in 0.0..=u32::MAX;
+        /// Probability of a drop at the maximum.
+        pub probability: Share = Share(0.1), in 0.0..=1.0;
+        /// Weight of a new queue length in the average.
+        pub weight: Share = Share(0.002), in 0.0..=1.0;
+        /// Marks ECN-capable packets instead of dropping them.
+        pub ecn: bool = false;
+    }
+    check is_ordered
+}
+
+fn is_ordered(parameters: &Parameters) -> Result<(), String> {
+    let Parameters { minimum, maximum, weight, .. } = *parameters;
+    if minimum >= maximum {
+        return Err(format!("minimum {minimum} must be below maximum {maximum}"));
+    }
+    if weight.0 == 0.0 { Err("weight must be greater than 0".into()) } else { Ok(()) }
+}
+
+impl Build for Parameters {
+    fn build(&self, draws: Stream) -> Discipline {
+        Discipline::OnArrival(Box::new(Red::new(*self, draws)))
+    }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
 }
 
 /// The average after a packet found `queue` packets (section 4 of the paper).
@@ -32,8 +53,8 @@ pub fn average_after_idle(average: f64, weight: f64, packets: f64) -> f64 {
 
 /// The drop probability at an average queue before it is made uniform: from 0 at `minimum` to `probability` at
 /// `maximum`, from there to 1 at twice `maximum` (gentle).
-pub fn initial_probability(settings: &RedSettings, average: f64) -> f64 {
-    let RedSettings { minimum, maximum, probability, .. } = *settings;
+pub fn initial_probability(settings: &Parameters, average: f64) -> f64 {
+    let Parameters { minimum, maximum, probability: Share(probability), .. } = *settings;
     if average < minimum {
         0.0
     } else if average < maximum {
@@ -55,7 +76,7 @@ pub fn uniform_probability(initial: f64, passed: u32) -> f64 {
 /// The state of one queue.
 #[derive(Debug, Clone)]
 pub struct Red {
-    settings: RedSettings,
+    settings: Parameters,
     stream: Stream,
     /// Average queue, packets.
     average: f64,
@@ -66,7 +87,7 @@ pub struct Red {
 
 impl Red {
     /// An empty queue. The stream is the link's, for [`crate::rng::Purpose::QueueManagement`].
-    pub fn new(settings: RedSettings, stream: Stream) -> Red {
+    pub fn new(settings: Parameters, stream: Stream) -> Red {
         Red { settings, stream, average: 0.0, passed: 0, arrivals: 0 }
     }
 
@@ -83,7 +104,7 @@ impl Red {
         packet_time: Duration,
         ecn_capable: bool,
     ) -> Decision {
-        let weight = self.settings.weight;
+        let weight = self.settings.weight.0;
         self.average = match idle_since {
             Some(since) => {
                 let missed = now.since(since).0 as f64 / packet_time.0.max(1) as f64;
@@ -119,17 +140,17 @@ mod tests {
     use crate::rng::Purpose;
     use proptest::prelude::*;
 
-    const SETTINGS: RedSettings =
-        RedSettings { minimum: 5.0, maximum: 15.0, probability: 0.1, weight: 0.002, ecn: true };
+    const SETTINGS: Parameters =
+        Parameters { minimum: 5.0, maximum: 15.0, probability: Share(0.1), weight: Share(0.002), ecn: true };
     const PACKET_TIME: Duration = Duration::from_micros(8);
 
-    fn queue(settings: RedSettings) -> Red {
+    fn queue(settings: Parameters) -> Red {
         Red::new(settings, Stream::new(1, Purpose::QueueManagement, 1))
     }
 
     /// A queue whose average is what the last packet found.
     fn instantaneous(ecn: bool) -> Red {
-        queue(RedSettings { weight: 1.0, ecn, ..SETTINGS })
+        queue(Parameters { weight: Share(1.0), ecn, ..SETTINGS })
     }
 
     fn at(red: &mut Red, packets: u32, ecn_capable: bool) -> Decision {
@@ -211,7 +232,7 @@ mod tests {
             weight in 0.0001f64..=1.0,
             arrivals in proptest::collection::vec((0u32..100, 0u64..1 << 40, any::<bool>()), 1..300),
         ) {
-            let mut red = queue(RedSettings { weight, ..SETTINGS });
+            let mut red = queue(Parameters { weight: Share(weight), ..SETTINGS });
             let mut now = Time::ZERO;
             let mut greatest = 0;
             for (packets, gap, capable) in arrivals {
