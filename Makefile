@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs validate kernel fuzz kills mutants bench papers guard drill clean
+.PHONY: help demo core test lint docs validate kernel fuzz kills mutants bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -20,6 +20,11 @@ $(VENV)/installed: $(SOURCES)
 
 demo: $(VENV)/installed ## the main job: what packet spraying does to TCP, from Seattle to Atlanta
 	$(RUN)/anabranch run scenarios/abilene.toml --out runs/abilene
+
+core: ## compile a changed core within seconds into the package of .venv, without optimisation (Linux); make test compiles it for speed
+	@test -e $(VENV)/installed || $(MAKE) $(VENV)/installed
+	PYO3_PYTHON=$(abspath $(RUN)/python) cargo build --quiet --profile quick --package anabranch-python
+	cp $(or $(CARGO_TARGET_DIR),target)/quick/lib_core.so python/anabranch/_core.abi3.so
 
 test: $(VENV)/installed ## all tests, of Rust and Python
 	cargo test --quiet --package anabranch-core

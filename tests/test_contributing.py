@@ -58,6 +58,69 @@ def test_an_algorithm_added_by_recipe_passes_the_properties_that_all_must_keep(r
     assert "square_root::tests::a_round_trip_at_16_segments_adds_a_quarter ... ok" in tests.stdout
 
 
+SCENARIO = """
+[[topology.links]]
+source = "A"
+target = "B"
+capacity = "10Mbps"
+delay = "5ms"
+[topology.queue]
+discipline = "early-random-drop"
+threshold = 3
+probability = "50 %"
+[[impairments]]
+link = ["A", "B"]
+one_way = true
+loss = { model = "bursts", every = 10, burst = 3 }
+[[traffic]]
+from = "A"
+to = "B"
+bulk = true
+stack = "new"
+[stacks]
+new = { congestion = "square-root", detection = "fixed-age" }
+[run]
+duration = "60s"
+"""
+
+CHECKS = """
+import json
+import sys
+from anabranch.scenario import Scenario, ScenarioError
+schema = json.dumps(Scenario.json_schema())
+assert all(name in schema for name in ("square-root", "fixed-age", "early-random-drop", "bursts"))
+text = sys.argv[1]
+link = Scenario.from_toml(text).run(seed=1).links.row(0, named=True)
+assert link["losses"] >= 3, link
+assert abs(link["loss_ratio"] - 0.3) < 3 / link["packets"], link
+for good, bad, problem in (("old = 3", "old = 0", "threshold"), ("every = 10", "every = 2", "burst 3 must not exceed every 2")):
+    try:
+        Scenario.from_toml(text.replace(good, bad))
+    except ScenarioError as error:
+        assert problem in str(error), error
+    else:
+        raise AssertionError(bad)
+"""
+
+
+@pytest.mark.slow("compiles the core of a copy of the repository for Python")
+def test_algorithms_added_by_recipe_are_in_the_schema_and_run_and_refuse_what_is_out_of_range(repository: Path) -> None:
+    """The wire loses three of ten packets. Nothing in Python names the algorithms."""
+    target = ROOT / "target"
+    compiled = subprocess.run(
+        ["cargo", "build", "--profile", "quick", "--package", "anabranch-python"],
+        cwd=repository, env=os.environ | {"CARGO_TARGET_DIR": str(target), "PYO3_PYTHON": sys.executable},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert compiled.returncode == 0, compiled.stderr
+    shutil.copy(target / "quick" / "lib_core.so", repository / "python" / "anabranch" / "_core.abi3.so")
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKS, SCENARIO], env=os.environ | {"PYTHONPATH": str(repository / "python")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_format_added_by_recipe_reads_a_file_and_names_the_line_of_an_error(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "good.edges").write_text("# edges\na b 5\nb c 2.5\n")
     (tmp_path / "bad.edges").write_text("# edges\na b 5\nb c\n")
