@@ -49,6 +49,12 @@ def round_trip(arguments: Sequence[Floats], shape: tuple[int, ...]) -> tuple[Flo
     :class:`ValueError` names an argument and its first value out of bounds.
     """
 
+def metrics() -> str:
+    """The metrics of routing as a JSON list: ``name``, ``kind`` (``sum``, ``least``, ``throughput``), ``summary``, ``needs``, ``is_measured``."""
+
+def ospf_cost(capacity_bps: int) -> int | None:
+    """What OSPF counts a link of this rate, bit/s, by default: 100 Mbit/s over the rate, at least 1; nothing for no rate."""
+
 class Network:
     """A directed graph to find paths in. Metrics are JSON texts: a name, or a list of names for a lexicographic one.
 
@@ -76,6 +82,9 @@ class Network:
 
     def routes(self, metric: str, sources: Sequence[int], destinations: Sequence[int]) -> Columns:
         """The best path from every source to every destination."""
+
+    def path_cost(self, metric: str, links: Sequence[int]) -> float:
+        """What the path of these links counts by a metric (the first of several), in the metric's unit."""
 
     def hop_by_hop(self, metric: str) -> Columns:
         """The path of every pair if each router forwards along its own route; none where packets loop."""

@@ -1,33 +1,25 @@
-"""Metrics of routing by name, for scenarios and the command line."""
+"""Metrics of routing by name, for scenarios and the command line, as the core declares them."""
 
-from collections.abc import Sequence
-from math import log1p
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from anabranch.topologies import Link
+from anabranch import _core
 
-SUMS = ("hop-count", "delay", "loss", "ospf", "cost")
+_DECLARED: list[dict[str, Any]] = json.loads(_core.metrics())
+
+NAMES: Sequence[str] = tuple(one["name"] for one in _DECLARED)
+SUMS: Sequence[str] = tuple(one["name"] for one in _DECLARED if one["kind"] == "sum")
 """Those that add up along a path; paths by them may be disjoint."""
-ISOTONE = (*SUMS, "widest")
-"""Those that Dijkstra's method serves, alone or one after the other."""
-BY_THROUGHPUT = ("tcpbp", "tcpbp-exact")
-"""Predicted TCP throughput: as the paper searches, and exactly."""
-MEASURABLE = ("delay", "loss", *BY_THROUGHPUT)
+BOTTLENECKS: Sequence[str] = tuple(one["name"] for one in _DECLARED if one["kind"] == "least")
+"""Those that count the least value of a path's links, which is better the greater it is."""
+BY_THROUGHPUT: Sequence[str] = tuple(one["name"] for one in _DECLARED if one["kind"] == "throughput")
+"""Predicted TCP throughput: as the paper searches, and exactly. All others are isotone: Dijkstra's method serves them."""
+MEASURABLE: Sequence[str] = tuple(one["name"] for one in _DECLARED if one["is_measured"])
 """Those that depend on what is measured of links."""
-NAMES = (*ISOTONE, *BY_THROUGHPUT)
-
-_OSPF_REFERENCE_BPS = 100_000_000
-DESCRIPTIONS = {
-    "hop-count": "the number of links",
-    "delay": "the sum of the links' delays",
-    "loss": "the ratio of packets lost, as the sum of -ln(1 - p)",
-    "ospf": "100 Mbit/s over the link's rate, at least 1, summed",
-    "cost": "the sum of the costs given with the links",
-    "widest": "the least rate of the links, the greater the better",
-    "tcpbp": "delay x sqrt(loss), by the paper's modified Dijkstra: a heuristic",
-    "tcpbp-exact": "delay x sqrt(loss), the true optimum",
-}
+DESCRIPTIONS: Mapping[str, str] = {one["name"]: one["summary"] for one in _DECLARED}
+NEEDS: Mapping[str, Sequence[str]] = {one["name"]: tuple(one["needs"]) for one in _DECLARED}
+"""What each must know of every link."""
 
 
 def metric(text: str) -> list[str]:
@@ -48,32 +40,12 @@ def metric(text: str) -> list[str]:
             raise ValueError(f'"{name}" stands alone: it weighs delay and loss by itself')
         if names.count(name) > 1:
             raise ValueError(f'"{name}" stands there twice; the second time it decides nothing')
-    if "widest" in names[:-1]:
+    early = [name for name in names[:-1] if name in BOTTLENECKS]
+    if early:
         raise ValueError(
-            '"widest" may only be the last metric: before another it is not isotone, and no best path would be certain'
+            f'"{early[0]}" may only be the last metric: before another it is not isotone, and no best path would be certain'
         )
     return names
-
-
-def ospf_cost(capacity_bps: int) -> int:
-    """What OSPF counts a link of this rate, bit/s, by default: 100 Mbit/s over the rate, at least 1."""
-    return max(1, _OSPF_REFERENCE_BPS // capacity_bps)
-
-
-def path_value(metric: str, links: Sequence["Link"]) -> float:
-    """What a path of these links counts by one isotone metric, less being better: ``widest`` counts minus the least rate."""
-    match metric:
-        case "hop-count":
-            return len(links)
-        case "delay":
-            return sum(link.delay_s or 0.0 for link in links)
-        case "loss":
-            return -sum(log1p(-(link.loss or 0.0)) for link in links)
-        case "ospf":
-            return sum(ospf_cost(link.capacity_bps) for link in links if link.capacity_bps)
-        case "cost":
-            return sum(link.cost or 0.0 for link in links)
-    return -min((link.capacity_bps or 0 for link in links), default=0)
 
 
 def compiled(text: str) -> str | list[str]:

@@ -4,6 +4,7 @@
 //! picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
 pub use crate::packet::{DisciplineSpec, LossSpec};
+pub use crate::routing::Metric;
 use crate::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use crate::tcp::{ack::AckSpec, detection::DetectionSpec};
 use crate::units::{Duration, Rate, Time};
@@ -309,24 +310,6 @@ impl From<Metric> for MetricSpec {
     fn from(metric: Metric) -> MetricSpec {
         MetricSpec::One(metric)
     }
-}
-
-/// A weight of links, and how it combines along a path: an isotone and monotone metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
-    /// 1 per link.
-    HopCount,
-    /// Propagation delay.
-    Delay,
-    /// Loss ratio: -ln(1 - p), which adds up.
-    Loss,
-    /// Reference bandwidth (100 Mbit/s) over the link's rate, at least 1 (OSPF's automatic cost).
-    Ospf,
-    /// The cost given with the link.
-    Cost,
-    /// The least rate on the path; more is better.
-    Widest,
 }
 
 /// The metric delay x sqrt(loss) of the paper TCPBP, the inverse of the throughput that it predicts.

@@ -194,6 +194,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Simulation>()?;
     module.add_class::<network::Network>()?;
+    module.add_function(wrap_pyfunction!(network::metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(network::ospf_cost, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(check_algorithm, module)?)?;
     module.add_function(wrap_pyfunction!(stationary_loss, module)?)?;

@@ -1,8 +1,8 @@
 //! Path search over a network that Python gives as columns.
 
-use anabranch_core::routing::routes::{self, PairRoutes};
+use anabranch_core::routing::routes::{self, PairRoutes, PathCost};
 use anabranch_core::routing::tcpbp::certificate::certified_path;
-use anabranch_core::routing::{Graph, Link, MOST_LABELS, pareto_sets, path_sets};
+use anabranch_core::routing::{self, Graph, Link, MOST_LABELS, describe_metrics, pareto_sets, path_sets};
 use anabranch_core::spec::{Disjointness, HopsSpec, MetricSpec};
 use anabranch_core::units::{Duration, Rate};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -35,6 +35,18 @@ fn columns<'py>(py: Python<'py>, found: PairRoutes) -> PyResult<Bound<'py, PyDic
     columns.set_item("loss", PyArray1::from_vec(py, found.loss))?;
     columns.set_item("cost", PyArray1::from_vec(py, found.cost))?;
     Ok(columns)
+}
+
+/// All metrics of routing, as a JSON text.
+#[pyfunction]
+pub fn metrics() -> String {
+    serde_json::json!(describe_metrics()).to_string()
+}
+
+/// What OSPF counts a link of this rate by default; nothing for no rate.
+#[pyfunction]
+pub fn ospf_cost(capacity_bps: u64) -> Option<u64> {
+    routing::ospf_cost(capacity_bps)
 }
 
 #[pymethods]
@@ -87,6 +99,10 @@ impl Network {
         let metric = metric_of(metric)?;
         let found = py.detach(|| routes::routes(&self.0, &metric, &sources, &destinations)).map_err(refuse)?;
         columns(py, found)
+    }
+
+    fn path_cost(&self, metric: &str, links: Vec<u32>) -> PyResult<f64> {
+        Ok(PathCost::new(&self.0, &metric_of(metric)?).of_path(&links))
     }
 
     fn hop_by_hop<'py>(&self, py: Python<'py>, metric: &str) -> PyResult<Bound<'py, PyDict>> {

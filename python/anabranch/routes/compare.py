@@ -212,7 +212,7 @@ def compare(
 
 
 def _possible(topology: Topology) -> list[str]:
-    needs = {metric: quantities.NEEDED_BY.get(metric, ()) for metric in ("hop-count", "delay", "loss", "ospf")}
+    needs = {metric: known_metrics.NEEDS[metric] for metric in ("hop-count", "delay", "loss", "ospf")}
     return [
         metric for metric, needed in needs.items() if all(quantities.known(topology, quantity) for quantity in needed)
     ]
@@ -262,11 +262,10 @@ def _agreement(topology: Topology, pairs: Sequence[Pair], metric: str) -> dict[s
     same = [pair for pair in pairs if pair.paths[metric].nodes == pair.paths[HEURISTIC].nodes]
     if metric in known_metrics.BY_THROUGHPUT:
         return {"found": len(same), "at_least": len(same), "at_most": len(same), "tied": 0}
-    links = {(link.source, link.target): link for link in topology.links}
+    search = Search(topology)
 
     def value(path: Path) -> tuple[float, ...]:
-        hops = [links[hop] for hop in pairwise(path.nodes)]
-        return tuple(known_metrics.path_value(one, hops) for one in known_metrics.metric(metric))
+        return tuple(search.path_value(one, path) for one in known_metrics.metric(metric))
 
     as_good = [
         pair

@@ -4,23 +4,13 @@ import math
 import random
 from dataclasses import replace
 
+from anabranch.metrics import NEEDS
 from anabranch.topologies import Link, Topology
 
 SIGNAL_SPEED_M_S = 2e8
 """In glass: two thirds of that in a vacuum."""
 LEAST_DELAY_S = 1e-6
 """Of a link between two nodes in one place."""
-
-NEEDED_BY = {
-    "delay": ("delay_s",),
-    "loss": ("loss",),
-    "ospf": ("capacity_bps",),
-    "cost": ("cost",),
-    "widest": ("capacity_bps",),
-    "tcpbp": ("delay_s", "loss"),
-    "tcpbp-exact": ("delay_s", "loss"),
-}
-"""What each metric must know of every link."""
 
 _REMEDIES = {
     "delay_s": "give the links a delay, a length, or their nodes places on the map",
@@ -91,7 +81,7 @@ def require(topology: Topology, metrics: list[str]) -> None:
         ValueError: names the metric, the first link that lacks something, and how to give it.
     """
     for metric in metrics:
-        for quantity in NEEDED_BY.get(metric, ()):
+        for quantity in NEEDS[metric]:
             for link in topology.links:
                 if getattr(link, quantity) is None:
                     raise ValueError(

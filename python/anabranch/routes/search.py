@@ -54,6 +54,7 @@ class Search:
             np.array([link.cost or 0.0 for link in links]),
         )
         self._targets = [link.target for link in links]
+        self._links = {(link.source, link.target): index for index, link in enumerate(links)}
         self._delay_known = quantities.known(topology, "delay_s")
         self._loss_known = quantities.known(topology, "loss")
 
@@ -163,6 +164,12 @@ class Search:
             ValueError: as :meth:`routes`, or a metric that is not isotone.
         """
         return self._network.path_counts(self._metric(metric))
+
+    def path_value(self, metric: str, path: Path) -> float:
+        """What a path counts by one isotone metric, less being better: a bottleneck counts negatively."""
+        links = [self._links[hop] for hop in pairwise(path.nodes)]
+        cost = self._network.path_cost(self._metric(metric), links)
+        return -cost if metric in metrics.BOTTLENECKS else cost
 
     def certificate(self, source: str, target: str) -> Certificate | None:
         """The proof of the best path by ``tcpbp-exact``; ``None`` without a way.

@@ -54,7 +54,7 @@ pub fn lexicographic_weights(graph: &Graph, metrics: &[Metric]) -> Result<Vec<Le
     if let Some(problem) = problem {
         return Err(RoutingError::Lexicographic { metric: named(), problem });
     }
-    if metrics[..metrics.len() - 1].contains(&Metric::Widest) {
+    if metrics[..metrics.len() - 1].iter().any(|metric| metric.is_bottleneck()) {
         return Err(RoutingError::NotIsotone { metric: named() });
     }
     graph.links().iter().enumerate().map(|(id, link)| link_weight(id as LinkId, link, metrics)).collect()
@@ -65,7 +65,7 @@ pub(super) fn link_weight(id: LinkId, link: &Link, metrics: &[Metric]) -> Result
     let mut weight = Lexicographic { hops: 1, ..Lexicographic::IDENTITY };
     for (index, &metric) in metrics.iter().enumerate() {
         weight.values[index] = metric_value(id, link, metric)?;
-        weight.bottleneck |= u8::from(metric == Metric::Widest) << index;
+        weight.bottleneck |= u8::from(metric.is_bottleneck()) << index;
     }
     Ok(weight)
 }

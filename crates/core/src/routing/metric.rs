@@ -1,10 +1,15 @@
-//! Additive link weights, which determine the length of a path.
+//! Metrics: what makes a path short.
+//!
+//! To add one, add an entry to [`Metric`]: its weights add up along a path, or the least one counts. Scenarios, commands and
+//! documentation read the entry.
 //!
 //! Weights are whole numbers, so that sums are exact and "equal cost" means equal. Of two paths of equal sum the one of
 //! fewer hops is the shorter. As every link counts one hop, no cycle has weight zero, not even one of links that cost nothing.
 
+use super::tcpbp::Label;
 use super::{Graph, Link, PathWeight, RoutingError};
-use crate::spec::{LinkId, Metric};
+use crate::spec::LinkId;
+use serde::{Deserialize, Serialize};
 
 /// OSPF's customary reference bandwidth, 100 Mbit/s (RFC 4750, `ospfReferenceBandwidth`).
 const REFERENCE_BANDWIDTH: u64 = 100_000_000;
@@ -52,26 +57,161 @@ impl PathWeight for Weight {
     }
 }
 
+/// What a metric is made of.
+pub struct Definition {
+    /// As scenarios spell it.
+    pub name: &'static str,
+    /// What it counts.
+    summary: &'static str,
+    /// What it must know of every link: `capacity_bps`, `delay_s`, `loss`, `cost`.
+    needs: &'static [&'static str],
+    /// Whether it depends on what is measured of links.
+    is_measured: bool,
+    /// What a link counts in whole units; less is better.
+    weight: fn(LinkId, &Link) -> Result<u64, RoutingError>,
+    /// What a path counts in the unit that users read.
+    pub(super) cost: Cost,
+}
+
+/// How users read what a path counts.
+#[derive(Clone, Copy)]
+pub(super) enum Cost {
+    /// The sum of a number of each link.
+    Sum(fn(&Link) -> f64),
+    /// The least such number; the greater, the better.
+    Least(fn(&Link) -> f64),
+    /// A number that follows from the exact delay and loss of the path.
+    OfPath(fn(&Label) -> f64),
+}
+
+/// Declares the metrics: each with its documentation, name and [`Definition`].
+macro_rules! metrics {
+    (
+        $(#[$outer:meta])*
+        pub enum $metrics:ident {
+            $( #[doc = $summary:literal] $metric:ident = $name:literal {
+                needs: $needs:expr, is_measured: $measured:literal, weight: $weight:expr, cost: $cost:expr $(,)?
+            } )*
+        }
+    ) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $metrics {
+            $( #[doc = $summary] #[serde(rename = $name)] $metric, )*
+        }
+
+        impl $metrics {
+            /// All metrics.
+            pub const ALL: &[$metrics] = &[$($metrics::$metric),*];
+
+            /// What it is made of.
+            pub fn definition(self) -> &'static Definition {
+                match self {
+                    $( $metrics::$metric => {
+                        const DEFINITION: &Definition = &Definition {
+                            name: $name,
+                            summary: $summary,
+                            needs: $needs,
+                            is_measured: $measured,
+                            weight: $weight,
+                            cost: $cost,
+                        };
+                        DEFINITION
+                    } )*
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// A weight of links, and how it combines along a path: an isotone and monotone metric.
+    pub enum Metric {
+        /// the number of links
+        HopCount = "hop-count" {
+            needs: &[],
+            is_measured: false,
+            weight: |_, _| Ok(1),
+            cost: Cost::Sum(|_| 1.0),
+        }
+        /// the sum of the links' delays
+        Delay = "delay" {
+            needs: &["delay_s"],
+            is_measured: true,
+            weight: |_, link| Ok(link.delay.0),
+            cost: Cost::OfPath(|path| path.delay().as_secs()),
+        }
+        /// the ratio of packets lost, as the sum of -ln(1 - p)
+        Loss = "loss" {
+            needs: &["loss"],
+            is_measured: true,
+            weight: |_, link| Ok((log_loss(link.loss) * LOSS_UNITS).round() as u64),
+            cost: Cost::OfPath(Label::loss),
+        }
+        /// 100 Mbit/s over the link's rate, at least 1, summed
+        Ospf = "ospf" {
+            needs: &["capacity_bps"],
+            is_measured: false,
+            weight: |id, link| ospf_cost(link.rate.0).ok_or(RoutingError::Rate { link: id }),
+            cost: Cost::Sum(|link| ospf_cost(link.rate.0).unwrap_or(0) as f64),
+        }
+        /// the sum of the costs given with the links
+        Cost = "cost" {
+            needs: &["cost"],
+            is_measured: false,
+            weight: |id, link| fixed_point_cost(link.cost).ok_or(RoutingError::Cost { link: id, cost: link.cost }),
+            cost: Cost::Sum(|link| link.cost),
+        }
+        /// the least rate of the links, the greater the better
+        Widest = "widest" {
+            needs: &["capacity_bps"],
+            is_measured: false,
+            weight: |_, link| Ok(u64::MAX - link.rate.0),
+            cost: Cost::Least(|link| link.rate.0 as f64),
+        }
+    }
+}
+
 impl Metric {
     /// As scenarios spell it.
     pub fn name(self) -> &'static str {
-        match self {
-            Metric::HopCount => "hop-count",
-            Metric::Delay => "delay",
-            Metric::Loss => "loss",
-            Metric::Ospf => "ospf",
-            Metric::Cost => "cost",
-            Metric::Widest => "widest",
-        }
+        self.definition().name
     }
+
+    /// Whether the worst link of a path counts, and not the sum over its links.
+    pub fn is_bottleneck(self) -> bool {
+        matches!(self.definition().cost, Cost::Least(_))
+    }
+
+    /// Public description.
+    pub fn describe(self) -> MetricInfo {
+        let Definition { name, summary, needs, is_measured, .. } = *self.definition();
+        let kind = if self.is_bottleneck() { "least" } else { "sum" };
+        MetricInfo { name, kind, summary: summary.trim(), needs, is_measured }
+    }
+}
+
+/// Public description of a metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricInfo {
+    /// As scenarios spell it.
+    pub name: &'static str,
+    /// `sum` and `least` of the links' weights, or `throughput`, which is not isotone.
+    pub kind: &'static str,
+    /// What it counts.
+    pub summary: &'static str,
+    /// What it must know of every link.
+    pub needs: &'static [&'static str],
+    /// Whether it depends on what is measured of links.
+    pub is_measured: bool,
 }
 
 /// The weight of every link by id.
 ///
 /// # Errors
-/// [`RoutingError::NotAdditive`] for `widest`, and as [`metric_value`].
+/// [`RoutingError::NotAdditive`] for a bottleneck, and as [`metric_value`].
 pub fn link_weights(graph: &Graph, metric: Metric) -> Result<Vec<Weight>, RoutingError> {
-    if metric == Metric::Widest {
+    if metric.is_bottleneck() {
         return Err(RoutingError::NotAdditive { metric: metric.name().into() });
     }
     let weight = |(id, link)| Ok(Weight::of_link(metric_value(id, link, metric)?));
@@ -86,14 +226,7 @@ pub fn link_weights(graph: &Graph, metric: Metric) -> Result<Vec<Weight>, Routin
 /// [`RoutingError::Cost`] for a cost that is negative, not a number, above 1e13, or so small that rounding would make
 /// it zero; [`RoutingError::Rate`] for a rate of zero under the metric `ospf`.
 pub(super) fn metric_value(id: LinkId, link: &Link, metric: Metric) -> Result<u64, RoutingError> {
-    Ok(match metric {
-        Metric::HopCount => 1,
-        Metric::Delay => link.delay.0,
-        Metric::Loss => (log_loss(link.loss) * LOSS_UNITS).round() as u64,
-        Metric::Ospf => ospf_cost(link.rate.0).ok_or(RoutingError::Rate { link: id })?,
-        Metric::Cost => fixed_point_cost(link.cost).ok_or(RoutingError::Cost { link: id, cost: link.cost })?,
-        Metric::Widest => u64::MAX - link.rate.0,
-    })
+    (metric.definition().weight)(id, link)
 }
 
 /// -ln(1 - p), which adds up along a path where loss ratios do not, without cancellation for small p.
@@ -103,7 +236,7 @@ pub(super) fn log_loss(loss: f64) -> f64 {
 
 /// OSPF's automatic cost: the reference bandwidth over the rate, rounded down, at least 1 (RFC 2328 appendix C.3 wants
 /// it positive).
-pub(super) fn ospf_cost(bits_per_second: u64) -> Option<u64> {
+pub fn ospf_cost(bits_per_second: u64) -> Option<u64> {
     Some(REFERENCE_BANDWIDTH.checked_div(bits_per_second)?.max(1))
 }
 

@@ -33,7 +33,7 @@ pub use graph::{Graph, Link};
 pub use k_shortest::LooplessPaths;
 pub use lexicographic::{Lexicographic, lexicographic_weights};
 pub use max_flow::max_flow;
-pub use metric::{Weight, link_weights};
+pub use metric::{Metric, MetricInfo, Weight, link_weights, ospf_cost};
 pub use near_equal::near_equal;
 pub use node_disjoint::NodeDisjoint;
 pub use pareto::{MOST_LABELS, ParetoTowards};
@@ -44,7 +44,7 @@ pub use towards::{ShortestPaths, Towards, shortest_paths};
 
 use self::tcpbp::exact::ExactSearch;
 use self::tcpbp::heuristic::{ModifiedDijkstra, Queue};
-use crate::spec::{HopsSpec, LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
+use crate::spec::{HopsSpec, LinkId, MetricSpec, NodeId, ThroughputMetric};
 
 /// One of the paths between two nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,8 +151,8 @@ enum IsotoneWeights {
 
 fn isotone_weights(graph: &Graph, metric: &MetricSpec) -> Result<IsotoneWeights, RoutingError> {
     match metric {
-        MetricSpec::One(Metric::Widest) => {
-            lexicographic_weights(graph, &[Metric::Widest]).map(IsotoneWeights::Lexicographic)
+        MetricSpec::One(metric) if metric.is_bottleneck() => {
+            lexicographic_weights(graph, &[*metric]).map(IsotoneWeights::Lexicographic)
         }
         MetricSpec::One(metric) => link_weights(graph, *metric).map(IsotoneWeights::Additive),
         MetricSpec::Lexicographic(metrics) => lexicographic_weights(graph, metrics).map(IsotoneWeights::Lexicographic),
@@ -194,11 +194,23 @@ fn throughput_paths(
 impl ThroughputMetric {
     /// As scenarios spell it.
     pub fn name(self) -> &'static str {
-        match self {
-            ThroughputMetric::Tcpbp => "tcpbp",
-            ThroughputMetric::TcpbpExact => "tcpbp-exact",
-        }
+        self.describe().name
     }
+
+    /// Public description.
+    fn describe(self) -> MetricInfo {
+        let (name, summary) = match self {
+            ThroughputMetric::Tcpbp => ("tcpbp", "delay x sqrt(loss), by the paper's modified Dijkstra: a heuristic"),
+            ThroughputMetric::TcpbpExact => ("tcpbp-exact", "delay x sqrt(loss), the true optimum"),
+        };
+        MetricInfo { name, kind: "throughput", summary, needs: &["delay_s", "loss"], is_measured: true }
+    }
+}
+
+/// All metrics, for the scenario schema.
+pub fn describe_metrics() -> Vec<MetricInfo> {
+    let by_throughput = [ThroughputMetric::Tcpbp, ThroughputMetric::TcpbpExact].map(ThroughputMetric::describe);
+    Metric::ALL.iter().map(|metric| metric.describe()).chain(by_throughput).collect()
 }
 
 #[cfg(test)]

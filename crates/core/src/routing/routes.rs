@@ -1,13 +1,13 @@
 //! Many routes at once, as columns of numbers: what the Python face asks for.
 
-use super::metric::ospf_cost;
+use super::metric::Cost;
 use super::tcpbp::Label;
 use super::tcpbp::exact::ExactSearch;
 use super::tcpbp::heuristic::{ModifiedDijkstra, Queue};
 use super::{
     Graph, IsotoneWeights, Lexicographic, PathWeight, RoutingError, ShortestTree, SourceTree, Weight, isotone_weights,
 };
-use crate::spec::{LinkId, Metric, MetricSpec, NodeId, ThroughputMetric};
+use crate::spec::{LinkId, MetricSpec, NodeId, ThroughputMetric};
 
 /// Paths from some sources to every node, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,51 +40,57 @@ pub struct PairRoutes {
 }
 
 /// The cost of a path as users read it: of a metric, or of the first of several.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PathCost<'a> {
     graph: &'a Graph,
     labels: Vec<Label>,
-    first: Option<Metric>,
+    cost: Cost,
 }
 
-/// What adds up along a path: its label, and its sum (for `widest`, its least rate) in the metric.
+/// What adds up along a path: its label, and the sum or the least of the links' numbers in the metric.
 type Sums = (Label, f64);
 
 impl<'a> PathCost<'a> {
     /// Costs by a metric.
     pub fn new(graph: &'a Graph, metric: &MetricSpec) -> PathCost<'a> {
         let first = match metric {
-            MetricSpec::One(metric) => Some(*metric),
-            MetricSpec::Lexicographic(metrics) => metrics.first().copied(),
+            MetricSpec::One(metric) => Some(metric),
+            MetricSpec::Lexicographic(metrics) => metrics.first(),
             MetricSpec::Throughput(_) => None,
         };
-        PathCost { graph, labels: graph.links().iter().map(Label::of_link).collect(), first }
+        let cost = first.map_or(Cost::OfPath(Label::cost), |metric| metric.definition().cost);
+        PathCost { graph, labels: graph.links().iter().map(Label::of_link).collect(), cost }
     }
 
     fn start(&self) -> Sums {
-        (Label::IDENTITY, if self.first == Some(Metric::Widest) { f64::INFINITY } else { 0.0 })
+        (Label::IDENTITY, if matches!(self.cost, Cost::Least(_)) { f64::INFINITY } else { 0.0 })
     }
 
     fn extend(&self, (label, sum): Sums, id: LinkId) -> Sums {
         let link = self.graph.link(id);
-        let sum = match self.first {
-            Some(Metric::HopCount) => sum + 1.0,
-            Some(Metric::Ospf) => sum + ospf_cost(link.rate.0).unwrap_or(0) as f64,
-            Some(Metric::Cost) => sum + link.cost,
-            Some(Metric::Widest) => sum.min(link.rate.0 as f64),
-            Some(Metric::Delay | Metric::Loss) | None => sum,
+        let sum = match self.cost {
+            Cost::Sum(number) => sum + number(link),
+            Cost::Least(number) => sum.min(number(link)),
+            Cost::OfPath(_) => sum,
         };
         (label.extend(self.labels[id as usize]), sum)
     }
 
     /// Hops, seconds, a loss ratio, OSPF's cost, the operator's cost, bits per second, or seconds x sqrt(loss).
     fn value(&self, (label, sum): Sums) -> f64 {
-        match self.first {
-            None => label.cost(),
-            Some(Metric::Delay) => label.delay().as_secs(),
-            Some(Metric::Loss) => label.loss(),
-            Some(Metric::HopCount | Metric::Ospf | Metric::Cost | Metric::Widest) => sum,
+        match self.cost {
+            Cost::OfPath(number) => number(&label),
+            Cost::Sum(_) | Cost::Least(_) => sum,
         }
+    }
+
+    fn sums_of(&self, links: &[LinkId]) -> Sums {
+        links.iter().fold(self.start(), |sums, &link| self.extend(sums, link))
+    }
+
+    /// The cost of the path of these links.
+    pub fn of_path(&self, links: &[LinkId]) -> f64 {
+        self.value(self.sums_of(links))
     }
 
     /// The costs of a tree's paths by node; infinite where there is no path.
@@ -121,7 +127,7 @@ impl PairRoutes {
         let before = self.hops.len();
         for path in paths {
             let links = path.as_ref();
-            let sums = links.iter().fold(cost.start(), |sums, &link| cost.extend(sums, link));
+            let sums = cost.sums_of(links);
             self.hops.push(links.len() as u32);
             self.delay_s.push(sums.0.delay().as_secs());
             self.loss.push(sums.0.loss());
@@ -291,6 +297,7 @@ mod tests {
     use super::super::tcpbp::test_networks::{any_graph, both_ways};
     use super::super::test_support::{network, simple_paths};
     use super::*;
+    use crate::spec::Metric;
     use proptest::prelude::*;
 
     const TCPBP: MetricSpec = MetricSpec::Throughput(ThroughputMetric::Tcpbp);

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from anabranch.metrics import ospf_cost
+from anabranch import _core
 from anabranch.routes.export.errors import ExportError
 from anabranch.topologies import Link, Topology
 
@@ -91,7 +91,7 @@ def _cost(link: Link, metric: Metric) -> int:
         return 1
     value = {
         "delay": None if link.delay_s is None else max(1, round(link.delay_s * 1e6)),
-        "ospf": None if link.capacity_bps is None else ospf_cost(link.capacity_bps),
+        "ospf": None if link.capacity_bps is None else _core.ospf_cost(link.capacity_bps),
         "cost": link.cost,
     }[metric]
     if value is None:
