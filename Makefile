@@ -23,8 +23,8 @@ demo: $(VENV)/installed ## the main job: what packet spraying does to TCP, from 
 
 core: ## compile a changed core within seconds into the package of .venv, without optimisation (Linux); make test compiles it for speed
 	@test -e $(VENV)/installed || $(MAKE) $(VENV)/installed
-	PYO3_PYTHON=$(abspath $(RUN)/python) cargo build --quiet --profile quick --package anabranch-python
-	cp $(or $(CARGO_TARGET_DIR),target)/quick/lib_core.so python/anabranch/_core.abi3.so
+	PYO3_PYTHON=$(abspath $(RUN)/python) cargo build --quiet --package anabranch-python
+	cp $(or $(CARGO_TARGET_DIR),target)/debug/lib_core.so python/anabranch/_core.abi3.so
 
 test: $(VENV)/installed ## all tests, of Rust and Python
 	cargo test --quiet --package anabranch-core

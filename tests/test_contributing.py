@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "target"  # where the dependencies are compiled already
 BLOCK = re.compile(r"^```(?:rust|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INSERTION = re.compile(r"in (\S+), after: (.*)")
 
@@ -47,12 +48,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow("compiles the core of a copy of the repository")
 def test_an_algorithm_added_by_recipe_passes_the_properties_that_all_must_keep(repository: Path) -> None:
-    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}  # where the dependencies are built already
-    # The copy is a core of its own to cargo. Without optimisation it takes 25 s of processor time to compile, else some 200 s.
-    quickly = [f"--config=profile.test.package.anabranch-core.{key}=0" for key in ("opt-level", "debug")]
     tests = subprocess.run(
-        ["cargo", "test", *quickly, "--package", "anabranch-core", "--lib", "--", "tcp"],
-        cwd=repository, env=environment, capture_output=True, text=True, check=False,
+        ["cargo", "test", "--profile", "dev", "--package", "anabranch-core", "--lib", "--", "tcp"],
+        cwd=repository, env=os.environ | {"CARGO_TARGET_DIR": str(TARGET)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert tests.returncode == 0, tests.stdout + tests.stderr
     assert "square_root::tests::a_round_trip_at_16_segments_adds_a_quarter ... ok" in tests.stdout
@@ -106,14 +104,13 @@ for good, bad, problem in (("old = 3", "old = 0", "threshold"), ("every = 10", "
 @pytest.mark.slow("compiles the core of a copy of the repository for Python")
 def test_algorithms_added_by_recipe_are_in_the_schema_and_run_and_refuse_what_is_out_of_range(repository: Path) -> None:
     """The wire loses three of ten packets. Nothing in Python names the algorithms."""
-    target = ROOT / "target"
     compiled = subprocess.run(
-        ["cargo", "build", "--profile", "quick", "--package", "anabranch-python"],
-        cwd=repository, env=os.environ | {"CARGO_TARGET_DIR": str(target), "PYO3_PYTHON": sys.executable},
+        ["cargo", "build", "--package", "anabranch-python"],
+        cwd=repository, env=os.environ | {"CARGO_TARGET_DIR": str(TARGET), "PYO3_PYTHON": sys.executable},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert compiled.returncode == 0, compiled.stderr
-    shutil.copy(target / "quick" / "lib_core.so", repository / "python" / "anabranch" / "_core.abi3.so")
+    shutil.copy(TARGET / "debug" / "lib_core.so", repository / "python" / "anabranch" / "_core.abi3.so")
     done = subprocess.run(
         [sys.executable, "-c", CHECKS, SCENARIO], env=os.environ | {"PYTHONPATH": str(repository / "python")},
         capture_output=True, text=True, check=False,
