@@ -131,14 +131,13 @@ NOTES = (
     "Ours has the parameters of Linux 2.6.22 where they differ from the paper's. bic: Linux counts ACKs and multiplies by its estimate "
     "of segments per ACK, which stays at 31/16 when every segment is acknowledged. scalable: one segment per 51 ACKs, and at least "
     "Reno's growth. vegas: a step every other round trip, since it starts from the window of one round trip before. highspeed: the rows "
-    "of its table. cubic: beta 819/1024.",
+    "of its table. cubic: beta 819/1024, and the Reno-friendly window grows no faster once it is back at the "
+    "window of the last loss.",
     "illinois: 2.6.22 confuses the share that a loss takes with the share that remains (corrected later). Ours runs with these shares, "
     "7/8 and 1/2. With the paper's 1/8 and 1/2 it has up to six times ns-2's goodput.",
     "westwood: Linux's module sets ssthresh to its estimate at CA_EVENT_COMPLETE_CWR, which ns-2 never raises. So in ns-2 ssthresh is "
     "half of the window, and the window after a loss is the greater of both. Ours runs with that least share.",
-    "cubic is above ns-2's by up to 15 % where losses are frequent. RFC 9438 (section 4.3) lets the Reno-friendly window grow by a "
-    "whole segment per round trip once it exceeds the window of the last loss; Linux 2.6.22 does not.",
-    "reno, highspeed and vegas are below by up to 14 % at a loss of 1e-2. Linux slow-starts where cwnd equals ssthresh (RFC 5681 "
+    "reno, cubic, highspeed and vegas are below by up to 14 % at a loss of 1e-2. Linux slow-starts where cwnd equals ssthresh (RFC 5681 "
     "section 3.1 allows either), so every recovery ends with one segment more. That counts for windows of ten.",
 )
 

@@ -24,7 +24,7 @@ LEAST_S = 0.000001
 
 STACKS: Mapping[str, Mapping[str, Any]] = {
     "reno": {"congestion": "reno"},
-    "cubic": {"congestion": {"name": "cubic", "beta": 819 / 1024}},
+    "cubic": {"congestion": {"name": "cubic", "beta": 819 / 1024, "reno_alpha_rises": False}},
     "bic": {"congestion": {"name": "bic", "ack_compensation": 31 / 16}},
     "highspeed": {"congestion": {"name": "highspeed", "whole_steps": True}},
     "scalable": {"congestion": {"name": "scalable", "increase": 1 / 51, "legacy_window": 0, "at_least_reno": True}},

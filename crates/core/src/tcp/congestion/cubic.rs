@@ -23,6 +23,9 @@ crate::parameters! {
         pub fast_convergence: bool = true;
         /// Whether to have at least the window that Reno would have (RFC 9438 section 4.3: on).
         pub reno_friendly: bool = true;
+        /// Whether that window grows by a whole segment per round trip once it is back at the window of the last loss
+        /// (RFC 9438 section 4.3: on; Linux: off).
+        pub reno_alpha_rises: bool = true;
     }
 }
 
@@ -126,14 +129,14 @@ impl Cubic {
 
     #[inline(always)]
     fn congestion_avoidance(&mut self, now: Time, segments_acked: f64, rtt: Duration) {
-        let Parameters { c, reno_friendly, .. } = self.parameters;
+        let Parameters { c, reno_friendly, reno_alpha_rises, .. } = self.parameters;
         if self.window.epoch.is_none() {
             self.begin_epoch(now);
         }
         let Window { cwnd, cwnd_prior, w_max, .. } = self.window;
         let Some(epoch) = &mut self.window.epoch else { return };
 
-        let alpha = if epoch.w_est >= cwnd_prior { 1.0 } else { self.alpha };
+        let alpha = if reno_alpha_rises && epoch.w_est >= cwnd_prior { 1.0 } else { self.alpha };
         epoch.w_est = reno_estimate(epoch.w_est, alpha, segments_acked, cwnd);
         let t = now.since(epoch.start).as_secs();
         self.window.cwnd = if reno_friendly && w_cubic(c, t, epoch.k, w_max) < epoch.w_est {
@@ -279,7 +282,8 @@ mod tests {
         near(path.control.cwnd(), 1000.0 + 0.4 * 27.0, 2.0); // convex: C t^3 beyond, at most one RTT ahead
     }
 
-    const LONELY: Parameters = Parameters { c: 0.4, beta: 0.7, fast_convergence: false, reno_friendly: true };
+    const LONELY: Parameters =
+        Parameters { c: 0.4, beta: 0.7, fast_convergence: false, reno_friendly: true, reno_alpha_rises: true };
 
     #[test]
     fn rfc9438_equation_5_average_window_within_5_percent() {
@@ -310,16 +314,18 @@ mod tests {
 
     #[test]
     fn rfc9438_section_4_3_alpha_becomes_1_once_w_est_reaches_cwnd_prior() {
-        let mut path = ideal(Parameters { c: 0.0001, ..Parameters::default() });
-        path.grow_to(100.0);
-        path.congestion(CongestionKind::Loss);
-        path.acks_for(1.0);
-        let slow = path.control.cwnd();
-        path.acks_for(1.0);
-        near(path.control.cwnd() - slow, 5.29, 0.4); // ten round trips of 0.529
-        path.grow_to(101.0);
-        path.acks_for(1.0);
-        near(path.control.cwnd() - 101.0, 10.0, 0.6); // ten round trips of 1
+        for (reno_alpha_rises, then) in [(true, 10.0), (false, 5.29)] {
+            let mut path = ideal(Parameters { c: 0.0001, reno_alpha_rises, ..Parameters::default() });
+            path.grow_to(100.0);
+            path.congestion(CongestionKind::Loss);
+            path.acks_for(1.0);
+            let slow = path.control.cwnd();
+            path.acks_for(1.0);
+            near(path.control.cwnd() - slow, 5.29, 0.4); // ten round trips of 0.529
+            path.grow_to(101.0);
+            path.acks_for(1.0);
+            near(path.control.cwnd() - 101.0, then, 0.6); // ten round trips of 1, or of 0.529 as in Linux
+        }
     }
 
     #[test]
