@@ -113,29 +113,42 @@ impl Network {
         self.expired
     }
 
-    /// Frees what belongs to a packet that is gone.
+    /// Frees the SACK blocks of a packet that is gone.
     #[inline(always)]
     pub(in crate::packet) fn discard(&mut self, packet: Packet) {
-        if packet.has(HAS_SACK) {
-            self.pool.release(packet.number());
-        }
+        discard(packet, &mut self.pool);
     }
 }
 
-/// Packets on links.
-impl Network {
-    /// A packet is offered to an uninstrumented link.
+#[inline(always)]
+fn discard(packet: Packet, pool: &mut SackPool) {
+    if packet.has(HAS_SACK) {
+        pool.release(packet.number());
+    }
+}
+
+impl LinkAccess<'_> {
+    /// Offers a packet to a simple link, as [`Link::offer`].
     #[inline(always)]
-    pub(in crate::packet) fn offer(&mut self, now: Time, link: LinkId, packet: Packet) -> Offer {
+    pub(in crate::packet) fn offer<const WITH_CARE: bool>(&mut self, now: Time, packet: Packet) -> Offer {
         let size = self.sizes[packet.flow() as usize].of(&packet);
-        let offer = self.links[link as usize].offer(now, packet, size, &mut self.fifos);
+        let offer = self.link.offer::<WITH_CARE>(now, packet, size, self.fifos);
         if offer == Offer::Dropped {
             self.discard(packet);
         }
         offer
     }
 
-    /// A packet is offered to any link.
+    /// Frees the SACK blocks of a packet that is gone.
+    #[inline(always)]
+    pub(in crate::packet) fn discard(&mut self, packet: Packet) {
+        discard(packet, self.pool);
+    }
+}
+
+/// Packets on links.
+impl Network {
+    /// Offers a packet to any link.
     #[inline(never)]
     pub(in crate::packet) fn offer_to_any(&mut self, now: Time, link: LinkId, words: [u64; 3]) -> Offer {
         let packet = Packet::from_words(words);

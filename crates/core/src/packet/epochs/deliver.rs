@@ -38,7 +38,7 @@ struct Direct<'engine> {
 impl Outlet for Direct<'_> {
     #[inline(always)]
     fn send(&mut self, now: Time, packet: Packet, size: u32, fifos: &mut FifoStore) -> bool {
-        let offer = self.link.offer(now, packet, size, fifos);
+        let offer = self.link.offer::<false>(now, packet, size, fifos);
         if let Offer::Due(at) = offer {
             self.wheel.insert(self.id, at);
         }

@@ -237,7 +237,7 @@ impl EpochLoop {
     #[inline(always)]
     fn enter(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures) {
         let offer = if network.link(link).is_uninstrumented() {
-            network.offer(now, link, packet)
+            network.access(link).offer::<false>(now, packet)
         } else {
             captures.capture(link, now, packet, network.pool());
             network.offer_to_any(now, link, packet.words())

@@ -5,8 +5,7 @@ use crate::packet::engine::network::LinkAccess;
 use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::epochs::inbox::{Item, Key, Rank};
 use crate::packet::epochs::loser_tree::LoserTree;
-use crate::packet::link::Offer;
-use crate::packet::link::packet::{HAS_SACK, LOST, Packet};
+use crate::packet::link::packet::{LOST, Packet};
 use crate::packet::link::sack_pool::SackPool;
 use crate::spec::LinkId;
 use crate::units::Time;
@@ -37,7 +36,7 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
             self.tree.set(leaf, key);
             if WITH_CARE && packet.has(LOST) {
                 self.lost.push(input);
-                release(self.network.pool, packet);
+                self.network.discard(packet);
             } else {
                 packet.set_hop_index(packet.hop_index() + 1);
                 self.take::<WITH_CARE>(packet);
@@ -50,7 +49,7 @@ impl<W: FnMut(Packet, &SackPool)> Entrance<'_, W> {
         if WITH_CARE {
             (self.record)(packet, self.network.pool);
         }
-        enter::<WITH_CARE>(&mut self.network, packet);
+        self.network.offer::<WITH_CARE>(packet.arrival(), packet);
     }
 
     #[inline(always)]
@@ -70,7 +69,7 @@ impl Engine<EpochLoop> {
         if inputs.is_empty() && self.network.link(link).is_uninstrumented() {
             let mut access = self.network.access(link);
             for item in items {
-                enter::<false>(&mut access, item.packet);
+                access.offer::<false>(item.packet.arrival(), item.packet);
             }
         } else {
             self.merge(link, items, inputs);
@@ -116,29 +115,6 @@ impl Engine<EpochLoop> {
             network.end_arrivals(*input, fifo);
             order.wheel.insert(*input, fifo.first_arrival());
         }
-    }
-}
-
-/// A packet enters the queue of a simple link; `WITH_CARE` if the link may be instrumented.
-#[inline(always)]
-fn enter<const WITH_CARE: bool>(network: &mut LinkAccess, packet: Packet) {
-    let LinkAccess { link, fifos, pool, sizes } = network;
-    let size = sizes[packet.flow() as usize].of(&packet);
-    let offer = if WITH_CARE {
-        link.offer_to_simple(packet.arrival(), packet, size, fifos)
-    } else {
-        link.offer(packet.arrival(), packet, size, fifos)
-    };
-    if offer == Offer::Dropped {
-        release(pool, packet);
-    }
-}
-
-/// Frees the SACK blocks of a packet that is gone.
-#[inline(always)]
-fn release(pool: &mut SackPool, packet: Packet) {
-    if packet.has(HAS_SACK) {
-        pool.release(packet.number());
     }
 }
 

@@ -144,13 +144,13 @@ impl Link {
     }
 
     /// Whether the link is up, not measured, and drop-tail with a limit in packets, as most links are. Then
-    /// [`Self::offer_to_simple`] and [`Self::fifo`] are all that it needs.
+    /// [`Self::offer`] and [`Self::fifo`] are all that it needs.
     #[inline(always)]
     pub fn is_simple(&self) -> bool {
         self.simple
     }
 
-    /// Whether the link is simple, not captured, and loses no packets. Then [`Self::offer`] is all that a packet needs.
+    /// Whether the link is simple, not captured, and loses no packets.
     #[inline(always)]
     pub fn is_uninstrumented(&self) -> bool {
         self.uninstrumented

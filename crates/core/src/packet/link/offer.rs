@@ -20,18 +20,18 @@ pub enum Offer {
 }
 
 impl Link {
-    /// Offers a packet to a simple link.
+    /// Offers a packet to a [simple](Self::is_simple) link. `WITH_CARE` unless the link is [uninstrumented](Self::is_uninstrumented).
     #[inline(always)]
-    pub fn offer_to_simple(&mut self, now: Time, mut packet: Packet, size: u32, fifos: &mut FifoStore) -> Offer {
-        if self.loses && self.loss.is_lost() {
+    pub fn offer<const WITH_CARE: bool>(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        size: u32,
+        fifos: &mut FifoStore,
+    ) -> Offer {
+        if WITH_CARE && self.loses && self.loss.is_lost() {
             packet.set_flags(LOST);
         }
-        self.offer(now, packet, size, fifos)
-    }
-
-    /// Offers a packet to an [uninstrumented](Self::is_uninstrumented) link.
-    #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: Packet, size: u32, fifos: &mut FifoStore) -> Offer {
         self.counters.offered += 1;
         if !self.has_room(now, fifos) {
             self.counters.queue_drops += 1;

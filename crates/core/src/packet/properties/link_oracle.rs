@@ -74,7 +74,7 @@ fn through(mut link: Link, spec: &LinkSpec, coming: &[Coming]) -> (Fates, Readin
         let flags = if packet.again { RETRANSMISSION } else { 0 };
         let sent = Packet::new(index as u32, 0, 0, flags);
         let offer = if link.is_simple() {
-            link.offer_to_simple(packet.at, sent, sizes[index].of(&sent), &mut lines)
+            link.offer::<true>(packet.at, sent, sizes[index].of(&sent), &mut lines)
         } else {
             link.offer_to_any(packet.at, sent, &sizes, &mut lines)
         };
