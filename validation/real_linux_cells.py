@@ -30,8 +30,8 @@ STACKS: Mapping[Congestion, Mapping[str, Any]] = {
     "reno": {"preset": "linux-reno"},
     "bbr": {"preset": "linux-bbr", "follows": "rfc"},
 }
-"""Ours, with the clock of that kernel. BBR sends single segments as without segmentation offload, not Linux's pairs. It uses no other
-of the rules that `follows` selects."""
+"""Ours, with the clock of that kernel. BBR sends single segments as without segmentation offload, not Linux's bursts. It uses no
+other of the rules that `follows` selects."""
 
 LEAST_S = 0.000001
 """The delay of the link on which packets are lost, behind the one with the queue: only what has left the queue is counted."""

@@ -23,7 +23,7 @@ use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
 use crate::spec::{Follows, SpuriousResponse, StackSpec};
 use crate::units::Time;
-use pacing::PacedPair;
+use pacing::Quantum;
 pub use predicted_acks::PredictedAcks;
 use std::sync::Arc;
 
@@ -212,6 +212,7 @@ struct Options {
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
     wire_bytes: u32,
+    payload: u32,
     initial_window: u32,
 }
 
@@ -222,7 +223,7 @@ pub struct CommonSettings(Arc<Options>, Arc<TimeoutBounds>);
 #[derive(Debug, Clone, Copy, Default)]
 struct LinuxState {
     unfilled: Unfilled,
-    pair: PacedPair,
+    quantum: Quantum,
 }
 
 impl Sender {
@@ -259,6 +260,7 @@ impl Sender {
             paces,
             bursts: !paces && rate.is_none() && !stack.ecn,
             wire_bytes,
+            payload: stack.mss,
             initial_window: stack.initial_window,
         };
         Sender {

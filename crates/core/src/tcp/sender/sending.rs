@@ -101,7 +101,7 @@ impl Sender {
             self.limit = Limit::Window;
             return None;
         }
-        if self.next_send > now && !self.linux.as_ref().is_some_and(|linux| linux.pair.has_room(now)) {
+        if self.next_send > now && !self.linux.as_ref().is_some_and(|linux| linux.quantum.has_room(now)) {
             return None;
         }
         let probing_new = matches!(self.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. });
@@ -179,7 +179,7 @@ impl Sender {
             let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));
             self.next_send = match self.options.follows {
                 Follows::Rfc | Follows::Ns2 => self.next_send.max(now) + interval,
-                Follows::Linux => self.end_of_pair(now, interval),
+                Follows::Linux => self.end_of_quantum(now, rate, interval),
             };
         }
     }

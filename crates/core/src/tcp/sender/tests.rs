@@ -511,7 +511,7 @@ fn pacing_wakes_the_sender_when_the_next_segment_is_due_and_not_before() {
 }
 
 #[test]
-fn pacing_in_pairs_sends_two_at_once_and_waits_half_as_long_after_a_pair_that_was_late() {
+fn a_quantum_of_linux_is_sent_at_once_and_a_late_one_halves_the_wait() {
     let mut pair = Pair::new(json!({"pacing": true, "follows": "linux", "initial_window": 19}));
     // SRTT 100 ms, cwnd 20 in slow start: 2 * 20 segments per 100 ms, a pair every 5 ms.
     assert_eq!(pair.at(100).deliver([0]), [(19, false), (20, false)]);
