@@ -294,3 +294,51 @@ def test_heavy_libraries_wait_until_they_are_needed() -> None:
     code = f"import sys, anabranch, anabranch.cli; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def command_line(code: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Python code with the program's ``main``; temporary files are in a folder of their own."""
+    code = f"import gc, sys\nfrom anabranch.__main__ import main\n{code}"
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def test_a_command_leaves_without_teardown_but_with_its_exit_handlers(scenario: Path, tmp_path: Path) -> None:
+    """The teardown of modules and objects costs a tenth of a second; temporary folders are removed by an exit handler."""
+    code = (
+        "class Lasting:\n    def __del__(self): print('torn down', file=sys.stderr)\n"
+        "lasting = Lasting()\n"
+        "from tempfile import TemporaryDirectory\n"
+        "sys.modules['tempfile'].kept = TemporaryDirectory(prefix='kept-')\n"
+        "main()"
+    )
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    done = command_line(code.replace("main()", ""), folder=folder)
+    assert done.stderr.startswith("torn down")
+    done = command_line(code, "check", str(scenario), folder=folder)
+    assert (done.returncode, done.stdout.endswith("no problems\n"), done.stderr) == (0, True, "")
+    assert list(folder.iterdir()) == []
+    assert command_line("main()", "run", "missing.toml", folder=folder).returncode == 1
+
+
+def test_a_command_does_not_look_for_garbage_among_modules(scenario: Path, tmp_path: Path) -> None:
+    code = "import atexit\natexit.register(lambda: print(sum(each['collections'] for each in gc.get_stats())))\nmain()"
+    done = command_line(code, "check", str(scenario), folder=tmp_path)
+    assert int(done.stdout.splitlines()[-1]) < 20
+
+
+@pytest.mark.parametrize(("output", "expected"), [("/dev/full", 1), ("/dev/null", 0)])
+def test_output_that_cannot_be_written_fails(scenario: Path, output: str, expected: int) -> None:
+    command = [sys.executable, "-m", "anabranch", "check", str(scenario)]
+    with open(output, "w") as target:
+        done = subprocess.run(command, stdout=target, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, "No space left" in done.stderr) == (expected, bool(expected))
+
+
+def test_a_reader_that_has_read_enough_is_no_failure() -> None:
+    command = f"{sys.executable} -m anabranch topology list | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stdout.splitlines()), done.stderr) == (0, 1, "")

@@ -1,9 +1,11 @@
 """Runs the command line and turns what comes of it into an exit status."""
 
+import atexit
 import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from anabranch.cli.app import app
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, USAGE, UsageError
@@ -16,7 +18,8 @@ TOGETHER_S = 1.0
 def main() -> None:
     """Run the command line and leave with its exit status; a request to terminate is taken as Ctrl-C.
 
-    An interrupted process leaves without waiting for the threads of a solver. A second request ends it at once, unless it comes
+    The process ends after its exit handlers, without the interpreter's teardown of modules and objects: that takes as long as the
+    imports of a small run. An interrupted process does not wait for exit handlers either, nor for the threads of a solver. A second request ends it at once, unless it comes
     together with the first: ``timeout`` sends one to the process and one to its group.
     """
     import signal
@@ -40,9 +43,12 @@ def main() -> None:
             raise
         code = INTERRUPTED  # a library fails in its own way if it is interrupted while it is imported
     if interrupted is None:
-        sys.exit(code)
-    sys.stdout.flush()
-    sys.stderr.flush()
+        atexit._run_exitfuncs()
+    with suppress(
+        OSError, ValueError
+    ):  # the reader of our output has gone; or its disk is full, and the status says so
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(code)
 
 
