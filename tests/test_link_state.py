@@ -202,7 +202,7 @@ def test_the_report_shows_the_routes_changing(page: tuple[Path, Page], diamond: 
         assert path in seen
     assert {"routes", "estimates-loss", "estimates-delay"} <= page[1].charts
     timeline = page[1].specification("routes")
-    bars = next(iter(timeline["datasets"].values())) if "datasets" in timeline else timeline["data"]["values"]
+    bars = timeline["data"]["values"]
     spans = {(bar["row"], bar["start"]): bar["end"] for bar in bars}
     for pair in ("A → D", "D → A"):
         ends = sorted((start, end) for (row, start), end in spans.items() if row == pair)

@@ -157,8 +157,7 @@ class TestPage:
             [{"run": run["run"], **run["variant"]} for run in manifest["runs"]], schema_overrides={"run": pl.UInt32}
         )
         flows = pl.read_parquet(abilene / "flows.parquet").select("run", "goodput_bps").join(runs, on="run")
-        rows = abilene_page.specification("goodput")["datasets"]
-        (bars,) = rows.values()
+        bars = abilene_page.specification("goodput")["data"]["values"]
         assert len(bars) == len(STACKS) * len(ROUTINGS)
         for stack, routing in product(STACKS, ROUTINGS):
             goodput = flows.filter(stack=stack, routing=routing)["goodput_bps"] / 1e6
@@ -222,7 +221,7 @@ class TestPage:
 
     def test_one_seed_has_no_interval_and_says_so(self, tmp_path: Path) -> None:
         _, page = write(tmp_path, seeds=1)
-        (bars,) = page.specification("goodput")["datasets"].values()
+        bars = page.specification("goodput")["data"]["values"]
         assert {bar["half"] for bar in bars} == {None}
         assert "One seed only" in page.seen
         assert "mean over the seeds; band" not in page.seen
@@ -249,7 +248,7 @@ class TestPage:
         assert {"completion", "completion-mean"} <= page.charts
         assert "goodput" not in page.charts, "what flows that finish have sent over time says nothing"
         assert "Median over flows" in page.seen
-        (lines,) = page.specification("time-cwnd")["datasets"].values()
+        lines = page.specification("time-cwnd")["data"]["values"]
         assert len(lines) == 2
 
     def test_many_flows_that_last_have_a_distribution_of_goodput(self, tmp_path: Path) -> None:
@@ -467,12 +466,12 @@ class TestChart:
         flows = pl.read_parquet(abilene / "flows.parquet")
         summary = statistics.summary(flows, ["stack", "routing"])
         drawing = chart.goodput_bars(summary, x="routing", x_title="Routing", stacks=STACKS)
-        (rows,) = drawing.to_dict()["datasets"].values()
+        rows = drawing["data"]["values"]
         assert [(row["stack"], row["x"]) for row in rows] == [*product(STACKS, ROUTINGS)]
 
     def test_charts_can_be_joined(self, abilene: Path) -> None:
         summary = statistics.summary(pl.read_parquet(abilene / "flows.parquet"), ["stack", "routing"])
-        bars = chart.goodput_bars(summary, x="routing", x_title="Routing", stacks=STACKS)
+        bars = altair.Chart.from_dict(chart.goodput_bars(summary, x="routing", x_title="Routing", stacks=STACKS))
         assert (bars | bars).to_dict()["hconcat"]
 
     @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def main() -> None:
     """Run the scenario and write the picture beside this file."""
     flows = Scenario.load(SCENARIO).run().flows
     summary = statistics.summary(flows, ["stack", "routing"])
-    bars = chart.goodput_bars(summary, x="routing", x_title="", stacks=STACKS)
+    bars = altair.Chart.from_dict(chart.goodput_bars(summary, x="routing", x_title="", stacks=STACKS))
     bounds = altair.Data(values=[{"bound": paths * ONE_PATH_BPS / 1e6, "text": text} for paths, text in
                                  ((1, "payload of one path"), (2, "payload of both paths"))])  # fmt: skip
     rules = altair.Chart(bounds).mark_rule(strokeDash=[4, 4], color="#888").encode(y="bound:Q")

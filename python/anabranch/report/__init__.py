@@ -14,7 +14,7 @@ __all__ = ["prepare", "write"]
 
 
 def prepare() -> None:
-    """Import what :func:`write` needs, in a thread: a run leaves Python idle, and charts take a third of a second to import."""
+    """Import what :func:`write` needs, in a thread: a run leaves Python idle."""
     Thread(target=import_module, args=("anabranch.report.page",), daemon=True).start()
 
 

@@ -1,7 +1,7 @@
 """The charts of a report, from polars frames, for a notebook as well.
 
-Every function returns an Altair chart without configuration, so that charts can be combined. A stack has the same
-colour in all of them, if they get the same list of stacks. Columns may have any name: what a chart needs of them is
+Every function returns a Vega-Lite specification without configuration; in a notebook, ``altair.Chart.from_dict`` draws it. A stack has the
+same colour in all charts, if they get the same list of stacks. Columns may have any name: what a chart needs of them is
 copied to columns of its own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
 """
 
@@ -12,10 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from anabranch import statistics
+from anabranch.report.vega_lite import (
+    Specification,
+    calculate,
+    drawing,
+    faceted,
+    layered,
+    legend,
+    mark,
+    nominal,
+    quantitative,
+)
 from anabranch.topologies.map_layout import Point, positions
 from anabranch.topologies.model import Node
 
@@ -56,9 +66,10 @@ def rate(column: str, title: str, largest_bps: float | None) -> Measure:
     return Measure(column, title, "bit/s")
 
 
-def stack_scale(stacks: Sequence[str]) -> alt.Scale:
+def _stack_colour(stacks: Sequence[str], symbol: str = "stroke") -> Specification:
     """The colours of stacks, by their place in the list."""
-    return alt.Scale(domain=list(stacks), range=[PALETTE[place % len(PALETTE)] for place in range(len(stacks))])
+    colours = [PALETTE[place % len(PALETTE)] for place in range(len(stacks))]
+    return nominal("stack", scale={"domain": list(stacks), "range": colours}, legend=legend("Stack", symbol))
 
 
 def seconds(column: str, title: str, largest_s: float | None) -> Measure:
@@ -66,7 +77,7 @@ def seconds(column: str, title: str, largest_s: float | None) -> Measure:
     return Measure(column, title, "s") if (largest_s or 0) >= 1 else Measure(column, title, "ms", 1e3)
 
 
-def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> alt.LayerChart:
+def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
     """Bars of goodput, side by side for the stacks, with the 95 % confidence interval where there is one.
 
     Args:
@@ -80,7 +91,7 @@ def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequenc
     return _bars(summary, shown, "goodput_interval_bps", "runs", x=x, x_title=x_title, stacks=stacks)
 
 
-def completion_bars(times: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> alt.LayerChart:
+def completion_bars(times: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
     """Bars of mean completion times, as :func:`goodput_bars`.
 
     ``times`` is what :func:`anabranch.statistics.completion_times` returns of one class of sizes.
@@ -98,7 +109,7 @@ def _bars(
     x: str,
     x_title: str,
     stacks: Sequence[str],
-) -> alt.LayerChart:
+) -> Specification:
     rows = table.select(
         pl.col(x).cast(pl.String).alias("x"),
         "stack",
@@ -113,32 +124,28 @@ def _bars(
     # Beside each other while there is room for the numbers above them, else below each other.
     upright = rows.height <= UPRIGHT_BARS
     group, offset, value, end = ("x", "xOffset", "y", "y2") if upright else ("y", "yOffset", "x", "x2")
-    along, within, across = (alt.X, alt.XOffset, alt.Y) if upright else (alt.Y, alt.YOffset, alt.X)
-    axis = alt.Axis(labelAngle=0, labelExpr="split(datum.label, ' · ')")
-    place: dict[str, Any] = {
-        group: along("x:N", title=x_title, sort=None, axis=axis),
-        offset: within("stack:N", sort=list(stacks)),
+    axis = {"labelAngle": 0, "labelExpr": "split(datum.label, ' · ')"}
+    place = {
+        group: nominal("x", title=x_title, sort=None, axis=axis),
+        offset: nominal("stack", sort=list(stacks)),
     }
-    base = alt.Chart(_data(rows)).encode(**place)
     tooltip = [
-        alt.Tooltip("stack:N", title="stack"),
-        alt.Tooltip("x:N", title=x_title or "variant"),
-        alt.Tooltip("mean:Q", title=shown.axis),
-        alt.Tooltip("half:Q", title="± (95 %)"),
-        alt.Tooltip("count:Q", title=count),
+        nominal("stack", title="stack"),
+        nominal("x", title=x_title or "variant"),
+        quantitative("mean", title=shown.axis),
+        quantitative("half", title="± (95 %)"),
+        quantitative("count", title=count),
     ]
-    colour = alt.Color("stack:N", scale=stack_scale(stacks), legend=_legend("Stack", "square"))
-    length: dict[str, Any] = {value: across("mean:Q", title=shown.axis)}
-    bars = base.mark_bar(cornerRadiusEnd=2).encode(**length, color=colour, tooltip=tooltip)
-    known = alt.datum.half != None  # noqa: E711 - builds a Vega expression
-    ends_of_interval: dict[str, Any] = {value: across("low:Q", title=shown.axis), end: "high:Q"}
-    intervals = base.transform_filter(known).mark_rule(strokeWidth=1.5).encode(**ends_of_interval, tooltip=tooltip)
-    beyond: dict[str, Any] = {value: "end:Q"}
-    beside: dict[str, Any] = {"dy": -7} if upright else {"dx": 5, "align": "left"}
-    ends = base.transform_calculate(end="max(datum.mean, datum.high)")
-    labels = ends.mark_text(fontSize=11, **beside).encode(**beyond, text="text:N")
-    drawing = _layered([bars, intervals, labels])
-    return drawing.properties(width=640, height=300 if upright else 17 * rows.height)
+    length = {value: quantitative("mean", title=shown.axis)}
+    colour = _stack_colour(stacks, "square")
+    bars = mark("bar", {**place, **length, "color": colour, "tooltip": tooltip}, cornerRadiusEnd=2)
+    ends_of_interval = {value: quantitative("low", title=shown.axis), end: {"field": "high"}}
+    known = {"filter": "datum.half !== null"}
+    intervals = mark("rule", {**place, **ends_of_interval, "tooltip": tooltip}, known, strokeWidth=1.5)
+    beside = {"dy": -7} if upright else {"dx": 5, "align": "left"}
+    ends = calculate(end="max(datum.mean, datum.high)")
+    labels = mark("text", {**place, value: quantitative("end"), "text": nominal("text")}, *ends, fontSize=11, **beside)
+    return layered([bars, intervals, labels], rows, width=640, height=300 if upright else 17 * rows.height)
 
 
 def time_series(
@@ -149,7 +156,7 @@ def time_series(
     panels: Sequence[str],
     stacks: Sequence[str],
     columns: int = 4,
-) -> alt.FacetChart:
+) -> Specification:
     """Small multiples of a measure over time, a panel for each variant, all with the same axes.
 
     Args:
@@ -160,25 +167,23 @@ def time_series(
         stacks: all stacks, in the order of their colours.
         columns: panels in a row.
     """
-    colour = alt.Color("stack:N", scale=stack_scale(stacks), legend=_legend("Stack"))
-    return _panels(series, measure, panel, panels, columns, colour, {})
+    return _panels(series, measure, panel, panels, columns, _stack_colour(stacks), {})
 
 
 def link_time_series(
     series: pl.DataFrame, measure: Measure, *, panel: str, panels: Sequence[str], columns: int = 4
-) -> alt.FacetChart:
+) -> Specification:
     """Small multiples of a link's measure over time, a line for each link; ``series`` as
     :func:`anabranch.report.series.link_series` returns it, and up to four links.
     """
     links = series["series"].unique(maintain_order=True).to_list()
-    legend = _legend("Link")
-    colour = alt.Color(
-        "series:N", scale=alt.Scale(domain=links, range=_LINK_PALETTE[: len(links)]), legend=legend, title="Link"
-    )
-    dash = alt.StrokeDash(
-        "series:N", scale=alt.Scale(domain=links, range=_DASHES[: len(links)]), legend=legend, title="Link"
-    )
-    return _panels(series, measure, panel, panels, columns, colour, {"strokeDash": dash})
+
+    def channel(values: Sequence[Any]) -> Specification:
+        scale = {"domain": links, "range": values[: len(links)]}
+        return nominal("series", scale=scale, legend=legend("Link"), title="Link")
+
+    line = {"strokeDash": channel(_DASHES)}
+    return _panels(series, measure, panel, panels, columns, channel(_LINK_PALETTE), line)
 
 
 def link_estimates(
@@ -189,7 +194,7 @@ def link_estimates(
     panel: str,
     panels: Sequence[str],
     columns: int = 3,
-) -> alt.FacetChart:
+) -> Specification:
     """Small multiples of what was known of links over time, with what is configured as a dotted line of the same colour.
 
     Args:
@@ -220,16 +225,14 @@ def link_estimates(
     )
     lines = pl.concat([series.select(flat.columns), flat])
     domain = [*names, *configured.values()]
-    scale = alt.Scale(domain=domain, range=_LINK_PALETTE[: len(names)] * 2)
-    legend = _legend("Link")
-    legend.values = names
-    colour = alt.Color("series:N", scale=scale, legend=legend, title="Link")
-    dashes = alt.Scale(domain=domain, range=[[1, 0]] * len(names) + [[2, 3]] * len(names))
-    dash = alt.StrokeDash("series:N", scale=dashes, legend=None)
-    return _panels(lines, measure, panel, panels, columns, colour, {"strokeDash": dash})
+    scale = {"domain": domain, "range": _LINK_PALETTE[: len(names)] * 2}
+    colour = nominal("series", scale=scale, legend=legend("Link", values=names), title="Link")
+    dashes = {"domain": domain, "range": [[1, 0]] * len(names) + [[2, 3]] * len(names)}
+    line = {"strokeDash": nominal("series", scale=dashes, legend=None)}
+    return _panels(lines, measure, panel, panels, columns, colour, line)
 
 
-def route_timeline(spans: pl.DataFrame, rows: Sequence[str]) -> alt.LayerChart:
+def route_timeline(spans: pl.DataFrame, rows: Sequence[str]) -> Specification:
     """Bars that say which path each pair had when.
 
     Args:
@@ -239,24 +242,25 @@ def route_timeline(spans: pl.DataFrame, rows: Sequence[str]) -> alt.LayerChart:
     """
     total = _largest(spans["end"])
     data = spans.with_columns(pl.col("number") % len(PALETTE), chars=pl.col("path").str.len_chars())
-    base = alt.Chart(_data(data)).encode(
-        x=alt.X("start:Q", title="Time, s", scale=alt.Scale(domain=[0, total], nice=False)),
-        y=alt.Y("row:N", title=None, sort=list(rows)),
-    )
+    place = {
+        "x": quantitative("start", title="Time, s", scale={"domain": [0, total], "nice": False}),
+        "y": nominal("row", title=None, sort=list(rows)),
+    }
     tooltip = [
-        alt.Tooltip("row:N", title="pair"),
-        alt.Tooltip("path:N", title="path"),
-        alt.Tooltip("start:Q", title="from, s"),
-        alt.Tooltip("end:Q", title="to, s"),
+        nominal("row", title="pair"),
+        nominal("path", title="path"),
+        quantitative("start", title="from, s"),
+        quantitative("end", title="to, s"),
     ]
-    colour = alt.Color("number:O", scale=alt.Scale(domain=list(range(len(PALETTE))), range=PALETTE), legend=None)
-    bars = base.mark_bar(height=16, cornerRadius=2, opacity=0.35).encode(x2="end:Q", color=colour, tooltip=tooltip)
+    scale = {"domain": list(range(len(PALETTE))), "range": PALETTE}
+    colour = {"field": "number", "type": "ordinal", "scale": scale, "legend": None}
+    until = {"x2": {"field": "end"}, "color": colour, "tooltip": tooltip}
+    bars = mark("bar", {**place, **until}, height=16, cornerRadius=2, opacity=0.35)
     # A name that does not fit is in the bar's tooltip, and in the table.
-    fits = f"datum.chars * 6.5 + 8 < (datum.end - datum.start) / {total} * width"
-    labels = (
-        base.transform_filter(fits).mark_text(align="left", dx=5, fontSize=11).encode(text="path:N", tooltip=tooltip)
-    )
-    return _layered([bars, labels]).properties(width=640, height=26 * len(rows))
+    fits = {"filter": f"datum.chars * 6.5 + 8 < (datum.end - datum.start) / {total} * width"}
+    words = {**place, "text": nominal("path"), "tooltip": tooltip}
+    labels = mark("text", words, fits, align="left", dx=5, fontSize=11)
+    return layered([bars, labels], data, width=640, height=26 * len(rows))
 
 
 def _panels(
@@ -265,9 +269,9 @@ def _panels(
     panel: str,
     panels: Sequence[str],
     columns: int,
-    colour: alt.Color,
+    colour: Specification,
     line: Mapping[str, Any],
-) -> alt.FacetChart:
+) -> Specification:
     rows = series.filter(pl.col("measure") == measure.column).select(
         pl.col(panel).alias("panel"),
         *(["stack"] if "stack" in series.columns else []),
@@ -280,18 +284,17 @@ def _panels(
     names = [name for name in rows.columns if name in ("panel", "stack", "series")]
     # A row a line with arrays, which Vega takes apart: names are long, and would be repeated with every point.
     packed = rows.group_by(names, maintain_order=True).agg(parts)
-    x = alt.X("time_s:Q", title="Time, s", axis=alt.Axis(tickCount=4), scale=alt.Scale(nice=False))
-    y_axis, y_scale = alt.Axis(tickCount=4), alt.Scale(zero=measure.from_zero)
-    base = alt.Chart().encode(x=x, color=colour, detail="series:N")
-    mean = base.mark_line(strokeWidth=1.5).encode(
-        y=alt.Y("value:Q", title=measure.axis, axis=y_axis, scale=y_scale), tooltip="series:N", **line
-    )
-    layers = [mean]
+    x = quantitative("time_s", title="Time, s", axis={"tickCount": 4}, scale={"nice": False})
+    shared = {"x": x, "color": colour, "detail": nominal("series")}
+
+    def y(part: str) -> Specification:
+        return quantitative(part, title=measure.axis, axis={"tickCount": 4}, scale={"zero": measure.from_zero})
+
+    layers = [mark("line", {**shared, "y": y("value"), "tooltip": nominal("series"), **line}, strokeWidth=1.5)]
     if spread:
-        low = alt.Y("low:Q", title=measure.axis, axis=y_axis, scale=y_scale)
-        layers.insert(0, base.mark_area(opacity=0.2).encode(y=low, y2="high:Q"))
-    small = _layered(layers).properties(width=200, height=110)
-    return _faceted(small, packed, panels, columns).transform_flatten([*parts])
+        layers.insert(0, mark("area", {**shared, "y": y("low"), "y2": {"field": "high"}}, opacity=0.2))
+    small = {"width": 200, "height": 110, "layer": layers}
+    return faceted(small, packed, panels, columns) | {"transform": [{"flatten": parts}]}
 
 
 def distributions(
@@ -302,7 +305,7 @@ def distributions(
     panels: Sequence[str],
     stacks: Sequence[str],
     columns: int = 3,
-) -> alt.FacetChart:
+) -> Specification:
     """Empirical distribution functions, a line for each stack, a panel for each value of ``panel``.
 
     The scale is logarithmic if the values span more than a factor of 30.
@@ -324,28 +327,20 @@ def distributions(
     rows = pl.concat(parts).with_columns(pl.col("value", "share").round_sig_figs(4))
     least, most = _least(rows["value"]), _largest(rows["value"])
     wide = least > 0 and most > 30 * least
-    small = (
-        alt.Chart()
-        .mark_line(interpolate="step-after", strokeWidth=1.8)
-        .encode(
-            x=alt.X(
-                "value:Q",
-                title=measure.axis,
-                scale=alt.Scale(type="log" if wide else "linear", zero=not wide, nice=not wide),
-                axis=alt.Axis(tickCount=4),
-            ),
-            y=alt.Y("share:Q", title="Share of flows", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
-            color=alt.Color("stack:N", scale=stack_scale(stacks), legend=_legend("Stack")),
-            tooltip=["stack:N"],
-        )
-        .properties(width=280, height=180)
-    )
-    return _faceted(small, rows, panels, columns)
+    scale = {"type": "log" if wide else "linear", "zero": not wide, "nice": not wide}
+    encoding = {
+        "x": quantitative("value", title=measure.axis, scale=scale, axis={"tickCount": 4}),
+        "y": quantitative("share", title="Share of flows", scale={"domain": [0, 1]}, axis={"format": "%"}),
+        "color": _stack_colour(stacks),
+        "tooltip": [nominal("stack")],
+    }
+    small = mark("line", encoding, interpolate="step-after", strokeWidth=1.8) | {"width": 280, "height": 180}
+    return faceted(small, rows, panels, columns)
 
 
 def link_map(
     nodes: Sequence[Mapping[str, Any]], links: pl.DataFrame, variants: Mapping[int, str], *, width: int = 760
-) -> alt.LayerChart:
+) -> Specification:
     """The topology with the load of each directed link, and a selector for the variant.
 
     The two directions of a link lie side by side, as traffic drives on the right. Colour and width are the utilisation.
@@ -363,9 +358,11 @@ def link_map(
     frame_x, frame_y = [-margin_x, wide + margin_x], [-margin_y, tall + margin_y]
     span = frame_x[1] - frame_x[0]
 
-    selector = alt.binding_select(options=list(range(len(variants))), labels=list(variants.values()), name="Variant ")
-    chosen = alt.param(name="variant", value=0, bind=selector if len(variants) > 1 else alt.Undefined)
-    load = alt.Chart().transform_calculate(
+    chosen: Specification = {"name": "variant", "value": 0}
+    if len(variants) > 1:
+        numbers, labels = list(range(len(variants))), list(variants.values())
+        chosen["bind"] = {"input": "select", "options": numbers, "labels": labels, "name": "Variant "}
+    load = calculate(
         # 3.5 pixels to the right, whatever the width of the map.
         shift=f"3.5 * {span} / width",
         x1="datum.x + datum.right_x * datum.shift",
@@ -381,60 +378,68 @@ def link_map(
         drops="datum.d[variant]",
         queue="datum.q[variant]",
     )
-    x_scale, y_scale = (
-        alt.Scale(domain=frame_x, nice=False, zero=False),
-        alt.Scale(domain=frame_y, nice=False, zero=False),
-    )
-    colour = alt.Color(
-        "load:Q",
-        scale=alt.Scale(domain=[0, 1], range=_LOAD_COLOURS, clamp=True),
-        legend=alt.Legend(title="Utilisation", orient="top", format="%"),
+
+    def percent(sizes: Sequence[int]) -> Specification:
+        return quantitative("percent", scale={"domain": [0, 100], "range": sizes, "clamp": True}, legend=None)
+
+    def frame(domain: Sequence[float]) -> Specification:
+        return {"scale": {"domain": domain, "nice": False, "zero": False}, "axis": None}
+
+    colour = quantitative(
+        "load",
+        scale={"domain": [0, 1], "range": _LOAD_COLOURS, "clamp": True},
+        legend={"title": "Utilisation", "orient": "top", "format": "%"},
     )
     tooltip = [
-        alt.Tooltip("name:N", title="link"),
-        alt.Tooltip("load:Q", title="utilisation", format=".1%"),
-        alt.Tooltip("throughput:Q", title="load, Mbit/s", format=".4~r"),
-        alt.Tooltip("capacity:Q", title="capacity, Mbit/s", format=".4~r"),
-        alt.Tooltip("delay:Q", title="propagation delay, ms", format=".4~r"),
-        alt.Tooltip("queue:Q", title="mean queueing delay, ms", format=".3~r"),
-        alt.Tooltip("drops:Q", title="dropped by the queue", format=".3~%"),
+        nominal("name", title="link"),
+        quantitative("load", title="utilisation", format=".1%"),
+        quantitative("throughput", title="load, Mbit/s", format=".4~r"),
+        quantitative("capacity", title="capacity, Mbit/s", format=".4~r"),
+        quantitative("delay", title="propagation delay, ms", format=".4~r"),
+        quantitative("queue", title="mean queueing delay, ms", format=".3~r"),
+        quantitative("drops", title="dropped by the queue", format=".3~%"),
     ]
-    lines = load.mark_rule(strokeCap="butt").encode(
-        x=alt.X("x1:Q", scale=x_scale, axis=None),
-        y=alt.Y("y1:Q", scale=y_scale, axis=None),
-        x2="x2:Q",
-        y2="y2:Q",
-        color=colour,
-        strokeWidth=alt.StrokeWidth(
-            "percent:Q", scale=alt.Scale(domain=[0, 100], range=[1, 6], clamp=True), legend=None
-        ),
-        tooltip=tooltip,
+    along = {
+        "x": quantitative("x1", **frame(frame_x)),
+        "y": quantitative("y1", **frame(frame_y)),
+        "x2": {"field": "x2"},
+        "y2": {"field": "y2"},
+    }
+    lines = mark(
+        "rule", {**along, "color": colour, "strokeWidth": percent([1, 6]), "tooltip": tooltip}, *load, strokeCap="butt"
     )
-    arrows = (
-        load.transform_filter("datum.load > 0.005")
-        .mark_point(shape="triangle", filled=True, opacity=1)
-        .encode(
-            x="arrow_x:Q",
-            y="arrow_y:Q",
-            angle=alt.Angle("angle:Q", scale=None),
-            color=colour,
-            size=alt.Size("percent:Q", scale=alt.Scale(domain=[0, 100], range=[45, 190], clamp=True), legend=None),
-            tooltip=tooltip,
-        )
+    middle = {
+        "x": quantitative("arrow_x"),
+        "y": quantitative("arrow_y"),
+        "angle": quantitative("angle", scale=None),
+    }
+    arrows = mark(
+        "point",
+        {**middle, "color": colour, "size": percent([45, 190]), "tooltip": tooltip},
+        *load,
+        {"filter": "datum.load > 0.005"},
+        shape="triangle",
+        filled=True,
+        opacity=1,
     )
-    dots = alt.Chart().encode(x="x:Q", y="y:Q", tooltip=alt.Tooltip("name:N", title="node"))
+    node = {"x": quantitative("x"), "y": quantitative("y"), "tooltip": nominal("name", title="node")}
     few = len(places) <= 60
-    layers = [lines, arrows, dots.mark_circle(size=70 if few else 18, color="#475569", opacity=1)]
+    nodes_drawn = [mark("circle", node, size=70 if few else 18, color="#475569", opacity=1)]
     if few:
-        layers.append(dots.mark_text(dy=-11, fontSize=11).encode(text="name:N"))
-    height = width * (frame_y[1] - frame_y[0]) / span
-    drawing = _layered(layers).add_params(chosen).properties(width=width, height=round(height))
-    # At the end, since every step above copies the chart with its data.
-    of_links = _data_of(_map_links(links, places, list(variants)))
-    of_nodes = _data_of([{"name": name, "x": round(x, 5), "y": round(y, 5)} for name, (x, y) in places.items()])
-    for place, layer in enumerate(drawing.layer):
-        layer.data = of_links if place < 2 else of_nodes
-    return drawing
+        nodes_drawn.append(mark("text", {**node, "text": nominal("name")}, dy=-11, fontSize=11))
+    return drawing(
+        {
+            "links": _map_links(links, places, list(variants)),
+            "nodes": [{"name": name, "x": round(x, 5), "y": round(y, 5)} for name, (x, y) in places.items()],
+        },
+        [
+            *({"data": {"name": "links"}, **layer} for layer in (lines, arrows)),
+            *({"data": {"name": "nodes"}, **layer} for layer in nodes_drawn),
+        ],
+        [chosen],
+        width=width,
+        height=round(width * (frame_y[1] - frame_y[0]) / span),
+    )
 
 
 def _map_links(links: pl.DataFrame, places: Mapping[str, Point], variants: Sequence[int]) -> list[dict[str, Any]]:
@@ -502,36 +507,3 @@ def _largest(values: pl.Series) -> float:
 
 def _least(values: pl.Series) -> float:
     return float(values.min() or 0)  # type: ignore[arg-type]
-
-
-def _legend(title: str, symbol: str = "stroke") -> alt.Legend:
-    return alt.Legend(
-        title=title, orient="top", symbolType=symbol, symbolOpacity=1, symbolStrokeWidth=2.5, labelLimit=260
-    )
-
-
-def specification(drawing: alt.LayerChart | alt.FacetChart) -> dict[str, Any]:
-    """What Vega-Lite draws, not compared with its schema, which would take longer than to make it."""
-    return drawing.to_dict(validate=False)
-
-
-def _layered(charts: list[alt.Chart]) -> alt.LayerChart:
-    layered = alt.layer(*charts)
-    # `alt.layer` lifts what all layers share, and returns a facet only for layers that are facets.
-    assert isinstance(layered, alt.LayerChart)
-    return layered
-
-
-def _faceted(
-    small: alt.Chart | alt.LayerChart, rows: pl.DataFrame, panels: Sequence[str], columns: int
-) -> alt.FacetChart:
-    facet = alt.Facet("panel:N", title=None, sort=list(panels), header=alt.Header(labelLimit=300))
-    return alt.FacetChart(spec=small, facet=facet, columns=columns, data=_data(rows))
-
-
-def _data(frame: pl.DataFrame) -> alt.InlineData:
-    return _data_of(frame.to_dicts())
-
-
-def _data_of(rows: list[dict[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=rows)

@@ -14,7 +14,6 @@ import jinja2
 import markupsafe
 import polars as pl
 import tomlkit
-from altair.utils.schemapi import debug_mode
 
 from anabranch import statistics
 from anabranch.matrix_columns import text
@@ -38,8 +37,6 @@ MANY_FLOWS = 9
 LEAST_COMPLETED = 5
 
 
-# To compare every part of every chart with Vega-Lite's schema takes Altair longer than all the rest of the page; tests do it.
-@debug_mode(False)
 def render(run_directories: Sequence[Path]) -> str:
     """The HTML of the report."""
     runs = run_directory.read(run_directories)
@@ -266,7 +263,7 @@ def _bars(
         layout = {"kind": "single", "aspect": 0.34, "least": 260, "most": 380, "legend": _longest(stacks)}
         layout |= {"bars": shown.height} if upright else {"height": 17 * shown.height + 60}
         drawing = draw(shown, x="group", x_title=title, stacks=stacks)
-        return Figure(name, heading, caption, chart.specification(drawing), layout)
+        return Figure(name, heading, caption, drawing, layout)
 
     timed = times.drop_nulls("fct_mean_s")
     lasting = summary.drop_nulls("goodput_bps") if timed.height else summary
@@ -297,7 +294,6 @@ def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
         most = max(MOST_CELLS_OF_MAP // max(own["link"].n_unique(), 1), 1)
         labels = {variant.index: variant.label for variant in variants[:most]}
         drawing = chart.link_map(source.manifest["topology"]["nodes"], own, labels)
-        specification = chart.specification(drawing)
         figures.append(
             Figure(
                 f"map-{index}",
@@ -306,8 +302,8 @@ def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
                 "Traffic keeps to the right: each direction is drawn on its own side, with an arrow. "
                 "Point at a link for its numbers."
                 + (f" The first {most} of {len(variants)} variants." if len(variants) > most else ""),
-                specification,
-                {"kind": "map", "aspect": specification["height"] / specification["width"], "legend": 3},
+                drawing,
+                {"kind": "map", "aspect": drawing["height"] / drawing["width"], "legend": 3},
             )
         )
     return figures
@@ -351,7 +347,7 @@ def _flows_over_time(runs: Runs, stacks: Sequence[str], labels: pl.DataFrame, om
             columns=_panel_columns(runs),
         )
         name = measure.column.rsplit("_", 1)[0].replace("_", "-")
-        figures.append(Figure(f"time-{name}", measure.axis, caption, chart.specification(drawing), layout))
+        figures.append(Figure(f"time-{name}", measure.axis, caption, drawing, layout))
     return figures
 
 
@@ -372,7 +368,7 @@ def _queues_over_time(runs: Runs, links: pl.DataFrame, labels: pl.DataFrame, omi
     )
     layout = _panel_layout(runs, names["series"].to_list())
     title = "Queue of the busiest links, packets"
-    return [Figure("time-queue", title, caption + omitted, chart.specification(drawing), layout)]
+    return [Figure("time-queue", title, caption + omitted, drawing, layout)]
 
 
 def _panel_layout(runs: Runs, legend: Sequence[str]) -> dict[str, Any]:
@@ -447,13 +443,13 @@ def _distributions(runs: Runs, stacks: Sequence[str]) -> list[Figure]:
         measure = Measure("fct_s", "Flow completion time", "s")
         drawing = chart.distributions(sized, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
         caption = f"{completed:,} of {sized.height:,} flows of all seeds finished; a curve ends at the share that did."
-        figures.append(Figure("completion", measure.title, caption + omitted, chart.specification(drawing), layout))
+        figures.append(Figure("completion", measure.title, caption + omitted, drawing, layout))
     lasting = flows.with_columns(goodput_bps=statistics.lasting_goodput(["variant", "stack"])).drop_nulls("goodput_bps")
     if largest(lasting.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
         measure = chart.rate("goodput_bps", "Goodput of a flow", largest(lasting["goodput_bps"]))
         drawing = chart.distributions(lasting, measure, panel="panel", panels=panels, stacks=stacks, columns=columns)
         caption = f"All {lasting.height:,} flows of all seeds that send to the end of the run." + omitted
-        figures.append(Figure("goodput-of-flows", measure.title, caption, chart.specification(drawing), layout))
+        figures.append(Figure("goodput-of-flows", measure.title, caption, drawing, layout))
     return figures
 
 

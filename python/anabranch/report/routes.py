@@ -33,7 +33,7 @@ def timeline(runs: Runs) -> Figure | None:
     if pairs.height > MOST_PAIRS:
         caption += f" The {MOST_PAIRS} of {pairs.height} pairs whose routes changed most often."
     layout = {"kind": "single", "height": 26 * len(rows) + 40, "legend": 3}
-    return Figure("routes", "Which path when", caption, chart.specification(drawing), layout)
+    return Figure("routes", "Which path when", caption, drawing, layout)
 
 
 def _spans(runs: Runs) -> pl.DataFrame:
@@ -148,7 +148,7 @@ def estimates(runs: Runs) -> list[Figure]:
                 f"estimates-{title.lower()}",
                 f"Estimated {title.lower()}, {unit}",
                 caption,
-                chart.specification(drawing),
+                drawing,
                 layout,
             )
         )
