@@ -15,12 +15,13 @@ from itertools import product
 from pathlib import Path
 
 import altair
+import jinja2
 import polars as pl
 import pytest
 from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 
 from anabranch import report, statistics
-from anabranch.report import chart, run_directory, series
+from anabranch.report import chart, libraries, run_directory, series
 from anabranch.runs.manifest import ManifestError
 
 MEGABYTE = 1_000_000
@@ -609,14 +610,32 @@ class TestBrowser:
         assert_drawn(rendered(path, tmp_path / "profile"), page.charts)
 
 
-class TestLibraries:
-    """The bundled JavaScript is kept between reports."""
+class TestCache:
+    """What takes long to make is kept between reports."""
+
+    def test_the_template_is_compiled_once(
+        self, abilene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abilene_report: Path
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        compile_template = jinja2.Environment.compile
+        compiled = []
+        monkeypatch.setattr(
+            jinja2.Environment,
+            "compile",
+            lambda self, source, name=None, *rest, **more: (
+                compiled.append(name) or compile_template(self, source, name, *rest, **more)
+            ),
+        )
+        pages = [report.write([abilene], tmp_path / f"{number}.html").read_bytes() for number in range(3)]
+        assert compiled == ["report.html.j2"]
+        assert set(pages) == {abilene_report.read_bytes()}
+        for kept in tmp_path.glob("cache/anabranch/*.jinja"):
+            kept.write_bytes(kept.read_bytes()[:1000])
+        assert report.write([abilene], tmp_path / "again.html").read_bytes() == pages[0]
 
     def test_a_bundle_is_made_once_and_a_cache_that_cannot_be_written_does_no_harm(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, abilene: Path, abilene_report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from anabranch.report import libraries
-
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         first = libraries.vega()
         (kept,) = (tmp_path / "cache" / "anabranch").iterdir()
@@ -624,3 +643,4 @@ class TestLibraries:
         (tmp_path / "file").touch()
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
         assert libraries.vega() == first
+        assert report.write([abilene], tmp_path / "page.html").read_bytes() == abilene_report.read_bytes()

@@ -77,15 +77,12 @@ def run(
     warn(loaded)
     if len(loaded.keys) > 1:
         say(f"{loaded.size} x {count(len(chosen or loaded.seeds), 'seed')}")
-    from anabranch.report import prepare
     from anabranch.runs import default_directory, execute
 
     directory = output.out
     if directory is None and not output.json:
         directory = default_directory(Path("runs") / scenario.stem, loaded, chosen)
     page = directory / "report.html" if output.report and directory is not None else None
-    if page is not None:
-        prepare()
     result = execute(
         loaded,
         engine=variation.engine,

@@ -1,21 +1,14 @@
 """Reports: one self-contained HTML page from one or more run directories.
 
-Nothing heavy is imported before :func:`prepare` or :func:`write` is called. The charts of the page are in :mod:`anabranch.report.chart`,
+Nothing heavy is imported before :func:`write` is called. The charts of the page are in :mod:`anabranch.report.chart`,
 the numbers behind them in :mod:`anabranch.statistics`; both take polars frames, in a notebook as well.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 
-__all__ = ["prepare", "write"]
-
-
-def prepare() -> None:
-    """Import what :func:`write` needs, in a thread: a run leaves Python idle."""
-    Thread(target=import_module, args=("anabranch.report.page",), daemon=True).start()
+__all__ = ["write"]
 
 
 def write(run_directories: list[Path], output: Path) -> Path:

@@ -10,14 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import markupsafe
 import polars as pl
 import tomlkit
 
 from anabranch import statistics
 from anabranch.matrix_columns import text
-from anabranch.report import chart, libraries, routes, run_directory, series
+from anabranch.report import chart, libraries, routes, run_directory, series, template
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.parts import Column, Figure, Table, cells, count, get, largest
 from anabranch.report.run_directory import Runs, Source
@@ -50,14 +49,7 @@ def render(run_directories: Sequence[Path]) -> str:
     summary, times = _named(runs, summary), _named(runs, times)
     whole = times.filter(statistics.ALL_SIZES)
     links = statistics.link_summary(runs.links)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("anabranch.report", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template("report.html.j2").render(
+    return template.render(
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[_facts(source, index, runs) for index, source in enumerate(runs.sources)],
         answer=_answer(summary),
@@ -76,15 +68,7 @@ def render(run_directories: Sequence[Path]) -> str:
         several=len(runs.sources) > 1,
         seeds=largest(summary["runs"]),
         libraries=markupsafe.Markup(libraries.vega()),
-        style=_text_of(environment, "report.css"),
-        script=_text_of(environment, "report.js"),
     )
-
-
-def _text_of(environment: jinja2.Environment, name: str) -> Any:
-    """A style sheet or script of ours, to go in as it is."""
-    assert environment.loader is not None
-    return markupsafe.Markup(environment.loader.get_source(environment, name)[0])
 
 
 def _stacks(runs: Runs) -> list[str]:
