@@ -33,7 +33,7 @@ class Work:
                 link["delay"] * SECOND,
                 link["queue"]["limit"]["packets"],
                 back["queue"]["limit"]["packets"],
-                link["loss"].get("ratio", 0.0),
+                link["loss"]["ratio"] if link["loss"] else 0.0,
             )
             for link, back in both_ways
         ]
