@@ -1,32 +1,38 @@
 """All commands, each from a module of its name."""
 
+from collections.abc import Sequence
+from importlib import import_module
+
 from cyclopts import App
 
 from anabranch import version
-from anabranch.cli import topology
-from anabranch.cli.check import check
-from anabranch.cli.doctor import doctor
-from anabranch.cli.drill import drill
-from anabranch.cli.paper import paper
-from anabranch.cli.plan import plan
-from anabranch.cli.predict import predict
-from anabranch.cli.report import report
-from anabranch.cli.robust import robust
-from anabranch.cli.routes import routes
-from anabranch.cli.run import run
-from anabranch.cli.schema import schema
 
-app = App(
-    name="anabranch",
-    help="Finds, predicts and proves the best way to carry TCP over a network.",
-    version=version,
-    result_action="return_value",
+COMMANDS = (
+    "run",
+    "check",
+    "report",
+    "routes",
+    "robust",
+    "plan",
+    "predict",
+    "paper",
+    "drill",
+    "schema",
+    "doctor",
+    "topology",
 )
-for _command in (run, check, report, routes, robust, plan, predict, paper, drill, schema, doctor):
-    app.command(_command)
-topology_app = App(name="topology", help="Topologies by name or from a file: list, show, plot.")
-topology_app.command(topology.list_topologies, name="list")
-topology_app.command(topology.show_topology, name="show")
-topology_app.command(topology.plot_topology, name="plot")
-app.command(topology_app)
-app.register_install_completion_command(help="Have the shell complete commands and options.")
+
+
+def app(arguments: Sequence[str]) -> App:
+    """The command line for these arguments. It has all commands, or only the one that the arguments begin with: to import all takes longer."""
+    line = App(
+        name="anabranch",
+        help="Finds, predicts and proves the best way to carry TCP over a network.",
+        help_format="plaintext",  # the interpreter of Markdown takes long to import, and our texts have none
+        version=version,
+        result_action="return_value",
+    )
+    for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
+        line.command(getattr(import_module(f"anabranch.cli.{name}"), name))
+    line.register_install_completion_command(help="Have the shell complete commands and options.")
+    return line

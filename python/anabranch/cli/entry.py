@@ -57,7 +57,8 @@ def status(arguments: Sequence[str] | None = None) -> int:
     from cyclopts import CycloptsError
 
     try:
-        result = app(arguments, exit_on_error=False, print_error=False)
+        tokens = sys.argv[1:] if arguments is None else arguments
+        result = app(tokens)(tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else DONE
     except (CycloptsError, UsageError) as error:

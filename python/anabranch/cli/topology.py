@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import OUTPUT, Directed, Json, TopologyName
@@ -73,3 +73,9 @@ def plot_topology(
         write_text(output, drawing)
         print(output)
     return DONE
+
+
+topology = App(name="topology", help="Topologies by name or from a file: list, show, plot.")
+topology.command(list_topologies, name="list")
+topology.command(show_topology, name="show")
+topology.command(plot_topology, name="plot")

@@ -13,7 +13,9 @@ from anabranch import units
 class Table(BaseModel):
     """A table that refuses unknown keys and values of another type."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=False, serialize_by_alias=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, validate_default=False, serialize_by_alias=True, defer_build=True
+    )
     replaced: ClassVar[Mapping[str, str]] = {}
     """Keys of earlier versions, and what to write instead."""
 
