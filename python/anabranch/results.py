@@ -38,17 +38,20 @@ class ResultError(ValueError):
 def result_hash(flows: pl.DataFrame, links: pl.DataFrame) -> str:
     """SHA-256 over the two tables of one run, whatever its number: names, types, nulls and little-endian values."""
     digest = sha256()
-    for table in (flows, links):
-        for column in table.drop("run").iter_columns():
-            digest.update(f"{column.name} {column.dtype} {len(column)}\n".encode())
-            digest.update(np.packbits(column.is_null().to_numpy()).tobytes())
-            if column.dtype == pl.String:
-                texts = column.fill_null("")
-                encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in texts.unique()}
-                digest.update(b"".join(map(encoded.__getitem__, texts.to_list())))
+    for table in (flows.drop("run"), links.drop("run")):
+        # All columns in one query each: an operation on a single series is a query of its own.
+        unknown = table.select(pl.all().is_null())
+        values = table.with_columns(pl.col(pl.String).fill_null(""), pl.exclude(pl.String).fill_null(0))
+        for name, kind in table.schema.items():
+            digest.update(f"{name} {kind} {table.height}\n".encode())
+            digest.update(np.packbits(unknown[name].to_numpy()).tobytes())
+            if kind == pl.String:
+                texts = values[name].to_list()
+                encoded = {text: len(text.encode()).to_bytes(4, "little") + text.encode() for text in set(texts)}
+                digest.update(b"".join(map(encoded.__getitem__, texts)))
             else:
-                values = column.fill_null(0).to_numpy()
-                digest.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
+                numbers = values[name].to_numpy()
+                digest.update(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes())
     return digest.hexdigest()
 
 
