@@ -94,12 +94,17 @@ impl Graph {
                 return Err(RoutingError::Loss { link: id, loss: link.loss });
             }
         }
-        Ok(Graph {
+        Ok(Graph::of_checked(nodes, links))
+    }
+
+    /// As [`Graph::new`], of links of another graph.
+    pub(super) fn of_checked(nodes: usize, links: Vec<Link>) -> Graph {
+        Graph {
             up: vec![true; links.len()],
             leaving: Incidence::new(nodes, links.iter().map(|link| (link.src, link.dst))),
             entering: Incidence::new(nodes, links.iter().map(|link| (link.dst, link.src))),
             links,
-        })
+        }
     }
 
     /// The graph of the network of a compiled run, all links up.
@@ -144,7 +149,12 @@ impl Graph {
 
     /// The links that are up and leave a node, by ascending id.
     pub fn out_links(&self, node: NodeId) -> impl Iterator<Item = LinkId> + '_ {
-        self.leaving.at(node).iter().map(|(link, _)| *link).filter(|&link| self.is_up(link))
+        self.leaving(node).map(|(link, _)| link)
+    }
+
+    /// The links that are up and leave a node, by ascending id, and the nodes where they lead.
+    pub(super) fn leaving(&self, node: NodeId) -> impl Iterator<Item = (LinkId, NodeId)> + '_ {
+        self.leaving.at(node).iter().copied().filter(|(link, _)| self.is_up(*link))
     }
 
     /// The links that are up and enter a node, by ascending id.

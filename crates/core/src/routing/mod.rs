@@ -5,6 +5,7 @@
 //! routing. Hops and link ids decide ties (see [`Path`]).
 
 mod algebra;
+mod backbone;
 mod disjoint;
 mod error;
 mod explicit;
@@ -14,7 +15,9 @@ mod lexicographic;
 mod max_flow;
 mod metric;
 mod near_equal;
+mod next_hops;
 mod node_disjoint;
+mod pair_paths;
 mod pareto;
 mod path_sets;
 pub mod routes;
@@ -35,7 +38,9 @@ pub use lexicographic::{Lexicographic, lexicographic_weights};
 pub use max_flow::max_flow;
 pub use metric::{Metric, MetricInfo, Weight, link_weights, ospf_cost};
 pub use near_equal::near_equal;
+pub use next_hops::{NextHopSearch, NextHops};
 pub use node_disjoint::NodeDisjoint;
+pub use pair_paths::paths_of_pairs;
 pub use pareto::{MOST_LABELS, ParetoTowards};
 pub use path_sets::{explicit_paths, pareto_sets, path_sets};
 pub use shortest::{Path, ShortestTree, shortest_path};
@@ -100,41 +105,6 @@ pub fn next_hops(graph: &Graph, hops: &HopsSpec, dst: NodeId) -> Result<Vec<Vec<
             IsotoneWeights::Additive(weights) => hops_of_tree(&ShortestTree::new(graph, &weights, dst), all),
             IsotoneWeights::Lexicographic(weights) => hops_of_tree(&ShortestTree::new(graph, &weights, dst), all),
         }),
-    }
-}
-
-/// Calls `take` with the path of each pair (source, destination) by the first of its [`next_hops`]. Skips pairs without a path. Pairs of one
-/// destination must follow each other, because their tree is searched once, and only as far as their paths need.
-///
-/// # Errors
-/// [`RoutingError`]: a node that does not exist, a link without a weight in the metric, or a metric that is not isotone.
-pub fn paths_of_pairs(
-    graph: &Graph,
-    metric: &MetricSpec,
-    pairs: &[(NodeId, NodeId)],
-    take: impl FnMut(NodeId, NodeId, &[LinkId]),
-) -> Result<(), RoutingError> {
-    pairs.iter().try_for_each(|(src, dst)| graph.check_node(*src).and(graph.check_node(*dst)))?;
-    match isotone_weights(graph, metric)? {
-        IsotoneWeights::Additive(weights) => paths_of_trees(graph, &weights, pairs, take),
-        IsotoneWeights::Lexicographic(weights) => paths_of_trees(graph, &weights, pairs, take),
-    }
-    Ok(())
-}
-
-fn paths_of_trees<W: PathWeight>(
-    graph: &Graph,
-    weights: &[W],
-    pairs: &[(NodeId, NodeId)],
-    mut take: impl FnMut(NodeId, NodeId, &[LinkId]),
-) {
-    for alike in pairs.chunk_by(|one, other| one.1 == other.1) {
-        let tree = ShortestTree::new(graph, weights, alike[0].1);
-        for (src, dst) in alike {
-            if let Some(path) = tree.path(*src) {
-                take(*src, *dst, &path.links);
-            }
-        }
     }
 }
 

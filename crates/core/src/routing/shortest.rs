@@ -87,9 +87,10 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
     /// and where there is no path.
     pub fn next_hop(&self, node: NodeId) -> Option<LinkId> {
         let distance = self.distance[node as usize]?;
-        self.graph
-            .out_links(node)
-            .find(|&link| self.beyond(link).is_some_and(|rest| self.weights[link as usize].extend(rest) == distance))
+        let is_shortest = |&(link, end): &(LinkId, NodeId)| {
+            self.distance[end as usize].is_some_and(|rest| self.weights[link as usize].extend(rest) == distance)
+        };
+        self.graph.leaving(node).find(is_shortest).map(|(link, _)| link)
     }
 
     /// Every link at `node` that begins a shortest path, whatever the number of hops, by ascending id; empty at the
@@ -98,12 +99,17 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
     /// Following any of them at any node never loops. Each leads to a smaller distance or, if its weight is zero, to an equal
     /// distance with fewer hops. For that reason, a link of weight zero that saves no hop is left out.
     pub fn equal_cost(&self, node: NodeId) -> Vec<LinkId> {
-        let Some(distance) = self.distance[node as usize] else { return Vec::new() };
-        let shortest = |&link: &LinkId| {
-            let Some(rest) = self.beyond(link) else { return false };
-            self.weights[link as usize].extend(rest).ties(distance) && rest < distance
+        self.equal_cost_links(node).collect()
+    }
+
+    /// The links of [`ShortestTree::equal_cost`].
+    pub(super) fn equal_cost_links(&self, node: NodeId) -> impl Iterator<Item = LinkId> + '_ {
+        let distance = self.distance[node as usize];
+        let begins_shortest = move |&(link, end): &(LinkId, NodeId)| {
+            let (Some(distance), Some(rest)) = (distance, self.distance[end as usize]) else { return false };
+            rest < distance && self.weights[link as usize].extend(rest).ties(distance)
         };
-        self.graph.out_links(node).filter(shortest).collect()
+        self.graph.leaving(node).filter(begins_shortest).map(|(link, _)| link)
     }
 
     /// The shortest path from `source`; fewer hops, then the lowest link ids decide ties. `None` where there is no path.
@@ -116,11 +122,6 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
             node = self.graph.link(link).dst;
         }
         Some(Path { weight, links })
-    }
-
-    /// The distance from a link's end.
-    fn beyond(&self, link: LinkId) -> Option<W> {
-        self.distance[self.graph.link(link).dst as usize]
     }
 }
 

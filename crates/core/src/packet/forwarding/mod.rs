@@ -20,7 +20,7 @@ use crate::packet::forwarding::path_set::PathSet;
 use crate::packet::forwarding::select::PacketKey;
 use crate::packet::link_state::controller::{Controller, Measured, Quality};
 use crate::prefetch::prefetch;
-use crate::routing::Graph;
+use crate::routing::{Graph, NextHopSearch};
 use crate::spec::{LinkId, NodeId, RoutingSpec};
 use crate::units::Time;
 use std::collections::HashMap;
@@ -54,6 +54,8 @@ pub struct Forwarding {
     hops: Vec<LinkId>,
     path_sets: Vec<PathSet>,
     tables: Vec<NextHopTable>,
+    /// By routing, while tables are filled; `None` if hosts behind one switch do not share next hops.
+    searches: HashMap<usize, Option<NextHopSearch>>,
     /// The index of the table of a routing and destination.
     table_of: HashMap<(usize, NodeId), usize>,
     /// The routes found so far, by routing, source and destination.
@@ -83,6 +85,7 @@ impl Forwarding {
             hops: Vec::new(),
             path_sets: Vec::new(),
             tables: Vec::new(),
+            searches: HashMap::new(),
             table_of: HashMap::new(),
             routes: HashMap::new(),
             path_counts: HashMap::new(),

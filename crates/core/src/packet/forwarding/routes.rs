@@ -4,7 +4,7 @@ use super::next_hops::NextHopTable;
 use super::path_set::PathSet;
 use super::select::PacketKey;
 use super::{END, Forwarding, RouteRef, TIME_TO_LIVE};
-use crate::routing::{self, RoutingError};
+use crate::routing::{self, NextHopSearch, NextHops, RoutingError};
 use crate::spec::{Granularity, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ impl Forwarding {
             return Ok(*route);
         }
         if self.has_fixed_tree(routing) {
-            self.compile_pairs(routing, &[(src, dst)])?;
+            self.compile_pairs(routing, &mut [(src, dst)])?;
             return self.routes.get(&(routing, src, dst)).copied().ok_or(RoutingError::NoPath { src, dst });
         }
         let route = if self.routings[routing].hops.is_explicit() {
@@ -72,21 +72,21 @@ impl Forwarding {
         has_tree && !self.may_change(routing)
     }
 
-    /// Compiles the routes of these (routing, source, destination) that follow a fixed tree: destination by destination, so that each tree
-    /// is computed once. [`Self::route`] reports the error of a pair that this skips.
+    /// Compiles the routes of these (routing, source, destination) that follow a fixed tree, so that each tree is computed once.
+    /// [`Self::route`] reports the error of a pair that this skips.
     pub fn compile_shortest_routes(&mut self, mut wanted: Vec<(usize, NodeId, NodeId)>) {
         wanted.retain(|(routing, ..)| self.has_fixed_tree(*routing));
-        wanted.sort_unstable_by_key(|(routing, src, dst)| (*routing, *dst, *src));
+        wanted.sort_unstable();
         wanted.dedup();
         self.routes.reserve(wanted.len());
         for of_routing in wanted.chunk_by(|one, other| one.0 == other.0) {
-            let pairs: Vec<_> = of_routing.iter().map(|(_, src, dst)| (*src, *dst)).collect();
-            let _ = self.compile_pairs(of_routing[0].0, &pairs);
+            let mut pairs: Vec<_> = of_routing.iter().map(|(_, src, dst)| (*src, *dst)).collect();
+            let _ = self.compile_pairs(of_routing[0].0, &mut pairs);
         }
     }
 
-    /// Compiles the routes of these pairs by the tree of each destination; pairs of one destination follow each other.
-    fn compile_pairs(&mut self, routing: usize, pairs: &[(NodeId, NodeId)]) -> Result<(), RoutingError> {
+    /// Compiles the routes of these pairs by the trees of their destinations.
+    fn compile_pairs(&mut self, routing: usize, pairs: &mut [(NodeId, NodeId)]) -> Result<(), RoutingError> {
         let HopsSpec::Shortest { metric } = &self.routings[routing].hops else { return Ok(()) };
         let (hops, routes) = (&mut self.hops, &mut self.routes);
         routing::paths_of_pairs(&self.graph, metric, pairs, |src, dst, links| {
@@ -157,20 +157,33 @@ impl Forwarding {
     fn fill_table(&mut self, table: usize) -> Result<(), RoutingError> {
         let (routing, dst) = (self.tables[table].routing, self.tables[table].dst);
         let next_hops = match &mut self.controllers[routing] {
-            None => routing::next_hops(&self.graph, &self.routings[routing].hops, dst)?,
+            None => self.next_hops(routing, dst)?,
             Some(controller) => {
                 let mut first = |node: NodeId| controller.route(node, dst).map_or(Vec::new(), |links| vec![links[0]]);
                 let nodes = 0..self.graph.nodes() as NodeId;
-                nodes.map(|node| if node == dst { Vec::new() } else { first(node) }).collect()
+                let of_nodes: Vec<_> = nodes.map(|node| if node == dst { Vec::new() } else { first(node) }).collect();
+                NextHops::of_nodes(&of_nodes, dst)
             }
         };
-        self.tables[table].replace(&next_hops, &self.routings[routing]);
+        self.tables[table].replace(next_hops, &self.routings[routing]);
         Ok(())
+    }
+
+    fn next_hops(&mut self, routing: usize, dst: NodeId) -> Result<NextHops, RoutingError> {
+        let hops = &self.routings[routing].hops;
+        if !self.searches.contains_key(&routing) {
+            self.searches.insert(routing, NextHopSearch::new(&self.graph, hops)?);
+        }
+        match self.searches.get_mut(&routing).and_then(Option::as_mut) {
+            Some(search) => search.towards(&self.graph, dst),
+            None => Ok(NextHops::of_nodes(&routing::next_hops(&self.graph, hops, dst)?, dst)),
+        }
     }
 
     /// Frees what only [`Self::route`] needs, after all flows have their routes.
     pub fn finish_build(&mut self) {
         self.routes = HashMap::new();
+        self.searches = HashMap::new();
         if !self.hop_by_hop {
             self.tables = Vec::new();
             self.table_of = HashMap::new();
@@ -184,6 +197,7 @@ impl Forwarding {
             controller.compute();
         }
         self.path_counts.clear();
+        self.searches.remove(&routing);
         for set in 0..self.path_sets.len() {
             if self.path_sets[set].routing == routing && self.fill_path_set(set).is_err() {
                 self.path_sets[set].replace(Vec::new(), &[]);
@@ -191,7 +205,7 @@ impl Forwarding {
         }
         for table in 0..self.tables.len() {
             if self.tables[table].routing == routing && self.fill_table(table).is_err() {
-                self.tables[table].replace(&[], &self.routings[routing]);
+                self.tables[table].replace(NextHops::none(), &self.routings[routing]);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Paths of flows, compiled routes, loops and the time to live.
 
 use super::*;
+use crate::routing::NextHops;
 use crate::routing::test_support::link;
 use serde_json::json;
 use std::collections::HashSet;
@@ -18,7 +19,7 @@ impl Forwarding {
         let mut next_hops: Vec<_> =
             (0..self.graph.nodes() as NodeId).map(|node| table.next_hops(node).to_vec()).collect();
         next_hops[node as usize] = links.to_vec();
-        table.replace(&next_hops, &self.routings[table.routing]);
+        table.replace(NextHops::of_nodes(&next_hops, table.dst), &self.routings[table.routing]);
     }
 }
 

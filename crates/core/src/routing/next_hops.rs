@@ -1,0 +1,266 @@
+//! The next hops of all nodes towards one destination after another, by a metric that adds up: hosts of one gateway share them.
+
+use super::backbone::{Backbone, Place};
+use super::{Graph, RoutingError, ShortestTree, Weight, link_weights};
+use crate::spec::{HopsSpec, LinkId, MetricSpec, NodeId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The next hops of all nodes towards a destination.
+#[derive(Debug, Clone)]
+pub struct NextHops {
+    dst: NodeId,
+    /// The next hops towards the destination, or towards its gateway.
+    shared: Arc<SharedHops>,
+    /// The destination's gateway, and the link from there.
+    last: Option<(NodeId, LinkId)>,
+}
+
+/// The next hops towards a node of the backbone.
+#[derive(Debug)]
+struct SharedHops {
+    places: Arc<[Place]>,
+    /// The destination's number in the backbone.
+    dst: NodeId,
+    /// The next hops of node after node of the backbone.
+    links: Vec<LinkId>,
+    /// By number in the backbone: the index in `links` of its first next hop; then the length of `links`.
+    offsets: Vec<u32>,
+}
+
+impl NextHops {
+    /// No node has any.
+    pub fn none() -> NextHops {
+        NextHops::of_nodes(&[], 0)
+    }
+
+    /// Of a list by node; a node beyond its end has none.
+    pub fn of_nodes(next_hops: &[Vec<LinkId>], dst: NodeId) -> NextHops {
+        let places = (0..next_hops.len() as NodeId).map(Place::Inside).collect();
+        let append = |node: NodeId, links: &mut Vec<LinkId>| links.extend_from_slice(&next_hops[node as usize]);
+        NextHops { dst, shared: Arc::new(SharedHops::new(places, dst, next_hops.len(), append)), last: None }
+    }
+
+    /// The next hops of a node, by ascending id; none at the destination.
+    #[inline]
+    pub fn at(&self, node: NodeId) -> &[LinkId] {
+        match &self.last {
+            Some((gateway, link)) if *gateway == node => std::slice::from_ref(link),
+            Some(_) if node == self.dst => &[],
+            _ => self.shared.at(node),
+        }
+    }
+
+    /// The index of a node that may choose among several next hops, below [`Self::choosers`].
+    #[inline]
+    pub fn chooser(&self, node: NodeId) -> Option<usize> {
+        match self.shared.places.get(node as usize)? {
+            Place::Inside(number) => Some(*number as usize),
+            Place::Host { .. } => None,
+        }
+    }
+
+    /// How many nodes may choose among several next hops.
+    pub fn choosers(&self) -> usize {
+        self.shared.offsets.len() - 1
+    }
+}
+
+impl SharedHops {
+    /// `append` appends the next hops of a node of the backbone.
+    fn new(
+        places: Arc<[Place]>,
+        dst: NodeId,
+        nodes: usize,
+        mut append: impl FnMut(NodeId, &mut Vec<LinkId>),
+    ) -> SharedHops {
+        let (mut links, mut offsets) = (Vec::new(), Vec::with_capacity(nodes + 1));
+        offsets.push(0);
+        for node in 0..nodes as NodeId {
+            append(node, &mut links);
+            offsets.push(links.len() as u32);
+        }
+        links.shrink_to_fit();
+        SharedHops { places, dst, links, offsets }
+    }
+
+    #[inline]
+    fn at(&self, node: NodeId) -> &[LinkId] {
+        match self.places.get(node as usize) {
+            Some(Place::Inside(number)) => self.inside(*number),
+            Some(Place::Host { gateway, up: Some(up), .. })
+                if *gateway == self.dst || !self.inside(*gateway).is_empty() =>
+            {
+                std::slice::from_ref(up)
+            }
+            _ => &[],
+        }
+    }
+
+    fn inside(&self, number: NodeId) -> &[LinkId] {
+        let number = number as usize;
+        &self.links[self.offsets[number] as usize..self.offsets[number + 1] as usize]
+    }
+}
+
+/// Finds next hops under one routing, and remembers those towards each gateway.
+#[derive(Debug)]
+pub struct NextHopSearch {
+    backbone: Backbone,
+    /// By link of the backbone.
+    weights: Vec<Weight>,
+    /// Whether equal-cost links are all next hops.
+    all: bool,
+    found: HashMap<NodeId, Arc<SharedHops>>,
+}
+
+impl NextHopSearch {
+    /// For the links that are up now; `None` if the hosts of a gateway may need next hops of their own, since the metric does not add up.
+    ///
+    /// # Errors
+    /// A link without a weight in the metric.
+    pub fn new(graph: &Graph, hops: &HopsSpec) -> Result<Option<NextHopSearch>, RoutingError> {
+        let (metric, all) = match hops {
+            HopsSpec::Shortest { metric: MetricSpec::One(metric) } => (*metric, false),
+            HopsSpec::EqualCost { metric: MetricSpec::One(metric) } => (*metric, true),
+            _ => return Ok(None),
+        };
+        if metric.is_bottleneck() {
+            return Ok(None);
+        }
+        let of_links = link_weights(graph, metric)?;
+        let backbone = Backbone::new(graph);
+        let weights = backbone.links.iter().map(|link| of_links[*link as usize]).collect();
+        Ok(Some(NextHopSearch { backbone, weights, all, found: HashMap::new() }))
+    }
+
+    /// The next hops towards a node, equal to those that [`super::next_hops`] finds.
+    ///
+    /// # Errors
+    /// A node that does not exist.
+    pub fn towards(&mut self, graph: &Graph, dst: NodeId) -> Result<NextHops, RoutingError> {
+        graph.check_node(dst)?;
+        let last = match self.backbone.places[dst as usize] {
+            Place::Inside(_) => None,
+            Place::Host { down: Some(down), .. } => Some((graph.link(down).src, down)),
+            Place::Host { down: None, .. } => return Ok(NextHops::none()),
+        };
+        let root = self.backbone.places[dst as usize].number();
+        let NextHopSearch { backbone, weights, all, found } = self;
+        let shared = found.entry(root).or_insert_with(|| Arc::new(search(backbone, weights, *all, root)));
+        Ok(NextHops { dst, shared: shared.clone(), last })
+    }
+}
+
+fn search(backbone: &Backbone, weights: &[Weight], all: bool, dst: NodeId) -> SharedHops {
+    let tree = ShortestTree::new(&backbone.graph, weights, dst);
+    let whole = |link: LinkId| backbone.links[link as usize];
+    SharedHops::new(backbone.places.clone(), dst, backbone.graph.nodes(), |node, links| {
+        if all {
+            links.extend(tree.equal_cost_links(node).map(whole));
+        } else {
+            links.extend(tree.next_hop(node).map(whole));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::next_hops;
+    use super::super::test_support::link;
+    use super::*;
+    use crate::spec::{LinkSpec, Metric, ThroughputMetric};
+    use crate::units::Duration;
+    use proptest::prelude::*;
+
+    /// Links both ways between these nodes with delays from 1 to 3 ms; every third goes one way only.
+    fn links(ends: &[(NodeId, NodeId)]) -> Vec<LinkSpec> {
+        let mut links = Vec::new();
+        for (index, &(a, b)) in ends.iter().enumerate() {
+            let ways = if index % 3 == 2 { vec![(a, b)] } else { vec![(a, b), (b, a)] };
+            for (src, dst) in ways {
+                let delay = Duration::from_millis(1 + links.len() as u64 % 3);
+                links.push(LinkSpec { delay, ..link(src, dst) });
+            }
+        }
+        links
+    }
+
+    fn check(graph: &Graph) -> Result<(), TestCaseError> {
+        for metric in [Metric::HopCount, Metric::Delay] {
+            for hops in [HopsSpec::Shortest { metric: metric.into() }, HopsSpec::EqualCost { metric: metric.into() }] {
+                let mut search = NextHopSearch::new(graph, &hops).unwrap().expect("the metric adds up");
+                for dst in 0..graph.nodes() as NodeId {
+                    let (found, expected) =
+                        (search.towards(graph, dst).unwrap(), next_hops(graph, &hops, dst).unwrap());
+                    for (node, links) in (0..).zip(&expected) {
+                        prop_assert_eq!(found.at(node), links, "{:?}, {} to {}", hops, node, dst);
+                        prop_assert!(links.len() < 2 || found.chooser(node).is_some_and(|it| it < found.choosers()));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// The search of each destination's own tree is the truth. Few switches and many stubs: hosts with one link or two, on switches
+        /// and on hosts, with links that are parallel, go one way, or are down.
+        #[test]
+        fn hosts_of_a_gateway_have_the_next_hops_of_their_own_tree(
+            switches in prop::collection::vec((0..5_u32, 0..5_u32), 0..10),
+            stubs in prop::collection::vec(0..100_u32, 0..8),
+            others in prop::collection::vec((0..13_u32, 0..13_u32), 0..3),
+            down in prop::collection::vec(prop::bool::weighted(0.1), 64),
+        ) {
+            let hang = (5..).zip(&stubs).map(|(host, on)| (host, on % host));
+            let ends: Vec<_> = switches.into_iter().chain(hang).chain(others).collect();
+            let mut graph = Graph::of_specs(13, &links(&ends)).unwrap();
+            for (link, is_down) in (0..graph.links().len() as LinkId).zip(down) {
+                graph.set_up(link, !is_down);
+            }
+            check(&graph)?;
+        }
+    }
+
+    #[test]
+    fn hosts_of_a_fat_tree_have_the_next_hops_of_their_own_tree() {
+        // Four pods of two aggregation switches (4..12), two edge switches (12..20) and four hosts (20..36); core switches 0..4.
+        let mut ends = Vec::new();
+        for pod in 0..4 {
+            for switch in 0..2 {
+                let (aggregation, edge) = (4 + 2 * pod + switch, 12 + 2 * pod + switch);
+                ends.extend((0..2).map(|port| (2 * switch + port, aggregation)));
+                ends.extend((0..2).map(|other| (aggregation, 12 + 2 * pod + other)));
+                ends.extend((0..2).map(|host| (edge, 20 + 4 * pod + 2 * switch + host)));
+            }
+        }
+        let specs: Vec<_> = ends.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
+        let mut graph = Graph::of_specs(36, &specs).unwrap();
+        check(&graph).unwrap();
+        let hops = HopsSpec::EqualCost { metric: Metric::HopCount.into() };
+        let mut search = NextHopSearch::new(&graph, &hops).unwrap().unwrap();
+        let shared = [20, 21, 22].map(|host| search.towards(&graph, host).unwrap().shared);
+        assert!(Arc::ptr_eq(&shared[0], &shared[1]) && !Arc::ptr_eq(&shared[0], &shared[2]));
+        assert_eq!(shared[0].offsets.len(), 21, "hosts have no entry");
+        for link in [0, 7, 12, 13] {
+            graph.set_up(link, false);
+        }
+        check(&graph).unwrap();
+    }
+
+    #[test]
+    fn hosts_need_next_hops_of_their_own_if_the_metric_does_not_add_up() {
+        let graph = Graph::of_specs(2, &[link(0, 1)]).unwrap();
+        let metrics: [MetricSpec; 3] = [
+            Metric::Widest.into(),
+            MetricSpec::Lexicographic(vec![Metric::HopCount, Metric::Widest]),
+            MetricSpec::Throughput(ThroughputMetric::Tcpbp),
+        ];
+        for metric in metrics {
+            assert!(NextHopSearch::new(&graph, &HopsSpec::Shortest { metric }).unwrap().is_none());
+        }
+    }
+}
