@@ -58,7 +58,7 @@ kills: $(VENV)/installed ## 1,000 kills of commands at random moments, which may
 mutants: ## change sender, detection, link and routing in ways that tests must notice (cargo install cargo-mutants); ONLY=tcp/sender SHARD=0/8 runs a sample
 	cargo mutants --package anabranch-core --output bench/.build $(if $(SHARD),--sharding round-robin --shard $(SHARD)) $(if $(ONLY),-F '$(ONLY)')
 
-bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev) and graph libraries; writes docs/development/performance.md and docs/models/routing.md
+bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 libns3-dev), htsim (HTSIM=a built checkout) and graph libraries; writes docs/development/performance.md and docs/models/routing.md
 	$(RUN)/python -m pip install --quiet --group bench
 	$(RUN)/python -m bench.routes
 	$(RUN)/python -m bench.bench

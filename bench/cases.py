@@ -23,7 +23,7 @@ from rich.table import Table
 from anabranch import version
 from bench import program
 from bench.bench import PACKET_BYTES, PAGE, machine
-from bench.peers import PeerError, ns2, ns3
+from bench.peers import PeerError, PeerMissing, htsim, ns2, ns3
 from bench.peers.work import Work
 from bench.program import EngineRun
 from bench.reference import CASES, EXTRAS, Case, fat_tree
@@ -42,6 +42,8 @@ PEER_SECONDS = {
     "ns-3": {"A": 1.0, "B": 2.0, "C": 0.05, "E": 0.2, "F": 0.1, "H": 0.002},
 }
 """Simulated seconds of the cases that a peer has, too: as many as it does in some seconds."""
+HTSIM_TOLERANCE = 0.25
+"""Where the goodput of htsim differs by more than this share, it did other work, and its speed is not compared."""
 PEER_CHANGES = {"H": {**fat_tree(8), "traffic[0].short.arrivals": "1250000/s", "run.duration": "2ms"}}
 """Where a case is too large for them."""
 COLUMNS = (
@@ -50,6 +52,7 @@ COLUMNS = (
     "M hops per CPU second",
     "oracle",
     *PEERS,
+    "htsim",
     "instructions per hop",
     "events per hop",
     "bytes per flow",
@@ -58,7 +61,16 @@ COLUMNS = (
 ON_THREADS = ("C", "D", "H")
 """What is run on two threads, too."""
 THREAD_COLUMNS = ("case on two threads", "seconds of the clock on one", "on two", "faster by")
+HTSIM_COLUMNS = ("case beside htsim", "goodput, Mbit/s", "in htsim", "of the engine's", "packet-hops in htsim")
 EXTRA_COLUMNS = ("A with", "M hops per CPU second", "ns per hop", "of A's")
+
+
+@dataclass(frozen=True)
+class Described:
+    """A case as htsim takes it: its file, and the payload bytes that arrived in the engine."""
+
+    file: Path
+    delivered_bytes: int
 
 
 @dataclass
@@ -71,6 +83,8 @@ class Measured:
     threaded: list[EngineRun] = field(default_factory=list)
     peers: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in PEERS})
     """Packet-hops per CPU second of each peer."""
+    described: Described | None = None
+    htsim_runs: list[htsim.HtsimRun] = field(default_factory=list)
     instructions: int | None = None
 
     @property
@@ -82,6 +96,12 @@ class Measured:
     def speed(self) -> float:
         """Packet-hops per CPU second of the engine alone."""
         return median(run.hops_per_second for run in self.fast)
+
+    @property
+    def htsim_goodput(self) -> float:
+        """Goodput in htsim as a share of the engine's."""
+        assert self.described is not None
+        return self.htsim_runs[0].delivered_bytes / self.described.delivered_bytes
 
     def check(self) -> None:
         """All runs of both loops, on however many threads, must have the same results."""
@@ -111,11 +131,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     threads = [_thread_row(each) for each in measured if each.threaded]
     _print("Case A with", EXTRA_COLUMNS, extras)
     _print("On two threads", THREAD_COLUMNS, threads)
+    in_htsim = [_htsim_row(each) for each in measured if each.htsim_runs]
+    _print("The same work in htsim?", HTSIM_COLUMNS, in_htsim)
     if len(chosen) == len(keys):
         tables = (
             (COLUMNS, rows),
             (EXTRA_COLUMNS, extras),
             (THREAD_COLUMNS, threads),
+            *([(HTSIM_COLUMNS, in_htsim)] if in_htsim else []),
         )
         write_part(PAGE, "cases", _text(tables, options.rounds))
     return 0
@@ -143,7 +166,13 @@ def _measure(cases: Sequence[Case], rounds: int, cpu: int) -> list[Measured]:
         for case in cases:
             specs[case.key] = Path(folder) / f"{case.key}.json"
             specs[case.key].write_text(case.compiled(), encoding="utf-8")
-        steps = [step for turn in range(rounds) for each in measured for step in _turn(each, turn, engine, specs, cpu)]
+        in_htsim = _describe(measured, specs)
+        steps = [
+            step
+            for turn in range(rounds)
+            for each in measured
+            for step in _turn(each, turn, engine, specs, cpu, in_htsim)
+        ]
         task = progress.add_task("", total=len(steps))
         for name, step in steps:
             progress.update(task, description=name)
@@ -154,8 +183,24 @@ def _measure(cases: Sequence[Case], rounds: int, cpu: int) -> list[Measured]:
     return measured
 
 
+def _describe(measured: Sequence[Measured], specs: dict[str, Path]) -> Path | None:
+    """Write the cases down for htsim; return the program that runs them, or None, and say why."""
+    try:
+        program = htsim.build()
+    except PeerMissing as missing:
+        print(f"cases: without htsim: {missing}", file=sys.stderr)
+        return None
+    for each in measured:
+        if each.case in CASES:
+            description = htsim.describe(specs[each.case.key].read_text(encoding="utf-8"))
+            file = specs[each.case.key].with_suffix(".htsim")
+            file.write_text(description.text, encoding="utf-8")
+            each.described = Described(file, description.delivered_bytes)
+    return program
+
+
 def _turn(
-    each: Measured, turn: int, engine: Path, specs: dict[str, Path], cpu: int
+    each: Measured, turn: int, engine: Path, specs: dict[str, Path], cpu: int, in_htsim: Path | None
 ) -> list[tuple[str, Callable[[], None]]]:
     """What a case has to run in this turn, one after the other, so that what disturbs the machine disturbs all alike."""
     key = each.case.key
@@ -173,6 +218,9 @@ def _turn(
         steps.append(
             (f"{key}, oracle", lambda: each.oracle.append(program.run(engine, specs[key], by="oracle", cpu=cpu)))
         )
+        if in_htsim is not None and each.described is not None:
+            run = partial(htsim.run, in_htsim, each.described.file, cpu=cpu)
+            steps.append((f"{key}, htsim", lambda: each.htsim_runs.append(run())))
     for name, seconds in PEER_SECONDS.items():
         if key in seconds:
             steps.append((f"{key}, {name}", partial(_run_peer, each, name, seconds[key], cpu)))
@@ -197,6 +245,7 @@ def _row(each: Measured) -> list[str]:
         f"{each.speed / 1e6:.1f}",
         f"{median(run.hops_per_second for run in each.oracle) / 1e6:.1f}",
         *(_beside(each.speed, runs) for runs in each.peers.values()),
+        _beside_htsim(each),
         "" if each.instructions is None else f"{each.instructions / hops:.0f}",
         f"{each.values['events'] / hops:.3f}",
         f"{of_flows / each.values['flows']:,.0f}" if each.values["flows"] >= 1000 else "",
@@ -207,6 +256,22 @@ def _row(each: Measured) -> list[str]:
 def _beside(speed: float, runs: list[float]) -> str:
     """A peer's speed, and how many times faster the engine is; empty for a case that the peer does not have."""
     return f"{median(runs) / 1e6:.2f} ({speed / median(runs):.1f}x)" if runs else ""
+
+
+def _beside_htsim(each: Measured) -> str:
+    """As for any peer, if it did the same work."""
+    speeds = [run.hops_per_second for run in each.htsim_runs]
+    if speeds and abs(each.htsim_goodput - 1) > HTSIM_TOLERANCE:
+        return f"{median(speeds) / 1e6:.2f} (other work)"
+    return _beside(each.speed, speeds)
+
+
+def _htsim_row(each: Measured) -> list[str]:
+    assert each.described is not None
+    goodput = each.described.delivered_bytes * 8 / each.values["simulated_seconds"]
+    share = each.htsim_goodput
+    hops = each.htsim_runs[0].packet_hops
+    return [each.case.key, f"{goodput / 1e6:,.0f}", f"{goodput * share / 1e6:,.0f}", f"{share:.0%}", f"{hops:,}"]
 
 
 def _extra_row(each: Measured, reference: float | None) -> list[str]:

@@ -1,21 +1,17 @@
 """Build and run the ns-3 programs."""
 
-import hashlib
-import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from .child import PeerError, run_child
+from .compiled import compile_program, has_header
 from .results import PeerRun
 from .work import Work
 
 HERE = Path(__file__).resolve().parent
-BUILD_FOLDER = HERE.parent / ".build"
-COMPILE_FLAGS = ("-std=c++17", "-O3", "-DNDEBUG")
 # Named one by one: the pkg-config files of some packages give flags the compiler cannot use.
 LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control", "nix-vector-routing")
 
@@ -36,27 +32,11 @@ class SprayedRun:
 
 
 def build(name: str) -> Path:
-    """Compile the program `name` if it is not already there for this source and compiler; return its path."""
-    source = HERE / f"{name}.cc"
-    compiler = shutil.which("g++")
-    if compiler is None:
-        raise PeerError("there is no C++ compiler; on Debian or Ubuntu: apt-get install g++ libns3-dev")
-    libraries = [f"-lns3-{library}" for library in LIBRARIES]
-    program = BUILD_FOLDER / f"ns3-{name}-{_fingerprint(source, compiler, libraries)}"
-    if program.exists():
-        return program
-    if not _have_ns3(compiler):
+    """Compile the program `name` if it is not already there; return its path."""
+    if not _is_installed():
         raise PeerError("ns-3 is not installed; on Debian or Ubuntu: apt-get install libns3-dev")
-    BUILD_FOLDER.mkdir(parents=True, exist_ok=True)
-    # Compiled beside its place and moved there, so that a build broken off leaves nothing that looks finished.
-    with tempfile.TemporaryDirectory(dir=BUILD_FOLDER) as folder:
-        fresh = Path(folder) / program.name
-        command = [compiler, *COMPILE_FLAGS, str(source), "-o", str(fresh), *libraries]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            raise PeerError(f"compiling {source.name} failed: {result.stderr[:2000]}")
-        os.replace(fresh, program)
-    return program
+    libraries = [f"-lns3-{library}" for library in LIBRARIES]
+    return compile_program(f"ns3-{name}", HERE / f"{name}.cc", ["-DNDEBUG"], libraries)
 
 
 def run_dumbbell(flows: int = 16, seconds: float = 20, *, cpu: int | None = None) -> PeerRun:
@@ -115,16 +95,6 @@ def run_spraying(
     )
 
 
-def _fingerprint(source: Path, compiler: str, libraries: list[str]) -> str:
-    """Return a short hash of everything the program is made from, the installed ns-3 left out."""
-    version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
-    digest = hashlib.sha256(source.read_bytes() + version)
-    digest.update(" ".join([*COMPILE_FLAGS, *libraries]).encode())
-    return digest.hexdigest()[:16]
-
-
-def _have_ns3(compiler: str) -> bool:
-    """Tell whether the compiler finds the headers of ns-3."""
-    command = [compiler, "-E", "-x", "c++", "-"]
-    program = "#include <ns3/core-module.h>\n"
-    return subprocess.run(command, input=program, capture_output=True, text=True, check=False).returncode == 0
+@cache
+def _is_installed() -> bool:
+    return has_header("ns3/core-module.h")

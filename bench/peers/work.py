@@ -33,7 +33,7 @@ class Work:
                 link["delay"] * SECOND,
                 link["queue"]["limit"]["packets"],
                 back["queue"]["limit"]["packets"],
-                link["loss"]["ratio"] if link["loss"] else 0.0,
+                loss_ratio(link),
             )
             for link, back in both_ways
         ]
@@ -46,6 +46,11 @@ class Work:
             options[name] = folder / name
             (folder / name).write_text("".join(" ".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
         return options
+
+
+def loss_ratio(link: dict[str, Any]) -> float:
+    """The share of packets that the wire of a link of a compiled run loses at random."""
+    return 0.0 if link["loss"] is None else float(link["loss"]["ratio"])
 
 
 def _flows(group: dict[str, Any], duration: int) -> Iterator[tuple[int, int, float, int]]:
