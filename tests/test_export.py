@@ -21,12 +21,13 @@ from hypothesis import strategies as st
 from anabranch import topologies
 from anabranch.cli import status
 from anabranch.compile import compile_run
+from anabranch.engines.refusal import refusals
 from anabranch.routes import Path, Route, Routes
 from anabranch.routes.export import FORMATS, ExportError, described, export, make, make_plan, read_json
 from anabranch.routes.export.forwarding import next_hops, paths
 from anabranch.routes.export.segments import Shortest, compress
 from anabranch.routes.export.shares import of_sums, up_to
-from anabranch.runs import execute, refusals
+from anabranch.runs import execute
 from anabranch.scenario import Scenario
 from anabranch.topologies import Link, Node, Topology
 from anabranch.topologies.export import to_json

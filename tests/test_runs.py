@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from fake_simulation import FakeSimulation
 
-from anabranch import runs
+from anabranch.engines.refusal import refusals
 from anabranch.result_tables import SCHEMAS, frame
 from anabranch.results import Result, ResultError, result_hash
 from anabranch.runs import RunError, execute, recorder
@@ -119,7 +119,7 @@ def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
 
     with pytest.raises(RunError, match="stack = newreno, routing = spray: no such path"):
         design(make=refuse)
-    assert runs.refusals(Scenario.from_toml(DESIGN), refuse) == [
+    assert refusals(Scenario.from_toml(DESIGN), refuse) == [
         f"stack = {stack}, routing = spray: no such path" for stack in ("newreno", "mprc")
     ]
 

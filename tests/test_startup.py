@@ -31,6 +31,7 @@ def imported(folder: Path, code: str, *arguments: str) -> set[str]:
     [
         ("--help", set()),
         ("run --help", set()),
+        ("check tiny.toml", {"pydantic"}),
         ("run tiny.toml", {"jinja2", "numpy", "polars", "pydantic"}),
     ],
 )

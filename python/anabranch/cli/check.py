@@ -20,7 +20,7 @@ def check(scenario: ScenarioFile, /, *, settings: Settings = None, json: Json = 
             print(json_text({"problems": error.as_records()}))
             return FAILED
         raise
-    from anabranch.runs import refusals
+    from anabranch.engines.refusal import refusals
 
     refused = refusals(loaded)
     if json:

@@ -1,12 +1,15 @@
 """The packet engine: drives one ``Simulation`` of the Rust core, and hands on what it records while it runs."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from anabranch.array_types import Columns
+if TYPE_CHECKING:
+    from anabranch.array_types import Columns
 
 EVENTS_AT_ONCE = 200_000
 """Events between two looks at the clock, the recordings and the stop signal: some 10 to 50 ms."""

@@ -12,7 +12,6 @@ keep finished runs of an unfinished result. ``tables.py`` and ``manifest.py`` wr
 
 from anabranch.runs.errors import RunError
 from anabranch.runs.execution import execute, execute_all
-from anabranch.runs.jobs import refusals
 from anabranch.runs.plan import Plan, default_directory
 
-__all__ = ["Plan", "RunError", "default_directory", "execute", "execute_all", "refusals"]
+__all__ = ["Plan", "RunError", "default_directory", "execute", "execute_all"]

@@ -1,28 +1,15 @@
-"""Runs as jobs: several at a time in threads, with their progress; and what the engine would refuse of them."""
+"""Runs as jobs: several at a time in threads, with their progress."""
 
-import json
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from threading import Event
 
-from anabranch.compile import compile_run
 from anabranch.engines import packet
+from anabranch.engines.refusal import of_variant
 from anabranch.output_files import FileError
 from anabranch.progress import Reporter
 from anabranch.runs.errors import RunError
 from anabranch.runs.run import Finished, Run
-from anabranch.scenario import Case, Scenario
-
-
-def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = packet.new_simulation) -> list[str]:
-    """What the packet engine refuses of each variant, without running it."""
-    found = []
-    for case in scenario.cases:
-        try:
-            make(json.dumps(compile_run(case, scenario.seeds[0])))
-        except ValueError as error:
-            found.append(_of_variant(case, error))
-    return list(dict.fromkeys(found))
 
 
 def run_all(
@@ -49,7 +36,7 @@ def run_all(
             except FileError:
                 raise
             except ValueError as error:
-                raise RunError(_of_variant(run.case, error)) from None
+                raise RunError(of_variant(run.case, error)) from None
         return finished
 
 
@@ -64,8 +51,3 @@ def _watch(runs: list[Run], futures: list[Future[Finished | None]], reporter: Re
         label = f"{ended} of {len(runs)} runs" + (f" ({len(again)} kept)" if again else "")
         reporter.skip(sum(run.duration_s for run in again))
         reporter.update(sum(run.now_s for run in runs), sum(run.packet_hops for run in runs), label)
-
-
-def _of_variant(case: Case, error: ValueError) -> str:
-    values = ", ".join(f"{key} = {value}" for key, value in case.values.items())
-    return f"{values}: {error}" if values else str(error)
