@@ -9,7 +9,19 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"altair", "highspy", "jinja2", "networkx", "numpy", "pandas", "polars", "pyarrow", "pydantic", "topohub"}
+HEAVY = {
+    "altair",
+    "highspy",
+    "jinja2",
+    "networkx",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pydantic",
+    "tomlkit",
+    "topohub",
+}
 TINY = """\
 topology.from = "dumbbell"
 traffic = [{ from = "s1", to = "d1", bulk = true }]
@@ -32,10 +44,15 @@ def imported(folder: Path, code: str, *arguments: str) -> set[str]:
         ("--help", set()),
         ("run --help", set()),
         ("check tiny.toml", {"pydantic"}),
-        ("run tiny.toml", {"jinja2", "numpy", "polars", "pydantic"}),
+        ("run tiny.toml", {"jinja2", "numpy", "polars", "pydantic", "tomlkit"}),
+        ("run tiny.toml --no-report", {"numpy", "polars", "pydantic"}),
     ],
 )
 def test_a_command_imports_no_heavy_package_that_it_does_not_need(
     arguments: str, needed: set[str], tmp_path: Path
 ) -> None:
     assert imported(tmp_path, "from anabranch.__main__ import main\nmain()", *arguments.split()) == needed
+
+
+def test_python_imports_what_validates_a_scenario_and_no_tables(tmp_path: Path) -> None:
+    assert imported(tmp_path, "from anabranch import Scenario\nScenario.load('tiny.toml')") == {"pydantic"}

@@ -6,7 +6,6 @@ such keys. Equal lists at the same key of several ``[[traffic]]`` (or other) ent
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomlkit
 from pydantic import ValidationError
 
 from anabranch import input_files, units
@@ -24,7 +22,7 @@ from anabranch.scenario.mend import Mended
 from anabranch.scenario.problems import Listing, Problem, ScenarioError, from_validation
 from anabranch.scenario.topology import Resolver
 from anabranch.scenario.variant import Variant
-from anabranch.toml_text import TomlError, format_path, parse
+from anabranch.toml_text import TomlError, parse
 
 if TYPE_CHECKING:
     from anabranch.results import Result
@@ -110,7 +108,11 @@ class Scenario:
 
     def to_toml(self) -> str:
         """The TOML text: of a loaded scenario byte for byte as it was, of a built one in canonical form."""
-        return tomlkit.dumps(self.document) if self._text is None else self._text
+        if self._text is not None:
+            return self._text
+        import tomlkit
+
+        return tomlkit.dumps(self.document)
 
     def with_values(self, settings: Mapping[str, str]) -> "Scenario":
         """A scenario with other values at some keys, such as ``{"run.duration": "5s", "traffic[0].stack": "cubic"}``.
@@ -252,9 +254,6 @@ def _label(value: Any) -> Any:
     return value
 
 
-_STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
-
-
 def _document(text: str, source: str) -> dict[str, Any]:
     try:
         return parse(text)
@@ -263,44 +262,7 @@ def _document(text: str, source: str) -> dict[str, Any]:
 
 
 def _with_values(text: str, settings: Mapping[str, str], source: str) -> str:
+    from anabranch.scenario.settings import with_values
+
     _document(text, source)  # the other parser's messages are worse
-    document = tomlkit.parse(text)
-    for key, value in settings.items():
-        _set(document, key, value, source)
-    return tomlkit.dumps(document)
-
-
-def _set(document: Any, key: str, value: str, source: str) -> None:
-    steps: list[str | int] = []
-    position = 0
-    while position < len(key):
-        match = _STEP.match(key, position)
-        if match is None:
-            raise ScenarioError(
-                [Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source
-            )
-        plain, quoted, index = match.groups()
-        steps.append(int(index) if index is not None else quoted or plain)
-        position = match.end()
-    here = document
-    for depth, step in enumerate(steps):
-        if isinstance(here, list) and isinstance(step, str) and step.isdigit():
-            step = steps[depth] = int(step)
-        last = depth == len(steps) - 1
-        try:
-            if last:
-                here[step] = _value(value)
-                return
-            if isinstance(here, Mapping) and step not in here:
-                here[step] = tomlkit.table()  # type: ignore[index]
-            here = here[step]
-        except (KeyError, IndexError, TypeError):
-            place = format_path(tuple(steps[:depth])) or "the scenario"
-            raise ScenarioError([Problem((), f'cannot set "{key}": {place} has no {step}')], source) from None
-
-
-def _value(text: str) -> Any:
-    try:
-        return parse(f"value = {text}")["value"]
-    except TomlError:
-        return text
+    return with_values(text, settings, source)

@@ -1,0 +1,60 @@
+"""Other values at some keys of a scenario's text, which keeps its layout and comments."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import tomlkit
+
+from anabranch.scenario.problems import Problem, ScenarioError
+from anabranch.toml_text import TomlError, format_path, parse
+
+_STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
+
+
+def with_values(text: str, settings: Mapping[str, str], source: str) -> str:
+    """The text of a scenario with other values at some keys.
+
+    Raises:
+        ScenarioError: a key is not one, or leads nowhere.
+    """
+    document = tomlkit.parse(text)
+    for key, value in settings.items():
+        _set(document, key, value, source)
+    return tomlkit.dumps(document)
+
+
+def _set(document: Any, key: str, value: str, source: str) -> None:
+    steps: list[str | int] = []
+    position = 0
+    while position < len(key):
+        match = _STEP.match(key, position)
+        if match is None:
+            raise ScenarioError(
+                [Problem((), f'"{key}" is not a key path such as run.duration or traffic[0].stack')], source
+            )
+        plain, quoted, index = match.groups()
+        steps.append(int(index) if index is not None else quoted or plain)
+        position = match.end()
+    here = document
+    for depth, step in enumerate(steps):
+        if isinstance(here, list) and isinstance(step, str) and step.isdigit():
+            step = steps[depth] = int(step)
+        last = depth == len(steps) - 1
+        try:
+            if last:
+                here[step] = _value(value)
+                return
+            if isinstance(here, Mapping) and step not in here:
+                here[step] = tomlkit.table()  # type: ignore[index]
+            here = here[step]
+        except (KeyError, IndexError, TypeError):
+            place = format_path(tuple(steps[:depth])) or "the scenario"
+            raise ScenarioError([Problem((), f'cannot set "{key}": {place} has no {step}')], source) from None
+
+
+def _value(text: str) -> Any:
+    try:
+        return parse(f"value = {text}")["value"]
+    except TomlError:
+        return text
