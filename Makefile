@@ -71,7 +71,8 @@ papers: $(VENV)/installed ## reproduce five papers in full (several hours on two
 		folder=$$(dirname $$study); target=papers/$$(basename $$folder | tr - _); rm -rf $$target/figures; cp -r $$study $$folder/figures $$target/; \
 	done
 
-guard: $(VENV)/installed ## count the engine's instructions (apt-get install valgrind) and compare with bench/instructions.toml
+guard: $(VENV)/installed ## count imported modules and the engine's instructions (apt-get install valgrind), and compare with bench/startup.toml and bench/instructions.toml
+	$(RUN)/python -m bench.startup
 	$(RUN)/python -m bench.instructions
 
 drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=packetdrill/gtests/net/tcp); writes docs/validation/drill.md
