@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,13 +14,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from anabranch.input_files import LARGEST_FILE
 from anabranch.topologies import GENERATORS, Link, Node, Topology, TopologyError, load, names, suggest
+from anabranch.topologies.attributes import _with_unit
 from anabranch.topologies.builtin import BUILTINS, tcpbp10
 from anabranch.topologies.export import to_csv, to_graphml, to_json
 from anabranch.topologies.generate import dumbbell, fat_tree, grid, line, parallel
+from anabranch.topologies.loading import LARGEST_TOPOLOGY
 from anabranch.topologies.model import EARTH_RADIUS_M, great_circle_m
 from anabranch.topologies.plot import crosses, svg
+from anabranch.units import DURATIONS
 
 HOSTILE = Path(__file__).parent / "hostile"
 
@@ -301,10 +304,28 @@ def test_deep_and_long_files_are_refused(file: str, content: str, tmp_path: Path
     assert len(str(refused.value)) < 500 + len(str(tmp_path))
 
 
+def test_a_file_of_a_hundred_megabytes_is_read(tmp_path: Path) -> None:
+    document = '{"nodes": [{"id": "a"}, {"id": "b"}], "edges": [{"source": "a", "target": "b"}]}'
+    assert len(read(tmp_path, "large.json", document + " " * 100_000_000).links) == 2
+
+
+@pytest.mark.parametrize("text", ["0.1", "5.", ".5", "+12.345", "-7e-3", "123456789.123456789", "1e22", "9.95e-300"])
+@pytest.mark.parametrize("unit", DURATIONS)
+def test_a_number_with_a_unit_is_rounded_once(text: str, unit: str) -> None:
+    assert _with_unit("delay", f"{text} {unit}") == float(Fraction(text) * DURATIONS[unit])
+
+
+@pytest.mark.parametrize(
+    "text", [".", "e3ms", "1e9999ms", "9" * 5000 + "ms", "1 bps", "--1ms", "1.2.3ms", "1e300h" * 2]
+)
+def test_what_is_no_number_with_a_unit_is_none(text: str) -> None:
+    assert _with_unit("delay", text) is None
+
+
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)  # a hole: it claims its size and holds nothing
+        file.truncate(LARGEST_TOPOLOGY + 1)  # a hole: it claims its size and holds nothing
     with pytest.raises(TopologyError, match="too large"):
         load(path)
 

@@ -62,6 +62,7 @@ class Resolver:
 
 def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]:
     from anabranch.topologies import Link, Node, Topology
+    from anabranch.topologies.attributes import Attributes
     from anabranch.topologies.parallel import Bundle
 
     assert section.links is not None
@@ -69,7 +70,9 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
     problems = []
     if section.nodes is not None and len(named) != len(section.nodes):
         problems.append(Problem(("topology", "nodes"), "two nodes have the same name"))
-    links = Bundle()
+    links: Bundle[int] = Bundle(
+        lambda index: f"links[{index}] ({section.links[index].source} -> {section.links[index].target})"  # type: ignore[index]
+    )
     for index, link in enumerate(section.links):
         path = ("topology", "links", index)
         if link.source == link.target:
@@ -81,9 +84,8 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
         for source, target in ((link.source, link.target), (link.target, link.source))[: 1 if link.directed else 2]:
             try:
                 links.add(
-                    Link(
-                        source=source,
-                        target=target,
+                    (source, target),
+                    Attributes(
                         capacity_bps=None if link.capacity is None else units.rate(link.capacity),
                         delay_s=None
                         if link.delay is None
@@ -92,13 +94,18 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
                         loss=link.loss,
                         cost=link.cost,
                     ),
-                    f"links[{index}] ({link.source} -> {link.target})",
+                    index,
                 )
             except ValueError as error:
                 problems.append(Problem(path, str(error)))
     if problems:
         return None, problems
     try:
-        return Topology("inline", tuple(named.values()), links.links(), tuple(links.warnings())), []
+        return Topology(
+            "inline",
+            tuple(named.values()),
+            tuple(Link(source, target, *attributes) for source, target, attributes in links.links()),
+            tuple(links.warnings()),
+        ), []
     except ValueError as error:
         return None, [Problem(("topology", "links"), str(error))]

@@ -4,8 +4,9 @@ A number without a unit is in seconds, metres or bit/s; a loss may be a percenta
 """
 
 import re
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.model import RANGES
@@ -20,33 +21,49 @@ ATTRIBUTES = {
 }
 """The name in a file, and the field of :class:`~anabranch.topologies.model.Link`."""
 
+
+class Attributes(NamedTuple):
+    """Of a link, in the order of :class:`~anabranch.topologies.model.Link`."""
+
+    capacity_bps: int | None = None
+    delay_s: float | None = None
+    length_m: float | None = None
+    loss: float | None = None
+    cost: float | None = None
+
+
 _SCALES = {"capacity": RATES, "delay": DURATIONS, "length": LENGTHS, "loss": PERCENT}
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-zµμ/%]+)")
+_QUANTITY = re.compile(r"([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?\s*([A-Za-zµμ/%]+)")
+_TEXTS = 2**16
+"""Texts of numbers that are remembered: a large network repeats few."""
 
 
-def link_attributes(values: Mapping[str, object], source: str, element: str) -> dict[str, float]:
-    """The fields of a link from an edge's attributes.
+def link_attributes(values: Mapping[str, object], source: str, element: Callable[[], str]) -> Attributes:
+    """The attributes of a link from those of an edge.
 
-    What is absent, ``None`` or blank is unknown; other names are passed over.
+    What is absent, ``None`` or blank is unknown; other names are passed over. ``element`` returns the edge's name for errors.
 
     Raises:
         TopologyError: a value that is no number, has the wrong unit, or is out of range.
     """
-    known: dict[str, float] = {}
-    for name, attribute in ATTRIBUTES.items():
-        value = values.get(name)
-        if value is None or (isinstance(value, str) and not value.strip()):
-            continue
-        number = _number(name, value)
-        limits = RANGES[attribute]
-        if number is None:
-            units = ", ".join(_SCALES.get(name, {}))
-            wanted = f"a number, or a number with one of the units {units}" if units else "a number"
-            raise TopologyError(source, f"{element}, {name}", value, f"must be {wanted}")
-        if not limits.holds(number):
-            raise TopologyError(source, f"{element}, {name}", value, limits.expectation)
-        known[attribute] = round(number) if attribute == "capacity_bps" else number
-    return known
+    capacity, *others = [
+        _attribute(name, values[name], source, element) if name in values else None for name in ATTRIBUTES
+    ]
+    return Attributes(None if capacity is None else round(capacity), *others)
+
+
+def _attribute(name: str, value: object, source: str, element: Callable[[], str]) -> float | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    number = _of_text(name, value) if isinstance(value, str) else plain_number(value)
+    limits = RANGES[ATTRIBUTES[name]]
+    if number is None:
+        units = ", ".join(_SCALES.get(name, {}))
+        wanted = f"a number, or a number with one of the units {units}" if units else "a number"
+        raise TopologyError(source, f"{element()}, {name}", value, f"must be {wanted}")
+    if not limits.holds(number):
+        raise TopologyError(source, f"{element()}, {name}", value, limits.expectation)
+    return number
 
 
 def plain_number(value: object) -> float | None:
@@ -62,18 +79,21 @@ def plain_number(value: object) -> float | None:
     return number if strict else None
 
 
-def _number(name: str, value: object) -> float | None:
-    number = plain_number(value)
-    if number is not None or not isinstance(value, str):
-        return number
-    return _with_unit(name, value.strip())
+@lru_cache(_TEXTS)
+def _of_text(name: str, text: str) -> float | None:
+    number = plain_number(text)
+    return _with_unit(name, text.strip()) if number is None else number
 
 
 def _with_unit(name: str, text: str) -> float | None:
     match = _QUANTITY.fullmatch(text)
-    if match is None or match[2] not in _SCALES.get(name, {}):
+    if match is None or match[5] not in _SCALES.get(name, {}):
         return None
+    sign, whole, fraction, exponent, unit = match.groups()
+    scale, power = _SCALES[name][unit], int(exponent or 0) - len(fraction)
     try:
-        return float(Fraction(match[1]) * _SCALES[name][match[2]])
-    except OverflowError:
+        numerator: int = int(f"{sign}{whole}{fraction}") * scale.numerator * 10 ** max(power, 0)
+        denominator: int = scale.denominator * 10 ** max(-power, 0)
+        return numerator / denominator  # of whole numbers: rounded once
+    except (OverflowError, ValueError):  # too large, or of thousands of digits
         return None

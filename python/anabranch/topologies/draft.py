@@ -6,7 +6,8 @@ two links, and the capacities of parallel edges are added.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from anabranch.topologies.attributes import link_attributes, plain_number
 from anabranch.topologies.errors import TopologyError
@@ -22,6 +23,14 @@ _COORDINATE_NAMES = {
 }
 
 
+class _Edge(NamedTuple):
+    """Where an edge is in its file, such as ``line {}`` with a number, and its ends."""
+
+    place: str
+    number: object
+    ends: tuple[str, str]
+
+
 @dataclass
 class Draft:
     """A topology while it is read."""
@@ -34,8 +43,11 @@ class Draft:
     it may be parallel, or the other direction."""
     _names: dict[str, str] = field(default_factory=dict)
     _places: dict[str, dict[str, float]] = field(default_factory=dict)
-    _links: Bundle = field(default_factory=Bundle)
-    _ways: dict[frozenset[str], tuple[str, str]] = field(default_factory=dict)
+    _links: Bundle[_Edge] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """There is no link yet."""
+        self._links = Bundle(self._described)
 
     def node(self, identity: object, name: object = None, place: Mapping[str, object] | None = None) -> None:
         """A node: what edges call it, what people call it, and where it is."""
@@ -44,37 +56,53 @@ class Draft:
             raise TopologyError(self.source, "node", key, "stands there twice; each node needs its own id")
         text = str(name).strip() if isinstance(name, str | int | float) else ""
         self._names[key] = text or key
-        self._places[key] = self._coordinates(place or {}, f"node {self._names[key]}")
+        self._places[key] = self._coordinates(place, f"node {self._names[key]}") if place else {}
 
     def knows(self, identity: object) -> bool:
         """Whether there is such a node."""
-        return self._key(identity, "a node's id") in self._names
+        return (type(identity) is str and identity in self._names) or self._key(identity, "a node's id") in self._names
 
-    def link(self, source: object, target: object, values: Mapping[str, object], element: str) -> None:
-        """An edge with its attributes under their names in files; ``element`` is its place in the file, for errors."""
-        ends = (self._key(source, f"{element}, source"), self._key(target, f"{element}, target"))
-        for end, side in zip(ends, ("source", "target"), strict=True):
-            if end not in self._names:
-                raise TopologyError(
-                    self.source, f"{element}, {side}", end, "there is no such node; name one that is listed"
-                )
-        element = f"{element} ({self._names[ends[0]]} -> {self._names[ends[1]]})"
+    def link(self, source: object, target: object, values: Mapping[str, object], place: str, number: object) -> None:
+        """An edge with its attributes under their names in files. ``place`` with the number in its braces is where it is, for errors."""
+        ends = self._end(source, "source", place, number), self._end(target, "target", place, number)
+        edge = _Edge(place, number, ends)
         if ends[0] == ends[1]:
-            raise TopologyError(self.source, element, None, "joins a node to itself; a link needs two different ends")
-        attributes = link_attributes(values, self.source, element)
-        first = self._ways.setdefault(frozenset(ends), ends)
-        if self.directed is None and first != ends:
             raise TopologyError(
                 self.source,
-                element,
+                self._described(edge),
                 None,
-                f"goes back where {self._links.edge_of(*first)} goes; keep one of them, or say whether the links are directed",
+                "joins a node to itself; a link needs two different ends",
             )
-        for way in [ends] if self.directed else [ends, ends[::-1]]:
-            try:
-                self._links.add(Link(*way, **attributes), element)  # type: ignore[arg-type]
-            except ValueError as error:
-                raise TopologyError(self.source, element, None, str(error)) from None
+        attributes = link_attributes(values, self.source, lambda: self._described(edge))
+        back = ends[1], ends[0]
+        if self.directed is None:
+            first = self._links.edge_of(back)
+            if first is not None and first.ends == back:
+                raise TopologyError(
+                    self.source,
+                    self._described(edge),
+                    None,
+                    f"goes back where {self._described(first)} goes; keep one of them, or say whether the links are directed",
+                )
+        try:
+            self._links.add(ends, attributes, edge)
+            if not self.directed:
+                self._links.add(back, attributes, edge)
+        except ValueError as error:
+            raise TopologyError(self.source, self._described(edge), None, str(error)) from None
+
+    def _end(self, identity: object, side: str, place: str, number: object) -> str:
+        if type(identity) is str and identity in self._names:
+            return identity
+        element = f"{place.format(number)}, {side}"
+        key = self._key(identity, element)
+        if key not in self._names:
+            raise TopologyError(self.source, element, key, "there is no such node; name one that is listed")
+        return key
+
+    def _described(self, edge: _Edge) -> str:
+        source, target = edge.ends
+        return f"{edge.place.format(edge.number)} ({self._names[source]} -> {self._names[target]})"
 
     def topology(self) -> Topology:
         """The topology.
@@ -85,7 +113,7 @@ class Draft:
         names, warnings = self._distinct_names()
         warnings += self._links.warnings()
         nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
-        links = (replace(link, source=names[link.source], target=names[link.target]) for link in self._links.links())
+        links = (Link(names[source], names[target], *attributes) for source, target, attributes in self._links.links())
         try:
             return Topology(self.name, nodes, tuple(links), tuple(warnings))
         except TopologyError as error:

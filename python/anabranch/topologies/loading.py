@@ -1,6 +1,9 @@
 """Find a topology: a built-in by name, a TopoHub name, or a file."""
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -10,6 +13,9 @@ from anabranch.topologies.builtin import BUILTINS
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import reader
 from anabranch.topologies.model import Topology, is_name
+
+LARGEST_TOPOLOGY = 2**30
+"""Bytes; four times a GraphML file of a million nodes."""
 
 
 def load(source: str | Path, directed: bool | None = None) -> Topology:
@@ -23,12 +29,13 @@ def load(source: str | Path, directed: bool | None = None) -> Topology:
         TopologyError: there is no such topology, or it cannot be used; names the file, the place, the value, and what
             would be right.
     """
-    if isinstance(source, str):
-        if source in BUILTINS:
-            return BUILTINS[source]()
-        if source in topohub_names.names():
-            return topohub_names.load(source)
-    return _from_file(source, directed)
+    with _without_collection():
+        if isinstance(source, str):
+            if source in BUILTINS:
+                return BUILTINS[source]()
+            if source in topohub_names.names():
+                return topohub_names.load(source)
+        return _from_file(source, directed)
 
 
 def names() -> list[str]:
@@ -46,6 +53,18 @@ def suggest(name: str) -> list[str]:
     return list(dict.fromkeys(full for spelling in close for full in meant[spelling]))[:3]
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pauses garbage collection. Readers make millions of objects that stay, and a collection visits all of them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _from_file(path: str | Path, directed: bool | None) -> Topology:
     shown = os.fspath(path)
     data = _content(Path(path), shown)
@@ -58,7 +77,7 @@ def _from_file(path: str | Path, directed: bool | None) -> Topology:
 
 def _content(path: Path, shown: str) -> bytes:
     try:
-        return content(path)
+        return content(path, LARGEST_TOPOLOGY)
     except InputError as error:
         if os.path.lexists(path):
             raise TopologyError(shown, "file", None, error.reason) from None

@@ -6,8 +6,9 @@ it.
 
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from anabranch.topologies.errors import TopologyError
@@ -100,21 +101,22 @@ class Topology:
         self._check_nodes()
         self._check_links()
         self._check_connected()
-        places = {node.name: node for node in self.nodes}
-        object.__setattr__(
-            self, "links", tuple(_with_length(link, places[link.source], places[link.target]) for link in self.links)
-        )
+        places = {node.name: (node.latitude, node.longitude) for node in self.nodes if node.latitude is not None}
+        if places:
+            object.__setattr__(self, "links", tuple(_with_lengths(self.links, places)))  # type: ignore[arg-type]
 
     def _check_nodes(self) -> None:
         if not self.nodes:
             raise TopologyError(self.name, "nodes", None, "there are none; a topology needs at least two, and a link")
+        numbers_hold = _all_hold(self.nodes, _COORDINATES)
         for node in self.nodes:
             element = f"node {node.name}"
             if not isinstance(node.name, str) or not is_name(node.name):
                 raise TopologyError(
                     self.name, "a node's name", node.name, "must be printable text without blanks at its ends"
                 )
-            _check_numbers(self.name, element, node, _COORDINATES)
+            if not numbers_hold:
+                _check_numbers(self.name, element, node, _COORDINATES)
             for one, other in (("latitude", "longitude"), ("x", "y")):
                 if (getattr(node, one) is None) != (getattr(node, other) is None):
                     known, missing = (one, other) if getattr(node, other) is None else (other, one)
@@ -132,18 +134,29 @@ class Topology:
             raise TopologyError(self.name, "links", None, "there are none; a topology needs at least one")
         known = {node.name for node in self.nodes}
         seen: set[tuple[str, str]] = set()
+        numbers_hold = _all_hold(self.links, RANGES)
         for link in self.links:
+            ends = link.source, link.target
+            if (
+                numbers_hold
+                and link.source in known
+                and link.target in known
+                and ends not in seen
+                and ends[0] != ends[1]
+            ):
+                seen.add(ends)
+                continue
             element = f"link {link.source} -> {link.target}"
             for end in (link.source, link.target):
                 if end not in known:
                     raise TopologyError(self.name, element, None, f"there is no node {end!r}; links join nodes by name")
             if link.source == link.target:
                 raise TopologyError(self.name, element, None, "joins a node to itself; a link needs two different ends")
-            if (link.source, link.target) in seen:
+            if ends in seen:
                 raise TopologyError(
                     self.name, element, None, "stands there twice; keep one, or put a node into each parallel path"
                 )
-            seen.add((link.source, link.target))
+            seen.add(ends)
             _check_numbers(self.name, element, link, RANGES)
             if link.capacity_bps is not None and not isinstance(link.capacity_bps, int):
                 raise TopologyError(self.name, f"{element}, capacity_bps", link.capacity_bps, "must be whole bit/s")
@@ -185,9 +198,10 @@ def components(names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[l
         seen.add(start)
         part = [start]
         for name in part:  # grows while it is walked
-            fresh = [other for other in dict.fromkeys(neighbours[name]) if other not in seen]
-            seen.update(fresh)
-            part.extend(fresh)
+            for other in neighbours[name]:
+                if other not in seen:
+                    seen.add(other)
+                    part.append(other)
         parts.append(part)
     return sorted(parts, key=len, reverse=True)
 
@@ -197,15 +211,27 @@ def is_name(text: str) -> bool:
     return bool(text) and text.isprintable() and text == text.strip()
 
 
-def _with_length(link: Link, source: Node, target: Node) -> Link:
-    one, other = _on_earth(source), _on_earth(target)
-    if link.length_m is not None or one is None or other is None:
-        return link
-    return replace(link, length_m=great_circle_m(*one, *other))
+def _with_lengths(links: Iterable[Link], places: dict[str, tuple[float, float]]) -> Iterable[Link]:
+    """The links, with the great-circle distance of those without a length between two places on the Earth."""
+    previous, length = ("", ""), 0.0
+    for link in links:
+        if link.length_m is not None or link.source not in places or link.target not in places:
+            yield link
+            continue
+        if previous != (link.target, link.source):  # often the next link leads back
+            length = great_circle_m(*places[link.source], *places[link.target])
+            previous = link.source, link.target
+        yield Link(link.source, link.target, link.capacity_bps, link.delay_s, length, link.loss, link.cost)
 
 
-def _on_earth(node: Node) -> tuple[float, float] | None:
-    return None if node.latitude is None or node.longitude is None else (node.latitude, node.longitude)
+def _all_hold(holders: Sequence[Node] | Sequence[Link], ranges: dict[str, Range]) -> bool:
+    """Whether all numbers are plain ones in their ranges. Checks each value once; :func:`_check_numbers` finds what is wrong."""
+    for name, allowed in ranges.items():
+        values = list(map(attrgetter(name), holders))
+        types = {int, type(None)} if name == "capacity_bps" else {int, float, type(None)}
+        if not set(map(type, values)) <= types or not all(map(allowed.holds, set(values) - {None})):
+            return False
+    return True
 
 
 def _check_numbers(source: str, element: str, holder: Node | Link, ranges: dict[str, Range]) -> None:

@@ -4,58 +4,62 @@ Such a link sends what they send together, one packet after another instead of s
 packets meet the same delay and loss on each, so links that differ in more than capacity are refused.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
 
-from anabranch.topologies.model import Link
+from anabranch.topologies.attributes import Attributes
+
+Edge = TypeVar("Edge")
 
 _ALIKE = {"delay_s": "delay", "length_m": "length", "loss": "loss", "cost": "cost"}
 _SHOWN = 5
 
 
-class Bundle:
-    """The links that are known so far, parallel ones added up; what each edge is called stands in messages."""
+class Bundle(Generic[Edge]):
+    """The links that are known so far, parallel ones added up."""
 
-    def __init__(self) -> None:
-        """Nothing is known yet."""
-        self._links: dict[tuple[str, str], Link] = {}
-        self._edges: dict[tuple[str, str], str] = {}
+    def __init__(self, describe: Callable[[Edge], str]) -> None:
+        """Nothing is known yet. ``describe`` returns what messages call an edge."""
+        self._describe = describe
+        self._links: dict[tuple[str, str], tuple[Attributes, Edge]] = {}
         self._added: dict[str, bool] = {}
 
-    def edge_of(self, source: str, target: str) -> str | None:
+    def edge_of(self, ends: tuple[str, str]) -> Edge | None:
         """The first edge that joins two nodes in this direction."""
-        return self._edges.get((source, target))
+        known = self._links.get(ends)
+        return None if known is None else known[1]
 
-    def add(self, link: Link, edge: str) -> None:
+    def add(self, ends: tuple[str, str], attributes: Attributes, edge: Edge) -> None:
         """One more link, of this edge.
 
         Raises:
             ValueError: a parallel one differs in more than capacity; the message follows the name of this edge.
         """
-        ends = link.source, link.target
-        other = self._links.get(ends)
-        if other is None:
-            self._links[ends], self._edges[ends] = link, edge
+        known = self._links.setdefault(ends, (attributes, edge))
+        if known[1] is edge:
             return
+        other, first = known
         for attribute, name in _ALIKE.items():
-            one, two = getattr(other, attribute), getattr(link, attribute)
+            one, two = getattr(other, attribute), getattr(attributes, attribute)
             if one != two:
                 raise ValueError(
-                    f"has {_shown(name, two)}, and {self._edges[ends]} has {_shown(name, one)}; parallel links become one, so "
+                    f"has {_shown(name, two)}, and {self._describe(first)} has {_shown(name, one)}; parallel links become one, so "
                     "give both the same, or put a node into one of them"
                 )
-        if (other.capacity_bps is None) != (link.capacity_bps is None):
+        if (other.capacity_bps is None) != (attributes.capacity_bps is None):
             raise ValueError(
-                f"is parallel to {self._edges[ends]}, and one of the two has no capacity; give one to both, or to neither"
+                f"is parallel to {self._describe(first)}, and one of the two has no capacity; give one to both, or to neither"
             )
-        known = link.capacity_bps is not None
-        if known:
-            self._links[ends] = replace(link, capacity_bps=(other.capacity_bps or 0) + (link.capacity_bps or 0))
-        self._added[edge] = known
+        has_capacity = attributes.capacity_bps is not None
+        if has_capacity:
+            capacity = (other.capacity_bps or 0) + (attributes.capacity_bps or 0)
+            self._links[ends] = other._replace(capacity_bps=capacity), first
+        self._added[self._describe(edge)] = has_capacity
 
-    def links(self) -> tuple[Link, ...]:
-        """All links, in the order in which their first edges came."""
-        return tuple(self._links.values())
+    def links(self) -> Iterator[tuple[str, str, Attributes]]:
+        """Source, target and attributes of all links, in the order in which their first edges came."""
+        for (source, target), (attributes, _) in self._links.items():
+            yield source, target, attributes
 
     def warnings(self) -> list[str]:
         """What has become of parallel links."""

@@ -24,7 +24,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         header = [column.strip() for column in next(rows, [])]
         _check_header(header, source)
         for row in rows:
-            if not any(cell.strip() for cell in row):
+            if not "".join(row).strip():
                 continue
             if len(row) != len(header):
                 raise TopologyError(
@@ -35,9 +35,10 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
                 )
             values = dict(zip(header, row, strict=True))
             for end in _ENDS:
-                if values[end].strip() and not draft.knows(values[end]):
-                    draft.node(values[end])
-            draft.link(values["source"], values["target"], values, f"line {rows.line_num}")
+                cell = values[end]
+                if cell.strip() and not draft.knows(cell):
+                    draft.node(cell)
+            draft.link(values["source"], values["target"], values, "line {}", rows.line_num)
     except csv.Error as error:
         raise TopologyError(source, f"line {rows.line_num}", None, f"is not CSV ({error})") from None
     return draft

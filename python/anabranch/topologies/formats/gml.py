@@ -33,5 +33,5 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     for number, (start, end, values) in enumerate(graph.edges(data=True), 1):
         if "capacity" not in values and "LinkSpeedRaw" in values:
             values = {**values, "capacity": values["LinkSpeedRaw"]}
-        draft.link(start, end, values, f"edge {number}")
+        draft.link(start, end, values, "edge {}", number)
     return draft

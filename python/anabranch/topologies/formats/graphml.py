@@ -5,12 +5,16 @@ that a topology needs of the format is read here. Of the Zoo's own attributes ``
 capacity.
 """
 
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from anabranch.topologies.draft import Draft
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import agreed
 from anabranch.topologies.formats.xml import content, root
+
+_Key = tuple[str, str | None]
+"""Name and default."""
 
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
@@ -24,29 +28,32 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     default = graph.get("edgedefault")
     if default not in ("directed", "undirected"):
         raise TopologyError(source, "<graph>, edgedefault", default, 'must be "directed" or "undirected"')
-    title = str(_data(graph, keys, "graph").get("name", name))
+    title = str(_data(graph, _of_kind(keys, "graph")).get("name", name))
     draft = Draft(source, title, agreed(default == "directed", directed, source))
+    of_nodes, of_edges = _of_kind(keys, "node"), _of_kind(keys, "edge")
     for number, node in enumerate(graph.iter("node"), 1):
-        values = _data(node, keys, "node")
-        draft.node(
-            _attribute(node, "id", f"<node> {number}", source), values.get("label") or values.get("name"), values
-        )
+        values = _data(node, of_nodes)
+        identity = node.get("id")
+        if identity is None:
+            raise _missing("id", f"<node> {number}", source)
+        draft.node(identity, values.get("label") or values.get("name"), values)
     for number, edge in enumerate(graph.iter("edge"), 1):
-        element = f"<edge> {number}"
         own = edge.get("directed")
         if own is not None and (own == "true") != draft.directed:
             raise TopologyError(
-                source, f"{element}, directed", own, "differs from the graph's edgedefault; make all alike"
+                source, f"<edge> {number}, directed", own, "differs from the graph's edgedefault; make all alike"
             )
-        values = _data(edge, keys, "edge")
+        values = _data(edge, of_edges)
         if "capacity" not in values and "LinkSpeedRaw" in values:
             values["capacity"] = values["LinkSpeedRaw"]
-        start, end = (_attribute(edge, side, element, source) for side in ("source", "target"))
-        draft.link(start, end, values, element)
+        start, end = edge.get("source"), edge.get("target")
+        if start is None or end is None:
+            raise _missing("source" if start is None else "target", f"<edge> {number}", source)
+        draft.link(start, end, values, "<edge> {}", number)
     return draft
 
 
-def _keys(graph: Element) -> dict[tuple[str, str], tuple[str, str | None]]:
+def _keys(graph: Element) -> dict[tuple[str, str], _Key]:
     """The declared data: what they are for and their id, to their name and default."""
     keys = {}
     for key in graph.iter("key"):
@@ -55,21 +62,31 @@ def _keys(graph: Element) -> dict[tuple[str, str], tuple[str, str | None]]:
     return keys
 
 
-def _data(element: Element, keys: dict[tuple[str, str], tuple[str, str | None]], kind: str) -> dict[str, object]:
-    values: dict[str, object] = {
-        name: default for (used, _), (name, default) in keys.items() if used in (kind, "all") and default is not None
-    }
-    for data in element.findall("data"):
+class _Data(NamedTuple):
+    """The data of one kind of element: by id, and the defaults by name."""
+
+    keys: dict[str, _Key]
+    defaults: dict[str, object]
+
+
+def _of_kind(keys: dict[tuple[str, str], _Key], kind: str) -> _Data:
+    used = [(of, identity, key) for (of, identity), key in keys.items() if of in (kind, "all")]
+    return _Data(
+        {identity: key for wanted in ("all", kind) for of, identity, key in used if of == wanted},
+        {name: default for _, _, (name, default) in used if default is not None},
+    )
+
+
+def _data(element: Element, kind: _Data) -> dict[str, object]:
+    values = dict(kind.defaults)
+    for data in element.iterfind("data"):
         identity = data.get("key", "")
-        name, default = keys.get((kind, identity)) or keys.get(("all", identity)) or (identity, None)
+        name, default = kind.keys.get(identity) or (identity, None)
         value = content(data) or default
         if value is not None:
             values[name] = value
     return values
 
 
-def _attribute(element: Element, name: str, place: str, source: str) -> str:
-    value = element.get(name)
-    if value is None:
-        raise TopologyError(source, place, None, f"has no {name}; it needs one")
-    return value
+def _missing(name: str, place: str, source: str) -> TopologyError:
+    return TopologyError(source, place, None, f"has no {name}; it needs one")

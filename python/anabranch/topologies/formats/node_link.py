@@ -52,7 +52,7 @@ def from_document(
         for side in ("source", "target"):
             if side not in row:
                 raise TopologyError(source, element, None, f"has no {side}; it needs one")
-        draft.link(row["source"], row["target"], _with_length(row, source, element), element)
+        draft.link(row["source"], row["target"], _with_length(row, source, element), "edges[{}]", number)
     return draft
 
 

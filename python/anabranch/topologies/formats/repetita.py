@@ -30,13 +30,12 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     for index, ((_, (label, _, _)), place) in enumerate(zip(nodes, places, strict=True)):
         draft.node(index, label, place)
     for number, (_, start, end, weight, bandwidth, delay) in edges:
-        element = f"line {number}"
         values = {
             "cost": weight,
             "capacity": _number(bandwidth, source, number, "bw") * _BPS,
             "delay": _number(delay, source, number, "delay") / _MICROSECONDS_PER_SECOND,
         }
-        draft.link(start, end, values, element)
+        draft.link(start, end, values, "line {}", number)
     return draft
 
 

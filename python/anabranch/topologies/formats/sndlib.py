@@ -38,7 +38,9 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     for number, link in enumerate(links.iter("link"), 1):
         element = f"<link> {link.get('id', number)}"
         ends = [content(link.find(side)) for side in ("source", "target")]
-        draft.link(ends[0] or "", ends[1] or "", _attributes(link, element, source), element)
+        draft.link(
+            ends[0] or "", ends[1] or "", _attributes(link, element, source), "<link> {}", link.get("id", number)
+        )
     return draft
 
 

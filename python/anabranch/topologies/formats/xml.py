@@ -35,12 +35,13 @@ def root(data: bytes, source: str) -> Element:
         depth += 1
         if depth > _MOST_DEPTH:
             raise TopologyError(source, "elements", None, f"are nested more than {_MOST_DEPTH} deep; no topology is")
+    names: dict[str, str] = {}
     for element in top.iter():
-        if isinstance(element.tag, str):
-            element.tag = element.tag.rpartition("}")[2]
+        if isinstance(element.tag, str) and element.tag[0] == "{":
+            element.tag = names.setdefault(element.tag, element.tag.rpartition("}")[2])
     return top
 
 
 def content(element: Element | None) -> str | None:
     """The text of an element without blanks around it, ``None`` if there is none."""
-    return None if element is None or element.text is None or not element.text.strip() else element.text.strip()
+    return None if element is None or element.text is None else element.text.strip() or None
