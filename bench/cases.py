@@ -1,4 +1,4 @@
-"""Measure the packet engine on its reference work, cases A to H.
+"""Measure the packet engine on its reference work, cases A to I.
 
 Prints a table and writes it into docs/development/performance.md.
 """
@@ -292,8 +292,8 @@ def _thread_row(each: Measured) -> list[str]:
 def _text(tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]], rounds: int) -> str:
     today = datetime.now(UTC).date().isoformat()
     source = (
-        f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (the plain "
-        f"loop: {PLAIN_ROUNDS}, on G and H 1) in turn on one CPU, two threads on both; {machine()}."
+        f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (oracle "
+        f"and htsim: {PLAIN_ROUNDS}, on G, H and I 1) in turn on one CPU, two threads on both; {machine()}."
     )
     return "\n".join([*(line for columns, cells in tables for line in (*_markdown(columns, cells), "")), source])
 

@@ -1,4 +1,4 @@
-"""The reference work of the packet engine, cases A to H, each in its full length and shortened to a moment."""
+"""The reference work of the packet engine, cases A to I, each in its full length and shortened to a moment."""
 
 import json
 from collections.abc import Mapping
@@ -108,6 +108,14 @@ CASES = (
         "fat tree, 1,024 hosts, 100,000 short flows in 10 ms",
         "fat-tree",
         fat_tree(FAT_TREE_PORTS),
+        short={**fat_tree(4), "traffic[0].short.arrivals": "150000/s"},
+        is_large=True,
+    ),
+    Case(
+        "I",
+        "H, a path per packet",
+        "fat-tree",
+        {**fat_tree(FAT_TREE_PORTS), "routing.ecmp.select": "round-robin", "routing.ecmp.per": "packet"},
         short={**fat_tree(4), "traffic[0].short.arrivals": "150000/s"},
         is_large=True,
     ),

@@ -14,6 +14,8 @@ from bench.peers.child import PeerError
 Path = tuple[int, ...]
 """Links in order."""
 Paths = dict[tuple[int, int], list[Path]]
+SPRAYED_PATHS = 4
+"""Equal-cost paths that a flow's packets take in turn. htsim keeps each of a flow's paths as an object, so not all of them are there."""
 
 
 class Routes:
@@ -29,6 +31,7 @@ class Routes:
         groups = [group for group in spec["traffic"] if group["routing"] == routing]
         self.ends = sorted({node for group in groups for pair in group["pairs"] for node in pair})
         self.draw = random.Random(1)
+        self._next_hops: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def paths(self, src: int, dst: int) -> Sequence[Path]:
         """The paths that a flow's packets take in turn; one path if packets of a flow stay together."""
@@ -37,8 +40,8 @@ class Routes:
                 return self._shortest[src, dst]
             case "disjoint" if self.per_packet:
                 return self._disjoint[src, dst]
-            case "equal-cost" if not self.per_packet:
-                return [self._drawn(src, dst)]
+            case "equal-cost":
+                return [self._drawn(src, dst) for _ in range(SPRAYED_PATHS if self.per_packet else 1)]
         raise PeerError(f"no description for htsim of routes by {self.hops['kind']!r} and this selection")
 
     @cached_property
@@ -54,13 +57,19 @@ class Routes:
         """A path of fewest links: at each node any next hop."""
         if self.hops["metric"] != "hop-count":
             raise PeerError(f"no description for htsim of equal-cost routes by {self.metric}")
-        distance = self._distances[dst]
         path = []
         while src != dst:
-            nearer = [(link, node) for link, node in self._leaving[src] if distance[node] < distance[src]]
+            nearer = self._next_hops.get((src, dst)) or self._find_next_hops(src, dst)
             link, src = nearer[0] if len(nearer) == 1 else self.draw.choice(nearer)
             path.append(link)
         return tuple(path)
+
+    def _find_next_hops(self, node: int, dst: int) -> list[tuple[int, int]]:
+        """The links that lead nearer to the destination, and the nodes at their ends."""
+        distance = self._distances[dst]
+        found = [(link, end) for link, end in self._leaving[node] if distance[end] < distance[node]]
+        self._next_hops[node, dst] = found
+        return found
 
     @cached_property
     def _distances(self) -> dict[int, list[float]]:
