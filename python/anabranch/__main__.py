@@ -3,8 +3,8 @@
 import gc
 import signal
 
-COLLECT_AFTER = 100_000
-"""New objects from which on Python looks for cycles: modules have as many, and none of them is garbage."""
+COLLECT_AFTER = 200_000
+"""New objects from which on Python looks for garbage: the modules of a command have up to 140,000, and none of them is garbage."""
 
 
 def main() -> None:

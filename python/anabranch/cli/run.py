@@ -72,6 +72,8 @@ def run(
     With --json the tables go to standard output, and files are written only if --out says where.
     """
     at_least(1, jobs=work.jobs, threads=work.threads)
+    # As it is imported, numpy starts threads for linear algebra, which takes as long as the rest of the import. A run has none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     chosen = variation.chosen_seeds()
     loaded = load(scenario, variation.settings)
     warn(loaded)
