@@ -129,7 +129,7 @@ class TopologySection(Table):
     nodes: list[InlineNode] | None = Field(None, description="Of inline links, for their coordinates.")
     links: list[InlineLink] | None = Field(None, description="An inline topology, instead of from and generate.")
     capacity: LinkRate = Field("100Mbps", description="Of links without a capacity of their own.")
-    delay: Delay = Field(DelayFromLength(), description="Of links without a delay of their own.")
+    delay: Delay = Field(DelayFromLength.model_construct(), description="Of links without a delay of their own.")
     queue: Queue = Field(
         "drop-tail", validate_default=True, description="Of every link; a table without discipline is drop-tail."
     )

@@ -13,6 +13,7 @@ from anabranch import units
 class Table(BaseModel):
     """A table that refuses unknown keys and values of another type."""
 
+    # Validators are built when the first scenario is validated, not on import. So defaults are made by `model_construct`.
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, validate_default=False, serialize_by_alias=True, defer_build=True
     )

@@ -11,7 +11,7 @@ from anabranch.scenario.stacks import PRESETS, Stack, preset_stack
 from anabranch.scenario.table import Duration, LinkName, PositiveDuration, Table, by_kind
 from anabranch.scenario.traffic import DEFAULT_STACK, Traffic
 
-IMPLICIT_ROUTINGS = {"ospf": Routing()}
+IMPLICIT_ROUTINGS = {"ospf": Routing.model_construct()}
 """Routings that need no definition."""
 DIRECT = "direct"
 """The routing of traffic between neighbours: each pair over its own link."""
@@ -69,7 +69,7 @@ class Variant(Table):
     traffic: list[Traffic] = Field(min_length=1, description="Groups of flows.")
     impairments: list[Impairment] = Field([], description="What links lose.")
     events: list[Event] = Field([], description="What happens to links during the run.")
-    run: Run = Field(Run(), description="How long, how often, and what is recorded.")
+    run: Run = Field(Run.model_construct(), description="How long, how often, and what is recorded.")
     capture: list[LinkName] = Field([], description="Links whose packets are written to pcapng files.")
 
     def all_stacks(self) -> dict[str, Stack]:
