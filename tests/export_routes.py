@@ -2,7 +2,6 @@
 
 import itertools
 from collections import defaultdict
-from dataclasses import replace
 
 import networkx as nx
 
@@ -20,9 +19,9 @@ def topology() -> Topology:
     """The paper's ten nodes, renamed, and an eleventh from which a link leads, but none to it."""
     plain = topologies.load("tcpbp10")
     names = dict(zip((node.name for node in plain.nodes), HOSTILE, strict=True))
-    links = [replace(link, source=names[link.source], target=names[link.target]) for link in plain.links]
+    links = [link._replace(source=names[link.source], target=names[link.target]) for link in plain.links]
     links.append(Link("one way", HOSTILE[0], 1_000_000_000, 0.001))
-    nodes = (*(replace(node, name=names[node.name]) for node in plain.nodes), Node("one way"))
+    nodes = (*(node._replace(name=names[node.name]) for node in plain.nodes), Node("one way"))
     return Topology("hostile `names`", nodes, tuple(links))
 
 

@@ -361,7 +361,7 @@ def test_a_scenario_takes_the_routes(routes: Routes, tmp_path: FilePath) -> None
 def test_the_packet_engine_sends_over_the_exported_paths_in_their_shares(tmp_path: FilePath) -> None:
     """300 flows of UDP, which nothing answers: each link carries as many as the paths over it have shares."""
     on = topologies.load("tcpbp10")
-    on = replace(on, links=tuple(replace(link, loss=None) for link in on.links))
+    on = replace(on, links=tuple(link._replace(loss=None) for link in on.links))
     (tmp_path / "t.json").write_text(to_json(on), encoding="utf-8")
     routes = explicit(on, True)
     pair, several = next((pair, several) for pair, several in planned(routes).items() if len(several) == 3)
@@ -518,7 +518,7 @@ def test_links_that_frr_numbers_itself_are_refused_with_the_formats_that_take_th
     """The link A-C takes longer than A-B-C, so that no node's label leads over it."""
     routes = small(("ACD", 1.0))
     links = (
-        replace(link, delay_s=0.01 if {link.source, link.target} == {"A", "C"} else 0.001)
+        link._replace(delay_s=0.01 if {link.source, link.target} == {"A", "C"} else 0.001)
         for link in routes.topology.links
     )
     slow = replace(routes, topology=replace(routes.topology, links=tuple(links)))

@@ -25,13 +25,14 @@ def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
 
 def show_topology(topology: TopologyName, /, *, directed: Directed = None, json: Json = False) -> int:
     """Show the nodes and links of a topology."""
-    from dataclasses import asdict
-
     from anabranch.topologies.warned import load_warned
 
     loaded = load_warned(topology, directed)
     if json:
-        tables = {"nodes": [asdict(node) for node in loaded.nodes], "links": [asdict(link) for link in loaded.links]}
+        tables = {
+            "nodes": [node._asdict() for node in loaded.nodes],
+            "links": [link._asdict() for link in loaded.links],
+        }
         print(json_text({"name": loaded.name} | tables))
         return DONE
     print(f"{loaded.name}: {count(len(loaded.nodes), 'node')}, {count(len(loaded.links), 'directed link')}")

@@ -56,16 +56,14 @@ def completed(
             drawn[ends] = math.exp(draws.uniform(math.log(random_loss[0]), math.log(random_loss[1])))
         return drawn[ends]
 
-    links = tuple(
-        replace(
-            link,
-            capacity_bps=capacity_bps if link.capacity_bps is None else link.capacity_bps,
-            delay_s=_delay(link),
-            loss=None if (own := loss_of(link)) is None else max(own, loss_floor),
-        )
-        for link in topology.links
-    )
-    return replace(topology, links=links)
+    def complete(link: Link) -> Link:
+        capacity = capacity_bps if link.capacity_bps is None else link.capacity_bps
+        own = loss_of(link)
+        ratio = None if own is None else max(own, loss_floor)
+        return Link(link.source, link.target, capacity, _delay(link), link.length_m, ratio, link.cost)
+
+    links = tuple(map(complete, topology.links))
+    return topology if links == topology.links else replace(topology, links=links)
 
 
 def _delay(link: Link) -> float | None:

@@ -68,6 +68,8 @@ def _attribute(name: str, value: object, source: str, element: Callable[[], str]
 
 def plain_number(value: object) -> float | None:
     """The value as a number if it is one or the text of one (NaN and infinities included), else ``None``."""
+    if type(value) is float:
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

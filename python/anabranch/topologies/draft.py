@@ -113,7 +113,8 @@ class Draft:
         names, warnings = self._distinct_names()
         warnings += self._links.warnings()
         nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
-        links = (Link(names[source], names[target], *attributes) for source, target, attributes in self._links.links())
+        ends_and_attributes = ((names[one], names[other], *known) for one, other, known in self._links.links())
+        links = map(Link._make, ends_and_attributes)
         try:
             return Topology(self.name, nodes, tuple(links), tuple(warnings))
         except TopologyError as error:

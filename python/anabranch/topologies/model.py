@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import eq
 from typing import NamedTuple
 
 from anabranch.topologies.errors import TopologyError
@@ -54,8 +54,7 @@ _COORDINATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A node, on the Earth (degrees), or on a drawing (``x`` to the right, ``y`` upwards), or nowhere."""
 
     name: str
@@ -65,8 +64,7 @@ class Node:
     y: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A directed link."""
 
     source: str
@@ -108,7 +106,8 @@ class Topology:
     def _check_nodes(self) -> None:
         if not self.nodes:
             raise TopologyError(self.name, "nodes", None, "there are none; a topology needs at least two, and a link")
-        numbers_hold = _all_hold(self.nodes, _COORDINATES)
+        _, *numbers = zip(*self.nodes, strict=True)
+        numbers_hold = _all_hold(numbers, _COORDINATES)
         for node in self.nodes:
             element = f"node {node.name}"
             if not isinstance(node.name, str) or not is_name(node.name):
@@ -133,19 +132,18 @@ class Topology:
         if not self.links:
             raise TopologyError(self.name, "links", None, "there are none; a topology needs at least one")
         known = {node.name for node in self.nodes}
+        sources, targets, *numbers = zip(*self.links, strict=True)
+        if (
+            known.issuperset(sources)
+            and known.issuperset(targets)
+            and not any(map(eq, sources, targets))
+            and len(set(zip(sources, targets, strict=True))) == len(self.links)
+            and _all_hold(numbers, RANGES)
+        ):
+            return
         seen: set[tuple[str, str]] = set()
-        numbers_hold = _all_hold(self.links, RANGES)
         for link in self.links:
             ends = link.source, link.target
-            if (
-                numbers_hold
-                and link.source in known
-                and link.target in known
-                and ends not in seen
-                and ends[0] != ends[1]
-            ):
-                seen.add(ends)
-                continue
             element = f"link {link.source} -> {link.target}"
             for end in (link.source, link.target):
                 if end not in known:
@@ -162,6 +160,8 @@ class Topology:
                 raise TopologyError(self.name, f"{element}, capacity_bps", link.capacity_bps, "must be whole bit/s")
 
     def _check_connected(self) -> None:
+        if _first_reaches_all(self.nodes, self.links):
+            return
         parts = components((node.name for node in self.nodes), ((link.source, link.target) for link in self.links))
         if len(parts) > 1:
             listed = "; ".join(f"{_some(part)} ({len(part)})" for part in parts[:_SHOWN])
@@ -172,6 +172,21 @@ class Topology:
                 None,
                 f"leave {len(parts)} parts unconnected: {listed}{more}; join them or keep one part",
             )
+
+
+def _first_reaches_all(nodes: Sequence[Node], links: Iterable[Link]) -> bool:
+    """Whether links lead from the first node to all others: most topologies have links both ways."""
+    onward: dict[str, list[str]] = {node.name: [] for node in nodes}
+    for link in links:
+        onward[link.source].append(link.target)
+    waiting = [nodes[0].name]
+    reached = set(waiting)
+    while waiting:
+        for other in onward[waiting.pop()]:
+            if other not in reached:
+                reached.add(other)
+                waiting.append(other)
+    return len(reached) == len(nodes)
 
 
 def great_circle_m(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
@@ -224,12 +239,11 @@ def _with_lengths(links: Iterable[Link], places: dict[str, tuple[float, float]])
         yield Link(link.source, link.target, link.capacity_bps, link.delay_s, length, link.loss, link.cost)
 
 
-def _all_hold(holders: Sequence[Node] | Sequence[Link], ranges: dict[str, Range]) -> bool:
+def _all_hold(columns: Iterable[Sequence[object]], ranges: dict[str, Range]) -> bool:
     """Whether all numbers are plain ones in their ranges. Checks each value once; :func:`_check_numbers` finds what is wrong."""
-    for name, allowed in ranges.items():
-        values = list(map(attrgetter(name), holders))
+    for values, (name, allowed) in zip(columns, ranges.items(), strict=True):
         types = {int, type(None)} if name == "capacity_bps" else {int, float, type(None)}
-        if not set(map(type, values)) <= types or not all(map(allowed.holds, set(values) - {None})):
+        if not set(map(type, values)) <= types or not all(map(allowed.holds, set(values) - {None})):  # type: ignore[arg-type]
             return False
     return True
 

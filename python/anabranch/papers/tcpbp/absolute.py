@@ -41,7 +41,7 @@ def experiments(lab: Lab) -> list[Experiment]:
     for delay, both in DELAYS.items():
         for route in ROUTES:
             copy = copies.copy_of("", topology, tuple(route.split("-")))
-            back = copy.back if both else tuple(replace(link, delay_s=_NO_DELAY_S) for link in copy.back)
+            back = copy.back if both else tuple(link._replace(delay_s=_NO_DELAY_S) for link in copy.back)
             found += [replace(copy, name=f"{delay}:{route}:{one}", back=back) for one in range(_ALIKE)]
     scenario = copies.scenario(
         lab,

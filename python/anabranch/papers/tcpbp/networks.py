@@ -56,7 +56,7 @@ def noisy(topology: Topology, seed: int) -> Topology:
 
     def changed(link: Link) -> Link:
         delay, loss = _either_way(factors, link)
-        return replace(link, delay_s=(link.delay_s or 0) * delay, loss=(link.loss or 0) * loss)
+        return link._replace(delay_s=(link.delay_s or 0) * delay, loss=(link.loss or 0) * loss)
 
     return replace(topology, links=tuple(changed(link) for link in topology.links))
 
@@ -78,7 +78,7 @@ def drawn(topology: Topology, seed: int, *, symmetric: bool, delays: bool = True
 
     def changed(link: Link) -> Link:
         delay, loss = _either_way(values, link)
-        return replace(link, delay_s=delay if delays else link.delay_s, loss=loss)
+        return link._replace(delay_s=delay if delays else link.delay_s, loss=loss)
 
     return replace(topology, links=tuple(changed(link) for link in topology.links))
 

@@ -137,7 +137,7 @@ def experiments(lab: Lab) -> list[Experiment]:
                 lab,
                 "data-losses.toml",
                 "The other reading of loss: links lose data and no ACKs",
-                [replace(copy, back=tuple(replace(link, loss=0.0) for link in copy.back)) for copy in first.copies()],
+                [replace(copy, back=tuple(link._replace(loss=0.0) for link in copy.back)) for copy in first.copies()],
                 flows=FLOWS[:1],
                 duration_s=6 if lab.quick else 30,
                 warm_up_s=2 if lab.quick else 5,

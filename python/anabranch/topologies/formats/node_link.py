@@ -45,24 +45,24 @@ def from_document(
     for number, row in enumerate(rows):
         if "id" not in row:
             raise TopologyError(source, f"nodes[{number}]", None, "has no id; it needs one")
-        draft.node(row["id"], row.get("name"), {**row, **places.get(number, {})})
+        place = places.get(number)
+        draft.node(row["id"], row.get("name"), {**row, **place} if place else row)
     for number, edge in enumerate(edges):
-        element = f"edges[{number}]"
-        row = _mapping(edge, source, element)
+        row = edge if isinstance(edge, dict) else _mapping(edge, source, f"edges[{number}]")
         for side in ("source", "target"):
             if side not in row:
-                raise TopologyError(source, element, None, f"has no {side}; it needs one")
-        draft.link(row["source"], row["target"], _with_length(row, source, element), "edges[{}]", number)
+                raise TopologyError(source, f"edges[{number}]", None, f"has no {side}; it needs one")
+        if row.get("dist") is not None and row.get("length") is None:
+            row = {**row, "length": _length(row["dist"], source, number)}
+        draft.link(row["source"], row["target"], row, "edges[{}]", number)
     return draft
 
 
-def _with_length(row: Mapping[str, Any], source: str, element: str) -> Mapping[str, Any]:
-    if row.get("dist") is None or row.get("length") is not None:
-        return row
-    kilometres = plain_number(row["dist"])
+def _length(written: object, source: str, number: int) -> float:
+    kilometres = plain_number(written)
     if kilometres is None:
-        raise TopologyError(source, f"{element}, dist", row["dist"], "must be a number of kilometres")
-    return {**row, "length": round(kilometres * 1000, 3)}  # whole millimetres: no noise of binary fractions
+        raise TopologyError(source, f"edges[{number}], dist", written, "must be a number of kilometres")
+    return round(kilometres * 1000, 3)  # whole millimetres: no noise of binary fractions
 
 
 def _position(row: Mapping[str, Any], source: str, number: int) -> tuple[float, float]:
