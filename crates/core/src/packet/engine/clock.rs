@@ -19,7 +19,7 @@ pub(in crate::packet) enum NetworkEvent {
     Retire,
 }
 
-/// Virtual time.
+/// Virtual time. In epochs it goes back where the loop goes on to another node; it never goes back at one node, or from epoch to epoch.
 pub struct Clock {
     now: Time,
     end: Time,

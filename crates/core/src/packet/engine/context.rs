@@ -15,7 +15,7 @@ pub(in crate::packet) struct HostContext<'engine, L> {
     pub clock: &'engine mut Clock,
     pub network: &'engine mut Network,
     pub captures: &'engine mut Captures,
-    pub order: &'engine mut L,
+    pub event_loop: &'engine mut L,
 }
 
 impl<L: EventLoop> HostContext<'_, L> {
@@ -33,19 +33,19 @@ impl<L: EventLoop> HostContext<'_, L> {
         let route = if packet.has(ACK) { identity.reverse } else { identity.forward };
         if let Some((link, at)) = self.network.first_hop(now, &packet, number, identity, route) {
             packet.set_hop_index(at);
-            self.order.offer(now, link, packet, self.network, self.captures);
+            self.event_loop.offer(now, link, packet, self.network, self.captures);
         }
     }
 
     /// A timer of a flow is due then, or later than it already was.
     #[inline(always)]
     pub(in crate::packet) fn arm(&mut self, flow: u32, timer: u32, deadline: Time) {
-        self.order.arm(flow, timer, deadline);
+        self.event_loop.arm(flow, timer, deadline);
     }
 
     /// Finished flows retire then.
     pub(in crate::packet) fn schedule_retirement(&mut self, at: Time) {
         self.clock.schedule(at, NetworkEvent::Retire);
-        self.order.on_scheduled(at);
+        self.event_loop.on_scheduled(at);
     }
 }

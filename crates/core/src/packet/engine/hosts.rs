@@ -159,7 +159,7 @@ impl Hosts {
         if connection.sender.is_done() && connection.sender.scoreboard().una() > last_segment {
             connection.sender.release_memory();
             self.retire_later(index, context);
-        } else if !connection.sender.quiet_until(context.order.armed(index, SENDER))
+        } else if !connection.sender.quiet_until(context.event_loop.armed(index, SENDER))
             && let Some(deadline) = connection.sender.deadline()
         {
             let now = context.now();
@@ -320,7 +320,7 @@ impl Hosts {
     fn retire_later<L: EventLoop>(&mut self, flow: u32, context: &mut HostContext<L>) {
         let at = Time((context.now().0 / TIME_WAIT.0 + 2) * TIME_WAIT.0);
         self.retire_at(at, flow, context);
-        context.order.on_done(at, flow, self.identity(flow).dst);
+        context.event_loop.on_done(at, flow, self.identity(flow).dst);
     }
 
     /// Only the counters of a flow are kept from then on.

@@ -78,7 +78,8 @@ pub struct Engine<L> {
     pub(in crate::packet) network: Network,
     pub(in crate::packet) hosts: Hosts,
     pub(in crate::packet) observers: Observers,
-    pub(in crate::packet) order: L,
+    /// What the event loop knows besides: which events are due, and their order.
+    pub(in crate::packet) event_loop: L,
 }
 
 impl<L: EventLoop> Engine<L> {
@@ -90,8 +91,8 @@ impl<L: EventLoop> Engine<L> {
         sizes: FlowSizes,
         network_events: VecDeque<(Time, NetworkEvent)>,
     ) -> Engine<L> {
-        let mut order = L::new(&spec, &mut links, &flows, &sizes);
-        order.on_rerouted(&forwarding);
+        let mut event_loop = L::new(&spec, &mut links, &flows, &sizes);
+        event_loop.on_rerouted(&forwarding);
         let network = Network::new(links, sizes, forwarding);
         let hosts = Hosts::new(&spec, flows);
         Engine {
@@ -99,7 +100,7 @@ impl<L: EventLoop> Engine<L> {
             observers: Observers::new(&spec, &hosts, &network),
             network,
             hosts,
-            order,
+            event_loop,
             spec,
         }
     }
@@ -164,14 +165,14 @@ impl<L: EventLoop> Engine<L> {
     /// The hosts, and all that they may use.
     #[inline(always)]
     pub(in crate::packet) fn hosts(&mut self) -> (&mut Hosts, HostContext<'_, L>) {
-        let Engine { spec, clock, network, hosts, observers, order } = self;
-        (hosts, HostContext { spec, clock, network, captures: &mut observers.captures, order })
+        let Engine { spec, clock, network, hosts, observers, event_loop } = self;
+        (hosts, HostContext { spec, clock, network, captures: &mut observers.captures, event_loop })
     }
 
     /// A packet has arrived at a node: it goes on, or has reached its host.
     #[inline(always)]
     pub(in crate::packet) fn forward(&mut self, mut packet: Packet, node: NodeId) {
-        let Engine { clock, network, hosts, observers, order, .. } = self;
+        let Engine { clock, network, hosts, observers, event_loop, .. } = self;
         let index = packet.hop_index();
         let (next, at) = if Forwarding::is_hop_by_hop(index) {
             let identity = hosts.identity(packet.flow());
@@ -184,7 +185,7 @@ impl<L: EventLoop> Engine<L> {
             return self.deliver(packet);
         }
         packet.set_hop_index(at);
-        order.offer(clock.now(), next, packet, network, &mut observers.captures);
+        event_loop.offer(clock.now(), next, packet, network, &mut observers.captures);
     }
 
     /// A packet has reached its host.
@@ -207,13 +208,13 @@ impl<L: EventLoop> Engine<L> {
     /// The next network event happens now.
     pub(in crate::packet) fn on_network_event(&mut self) {
         let Some(event) = self.clock.take_network_event() else { return };
-        let Engine { spec, clock, network, hosts, observers, order } = self;
+        let Engine { spec, clock, network, hosts, observers, event_loop } = self;
         let now = clock.now();
         match event {
             NetworkEvent::Fail(links) => {
                 for link in links {
                     network.fail(now, link);
-                    order.on_failed(link);
+                    event_loop.on_failed(link);
                 }
             }
             NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(now, link)),
@@ -245,7 +246,7 @@ impl<L: EventLoop> Engine<L> {
 
     fn reroute(&mut self, routing: usize) {
         self.network.reroute(routing);
-        self.order.on_rerouted(self.network.forwarding());
+        self.event_loop.on_rerouted(self.network.forwarding());
         self.observers.route_log.update(self.clock.now(), self.network.forwarding());
     }
 
@@ -265,6 +266,6 @@ impl<L: EventLoop> Engine<L> {
 
     fn schedule(&mut self, at: Time, event: NetworkEvent) {
         self.clock.schedule(at, event);
-        self.order.on_scheduled(at);
+        self.event_loop.on_scheduled(at);
     }
 }

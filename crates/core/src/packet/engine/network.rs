@@ -178,9 +178,9 @@ impl Network {
         Some(packet)
     }
 
-    /// The next packet of this FIFO of a link that arrives before an instant, lost or not.
+    /// Takes the next packet out of this FIFO of a link if it arrives before an instant, lost or not.
     #[inline(always)]
-    pub(in crate::packet) fn next_arrival(&mut self, fifo: &mut Fifo, before: Time) -> Option<Packet> {
+    pub(in crate::packet) fn pop_arrival(&mut self, fifo: &mut Fifo, before: Time) -> Option<Packet> {
         self.fifos.pop_before(fifo, before)
     }
 
@@ -362,7 +362,7 @@ impl Network {
     ) {
         if self.link(link).is_simple() {
             let mut fifo = self.link(link).fifo();
-            while let Some(packet) = self.next_arrival(&mut fifo, before) {
+            while let Some(packet) = self.pop_arrival(&mut fifo, before) {
                 if packet.has(LOST) {
                     self.packet_hops += 1;
                     self.lose(link, packet);

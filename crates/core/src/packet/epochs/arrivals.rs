@@ -12,36 +12,36 @@ impl Engine<EpochLoop> {
     /// Phase 1: packets that arrive are offered to their next links, or delivered to the node.
     #[inline(never)]
     pub(in crate::packet) fn process_arrivals(&mut self) {
-        self.clock.count_events(self.order.due.len() as u64);
-        for index in 0..self.order.due.len() {
+        self.clock.count_events(self.event_loop.due.len() as u64);
+        for index in 0..self.event_loop.due.len() {
             self.prefetch_for_due(index);
-            let link = self.order.due[index];
+            let link = self.event_loop.due[index];
             let node = self.network.link(link).dst;
-            let delivery = self.order.delivery(node);
-            self.order.in_order = delivery == Delivery::Immediate;
-            self.order.rank = Rank::arrival(link);
-            if self.order.links_have_timers {
+            let delivery = self.event_loop.delivery(node);
+            self.event_loop.in_order = delivery == Delivery::Immediate;
+            self.event_loop.rank = Rank::arrival(link);
+            if self.event_loop.links_have_timers {
                 self.take_timers_of_link(link, node, delivery);
             }
             match self.merges_into(link) {
-                Some(next) => self.order.inbox_of_link(next).inputs.push(link),
+                Some(next) => self.event_loop.inbox_of_link(next).inputs.push(link),
                 None => self.arrivals_of_link(link, node, delivery),
             }
             if delivery != Delivery::Sorted {
-                self.fire_timers(self.order.until, Rank::FIRST);
+                self.fire_timers(self.event_loop.until, Rank::FIRST);
             }
         }
-        self.order.in_order = true;
-        self.order.links_have_timers = false;
-        self.order.forget_inputs(self.network.links());
+        self.event_loop.in_order = true;
+        self.event_loop.links_have_timers = false;
+        self.event_loop.forget_inputs(self.network.links());
     }
 
     /// The simple link that all packets of a simple link go on to: it takes them out of its FIFO in phase 3.
     #[inline(always)]
     fn merges_into(&self, link: LinkId) -> Option<LinkId> {
-        match self.order.fan_in.egress(link) {
+        match self.event_loop.fan_in.egress(link) {
             Egress::Link(next)
-                if self.order.fan_in.feed(next) == Feed::Merged
+                if self.event_loop.fan_in.feed(next) == Feed::Merged
                     && self.network.link(next).is_simple()
                     && self.network.link(link).is_simple() =>
             {
@@ -57,14 +57,14 @@ impl Engine<EpochLoop> {
         } else {
             self.arrivals_of_any_link(link, node, delivery);
         }
-        self.order.wheel.insert(link, self.network.link(link).next_event());
+        self.event_loop.wheel.insert(link, self.network.link(link).next_event());
     }
 
     #[inline(always)]
     fn arrivals_of_simple_link(&mut self, link: LinkId, node: NodeId, delivery: Delivery) {
-        let until = self.order.until;
+        let until = self.event_loop.until;
         let mut fifo = self.network.link(link).fifo();
-        while let Some(packet) = self.network.next_arrival(&mut fifo, until) {
+        while let Some(packet) = self.network.pop_arrival(&mut fifo, until) {
             if packet.has(LOST) {
                 self.network.lose(link, packet);
             } else if let Some(packet) = self.forward_or_return(link, packet, node, delivery) {
@@ -76,7 +76,7 @@ impl Engine<EpochLoop> {
 
     #[inline(never)]
     fn arrivals_of_any_link(&mut self, link: LinkId, node: NodeId, delivery: Delivery) {
-        while self.network.link(link).next_arrival() < self.order.until {
+        while self.network.link(link).next_arrival() < self.event_loop.until {
             if let Some(packet) = self.network.arrive(link)
                 && let Some(packet) = self.forward_or_return(link, packet, node, delivery)
             {
@@ -98,12 +98,12 @@ impl Engine<EpochLoop> {
         let at = packet.hop_index();
         let next = self.network.forwarding().next_if_compiled(at);
         if next != END {
-            let Engine { clock, network, observers, order, .. } = self;
+            let Engine { clock, network, observers, event_loop, .. } = self;
             clock.set(packet.arrival());
             packet.set_hop_index(at + 1);
-            order.offer(packet.arrival(), next, packet, network, &mut observers.captures);
+            event_loop.offer(packet.arrival(), next, packet, network, &mut observers.captures);
         } else if delivery == Delivery::Sorted {
-            self.order.put_for_node(node, Rank::arrival(link), packet);
+            self.event_loop.put_for_node(node, Rank::arrival(link), packet);
         } else if Forwarding::is_hop_by_hop(at) {
             self.forward_hop_by_hop(link, packet.words(), node);
         } else {

@@ -275,14 +275,14 @@ impl Engine<EpochLoop> {
     /// Processes a burst of data; `false`, and nothing is changed, if a burst is not possible.
     #[inline(never)]
     fn take_data(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
-        let Engine { clock, network, hosts, order, .. } = self;
+        let Engine { clock, network, hosts, event_loop, .. } = self;
         let packet = Packet::from_words(words);
         let flow = packet.flow();
         let state = hosts.flow_mut(flow);
         let FlowState::Tcp(connection) = &mut state.state else { return false };
         let RouteRef::Route(position) = state.identity.reverse else { return false };
         let id = network.forwarding().next_on_route(position);
-        let enters_at_once = order.enters_at_once(id);
+        let enters_at_once = event_loop.enters_at_once(id);
         if connection.receiver.may_wait() || enters_at_once && !network.link(id).is_uninstrumented() {
             return false;
         }
@@ -290,12 +290,12 @@ impl Engine<EpochLoop> {
         let before = (connection.acks_sent, fifo.len() + 1);
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
         let template = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
-        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: order.timers_after() };
+        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: event_loop.timers_after() };
         if enters_at_once {
-            let outlet = Direct { id, link, wheel: &mut order.wheel };
+            let outlet = Direct { id, link, wheel: &mut event_loop.wheel };
             burst.deliver_to_receiver(connection, &mut state.end, &template, outlet);
         } else {
-            burst.deliver_to_receiver(connection, &mut state.end, &template, order.merged(id));
+            burst.deliver_to_receiver(connection, &mut state.end, &template, event_loop.merged(id));
         }
         let now = burst.packet.arrival();
         *fifo = burst.rest();
@@ -309,28 +309,28 @@ impl Engine<EpochLoop> {
     /// Processes a burst of ACKs; `false`, and nothing is changed, if a burst is not possible.
     #[inline(never)]
     fn take_acks(&mut self, fifo: &mut Fifo, words: [u64; 3]) -> bool {
-        let Engine { clock, network, hosts, order, .. } = self;
+        let Engine { clock, network, hosts, event_loop, .. } = self;
         let packet = Packet::from_words(words);
         let flow = packet.flow();
         let state = hosts.flow_mut(flow);
         let FlowState::Tcp(connection) = &mut state.state else { return false };
         let RouteRef::Route(position) = state.identity.forward else { return false };
         let id = network.forwarding().next_on_route(position);
-        let enters_at_once = order.enters_at_once(id);
+        let enters_at_once = event_loop.enters_at_once(id);
         if !connection.sender.takes_bursts() || enters_at_once && !network.link(id).is_uninstrumented() {
             return false;
         }
-        let epoch_end = order.until;
+        let epoch_end = event_loop.until;
         #[cfg(test)]
         let before = (connection.sender.scoreboard().next_transmission(), fifo.len() + 1);
         let LinkAccess { link, fifos, pool, sizes } = network.access(id);
         let template = PacketTemplate { flow, at: position + 1, sizes: &sizes[flow as usize] };
-        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: order.timers_after() };
+        let mut burst = Burst { fifo: *fifo, fifos, pool, packet, until: event_loop.timers_after() };
         if enters_at_once {
-            let outlet = Direct { id, link, wheel: &mut order.wheel };
+            let outlet = Direct { id, link, wheel: &mut event_loop.wheel };
             burst.deliver_to_sender(connection, &template, epoch_end, outlet);
         } else {
-            burst.deliver_to_sender(connection, &template, epoch_end, order.merged(id));
+            burst.deliver_to_sender(connection, &template, epoch_end, event_loop.merged(id));
         }
         let now = burst.packet.arrival();
         *fifo = burst.rest();
@@ -340,7 +340,7 @@ impl Engine<EpochLoop> {
             u64::from(connection.sender.scoreboard().next_transmission() - before.0),
             u64::from(before.1 - fifo.len()),
         );
-        if connection.sender.is_done() || !connection.sender.quiet_until(order.armed(flow, SENDER)) {
+        if connection.sender.is_done() || !connection.sender.quiet_until(event_loop.armed(flow, SENDER)) {
             let (hosts, mut context) = self.hosts();
             hosts.arm_or_retire(flow, &mut context);
         }

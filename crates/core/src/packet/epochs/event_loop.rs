@@ -75,7 +75,7 @@ pub struct EpochLoop {
     pub(in crate::packet) tree: LoserTree,
     /// The rank of the current event.
     pub(in crate::packet) rank: Rank,
-    /// The current node processes its events in order.
+    /// The current node processes all its events in order. Only then do packets of its hosts enter a link at once.
     pub(in crate::packet) in_order: bool,
     pub(in crate::packet) fan_in: FanIn,
     pub(in crate::packet) inboxes: Vec<Inbox>,
@@ -318,29 +318,29 @@ impl Engine<EpochLoop> {
         if network_event <= begin && network_event < before {
             self.clock.set(network_event);
             self.clock.count_events(1);
-            self.order.processed_until = network_event;
+            self.event_loop.processed_until = network_event;
             self.on_network_event();
             return true;
         }
         if begin >= before {
             return false;
         }
-        self.order.begin = begin;
-        self.order.until = self.order.wheel.begin(epoch + 1).min(network_event).min(before);
+        self.event_loop.begin = begin;
+        self.event_loop.until = self.event_loop.wheel.begin(epoch + 1).min(network_event).min(before);
         self.gather(epoch);
         self.process_arrivals();
         self.process_nodes();
         self.process_queues();
-        self.order.processed_until = self.order.until;
+        self.event_loop.processed_until = self.event_loop.until;
         true
     }
 
     /// The next epoch with an event in this partition, and when the rest of it begins.
     fn next_begin(&mut self) -> (u64, Time) {
-        let local = self.order.timers.first().min(self.hosts.next_start());
-        let order = &mut self.order;
-        let epoch = order.wheel.first().min(order.wheel.epoch(local));
-        (epoch, order.wheel.begin(epoch).max(order.processed_until))
+        let local = self.event_loop.timers.first().min(self.hosts.next_start());
+        let event_loop = &mut self.event_loop;
+        let epoch = event_loop.wheel.first().min(event_loop.wheel.epoch(local));
+        (epoch, event_loop.wheel.begin(epoch).max(event_loop.processed_until))
     }
 
     /// A lower bound of the time of the next event, at most an epoch before it.
@@ -351,50 +351,50 @@ impl Engine<EpochLoop> {
     /// Processes all events before this instant.
     pub(in crate::packet) fn run_until(&mut self, instant: Time) {
         while self.next_epoch(instant) {}
-        self.order.processed_until = instant;
+        self.event_loop.processed_until = instant;
     }
 
     /// All events before this instant are processed.
     pub(in crate::packet) fn processed_until(&self) -> Time {
-        self.order.processed_until
+        self.event_loop.processed_until
     }
 
     /// There is no event before this instant.
     pub(in crate::packet) fn skip_to(&mut self, instant: Time) {
-        self.order.processed_until = instant;
+        self.event_loop.processed_until = instant;
     }
 
     /// Finds the links over which packets arrive in the epoch, and its starts and timers.
     fn gather(&mut self, epoch: u64) {
-        let until = self.order.until;
-        self.order.wheel.take(epoch, &mut self.order.due);
-        let mut due = std::mem::take(&mut self.order.due);
+        let until = self.event_loop.until;
+        self.event_loop.wheel.take(epoch, &mut self.event_loop.due);
+        let mut due = std::mem::take(&mut self.event_loop.due);
         due.retain(|&link| {
             let state = self.network.link(link);
             if !state.is_simple() && state.next_service() < until {
-                self.order.busy_links.push(link);
+                self.event_loop.busy_links.push(link);
             }
-            let is_here = self.order.nodes[state.dst as usize].is_here;
+            let is_here = self.event_loop.nodes[state.dst as usize].is_here;
             if is_here {
-                let node = &mut self.order.nodes[state.dst as usize];
+                let node = &mut self.event_loop.nodes[state.dst as usize];
                 node.inputs += 1;
                 node.input = link;
             } else {
-                self.order.wheel.insert(link, state.next_event());
+                self.event_loop.wheel.insert(link, state.next_event());
             }
             is_here
         });
-        self.order.due = due;
-        while self.order.timers.first() < until {
-            let Some((at, timer)) = self.order.timers.take() else { break };
+        self.event_loop.due = due;
+        while self.event_loop.timers.first() < until {
+            let Some((at, timer)) = self.event_loop.timers.take() else { break };
             self.assign_timer(at, timer);
         }
         while self.hosts.next_start() < until {
             let (position, flow) = self.hosts.take_next_start();
             let identity = *self.hosts.identity(flow);
-            if self.order.is_here(identity.src) {
-                self.order.put_local(identity.src, identity.start, Rank::start(position));
-            } else if self.order.is_here(identity.dst) {
+            if self.event_loop.is_here(identity.src) {
+                self.event_loop.put_local(identity.src, identity.start, Rank::start(position));
+            } else if self.event_loop.is_here(identity.dst) {
                 self.clock.set(identity.start);
                 let (hosts, mut context) = self.hosts();
                 hosts.open(flow, &mut context);
@@ -411,23 +411,23 @@ impl Engine<EpochLoop> {
         };
         match self.link_that_fires(node, way) {
             Some(link) => {
-                self.order.timers_of_link[link as usize].push((at, timer));
-                self.order.links_have_timers = true;
+                self.event_loop.timers_of_link[link as usize].push((at, timer));
+                self.event_loop.links_have_timers = true;
             }
-            None => self.order.put_local(node, at, Rank::timer(timer)),
+            None => self.event_loop.put_local(node, at, Rank::timer(timer)),
         }
     }
 
     /// The link among whose packets the timer of an end is fired, whose packets come by this route. Where a node processes packets link by link, the
     /// timer must be in order only with packets for its own end, which come over one link.
     fn link_that_fires(&self, node: NodeId, way: RouteRef) -> Option<LinkId> {
-        let state = &self.order.nodes[node as usize];
+        let state = &self.event_loop.nodes[node as usize];
         match (state.inputs, way) {
             (0, _) => None,
             (1, _) => Some(state.input),
             (_, RouteRef::Route(position)) if state.delivers_per_link => {
                 let link = self.network.forwarding().last_link(position);
-                let brings_packets = |own: &Link| own.dst == node && own.next_arrival() < self.order.until;
+                let brings_packets = |own: &Link| own.dst == node && own.next_arrival() < self.event_loop.until;
                 Some(if self.network.links().get(link as usize).is_some_and(brings_packets) {
                     link
                 } else {
@@ -440,47 +440,47 @@ impl Engine<EpochLoop> {
 
     /// The timers of a link become due among its packets, or go to the node's inbox with these.
     pub(in crate::packet) fn take_timers_of_link(&mut self, link: LinkId, node: NodeId, delivery: Delivery) {
-        let mut timers = std::mem::take(&mut self.order.timers_of_link[link as usize]);
+        let mut timers = std::mem::take(&mut self.event_loop.timers_of_link[link as usize]);
         for (at, timer) in timers.drain(..) {
             if delivery == Delivery::Sorted {
-                self.order.put_local(node, at, Rank::timer(timer));
+                self.event_loop.put_local(node, at, Rank::timer(timer));
             } else {
-                self.order.due_timers.push(Reverse((at, timer)));
+                self.event_loop.due_timers.push(Reverse((at, timer)));
             }
         }
-        self.order.timers_of_link[link as usize] = timers;
+        self.event_loop.timers_of_link[link as usize] = timers;
     }
 
     /// A packet arrives over a link now: fires the timers that are due before it.
     #[inline(always)]
     pub(in crate::packet) fn advance_to_arrival(&mut self, link: LinkId, now: Time) {
-        if !self.order.due_timers.is_empty() {
+        if !self.event_loop.due_timers.is_empty() {
             self.fire_timers(now, Rank::arrival(link));
-            self.order.rank = Rank::arrival(link);
+            self.event_loop.rank = Rank::arrival(link);
         }
         self.clock.set(now);
     }
 
     /// Phase 2: every other node processes its events in order.
     fn process_nodes(&mut self) {
-        while let Some(node) = self.order.busy_nodes.pop() {
-            let order = &mut self.order;
-            let items = order.nodes[node as usize].inbox.take_in_order();
+        while let Some(node) = self.event_loop.busy_nodes.pop() {
+            let event_loop = &mut self.event_loop;
+            let items = event_loop.nodes[node as usize].inbox.take_in_order();
             self.clock.count_events(items.len() as u64);
             for (index, item) in items.iter().enumerate() {
                 self.prefetch_for_inbox(&items[index..]);
                 let (at, rank) = (item.packet.arrival(), item.key.rank());
                 self.fire_timers(at, rank);
                 self.clock.set(at);
-                self.order.rank = rank;
+                self.event_loop.rank = rank;
                 match rank.event() {
                     Event::Start(position) => self.start_flow(self.hosts.flow_that_starts(position)),
                     Event::Arrival => self.forward(item.packet, node),
                     Event::Timer(timer) => self.fire_timer(at, timer),
                 }
             }
-            self.fire_timers(self.order.until, Rank::FIRST);
-            let state = &mut self.order.nodes[node as usize];
+            self.fire_timers(self.event_loop.until, Rank::FIRST);
+            let state = &mut self.event_loop.nodes[node as usize];
             state.inbox.reuse(items);
             state.has_local = false;
         }
@@ -488,30 +488,30 @@ impl Engine<EpochLoop> {
 
     /// Fires the timers of the current node that are due before this event.
     pub(in crate::packet) fn fire_timers(&mut self, before: Time, rank: Rank) {
-        while let Some(Reverse((at, timer))) = self.order.due_timers.peek().copied()
+        while let Some(Reverse((at, timer))) = self.event_loop.due_timers.peek().copied()
             && (at, Rank::timer(timer)) < (before, rank)
         {
-            self.order.due_timers.pop();
+            self.event_loop.due_timers.pop();
             self.clock.set(at);
-            self.order.rank = Rank::timer(timer);
+            self.event_loop.rank = Rank::timer(timer);
             self.clock.count_events(1);
             self.fire_timer(at, timer);
         }
     }
 
     fn fire_timer(&mut self, at: Time, timer: u32) {
-        if self.order.timers.is_due(at, timer) {
+        if self.event_loop.timers.is_due(at, timer) {
             self.on_timer(timer / TIMERS_PER_FLOW, timer % TIMERS_PER_FLOW);
         }
     }
 
     /// Phase 3: links with several inputs process the packets that were offered to them, in order.
     fn process_queues(&mut self) {
-        while let Some(link) = self.order.busy_links.pop() {
+        while let Some(link) = self.event_loop.busy_links.pop() {
             self.clock.count_events(1);
             self.prefetch_for_busy();
-            let order = &mut self.order;
-            let inbox = &mut order.inboxes[link as usize];
+            let event_loop = &mut self.event_loop;
+            let inbox = &mut event_loop.inboxes[link as usize];
             let items = inbox.take_in_order();
             let inputs = std::mem::take(&mut inbox.inputs);
             if self.network.link(link).is_simple() {
@@ -521,12 +521,12 @@ impl Engine<EpochLoop> {
                     let at = item.packet.arrival();
                     self.serve(link, at, item.key.rank());
                     self.clock.set(at);
-                    let Engine { network, observers, order, .. } = &mut *self;
-                    order.enter(at, link, item.packet, network, &mut observers.captures);
+                    let Engine { network, observers, event_loop, .. } = &mut *self;
+                    event_loop.enter(at, link, item.packet, network, &mut observers.captures);
                 }
-                self.serve(link, self.order.until, Rank::FIRST);
+                self.serve(link, self.event_loop.until, Rank::FIRST);
             }
-            let inbox = &mut self.order.inboxes[link as usize];
+            let inbox = &mut self.event_loop.inboxes[link as usize];
             inbox.reuse(items);
             inbox.inputs = emptied(inputs);
         }
@@ -534,12 +534,12 @@ impl Engine<EpochLoop> {
 
     /// Serves a queue that decides at its service, as often as it is due before this event.
     fn serve(&mut self, link: LinkId, before: Time, rank: Rank) {
-        if !self.order.serves[link as usize] {
+        if !self.event_loop.serves[link as usize] {
             return;
         }
         while (self.network.link(link).next_service(), Rank::arrival(link)) < (before, rank) {
             self.network.serve(link);
         }
-        self.order.wheel.insert(link, self.network.link(link).next_event());
+        self.event_loop.wheel.insert(link, self.network.link(link).next_event());
     }
 }

@@ -15,7 +15,7 @@ const RANK_BITS: u32 = 34;
 pub struct Rank(u64);
 
 impl Rank {
-    /// The least rank: of the first start.
+    /// The least rank, of the first start. With a time it bounds what comes before that instant.
     pub const FIRST: Rank = Rank(0);
 
     /// Of a start, by its position in the order of starts.

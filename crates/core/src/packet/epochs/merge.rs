@@ -76,18 +76,18 @@ impl Engine<EpochLoop> {
         }
         // A link with packets of this epoch is itself an input of another link, which inserts it after its merge.
         let next = self.network.link(link).next_arrival();
-        if next >= self.order.until {
-            self.order.wheel.insert(link, next);
+        if next >= self.event_loop.until {
+            self.event_loop.wheel.insert(link, next);
         }
     }
 
     #[inline(never)]
     fn merge(&mut self, link: LinkId, items: &[Item], inputs: &[LinkId]) {
-        let (begin, until) = (self.order.begin, self.order.until);
-        let Engine { network, order, observers, .. } = self;
+        let (begin, until) = (self.event_loop.begin, self.event_loop.until);
+        let Engine { network, event_loop, observers, .. } = self;
         let captures = &mut observers.captures;
         if !inputs.is_empty() {
-            order.tree.begin(inputs.iter().map(|input| {
+            event_loop.tree.begin(inputs.iter().map(|input| {
                 let fifo = network.link(*input).fifo();
                 (*input, fifo, key_of_next(begin, until, *input, fifo.first_arrival()))
             }));
@@ -100,8 +100,14 @@ impl Engine<EpochLoop> {
                 captures.capture(link, packet.arrival(), packet, pool);
             }
         };
-        let mut entrance =
-            Entrance { network: network.access(link), tree: &mut order.tree, begin, until, record, lost: Vec::new() };
+        let mut entrance = Entrance {
+            network: network.access(link),
+            tree: &mut event_loop.tree,
+            begin,
+            until,
+            record,
+            lost: Vec::new(),
+        };
         if with_care {
             entrance.take_all::<true>(items);
         } else {
@@ -111,9 +117,9 @@ impl Engine<EpochLoop> {
             network.count_loss(input);
         }
         for (leaf, input) in inputs.iter().enumerate() {
-            let fifo = order.tree.fifo(leaf);
+            let fifo = event_loop.tree.fifo(leaf);
             network.end_arrivals(*input, fifo);
-            order.wheel.insert(*input, fifo.first_arrival());
+            event_loop.wheel.insert(*input, fifo.first_arrival());
         }
     }
 }

@@ -47,11 +47,11 @@ impl Engine<EpochLoop> {
         if self.network.links().len() < MANY_LINKS {
             return;
         }
-        if let Some(link) = self.order.due.get(index + 16) {
+        if let Some(link) = self.event_loop.due.get(index + 16) {
             self.network.link(*link).prefetch_state();
         }
         let first_packet = |ahead: usize| {
-            let link = self.order.due.get(index + ahead)?;
+            let link = self.event_loop.due.get(index + ahead)?;
             self.network.link(*link).first_packet(self.network.fifos())
         };
         if let Some(packet) = first_packet(12) {
@@ -63,14 +63,14 @@ impl Engine<EpochLoop> {
         if let Some(packet) = first_packet(5) {
             match self.next_on_route(packet) {
                 Some(END) => self.prefetch_flow(packet),
-                Some(next) => prefetch(&self.order.inboxes[next as usize]),
+                Some(next) => prefetch(&self.event_loop.inboxes[next as usize]),
                 None => {}
             }
         }
         if let Some(packet) = first_packet(2) {
             match self.next_on_route(packet) {
                 Some(END) => self.prefetch_connection(packet),
-                Some(next) => self.order.inboxes[next as usize].prefetch_end(),
+                Some(next) => self.event_loop.inboxes[next as usize].prefetch_end(),
                 None => {}
             }
         }
@@ -88,16 +88,16 @@ impl Engine<EpochLoop> {
         if self.network.links().len() < MANY_LINKS {
             return;
         }
-        let busy: &[LinkId] = &self.order.busy_links;
+        let busy: &[LinkId] = &self.event_loop.busy_links;
         if let [.., link, _, _] = busy {
             self.network.link(*link).prefetch_state();
-            prefetch(&self.order.inboxes[*link as usize]);
+            prefetch(&self.event_loop.inboxes[*link as usize]);
         }
         if let [.., link, _] = busy {
-            self.order.inboxes[*link as usize].prefetch_items();
+            self.event_loop.inboxes[*link as usize].prefetch_items();
         }
         if let [.., link] = busy
-            && let Some(item) = self.order.inboxes[*link as usize].first()
+            && let Some(item) = self.event_loop.inboxes[*link as usize].first()
         {
             prefetch(self.network.sizes(item.packet.flow()));
         }
@@ -107,7 +107,7 @@ impl Engine<EpochLoop> {
     fn prefetch_flow(&self, packet: &Packet) {
         prefetch(&self.hosts.flows()[packet.flow() as usize]);
         if packet.has(ACK) {
-            self.order.timers.prefetch(packet.flow(), SENDER);
+            self.event_loop.timers.prefetch(packet.flow(), SENDER);
         }
         if packet.has(HAS_SACK) {
             self.network.pool().prefetch(packet.number());

@@ -147,7 +147,7 @@ impl Forwarding {
         self.hops[hop_index as usize]
     }
 
-    /// The next link of a packet on a compiled route; [`END`] at its host, and for a packet that goes hop by hop.
+    /// The next link of a packet on a compiled route. [`END`] if the node must process it: its host, or a router that forwards hop by hop.
     #[inline(always)]
     pub fn next_if_compiled(&self, hop_index: u32) -> LinkId {
         if Forwarding::is_hop_by_hop(hop_index) { END } else { self.next_on_route(hop_index) }

@@ -3,7 +3,7 @@
 //! A [`flow`] has two hosts, its routes, and a TCP connection, datagrams, or the counters that remain of them. A [`connection`] translates between
 //! packets and the segments of its sender and receiver.
 //!
-//! May use: packets, the SACK pool, route references, `tcp/` and the applications. It does not know links, other flows or the engine.
+//! May use: packets, the SACK pool, route references, `tcp/` and the applications. It does not know the links' state, other flows or the engine.
 
 mod connection;
 pub mod flow;

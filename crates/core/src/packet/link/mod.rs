@@ -71,7 +71,7 @@ pub struct Link {
     byte_time: Duration,
     /// [`Self::entered`] when [`Self::last_size`] changed last; all packets since then have this size.
     entered_before_this_size: u64,
-    /// The bytes are those of all packets that have entered the FIFO.
+    /// What [`Self::counters`] computes from, not what it returns: `bytes` are those of all packets that have entered the FIFO.
     counters: LinkCounters,
     /// The slot of the packet that is `limit_packets` before the end of the FIFO, if the FIFO has as many.
     limit_slot: u32,
@@ -197,7 +197,7 @@ impl Link {
         self.classify();
     }
 
-    /// Sets the length of the event loop's epochs. Packets leave the far end up to one epoch before earlier packets are offered.
+    /// Packets may be taken out up to `epoch` before they arrive. Beyond the delay, one that has been taken out may not have departed.
     pub fn set_epoch_length(&mut self, epoch: Duration) {
         self.delivers_early = epoch > self.delay;
         self.classify();

@@ -38,8 +38,8 @@ impl EventLoop for ReferenceLoop {
     fn advance(engine: &mut Engine<ReferenceLoop>, events: u64) -> bool {
         for _ in 0..events {
             engine.clock.count_events(1);
-            let (arrival, link) = engine.order.arrivals.first();
-            if arrival < engine.order.arrivals_before {
+            let (arrival, link) = engine.event_loop.arrivals.first();
+            if arrival < engine.event_loop.arrivals_before {
                 engine.clock.set(arrival);
                 engine.on_link(link);
             } else if !engine.on_barrier_or_timer() {
@@ -84,7 +84,7 @@ impl EventLoop for ReferenceLoop {
 impl Engine<ReferenceLoop> {
     /// No link has an event before the next barrier or timer; `false` if these are not before the end either.
     fn on_barrier_or_timer(&mut self) -> bool {
-        let next = self.order.timers.first().min(self.order.next_barrier);
+        let next = self.event_loop.timers.first().min(self.event_loop.next_barrier);
         if next > self.clock.end() {
             self.clock.set(self.clock.end());
             return false;
@@ -95,8 +95,8 @@ impl Engine<ReferenceLoop> {
         } else if self.hosts.next_start() == next {
             let (_, flow) = self.hosts.take_next_start();
             self.start_flow(flow);
-        } else if let Some((time, timer)) = self.order.timers.take()
-            && self.order.timers.is_due(time, timer)
+        } else if let Some((time, timer)) = self.event_loop.timers.take()
+            && self.event_loop.timers.is_due(time, timer)
         {
             self.on_timer(timer / TIMERS_PER_FLOW, timer % TIMERS_PER_FLOW);
         }
@@ -106,9 +106,9 @@ impl Engine<ReferenceLoop> {
 
     /// Arrivals go after the barriers of their instant and before its timers.
     fn find_arrivals_before(&mut self) {
-        self.order.next_barrier = self.hosts.next_start().min(self.clock.next_network_event());
-        let last = self.order.timers.first().min(self.clock.end());
-        self.order.arrivals_before = self.order.next_barrier.min(Time(last.0 + 1));
+        self.event_loop.next_barrier = self.hosts.next_start().min(self.clock.next_network_event());
+        let last = self.event_loop.timers.first().min(self.clock.end());
+        self.event_loop.arrivals_before = self.event_loop.next_barrier.min(Time(last.0 + 1));
     }
 
     /// A link serves its queue, or its first packet arrives at its far end.
@@ -122,7 +122,7 @@ impl Engine<ReferenceLoop> {
         } else {
             self.network.arrive(link)
         };
-        self.order.arrivals.set(link, self.network.link(link).next_event());
+        self.event_loop.arrivals.set(link, self.network.link(link).next_event());
         if let Some(packet) = arrived {
             self.forward(packet, node);
         }

@@ -186,8 +186,8 @@ impl<'a> Barrier<'a> {
         before: Time,
     ) -> Time {
         let mut first = Time::NEVER;
-        for index in 0..engine.order.outgoing.len() {
-            let link = engine.order.outgoing[index];
+        for index in 0..engine.event_loop.outgoing.len() {
+            let link = engine.event_loop.outgoing[index];
             let state = engine.network.link(link);
             if state.next_arrival() < before {
                 first = first.min(state.next_arrival());
@@ -195,7 +195,7 @@ impl<'a> Barrier<'a> {
                 engine.send_packets(link, before, &mut exchange.mailbox(receiver, partition));
             }
         }
-        for (at, flow) in std::mem::take(&mut engine.order.done_flows) {
+        for (at, flow) in std::mem::take(&mut engine.event_loop.done_flows) {
             let receiver = self.partitioning.partition_of(engine.hosts.identity(flow).dst);
             exchange.mailbox(receiver, partition).done.push((at, flow));
         }
@@ -273,7 +273,7 @@ impl Engine<EpochLoop> {
                 }
                 self.network.put_on_wire(link, packet);
             }
-            self.order.wheel.insert(link, self.network.link(link).next_arrival());
+            self.event_loop.wheel.insert(link, self.network.link(link).next_arrival());
         }
         let (hosts, mut context) = self.hosts();
         for (at, flow) in mailbox.done.drain(..) {

@@ -175,7 +175,7 @@ impl Partitions {
 
     /// As [`Engine::impossible_goodput`].
     pub fn impossible_goodput(&self) -> Option<String> {
-        self.engines.iter().find_map(|engine| engine.impossible_goodput_at(|node| engine.order.is_here(node)))
+        self.engines.iter().find_map(|engine| engine.impossible_goodput_at(|node| engine.event_loop.is_here(node)))
     }
 
     /// As [`Engine::link_table`].
@@ -200,7 +200,7 @@ impl Partitions {
     pub fn state_shares(&self) -> Vec<StateShare> {
         let mut shares: Vec<StateShare> = Vec::new();
         for engine in &self.engines {
-            let is_here = |share: &StateShare| engine.order.is_here(engine.hosts.identity(share.flow).src);
+            let is_here = |share: &StateShare| engine.event_loop.is_here(engine.hosts.identity(share.flow).src);
             shares.extend(engine.state_shares().into_iter().filter(is_here));
         }
         shares.sort_by_key(|share| share.flow);
@@ -224,12 +224,12 @@ impl Engine<EpochLoop> {
     /// Processes the events of the nodes of one partition only. Packets leave outgoing links up to a round before they arrive.
     fn restrict_to(&mut self, division: &Partitioning, partition: usize) {
         let is_here = |node: NodeId| division.partition_of(node) == partition;
-        self.order.restrict_to(is_here);
+        self.event_loop.restrict_to(is_here);
         for (link, spec) in self.spec.links.iter().enumerate() {
             match (is_here(spec.src), is_here(spec.dst)) {
                 (true, true) => {}
                 (true, false) => {
-                    self.order.outgoing.push(link as LinkId);
+                    self.event_loop.outgoing.push(link as LinkId);
                     self.network.set_epoch_length(link as LinkId, division.round);
                 }
                 (false, _) => self.network.become_wire(link as LinkId),

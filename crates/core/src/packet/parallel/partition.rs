@@ -77,7 +77,7 @@ fn round(engine: &Engine<EpochLoop>, partition_of: &[usize]) -> Duration {
     let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
     let between = engine.spec.links.iter().filter(is_between).map(crossing);
     let shortest = between.min().unwrap_or(MAX_ROUND).min(MAX_ROUND);
-    let epoch = engine.order.longest_epoch();
+    let epoch = engine.event_loop.longest_epoch();
     Duration((shortest.0 / epoch.0).min(MAX_EPOCHS) * epoch.0)
 }
 

@@ -17,7 +17,7 @@ use crate::rng::{Purpose, Stream};
 use crate::spec::LinkId;
 
 crate::algorithm_registry! {
-    /// Losses among the packets that a link has transmitted: a lost packet has used its share of the rate.
+    /// Losses on the wire. Whether a packet is lost is drawn when it arrives at the link. A lost packet has used its share of the rate.
     pub enum LossSpec by "model", parameters as dyn Build {
         /// Each packet independently.
         Bernoulli = "bernoulli": bernoulli,

@@ -28,7 +28,7 @@ pub enum Decision {
     Drop,
 }
 
-/// What a discipline may see of an arriving packet and of its queue, which has room for the packet.
+/// What a discipline may see of a packet that arrives at its queue, and of the queue. It is asked only if the queue has room.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     /// The time.
