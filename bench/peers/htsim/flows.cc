@@ -10,8 +10,8 @@
 //   flow START BYTES PATHS PATH... PATHS PATH...
 //                                           in order of time; paths there and back, which packets take in turn; -1 bytes for no end
 //
-// htsim's TCP has no SACK and sends segments of one size, header included. Its slow start ends at 100 segments, as in htsim's own
-// programs: without SACK, recovery from an overshoot would last for seconds. The first timeout is the engine's, 1 s.
+// htsim's TCP has no SACK and sends segments of one size, header included. Its slow start ends at 100 segments, htsim's default:
+// without SACK, recovery from an overshoot would last for seconds. The first timeout is the engine's, 1 s.
 
 #include "eventlist.h"
 #include "pipe.h"
