@@ -66,8 +66,7 @@ def frame(
     declared = TABLES[table]
     given = [_given(column, columns[column.name], names) for column in declared if column.name not in constants]
     # All columns in one query: polars plans each operation on a single series as a query of its own, which takes 0.1 ms.
-    known = pl.DataFrame(given).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return known.select(_shown(column, constants, names) for column in declared)
+    return pl.DataFrame(given).select(_shown(column, constants, names) for column in declared)
 
 
 def _given(column: ResultColumn, values: Any, names: Mapping[str, Sequence[str]]) -> pl.Series:
@@ -77,7 +76,7 @@ def _given(column: ResultColumn, values: Any, names: Mapping[str, Sequence[str]]
     if column.kind == "name":  # an index beyond the names (the stack of a UDP flow) is unknown
         count = len(names[column.name])
         values = np.where((values < 0) | (values >= count), count, values).astype(np.uint32)
-    return pl.Series(column.name, values)
+    return pl.Series(column.name, values, nan_to_null=True)
 
 
 def _shown(column: ResultColumn, constants: Mapping[str, int], names: Mapping[str, Sequence[str]]) -> pl.Expr:

@@ -9,7 +9,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -34,6 +34,8 @@ class KeptRun:
     folder: Path
     tables: Mapping[str, pl.DataFrame]
     facts: Mapping[str, Any]
+    is_new: bool = False
+    """Whether it was made now, so that its series have the number and the matrix values of the run that asked for it."""
 
 
 class KeptRuns:
@@ -86,7 +88,8 @@ class KeptRuns:
             run.folder.rename(folder)
         except OSError:  # the same run stood twice in what was asked for, and the other one was first
             shutil.rmtree(run.folder)
-        return KeptRun(folder, run.tables, run.facts)
+            return replace(run, folder=folder, is_new=False)
+        return replace(run, folder=folder)
 
     def count(self) -> int:
         """How many finished runs there are."""

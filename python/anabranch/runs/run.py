@@ -100,7 +100,7 @@ class Run:
             "result_hash": result_hash(tables["flows"], tables["links"]),
             "captures": recorder.captures(),
         }
-        return KeptRun(folder, tables, facts)
+        return KeptRun(folder, tables, facts, is_new=True)
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,16 @@ def _series(one: Finished, folder: Path) -> None:
         kind, _, piece = part.stem.rpartition("-")
         target = folder / SERIES / f"{kind}-{one.run.number}-{piece}.parquet"
         own = list(SCHEMAS[SERIES_TABLES[kind]])
-        first = pl.read_parquet(part, n_rows=1)
-        if first.equals(one.labelled(first.select(own))):
+        if one.result.is_new or _has_labels(one, part, own):
             _link(part, target)
-        else:  # it was finished as a run of another number or matrix
+        else:
             write_new_table(target, one.labelled(pl.read_parquet(part, columns=own)))
+
+
+def _has_labels(one: Finished, part: Path, own: Sequence[str]) -> bool:
+    """Whether it was finished as a run of the same number and matrix."""
+    first = pl.read_parquet(part, n_rows=1)
+    return first.equals(one.labelled(first.select(own)))
 
 
 def _captures(one: Finished, folder: Path) -> list[dict[str, Any]]:
