@@ -1,6 +1,18 @@
 """Run compiled runs in htsim (github.com/Broadcom/csg-htsim), which this project neither has nor builds.
 
-HTSIM names a checkout at :data:`COMMIT` in which htsim's library has been built.
+HTSIM names a checkout at :data:`COMMIT` in which htsim's library has been built. The library keeps the flags of its own makefile: -O3, with
+assertions. ``flows.cc`` builds the network of a case from htsim's queues (without their
+record of utilisation), pipes and TCP. Flows and their routes are the engine's. Only where
+the engine chooses among equal-cost paths, paths are drawn for each flow and direction: one on H, and four on I, which packets take in turn.
+
+A packet-hop is counted when a queue has sent a packet, so packets that the wire then loses count, too. CPU time excludes the building of the
+network. Neither side delays ACKs. Both begin with ten segments, and send SYN and ACK first. Else htsim's TCP is not the engine's:
+
+- Loss detection: three duplicate ACKs and NewReno, without SACK or limited transmit.
+- The first slow start ends at 100 segments, htsim's default, and not at the first loss.
+- Congestion avoidance adds whole bytes per ACK, rounded down: none above 1,000 segments.
+- The retransmission timer has at least 250 ms, not 200 ms, and is looked at every 10 ms.
+- The last segment of a flow is a full one.
 """
 
 import os
