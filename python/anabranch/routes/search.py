@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -43,20 +44,23 @@ class Search:
         self.topology = topology
         self.names = [node.name for node in topology.nodes]
         self._index = {name: index for index, name in enumerate(self.names)}
-        links = topology.links
+        sources, targets, capacities, delays, _, losses, costs = zip(*topology.links, strict=True)
         self._network = _core.Network(
             len(self.names),
-            np.array([self._index[link.source] for link in links], np.uint32),
-            np.array([self._index[link.target] for link in links], np.uint32),
-            np.array([link.capacity_bps or 0 for link in links], np.uint64),
-            np.array([round((link.delay_s or 0) * 1e12) for link in links], np.uint64),
-            np.array([link.loss or 0.0 for link in links]),
-            np.array([link.cost or 0.0 for link in links]),
+            np.array([self._index[source] for source in sources], np.uint32),
+            np.array([self._index[target] for target in targets], np.uint32),
+            np.array([capacity or 0 for capacity in capacities], np.uint64),
+            np.array([round((delay or 0) * 1e12) for delay in delays], np.uint64),
+            np.array([loss or 0.0 for loss in losses]),
+            np.array([cost or 0.0 for cost in costs]),
         )
-        self._targets = [link.target for link in links]
-        self._links = {(link.source, link.target): index for index, link in enumerate(links)}
+        self._targets = targets
         self._delay_known = quantities.known(topology, "delay_s")
         self._loss_known = quantities.known(topology, "loss")
+
+    @cached_property
+    def _links(self) -> dict[tuple[str, str], int]:
+        return {(link.source, link.target): index for index, link in enumerate(self.topology.links)}
 
     def routes(
         self,

@@ -53,17 +53,28 @@ def link_attributes(values: Mapping[str, object], source: str, element: Callable
 
 
 def _attribute(name: str, value: object, source: str, element: Callable[[], str]) -> float | None:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if value is None:
         return None
-    number = _of_text(name, value) if isinstance(value, str) else plain_number(value)
-    limits = RANGES[ATTRIBUTES[name]]
+    if isinstance(value, str):
+        known = _valid(name, value)
+        if known is not None or not value.strip():
+            return known
+    number = _number(name, value)
     if number is None:
         units = ", ".join(_SCALES.get(name, {}))
         wanted = f"a number, or a number with one of the units {units}" if units else "a number"
         raise TopologyError(source, f"{element()}, {name}", value, f"must be {wanted}")
+    limits = RANGES[ATTRIBUTES[name]]
     if not limits.holds(number):
         raise TopologyError(source, f"{element()}, {name}", value, limits.expectation)
     return number
+
+
+@lru_cache(_TEXTS)
+def _valid(name: str, text: str) -> float | None:
+    """The number that a text means, if it is in the attribute's range."""
+    number = _number(name, text)
+    return number if number is not None and RANGES[ATTRIBUTES[name]].holds(number) else None
 
 
 def plain_number(value: object) -> float | None:
@@ -81,10 +92,11 @@ def plain_number(value: object) -> float | None:
     return number if strict else None
 
 
-@lru_cache(_TEXTS)
-def _of_text(name: str, text: str) -> float | None:
-    number = plain_number(text)
-    return _with_unit(name, text.strip()) if number is None else number
+def _number(name: str, value: object) -> float | None:
+    number = plain_number(value)
+    if number is not None or not isinstance(value, str):
+        return number
+    return _with_unit(name, value.strip())
 
 
 def _with_unit(name: str, text: str) -> float | None:

@@ -7,7 +7,6 @@ two links, and the capacities of parallel edges are added.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from anabranch.topologies.attributes import link_attributes, plain_number
 from anabranch.topologies.errors import TopologyError
@@ -23,12 +22,8 @@ _COORDINATE_NAMES = {
 }
 
 
-class _Edge(NamedTuple):
-    """Where an edge is in its file, such as ``line {}`` with a number, and its ends."""
-
-    place: str
-    number: object
-    ends: tuple[str, str]
+_Edge = tuple[str, object, tuple[str, str]]
+"""Where an edge is in its file, such as ``line {}`` with a number, and its ends."""
 
 
 @dataclass
@@ -65,7 +60,7 @@ class Draft:
     def link(self, source: object, target: object, values: Mapping[str, object], place: str, number: object) -> None:
         """An edge with its attributes under their names in files. ``place`` with the number in its braces is where it is, for errors."""
         ends = self._end(source, "source", place, number), self._end(target, "target", place, number)
-        edge = _Edge(place, number, ends)
+        edge = place, number, ends
         if ends[0] == ends[1]:
             raise TopologyError(
                 self.source,
@@ -77,7 +72,7 @@ class Draft:
         back = ends[1], ends[0]
         if self.directed is None:
             first = self._links.edge_of(back)
-            if first is not None and first.ends == back:
+            if first is not None and first[2] == back:
                 raise TopologyError(
                     self.source,
                     self._described(edge),
@@ -101,8 +96,8 @@ class Draft:
         return key
 
     def _described(self, edge: _Edge) -> str:
-        source, target = edge.ends
-        return f"{edge.place.format(edge.number)} ({self._names[source]} -> {self._names[target]})"
+        place, number, (source, target) = edge
+        return f"{place.format(number)} ({self._names[source]} -> {self._names[target]})"
 
     def topology(self) -> Topology:
         """The topology.

@@ -20,6 +20,7 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     """Read the file."""
     rows = csv.reader(io.StringIO(text(data, source), newline=""), strict=True, skipinitialspace=True)
     draft = Draft(source, name, directed)
+    seen: set[str] = set()
     try:
         header = [column.strip() for column in next(rows, [])]
         _check_header(header, source)
@@ -36,8 +37,10 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
             values = dict(zip(header, row, strict=True))
             for end in _ENDS:
                 cell = values[end]
-                if cell.strip() and not draft.knows(cell):
-                    draft.node(cell)
+                if cell not in seen:
+                    seen.add(cell)
+                    if cell.strip() and not draft.knows(cell):
+                        draft.node(cell)
             draft.link(values["source"], values["target"], values, "line {}", rows.line_num)
     except csv.Error as error:
         raise TopologyError(source, f"line {rows.line_num}", None, f"is not CSV ({error})") from None
