@@ -97,11 +97,15 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[list[tuple[int, int]]]
         queues.append(next((o.queue for o in own if o.queue), section.queue))
         costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
     round_trip = 0
-    if any(units.queue_limit(queue.limit).unit == "bdp" for queue in queues):
+    if any(units.queue_limit(limit).unit == "bdp" for limit in {queue.limit for queue in queues}):
         names = list(nodes)
         used = {(names[source], names[target]) for group in pairs for source, target in group}
         round_trip = longest_round_trip(topology, delays, used)
     impaired = _by_link(case.variant.impairments, index)
+    compiled: dict[tuple[int, int], dict[str, Any]] = {}  # large networks have few kinds of queues and rates
+    for queue, rate in zip(queues, rates, strict=True):
+        if (id(queue), rate) not in compiled:
+            compiled[id(queue), rate] = _queue(queue, rate, round_trip)
     return [
         {
             "src": nodes[link.source],
@@ -109,7 +113,7 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[list[tuple[int, int]]]
             "rate": rates[number],
             "delay": delays[number],
             "cost": float(costs[number]),
-            "queue": _queue(queues[number], rates[number], round_trip),
+            "queue": compiled[id(queues[number]), rates[number]],
             "loss": _loss(impaired[number][0].loss if impaired[number] else link.loss or 0.0),
         }
         for number, link in enumerate(topology.links)

@@ -1,7 +1,6 @@
 """Several nodes by one word, as the ends of traffic: ``all``, ``hosts``, or a pattern such as ``p1*``."""
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 
 ALL = "all"
@@ -53,8 +52,11 @@ def several(words: Sequence[str], nodes: Sequence[str], links: Links) -> Sequenc
 
 
 def _hosts(nodes: Sequence[str], links: Links) -> list[str]:
-    neighbours: defaultdict[str, set[str]] = defaultdict(set)
+    neighbour: dict[str, str] = {}
+    with_several: set[str] = set()
     for source, target in links:
-        neighbours[source].add(target)
-        neighbours[target].add(source)
-    return [node for node in nodes if len(neighbours[node]) == 1]
+        if neighbour.setdefault(source, target) != target:
+            with_several.add(source)
+        if neighbour.setdefault(target, source) != source:
+            with_several.add(target)
+    return [node for node in nodes if node in neighbour and node not in with_several]
