@@ -367,7 +367,11 @@ PERMISSIONS_HOLD = "import ctypes; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)"
 def command(folder: Path, *words: str, first: str = "") -> subprocess.CompletedProcess[str]:
     """A command that fails with a message, after some Python code in the process that becomes the command."""
     become = f"{first}\nimport os, sys; os.execv(sys.executable, [sys.executable, '-m', 'anabranch', *sys.argv[1:]])"
-    done = subprocess.run([sys.executable, "-c", become, *words], cwd=folder, capture_output=True, text=True)
+    # Under a limit Python would leave compiled modules of ours cut off.
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", become, *words], cwd=folder, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     return done
