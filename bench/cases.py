@@ -61,7 +61,6 @@ COLUMNS = (
 ON_THREADS = ("C", "D", "H")
 """What is run on two threads, too."""
 THREAD_COLUMNS = ("case on two threads", "seconds of the clock on one", "on two", "faster by")
-HTSIM_COLUMNS = ("case beside htsim", "goodput, Mbit/s", "in htsim", "of the engine's", "packet-hops in htsim")
 EXTRA_COLUMNS = ("A with", "M hops per CPU second", "ns per hop", "of A's")
 
 
@@ -131,15 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     threads = [_thread_row(each) for each in measured if each.threaded]
     _print("Case A with", EXTRA_COLUMNS, extras)
     _print("On two threads", THREAD_COLUMNS, threads)
-    in_htsim = [_htsim_row(each) for each in measured if each.htsim_runs]
-    _print("The same work in htsim?", HTSIM_COLUMNS, in_htsim)
     if len(chosen) == len(keys):
-        tables = (
-            (COLUMNS, rows),
-            (EXTRA_COLUMNS, extras),
-            (THREAD_COLUMNS, threads),
-            *([(HTSIM_COLUMNS, in_htsim)] if in_htsim else []),
-        )
+        tables = ((COLUMNS, rows), (EXTRA_COLUMNS, extras), (THREAD_COLUMNS, threads))
         write_part(PAGE, "cases", _text(tables, options.rounds))
     return 0
 
@@ -259,19 +251,13 @@ def _beside(speed: float, runs: list[float]) -> str:
 
 
 def _beside_htsim(each: Measured) -> str:
-    """As for any peer, if it did the same work."""
-    speeds = [run.hops_per_second for run in each.htsim_runs]
-    if speeds and abs(each.htsim_goodput - 1) > HTSIM_TOLERANCE:
-        return f"{median(speeds) / 1e6:.2f} (other work)"
-    return _beside(each.speed, speeds)
-
-
-def _htsim_row(each: Measured) -> list[str]:
-    assert each.described is not None
-    goodput = each.described.delivered_bytes * 8 / each.values["simulated_seconds"]
-    share = each.htsim_goodput
-    hops = each.htsim_runs[0].packet_hops
-    return [each.case.key, f"{goodput / 1e6:,.0f}", f"{goodput * share / 1e6:,.0f}", f"{share:.0%}", f"{hops:,}"]
+    """Its speed, how many times faster the engine is if both did the same work, and its goodput as a share of the engine's."""
+    if not each.htsim_runs:
+        return ""
+    speed = median(run.hops_per_second for run in each.htsim_runs)
+    is_same_work = abs(each.htsim_goodput - 1) <= HTSIM_TOLERANCE
+    faster = f"{each.speed / speed:.1f}x, " if is_same_work else ""
+    return f"{speed / 1e6:.2f} ({faster}{each.htsim_goodput * 100:.0f} %)"
 
 
 def _extra_row(each: Measured, reference: float | None) -> list[str]:
