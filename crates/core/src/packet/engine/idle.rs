@@ -6,7 +6,7 @@ use crate::spec::{LinkId, NodeId, TransportSpec};
 use crate::units::{Duration, Rate};
 use std::collections::HashMap;
 
-/// The routes of an idle network, each computed once.
+/// The routes of an idle network that have several paths, each computed once.
 #[derive(Default)]
 pub(in crate::packet) struct IdleRoutes {
     /// The maximum flow over the links of a route reference, bits per second; `None` if its routes may change.
@@ -26,10 +26,13 @@ impl<L: EventLoop> Engine<L> {
         }
         let forth = (identity.forward, identity.src, identity.dst);
         let back = (identity.reverse, identity.dst, identity.src);
-        let through = *routes.through.entry(forth).or_insert_with(|| {
-            self.network.forwarding().possible_links(forth.0, forth.1)?;
-            Some(self.bound(forth.0, forth.1, forth.2).through)
-        });
+        let through = match self.links_of_path(forth.0, forth.1) {
+            Some(links) => links.into_iter().map(|link| self.spec.links[link as usize].rate.0).min(),
+            None => *routes.through.entry(forth).or_insert_with(|| {
+                self.network.forwarding().possible_links(forth.0, forth.1)?;
+                Some(self.bound(forth.0, forth.1, forth.2).through)
+            }),
+        };
         let before_last = u64::from(sizes.last_segment) * u64::from(sizes.full());
         let at_most = Rate(through?);
         let last = self.idle_crossing(forth, sizes.last(), routes)?;
@@ -49,20 +52,35 @@ impl<L: EventLoop> Engine<L> {
         Some(there? + again? + data)
     }
 
-    /// The least one-way delay of a packet (Bellman and Ford).
+    /// The links of a flow with a single path.
+    fn links_of_path(&self, route: RouteRef, src: NodeId) -> Option<Vec<LinkId>> {
+        matches!(route, RouteRef::Route(_)).then(|| self.network.forwarding().possible_links(route, src))?
+    }
+
+    /// How long a packet takes over an idle link.
+    fn link_crossing(&self, link: LinkId, bytes: u16) -> Duration {
+        let link = &self.spec.links[link as usize];
+        link.rate.serialization_delay(u64::from(bytes)) + link.delay
+    }
+
+    /// The least one-way delay of a packet: the sum over its path, or the least over several (Bellman and Ford).
     fn idle_crossing(
         &self,
         (route, src, dst): (RouteRef, NodeId, NodeId),
         bytes: u16,
         routes: &mut IdleRoutes,
     ) -> Option<Duration> {
+        if let Some(links) = self.links_of_path(route, src) {
+            let each = links.into_iter().map(|link| self.link_crossing(link, bytes));
+            return Some(each.fold(Duration::ZERO, |sum, crossing| sum + crossing));
+        }
         let find = || {
             let links = self.network.forwarding().possible_links(route, src)?;
             let mut reached: HashMap<NodeId, Duration> = HashMap::from([(src, Duration::ZERO)]);
-            let mut is_shorter = |link: &LinkId| {
-                let link = &self.spec.links[*link as usize];
+            let mut is_shorter = |id: &LinkId| {
+                let link = &self.spec.links[*id as usize];
                 let Some(before) = reached.get(&link.src) else { return false };
-                let time = *before + link.rate.serialization_delay(u64::from(bytes)) + link.delay;
+                let time = *before + self.link_crossing(*id, bytes);
                 let is_shorter = reached.get(&link.dst).is_none_or(|known| time < *known);
                 if is_shorter {
                     reached.insert(link.dst, time);
