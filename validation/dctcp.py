@@ -4,6 +4,7 @@ from functools import partial
 from math import sqrt
 from threading import Event
 
+from anabranch.array_types import Columns
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
@@ -29,7 +30,7 @@ class _Queue(Unrecorded):
     def __init__(self) -> None:
         self.packets: list[int] = []
 
-    def link_series(self, columns: packet.Columns) -> None:
+    def link_series(self, columns: Columns) -> None:
         kept = (columns["link"] == 0) & (columns["time_s"] >= WARM_UP_S)
         self.packets += columns["queue_packets"][kept].tolist()
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from anabranch.array_types import Columns
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
@@ -56,13 +57,13 @@ class Sample:
 class Unrecorded:
     """Keeps nothing of a run but its tables."""
 
-    def flow_series(self, columns: packet.Columns) -> None:
+    def flow_series(self, columns: Columns) -> None:
         """Drop the samples."""
 
-    def link_series(self, columns: packet.Columns) -> None:
+    def link_series(self, columns: Columns) -> None:
         """Drop the samples."""
 
-    def link_state(self, columns: packet.Columns) -> None:
+    def link_state(self, columns: Columns) -> None:
         """Drop the estimates."""
 
     def capture(self, link: int, piece: bytes) -> None:
@@ -82,13 +83,13 @@ class _Samples(Unrecorded):
         destination = spec["traffic"][0]["pairs"][0][1]
         self._rates = {index: link["rate"] for index, link in enumerate(spec["links"]) if link["dst"] == destination}
 
-    def flow_series(self, columns: packet.Columns) -> None:
+    def flow_series(self, columns: Columns) -> None:
         """Keep the goodput of the first flow."""
         first = columns["flow"] == 0
         self.times_s += columns["time_s"][first].tolist()
         self.goodput_bps += columns["goodput_bps"][first].tolist()
 
-    def link_series(self, columns: packet.Columns) -> None:
+    def link_series(self, columns: Columns) -> None:
         for time_s, link, utilisation in zip(columns["time_s"], columns["link"], columns["utilisation"], strict=True):
             if link in self._rates:
                 carried = self.arrived_bps.get(time_s, 0.0) + utilisation * self._rates[link]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+from anabranch.array_types import Columns
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario
@@ -46,11 +47,11 @@ class _Samples:
     def __init__(self) -> None:
         self.goodput_bps: dict[float, float] = {}
 
-    def flow_series(self, columns: packet.Columns) -> None:
+    def flow_series(self, columns: Columns) -> None:
         for time_s, goodput in zip(columns["time_s"], columns["goodput_bps"], strict=True):
             self.goodput_bps[float(time_s)] = self.goodput_bps.get(float(time_s), 0.0) + float(goodput)
 
-    def link_series(self, columns: packet.Columns) -> None:
+    def link_series(self, columns: Columns) -> None:
         pass
 
     def capture(self, link: int, piece: bytes) -> None:

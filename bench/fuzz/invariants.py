@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from anabranch.engines.packet import Columns, Outcome
+from anabranch.array_types import Columns
+from anabranch.engines.packet import Outcome
 
 ROUNDING = 1e-9
 """What sums of rounded numbers may differ by, as a share."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
+from anabranch.array_types import Columns
 from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario, ScenarioError
@@ -22,17 +23,17 @@ class Samples:
 
     def __init__(self) -> None:
         """Nothing is kept yet."""
-        self._parts: dict[str, list[packet.Columns]] = {"flows": [], "links": []}
+        self._parts: dict[str, list[Columns]] = {"flows": [], "links": []}
 
-    def flow_series(self, columns: packet.Columns) -> None:
+    def flow_series(self, columns: Columns) -> None:
         """Keep the samples of the flows."""
         self._parts["flows"].append(columns)
 
-    def link_series(self, columns: packet.Columns) -> None:
+    def link_series(self, columns: Columns) -> None:
         """Keep the samples of the links."""
         self._parts["links"].append(columns)
 
-    def link_state(self, columns: packet.Columns) -> None:
+    def link_state(self, columns: Columns) -> None:
         """Drop the estimates."""
 
     def capture(self, link: int, piece: bytes) -> None:
@@ -41,7 +42,7 @@ class Samples:
     def progress(self, now_s: float, packet_hops: int) -> None:
         """Say nothing."""
 
-    def whole(self) -> dict[str, packet.Columns]:
+    def whole(self) -> dict[str, Columns]:
         """The samples of the whole run."""
         return {
             kind: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
