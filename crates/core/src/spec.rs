@@ -5,7 +5,7 @@
 
 pub use crate::packet::{DisciplineSpec, LossSpec};
 pub use crate::routing::Metric;
-use crate::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
+use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
 use crate::tcp::{ack::AckSpec, detection::DetectionSpec};
 use crate::units::{Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ pub struct StackSpec {
     /// The name in the scenario, for results.
     pub name: String,
     /// Determines the congestion window or the rate.
-    pub congestion: CongestionSpec,
+    pub congestion: ControlSpec,
     /// How a window-based congestion control grows below ssthresh.
     pub slow_start: SlowStartSpec,
     /// Determines which segments are lost, and when.

@@ -1,6 +1,7 @@
 //! The Python face of `anabranch-core`: as thin as it can be.
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
+mod control;
 mod network;
 mod plan;
 mod robust;
@@ -73,8 +74,9 @@ fn drill(py: Python<'_>, script: &str, stack: &str) -> PyResult<String> {
 /// Runs both event loops; the first result in which they differ, if any.
 #[pyfunction]
 fn disagreement(py: Python<'_>, spec: &str) -> PyResult<Option<String>> {
-    py.detach(|| packet::disagreement(&read_spec(spec)?).map_err(|error| error.to_string()))
-        .map_err(PyValueError::new_err)
+    let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
+    control::provide(py, &mut spec)?;
+    py.detach(|| packet::disagreement(&spec).map_err(|error| error.to_string())).map_err(PyValueError::new_err)
 }
 
 /// What of a run may not be expected, as a JSON text.
@@ -119,13 +121,16 @@ impl Simulation {
     #[new]
     #[pyo3(signature = (spec, threads=1))]
     fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Simulation> {
-        py.detach(|| packet::Partitions::new(read_spec(spec)?, threads).map_err(|error| error.to_string()))
+        let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
+        control::provide(py, &mut spec)?;
+        py.detach(|| packet::Partitions::new(spec, threads).map_err(|error| error.to_string()))
             .map(Simulation)
             .map_err(PyValueError::new_err)
     }
 
-    fn advance(&mut self, py: Python<'_>, events: u64) -> bool {
-        py.detach(|| self.0.advance(events))
+    fn advance(&mut self, py: Python<'_>, events: u64) -> PyResult<bool> {
+        let goes_on = py.detach(|| self.0.advance(events));
+        self.0.fault().map_or(Ok(goes_on), |fault| Err(PyValueError::new_err(fault)))
     }
 
     #[getter]

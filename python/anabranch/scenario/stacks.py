@@ -1,12 +1,13 @@
 """Transport stacks: congestion control x loss detection x ACK policy, and the sizes and timers around them."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from anabranch import units
 from anabranch.scenario.algorithms import REGISTRIES, Algorithm, choice
+from anabranch.scenario.controls import PythonControl
 from anabranch.scenario.table import Packets, PositiveDuration, Size, Table
 
 
@@ -30,13 +31,22 @@ class _Ack(Algorithm):
     name: str
 
 
+def _kind_of_congestion(value: Any) -> str:
+    comes_with_scenario = isinstance(value, PythonControl) or (isinstance(value, dict) and "python" in value)
+    return "<python>" if comes_with_scenario else "<name>"
+
+
 if TYPE_CHECKING:
-    Congestion: TypeAlias = _Congestion
+    Congestion: TypeAlias = _Congestion | PythonControl
     SlowStart: TypeAlias = _SlowStart
     Detection: TypeAlias = _Detection
     Ack: TypeAlias = _Ack
 else:
-    Congestion = choice(_Congestion, "a congestion control")
+    Congestion = Annotated[
+        Annotated[choice(_Congestion, "a congestion control"), Tag("<name>")]
+        | Annotated[PythonControl, Tag("<python>")],
+        Discriminator(_kind_of_congestion),
+    ]
     SlowStart = choice(_SlowStart, "a slow start")
     Detection = choice(_Detection, "a loss detection")
     Ack = choice(_Ack, "an ACK policy")

@@ -3,7 +3,7 @@
 
 use super::script::{Script, Setting};
 use super::{Problem, presets};
-use crate::spec::StackSpec;
+use crate::spec::{Follows, StackSpec};
 use crate::tcp::detection::DetectionSpec;
 use crate::units::Duration;
 use serde_json::json;
@@ -161,7 +161,7 @@ impl Settings {
     /// If there is none of this name.
     pub fn set_congestion(&mut self, name: &str) -> Result<(), String> {
         let linux = format!("linux-{name}");
-        let is_linux = self.stack.congestion.name().starts_with("linux-");
+        let is_linux = self.stack.follows == Follows::Linux;
         let names = [if is_linux { linux.as_str() } else { "" }, name, if name == "reno" { "newreno" } else { "" }];
         let known = names.iter().find_map(|name| serde_json::from_value(json!({ "name": name })).ok());
         self.stack.congestion = known.ok_or_else(|| format!("the congestion control {name}"))?;

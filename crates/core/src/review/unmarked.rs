@@ -7,13 +7,14 @@ use super::Finding;
 use super::routes::Finder;
 use crate::routing::{Graph, RoutingError};
 use crate::spec::{LinkId, RunSpec, TrafficSpec, TransportSpec};
-use crate::tcp::congestion::CongestionSpec;
+use crate::tcp::congestion::{CongestionSpec, choice::ControlSpec};
 use std::collections::BTreeSet;
 
 pub(super) fn find(spec: &RunSpec, graph: &Graph) -> Result<Vec<Finding>, RoutingError> {
     let is_dctcp = |group: &TrafficSpec| match group.transport {
         TransportSpec::Tcp { stack } => {
-            spec.stacks[stack].ecn && matches!(spec.stacks[stack].congestion, CongestionSpec::Dctcp(_))
+            spec.stacks[stack].ecn
+                && matches!(spec.stacks[stack].congestion, ControlSpec::Named(CongestionSpec::Dctcp(_)))
         }
         TransportSpec::Udp { .. } => false,
     };

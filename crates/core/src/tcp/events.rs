@@ -1,5 +1,6 @@
 //! Events that a sender reports to its policies.
 
+use super::rtt::RttEstimate;
 use crate::units::{Duration, Time};
 
 /// An ACK, as the scoreboard understood it. Built once by the sender; congestion control and detection read it.
@@ -95,4 +96,31 @@ pub struct CongestionEvent {
     pub kind: CongestionKind,
     /// Segments in flight before those newly marked lost were taken out.
     pub prior_in_flight: u32,
+}
+
+/// The connection, as Linux keeps it in its socket, for [controls that observe it](super::congestion::CongestionControl::observes_connection).
+#[derive(Debug, Clone, Copy)]
+pub struct Connection<'a> {
+    /// The time.
+    pub now: Time,
+    /// The first segment not cumulatively acknowledged.
+    pub una: u32,
+    /// The first segment never sent.
+    pub next: u32,
+    /// Segments selectively acknowledged; without SACK, those that duplicate ACKs stand for.
+    pub sacked: u32,
+    /// Segments marked lost and not yet retransmitted.
+    pub lost: u32,
+    /// Segments believed to be in the network.
+    pub in_flight: u32,
+    /// How many times a segment was marked lost (modulo 2^32).
+    pub marked_lost: u32,
+    /// Retransmissions sent.
+    pub retransmits: u32,
+    /// The most segments outstanding in this round trip, if the sender [follows Linux](crate::spec::Follows::Linux).
+    pub max_outstanding: u32,
+    /// Whether the window was the limit when the sender last stopped.
+    pub window_limited: bool,
+    /// The round-trip time and the retransmission timeout.
+    pub rtt: &'a RttEstimate,
 }

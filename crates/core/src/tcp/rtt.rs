@@ -46,6 +46,13 @@ impl RttEstimate {
         RttEstimate { bounds: Arc::new(TimeoutBounds { granularity, ..*self.bounds }), ..self }
     }
 
+    /// Sets the least timeout.
+    pub fn set_least_rto(&mut self, least: Duration) {
+        if self.bounds.min_rto != least {
+            Arc::make_mut(&mut self.bounds).min_rto = least;
+        }
+    }
+
     /// What bounds its timeout; estimates with equal bounds may have them in common.
     pub(super) fn bounds_mut(&mut self) -> &mut Arc<TimeoutBounds> {
         &mut self.bounds

@@ -5,6 +5,7 @@
 
 mod acks;
 mod deadlines;
+mod observation;
 mod pacing;
 mod predicted_acks;
 mod recovery;
@@ -182,7 +183,8 @@ pub struct Sender {
 /// What [predicted ACKs](super::detection::shortcuts) change in a sender, besides its scoreboard and RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prediction {
-    /// No ACK is predicted: without SACK a cumulative ACK may follow uncounted duplicates.
+    /// No ACK is predicted: without SACK a cumulative ACK may follow uncounted duplicates. A control that observes the connection
+    /// sees each ACK.
     Off,
     /// Rate sampler, detector and congestion control.
     Sampled,
@@ -209,6 +211,8 @@ struct Options {
     only_the_timer: bool,
     /// The stack or the congestion control paces.
     paces: bool,
+    /// The congestion control observes the connection.
+    observed: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
     wire_bytes: u32,
@@ -240,7 +244,7 @@ impl Sender {
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let paces = stack.pacing || congestion.pacing_rate().is_some();
         let prediction = match detector.learns_from_predicted_acks() {
-            _ if !stack.sack => Prediction::Off,
+            _ if !stack.sack || congestion.observes_connection() => Prediction::Off,
             _ if rate.is_some() => Prediction::Sampled,
             true => Prediction::Detected,
             false => Prediction::Growth,
@@ -258,11 +262,13 @@ impl Sender {
             prediction,
             only_the_timer: detector.has_only_the_timer(),
             paces,
+            observed: congestion.observes_connection(),
             bursts: !paces && rate.is_none() && !stack.ecn,
             wire_bytes,
             payload: stack.mss,
             initial_window: stack.initial_window,
         };
+        let min_rto = congestion.min_rto().unwrap_or(stack.min_rto);
         Sender {
             phase: if stack.handshake { Phase::Opening { sent: Time::NEVER, tries: 0 } } else { Phase::Open },
             board: if detector.needs_sending_order() {
@@ -270,8 +276,7 @@ impl Sender {
             } else {
                 Scoreboard::default()
             },
-            rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto)
-                .with_granularity(stack.rto_granularity),
+            rtt: RttEstimate::new(min_rto, stack.max_rto, stack.initial_rto).with_granularity(stack.rto_granularity),
             rate,
             owns_recovery: congestion.owns_recovery(),
             congestion: CachedControl::new(congestion),
@@ -386,6 +391,7 @@ impl Sender {
             && self.board.next() == self.available
             && self.board.next() > 0
         {
+            self.show_connection(now);
             let initial_window = self.options.initial_window;
             let idle = now - self.board.timer_start(); // which started when the last ACK advanced
             if self.options.restart_after_idle {
@@ -416,6 +422,7 @@ impl Sender {
                 self.rtt.sample(now - sent); // Karn: only if it answers the one SYN
             } else {
                 // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment.
+                self.show_connection(now);
                 let kind = CongestionKind::Timeout { repeated: true };
                 self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
             }

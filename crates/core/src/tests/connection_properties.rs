@@ -141,7 +141,7 @@ const MAX_RTO: Duration = Duration::from_secs(2);
 fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, switches: &Switches) -> StackSpec {
     StackSpec {
         name: String::new(),
-        congestion,
+        congestion: congestion.into(),
         slow_start: switches.slow_start,
         detection,
         ack,
@@ -385,7 +385,7 @@ proptest! {
             for detection in every::<DetectionSpec>(DetectionSpec::describe().iter().map(|info| info.name)) {
                 for ack in every::<AckSpec>(AckSpec::describe().iter().map(|info| info.name)) {
                     let stack = stack(congestion, detection, ack, &script.stack);
-                    let outcome = std::panic::catch_unwind(|| World::new(&script, &stack).run());
+                    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| World::new(&script, &stack).run()));
                     if let Err(cause) = outcome {
                         let text = cause.downcast_ref::<String>().cloned();
                         let text = text.or_else(|| cause.downcast_ref::<&str>().map(|text| text.to_string()));

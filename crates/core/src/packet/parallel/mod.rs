@@ -87,6 +87,14 @@ impl Partitions {
         while Barrier::new(&self.division, self.packet_hops() + 1_000).run_in_turn(&mut self.engines) {}
     }
 
+    /// Why a congestion control that came with the scenario could not go on, if so: the name of its stack, the time and the problem.
+    pub fn fault(&self) -> Option<String> {
+        let stacks = &self.engines[0].spec.stacks;
+        stacks
+            .iter()
+            .find_map(|stack| Some(format!("stack '{}', congestion, {}", stack.name, stack.congestion.fault()?)))
+    }
+
     /// The number of threads.
     pub fn threads(&self) -> usize {
         self.engines.len()

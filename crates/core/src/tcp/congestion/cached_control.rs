@@ -4,7 +4,7 @@
 
 use super::CongestionControl;
 use crate::prefetch::prefetch_at;
-use crate::tcp::events::{AckEvent, CongestionEvent};
+use crate::tcp::events::{AckEvent, CongestionEvent, Connection};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate};
 
@@ -66,6 +66,11 @@ impl CachedControl {
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
         self.algorithm.on_ack_with_output(ack, rtt, &mut self.output);
+    }
+
+    /// See [`CongestionControl::on_connection`].
+    pub fn on_connection(&mut self, connection: &Connection<'_>) {
+        self.algorithm.on_connection(connection);
     }
 
     /// See [`CongestionControl::on_congestion`].

@@ -3,7 +3,7 @@
 //! To add one: a file here with its formulas, its [`crate::parameters!`] and its state machine, and one line in the
 //! registry below.
 
-use super::events::{AckEvent, CongestionEvent};
+use super::events::{AckEvent, CongestionEvent, Connection};
 use super::rtt::RttEstimate;
 use crate::rng::Stream;
 use crate::units::{Duration, Rate};
@@ -19,9 +19,12 @@ pub mod bic;
 #[cfg(test)]
 mod bottleneck;
 pub mod cached_control;
+pub mod choice;
 pub mod compound;
 pub mod cubic;
+pub mod custom;
 pub mod dctcp;
+pub mod fault;
 pub mod highspeed;
 pub mod htcp;
 #[cfg(test)]
@@ -95,6 +98,20 @@ pub trait CongestionControl: Send + Sync {
     /// Whether ACK events are to carry a [`super::events::RateSample`].
     fn wants_rate_samples(&self) -> bool {
         false
+    }
+
+    /// Whether it sees the connection before each of its events, as controls of Linux do. Its `on_ack` sees every ACK, also one that
+    /// delivers nothing.
+    fn observes_connection(&self) -> bool {
+        false
+    }
+
+    /// The connection before the next event; only if it [observes it](Self::observes_connection).
+    fn on_connection(&mut self, _connection: &Connection<'_>) {}
+
+    /// The least retransmission timeout that it demands instead of the stack's; only if it [observes](Self::observes_connection).
+    fn min_rto(&self) -> Option<Duration> {
+        None
     }
 }
 

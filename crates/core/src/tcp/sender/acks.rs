@@ -97,6 +97,7 @@ impl Sender {
         if advanced && prior_una < self.undo_until {
             self.detect_spurious_by_echo(ack, any_retransmitted);
         }
+        self.show_connection(now);
         if self.is_recovering() {
             self.continue_recovery(advanced, duplicate, &delivered);
         }
@@ -135,6 +136,7 @@ impl Sender {
         let marked_before = self.board.marked_lost();
         let verdict = self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt);
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
+        self.show_connection(now);
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
         }
@@ -157,8 +159,9 @@ impl Sender {
                 Follows::Ns2 => delivered.cumulative.min(1),
             };
         }
-        if event.delivered > 0 {
+        if event.delivered > 0 || self.options.observed {
             self.congestion.on_ack(&event, &self.rtt);
+            self.apply_min_rto();
         }
         if !self.owns_recovery
             && let Phase::Fast { prr, marked, .. } = &mut self.phase

@@ -48,6 +48,7 @@ impl Sender {
             let marked_before = self.board.marked_lost();
             let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
             let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
+            self.show_connection(now);
             self.apply(now, verdict, prior_in_flight, newly_lost);
             self.withhold(verdict.withheld);
         }

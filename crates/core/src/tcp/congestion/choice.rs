@@ -1,0 +1,74 @@
+//! The congestion control that a stack chooses: one of the registry, or one that comes with the scenario.
+
+use super::cached_control::Snapshot;
+use super::custom::CustomSpec;
+use super::{CongestionSpec, FlowContext};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A stack's congestion control.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
+pub enum ControlSpec {
+    /// One of the registry, by its `name`.
+    Named(CongestionSpec),
+    /// One that the caller of the core provides, by its text.
+    Custom(CustomSpec),
+}
+
+impl ControlSpec {
+    /// The state machine of one flow.
+    pub fn build(&self, flow: FlowContext) -> Box<dyn Snapshot> {
+        match self {
+            ControlSpec::Named(spec) => spec.build(flow),
+            ControlSpec::Custom(spec) => spec.build(flow),
+        }
+    }
+
+    /// Refuses a parameter out of its range, and a control that nobody provides.
+    ///
+    /// # Errors
+    /// Names the parameter, its value and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            ControlSpec::Named(spec) => spec.check(),
+            ControlSpec::Custom(spec) => spec.check(),
+        }
+    }
+
+    /// Why a flow of this stack could not go on, if so.
+    pub fn fault(&self) -> Option<String> {
+        match self {
+            ControlSpec::Named(_) => None,
+            ControlSpec::Custom(spec) => spec.fault(),
+        }
+    }
+}
+
+impl From<CongestionSpec> for ControlSpec {
+    fn from(spec: CongestionSpec) -> ControlSpec {
+        ControlSpec::Named(spec)
+    }
+}
+
+impl TryFrom<Value> for ControlSpec {
+    type Error = serde_json::Error;
+
+    fn try_from(value: Value) -> Result<ControlSpec, serde_json::Error> {
+        if value.get("python").is_some() {
+            serde_json::from_value(value).map(ControlSpec::Custom)
+        } else {
+            serde_json::from_value(value).map(ControlSpec::Named)
+        }
+    }
+}
+
+impl From<ControlSpec> for Value {
+    fn from(spec: ControlSpec) -> Value {
+        let value = match spec {
+            ControlSpec::Named(spec) => serde_json::to_value(spec),
+            ControlSpec::Custom(spec) => serde_json::to_value(spec),
+        };
+        value.expect("a choice consists of names, numbers and texts")
+    }
+}

@@ -1,0 +1,43 @@
+//! What a congestion control sees of the connection, if it observes it, and what it may set.
+
+use super::{Limit, Sender};
+use crate::tcp::events::Connection;
+use crate::units::Time;
+
+impl Sender {
+    /// Shows the connection to a congestion control that observes it.
+    #[inline(always)]
+    pub(super) fn show_connection(&mut self, now: Time) {
+        if self.options.observed {
+            self.show(now);
+        }
+    }
+
+    #[inline(never)]
+    fn show(&mut self, now: Time) {
+        let board = &self.board;
+        self.congestion.on_connection(&Connection {
+            now,
+            una: board.una(),
+            next: board.next(),
+            sacked: board.sacked() + board.duplicates(),
+            lost: board.lost(),
+            in_flight: board.in_flight(),
+            marked_lost: board.marked_lost(),
+            retransmits: board.next_transmission() - board.next(),
+            max_outstanding: self.linux.as_ref().map_or(0, |linux| linux.unfilled.max_outstanding),
+            window_limited: self.limit != Limit::Other,
+            rtt: &self.rtt,
+        });
+    }
+
+    /// Takes over the least timeout that the congestion control demands.
+    #[inline(always)]
+    pub(super) fn apply_min_rto(&mut self) {
+        if self.options.observed
+            && let Some(least) = self.congestion.algorithm().min_rto()
+        {
+            self.rtt.set_least_rto(least);
+        }
+    }
+}

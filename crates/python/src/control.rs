@@ -1,0 +1,244 @@
+//! Congestion controls written in Python: `anabranch.control` documents their classes.
+
+use anabranch_core::spec::RunSpec;
+use anabranch_core::tcp::congestion::cached_control::Snapshot;
+use anabranch_core::tcp::congestion::choice::ControlSpec;
+use anabranch_core::tcp::congestion::custom::{ControlFactory, CustomSpec};
+use anabranch_core::tcp::congestion::fault::FirstFault;
+use anabranch_core::tcp::congestion::{CongestionControl, FlowContext};
+use anabranch_core::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
+use anabranch_core::tcp::rtt::RttEstimate;
+use anabranch_core::units::{Duration, Rate, Time};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// What a class is made with.
+#[pyclass(frozen, get_all)]
+struct Flow {
+    initial_window: u32,
+    wire_bytes: u32,
+    seed: u64,
+}
+
+/// An acknowledgement.
+#[pyclass(frozen, get_all)]
+struct Ack {
+    now_s: f64,
+    delivered: u32,
+    growth: u32,
+    newly_lost: u32,
+    prior_in_flight: u32,
+    in_flight: u32,
+    rtt_s: Option<f64>,
+    srtt_s: Option<f64>,
+    min_rtt_s: Option<f64>,
+    round_start: bool,
+    in_recovery: bool,
+    ecn_echo: bool,
+    delivery_rate_bps: Option<f64>,
+    app_limited: bool,
+}
+
+/// A congestion signal.
+#[pyclass(frozen, get_all)]
+struct Congestion {
+    now_s: f64,
+    kind: &'static str,
+    prior_in_flight: u32,
+}
+
+/// Loads the classes that the stacks of a run name.
+pub fn provide(py: Python<'_>, spec: &mut RunSpec) -> PyResult<()> {
+    for stack in &mut spec.stacks {
+        if let ControlSpec::Custom(custom) = &mut stack.congestion {
+            let class = load(py, custom).map_err(|error| {
+                PyValueError::new_err(format!("stack '{}', congestion: {}", stack.name, describe(py, &error)))
+            })?;
+            custom.provide(Arc::new(PythonFactory { class }));
+        }
+    }
+    Ok(())
+}
+
+fn load(py: Python<'_>, custom: &CustomSpec) -> PyResult<Py<PyAny>> {
+    let code = CString::new(custom.python.as_str())?;
+    let module = PyModule::from_code(py, &code, c"the control's file", c"anabranch_custom_control")?;
+    let class = module.getattr(custom.class.as_str())?;
+    let base = py.import("anabranch.control")?.getattr("Control")?;
+    if !class.is_instance_of::<pyo3::types::PyType>() || !class.cast::<pyo3::types::PyType>()?.is_subclass(&base)? {
+        return Err(PyValueError::new_err(format!(
+            "{} must be a class derived from anabranch.control.Control",
+            custom.class
+        )));
+    }
+    Ok(class.unbind())
+}
+
+/// An exception in one line, with the line of the control's file where it arose.
+fn describe(py: Python<'_>, error: &PyErr) -> String {
+    let line = error.traceback(py).and_then(|mut traceback| {
+        while let Ok(next) = traceback.getattr("tb_next").and_then(|next| Ok(next.cast_into()?)) {
+            traceback = next;
+        }
+        traceback.getattr("tb_lineno").and_then(|line| line.extract::<u32>()).ok()
+    });
+    let place = line.map_or(String::new(), |line| format!("line {line}: "));
+    format!("{place}{error}")
+}
+
+struct PythonFactory {
+    class: Py<PyAny>,
+}
+
+impl ControlFactory for PythonFactory {
+    fn build(&self, flow: FlowContext, fault: &FirstFault) -> Box<dyn Snapshot> {
+        let mut control = PythonControl {
+            object: None,
+            now: Time::ZERO,
+            fault: fault.clone(),
+            wire_bits: 8.0 * f64::from(flow.wire_bytes),
+            cwnd: f64::from(flow.initial_window),
+            ssthresh: f64::INFINITY,
+            pacing_rate: None,
+            samples_rate: false,
+        };
+        Python::attach(|py| {
+            let given =
+                Flow { initial_window: flow.initial_window, wire_bytes: flow.wire_bytes, seed: flow.random.bits(0) };
+            let built = self.class.call1(py, (given,)).and_then(|object| {
+                control.samples_rate = object.getattr(py, "samples_rate")?.extract(py)?;
+                control.read(object.bind(py), true)?;
+                Ok(object)
+            });
+            match built {
+                Ok(object) => control.object = Some(object),
+                Err(error) => fault.record(Time::ZERO, describe(py, &error)),
+            }
+        });
+        Box::new(control)
+    }
+}
+
+/// The control of one flow.
+struct PythonControl {
+    /// None after a fault.
+    object: Option<Py<PyAny>>,
+    /// Of the last event that had a time.
+    now: Time,
+    fault: FirstFault,
+    wire_bits: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    pacing_rate: Option<Rate>,
+    samples_rate: bool,
+}
+
+impl PythonControl {
+    /// Calls a method, and reads what it has decided.
+    fn call(&mut self, now: Time, method: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>) {
+        let Some(object) = self.object.take() else { return };
+        self.now = now;
+        self.object = Python::attach(|py| {
+            let bound = object.bind(py);
+            if let Err(error) = method(bound).and_then(|()| self.read(bound, false)) {
+                self.fault.record(now, describe(py, &error));
+                return None;
+            }
+            Some(object)
+        });
+    }
+
+    fn read(&mut self, object: &Bound<'_, PyAny>, is_first: bool) -> PyResult<()> {
+        let refused = |name: &str, value: f64, right: &str| {
+            Err(PyValueError::new_err(format!("{name} = {value}: must be {right}")))
+        };
+        let cwnd: f64 = object.getattr("cwnd")?.extract()?;
+        let ssthresh: f64 = object.getattr("ssthresh")?.extract()?;
+        let pacing_bps: Option<f64> = object.getattr("pacing_bps")?.extract()?;
+        if !(cwnd.is_finite() && cwnd >= 0.0) {
+            return refused("cwnd", cwnd, "a number of segments, 0 or more");
+        }
+        if ssthresh.is_nan() || ssthresh < 0.0 {
+            return refused("ssthresh", ssthresh, "a number of segments, 0 or more, or infinite");
+        }
+        if let Some(rate) = pacing_bps
+            && !(rate.is_finite() && rate > 0.0)
+        {
+            return refused("pacing_bps", rate, "a rate in bit/s above 0");
+        }
+        if !is_first && self.pacing_rate.is_some() != pacing_bps.is_some() {
+            return Err(PyValueError::new_err("pacing_bps must be a rate from __init__ on, or None for ever"));
+        }
+        (self.cwnd, self.ssthresh, self.pacing_rate) = (cwnd, ssthresh, pacing_bps.map(Rate::from_bps));
+        Ok(())
+    }
+}
+
+fn seconds(duration: Option<Duration>) -> Option<f64> {
+    duration.map(Duration::as_secs)
+}
+
+impl CongestionControl for PythonControl {
+    fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
+        let rate = ack.rate.map(|rate| f64::from(rate.delivered) * self.wire_bits / rate.interval.as_secs());
+        let event = Ack {
+            now_s: ack.now.as_secs(),
+            delivered: ack.delivered,
+            growth: ack.growth,
+            newly_lost: ack.newly_lost,
+            prior_in_flight: ack.prior_in_flight,
+            in_flight: ack.in_flight,
+            rtt_s: seconds(ack.rtt),
+            srtt_s: seconds(rtt.smoothed()),
+            min_rtt_s: seconds(rtt.minimum()),
+            round_start: ack.round_start,
+            in_recovery: ack.in_recovery,
+            ecn_echo: ack.ecn_echo,
+            delivery_rate_bps: rate,
+            app_limited: ack.rate.is_some_and(|rate| rate.app_limited),
+        };
+        self.call(ack.now, |object| object.call_method1("on_ack", (event,)).map(drop));
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        let kind = match event.kind {
+            CongestionKind::Loss => "loss",
+            CongestionKind::Timeout { repeated: false } => "timeout",
+            CongestionKind::Timeout { repeated: true } => "repeated-timeout",
+            CongestionKind::EcnEcho => "ecn-echo",
+        };
+        let signal = Congestion { now_s: event.now.as_secs(), kind, prior_in_flight: event.prior_in_flight };
+        self.call(event.now, |object| object.call_method1("on_congestion", (signal,)).map(drop));
+    }
+
+    fn undo(&mut self) {
+        self.call(self.now, |object| object.call_method0("undo").map(drop));
+    }
+
+    fn on_recovered(&mut self) {
+        self.call(self.now, |object| object.call_method0("on_recovered").map(drop));
+    }
+
+    fn on_idle(&mut self, idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
+        let rto = rtt.rto().as_secs();
+        self.call(self.now, |object| object.call_method1("on_idle", (idle.as_secs(), rto)).map(drop));
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing_rate
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        self.samples_rate
+    }
+}

@@ -1,0 +1,103 @@
+"""Congestion controls in Python: for teaching and for a first look at an idea.
+
+A stack names a class of a file, ``congestion = { python = "my_cc.py:MyControl" }``. The packet engine makes one object for each flow and calls
+its methods. Every run with the same scenario and seed gives the same result. It is some twenty times slower than a control in Rust or eBPF, because every
+ACK calls Python. All state belongs to the object: flows are not visited in the order of time.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Literal, Protocol
+
+
+class Flow(Protocol):
+    """What is known of a flow when it begins."""
+
+    initial_window: int
+    """Segments."""
+    wire_bytes: int
+    """Bytes of a full segment on the wire, headers included."""
+    seed: int
+    """A seed for the flow's own ``random.Random``."""
+
+
+class Ack(Protocol):
+    """An acknowledgement that delivered something."""
+
+    now_s: float
+    """Virtual time, seconds."""
+    delivered: int
+    """Segments that it newly reports as delivered, cumulatively or selectively."""
+    growth: int
+    """Segments that may grow the window: none in fast recovery, or while the window was not the limit (RFC 5681 section 3.1)."""
+    newly_lost: int
+    """Segments that it made the loss detection mark as lost."""
+    prior_in_flight: int
+    """Segments in flight before it."""
+    in_flight: int
+    """Segments in flight after it."""
+    rtt_s: float | None
+    """RTT of the newest segment that it delivered, seconds, if that was sent only once."""
+    srtt_s: float | None
+    """Smoothed RTT (RFC 6298), seconds."""
+    min_rtt_s: float | None
+    """Least RTT so far, seconds."""
+    round_start: bool
+    """Whether a new round trip begins."""
+    in_recovery: bool
+    """Whether the sender is in loss recovery."""
+    ecn_echo: bool
+    """Whether it echoes a congestion mark (RFC 3168)."""
+    delivery_rate_bps: float | None
+    """Delivery rate, bit/s, if the class has ``samples_rate = True`` (draft-ietf-ccwg-bbr section 4.1)."""
+    app_limited: bool
+    """Whether the application limited that rate."""
+
+
+class Congestion(Protocol):
+    """A congestion signal, at most one for each episode of recovery."""
+
+    now_s: float
+    """Virtual time, seconds."""
+    kind: Literal["loss", "timeout", "repeated-timeout", "ecn-echo"]
+    prior_in_flight: int
+    """Segments in flight before those newly lost were taken out."""
+
+
+class Control:
+    """A congestion control. Derive a class, and set :attr:`cwnd` in its methods; the engine reads it after each call.
+
+    >>> class Halving(Control):
+    ...     def on_ack(self, ack):
+    ...         self.cwnd += ack.growth if self.cwnd < self.ssthresh else ack.growth / self.cwnd
+    """
+
+    samples_rate: bool = False
+    """Whether ACKs are to carry the delivery rate."""
+
+    def __init__(self, flow: Flow) -> None:
+        """A flow that has not sent yet."""
+        self.cwnd: float = flow.initial_window
+        """Congestion window, segments: the sender uses its whole part, at least one."""
+        self.ssthresh: float = inf
+        """Slow-start threshold, segments."""
+        self.pacing_bps: float | None = None
+        """Pacing rate, bit/s on the wire; a class that paces sets it in ``__init__``."""
+
+    def on_ack(self, ack: Ack) -> None:
+        """An ACK delivered something. The window grows here."""
+
+    def on_congestion(self, event: Congestion) -> None:
+        """The window is to shrink: by default to a half of the flight, after a timeout to one segment (RFC 5681)."""
+        self.ssthresh = max(event.prior_in_flight / 2, 2)
+        self.cwnd = self.ssthresh if event.kind in ("loss", "ecn-echo") else 1
+
+    def undo(self) -> None:
+        """The last reduction was spurious."""
+
+    def on_recovered(self) -> None:
+        """Recovery ended: everything sent before it began is acknowledged."""
+
+    def on_idle(self, idle_s: float, rto_s: float) -> None:
+        """The sender had nothing in flight for ``idle_s`` and is about to send again."""
