@@ -1,5 +1,6 @@
 """What small commands import: a package of this list takes longer to import than Python itself takes to start."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -36,16 +37,31 @@ def test_more_imports_than_recorded_need_a_reason(
     assert capsys.readouterr().err.startswith("startup: check: imports have grown by more than 2%")
 
 
-def test_no_validator_is_built_when_scenarios_are_imported() -> None:
-    code = """
-from anabranch import Scenario
+def models_after(statement: str) -> dict[str, bool]:
+    """The tables of scenarios that are models after a statement, and whether their validators are built."""
+    code = f"""
+{statement}
+import json
 from anabranch.scenario.table import Table
 def derived(table):
     for each in table.__subclasses__():
         yield each
         yield from derived(each)
-tables = list(derived(Table))
-print(len(tables) > 50, [each.__name__ for each in tables if each.__pydantic_complete__])
+print(json.dumps({{each.__name__: each.__pydantic_complete__ for each in derived(Table)}}))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "True []\n"
+    found: dict[str, bool] = json.loads(done.stdout)
+    return found
+
+
+def test_no_validator_is_built_when_scenarios_are_imported() -> None:
+    models = models_after("from anabranch import Scenario")
+    assert {"Variant", "Stack", "Congestion"} <= models.keys()
+    assert not any(models.values())
+
+
+def test_only_the_algorithms_that_a_scenario_names_become_models() -> None:
+    text = startup.SCENARIO + 'stacks.only.preset = "cubic"\n'
+    models = models_after(f"from anabranch import Scenario\nScenario.from_toml({text!r})")
+    assert {"Cubic", "Classic", "DupAck", "Immediate", "DropTail"} <= models.keys()
+    assert not {"Newreno", "Bbr", "FastRto", "Delayed", "Codel", "GilbertElliott", "FatTree"} & models.keys()

@@ -4,26 +4,36 @@ So an algorithm that is added there can be used here as it is.
 """
 
 import json
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, create_model, model_validator
 
 from anabranch import _core, units
-from anabranch.scenario.table import Count, Duration, NameOrTable, Probability, Table, union
+from anabranch.scenario.named_tables import NamedTable
+from anabranch.scenario.table import Count, Duration, Probability
 
 REGISTRIES: dict[str, list[dict[str, Any]]] = json.loads(_core.algorithms())
 """The algorithms of the core by kind: ``congestion``, ``slow_start``, ``detection``, ``ack``, ``queue``, ``loss``."""
 
 
-class Algorithm(Table):
+class Algorithm(NamedTable):
     """An algorithm of a registry and its parameters."""
 
     kind: ClassVar[str]
     """The registry."""
-    key: ClassVar[str] = "name"
-    """The key of the scenario that names the algorithm."""
     parameters: ClassVar[tuple[str, ...]] = ()
     durations: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """The names are those of the registry; a table of one algorithm has none."""
+        super().__init_subclass__(**arguments)
+        cls.names = () if "kind" not in vars(cls) else tuple(algorithm["name"] for algorithm in REGISTRIES[cls.kind])
+
+    @classmethod
+    def named(cls, name: str) -> type[Self]:
+        """The table of an algorithm."""
+        return _table(cls, name)
 
     def compiled(self) -> dict[str, Any]:
         """The name and every parameter, durations in picoseconds."""
@@ -48,24 +58,13 @@ _KINDS: dict[str, Any] = {
 }
 
 
-def choice(base: type[Algorithm], what: str, default: str | None = None) -> Any:
-    """The algorithms of a registry as tables derived from ``base``, told apart by its key. A name alone stands for its defaults.
-
-    ``what`` says in messages what they are; ``default`` is the algorithm of a table without the key.
-    """
-    algorithms = REGISTRIES[base.kind]
-    names = tuple(algorithm["name"] for algorithm in algorithms)
-    tables = union(_table(base, algorithm) for algorithm in algorithms)
-    if len(names) > 1:
-        tables = Annotated[tables, Field(discriminator=base.key)]
-    return Annotated[tables, NameOrTable(base.key, what, names, default)]
-
-
-def _table(base: type[Algorithm], algorithm: dict[str, Any]) -> type[Algorithm]:
-    fields: dict[str, Any] = {base.key: (Literal[algorithm["name"]], ...)}
+@cache
+def _table(base: type[Algorithm], name: str) -> type[Any]:
+    algorithm = next(one for one in REGISTRIES[base.kind] if one["name"] == name)
+    fields: dict[str, Any] = {base.key: (Literal[name], ...)}
     for parameter in algorithm["parameters"]:
         fields[parameter["name"]] = _field(parameter)
-    words = algorithm["name"].replace("+", " plus ").replace("-", " ").split()
+    words = name.replace("+", " plus ").replace("-", " ").split()
     title = "".join(word.capitalize() for word in words)
     table = create_model(title, __base__=base, __doc__=algorithm["summary"], **fields)
     table.parameters = tuple(parameter["name"] for parameter in algorithm["parameters"])

@@ -2,13 +2,14 @@
 
 import inspect
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, cast
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, create_model
 
 from anabranch import units
-from anabranch.scenario.table import Count, Duration, NameOrTable, PositiveDuration, Rate, Ratio, Table, union
+from anabranch.scenario.named_tables import NamedTable
+from anabranch.scenario.table import Count, Duration, PositiveDuration, Rate, Ratio
 from anabranch.topologies.generate import GENERATORS
 
 if TYPE_CHECKING:
@@ -24,11 +25,19 @@ _SUFFIXES: dict[str, tuple[Any, Callable[[str], float]]] = {
 _GENERATORS = cast(dict[str, Callable[..., "Topology"]], GENERATORS)
 
 
-class GeneratedTopology(Table):
+class GeneratedTopology(NamedTable):
     """A topology made by rule."""
 
+    key = "kind"
+    what = "a generator"
+    names = tuple(GENERATORS)
     convert: ClassVar[dict[str, tuple[str, Callable[[Any], Any]]]] = {}
     kind: str
+
+    @classmethod
+    def named(cls, name: str) -> type[Self]:
+        """The table of a generator."""
+        return _model(name)
 
     def make(self) -> "Topology":
         """The topology; :class:`ValueError` says what the generator refuses."""
@@ -39,7 +48,9 @@ class GeneratedTopology(Table):
         return _GENERATORS[self.kind](**arguments)
 
 
-def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTopology]:
+@cache
+def _model(kind: str) -> type[Any]:
+    generator = _GENERATORS[kind]
     fields: dict[str, Any] = {"kind": (Literal[kind], ...)}
     conversions: dict[str, tuple[str, Callable[[Any], Any]]] = {}
     for name, parameter in inspect.signature(generator).parameters.items():
@@ -56,7 +67,7 @@ def _model(kind: str, generator: Callable[..., "Topology"]) -> type[GeneratedTop
         conversions[key] = (name, partial(_each, convert) if several else convert)
     title = "".join(word.capitalize() for word in kind.split("-"))
     model = create_model(title, __base__=GeneratedTopology, __doc__=inspect.getdoc(generator), **fields)
-    model.convert = conversions
+    model.convert, model.names = conversions, ()
     return model
 
 
@@ -76,14 +87,3 @@ def _same(value: Any) -> Any:
 
 def _each(convert: Callable[[Any], Any], values: list[Any]) -> list[Any]:
     return [convert(value) for value in values]
-
-
-_MODELS = tuple(_model(kind, generator) for kind, generator in _GENERATORS.items())
-
-if TYPE_CHECKING:
-    Generate: TypeAlias = GeneratedTopology
-else:
-    Generate = Annotated[
-        Annotated[union(_MODELS), Field(discriminator="kind")],
-        NameOrTable("kind", "a generator", tuple(GENERATORS)),
-    ]

@@ -1,12 +1,12 @@
 """The network of a scenario: where the topology comes from, what its links are like, and what happens to them."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
 from anabranch import units
-from anabranch.scenario.algorithms import Algorithm, choice
-from anabranch.scenario.generators import Generate
+from anabranch.scenario.algorithms import Algorithm
+from anabranch.scenario.generators import GeneratedTopology
 from anabranch.scenario.table import (
     Duration,
     Length,
@@ -47,31 +47,30 @@ Delay = Annotated[
 ]
 
 
-class _Queue(Algorithm):
+class Queue(Algorithm):
+    """A queue discipline."""
+
     kind = "queue"
     key = "discipline"
+    what = "a queue discipline"
+    default = "drop-tail"
     discipline: str
     limit: QueueLimit = "100 packets"
 
     @model_validator(mode="after")
-    def _holds_something(self) -> "_Queue":
+    def _holds_something(self) -> "Queue":
         if units.queue_limit(self.limit).amount == 0:
             raise ValueError("limit must be greater than zero: it counts the packet in transmission")
         return self
 
 
-class _LossModel(Algorithm):
+class LossModel(Algorithm):
+    """A loss model."""
+
     kind = "loss"
     key = "model"
+    what = "a loss model"
     model: str
-
-
-if TYPE_CHECKING:
-    Queue: TypeAlias = _Queue
-    LossModel: TypeAlias = _LossModel
-else:
-    Queue = choice(_Queue, "a queue discipline", "drop-tail")
-    LossModel = choice(_LossModel, "a loss model")
 
 
 def _loss_kind(value: object) -> str | None:
@@ -125,7 +124,7 @@ class TopologySection(Table):
     """Where the nodes and links come from, and what links have of which the topology says nothing."""
 
     from_: str | None = Field(None, alias="from", min_length=1, description="A TopoHub name, a file, or a built-in.")
-    generate: Generate | None = Field(None, description="A generator, by its kind, and its parameters.")
+    generate: GeneratedTopology | None = Field(None, description="A generator, by its kind, and its parameters.")
     nodes: list[InlineNode] | None = Field(None, description="Of inline links, for their coordinates.")
     links: list[InlineLink] | None = Field(None, description="An inline topology, instead of from and generate.")
     capacity: LinkRate = Field("100Mbps", description="Of links without a capacity of their own.")

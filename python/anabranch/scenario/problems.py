@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -13,6 +13,8 @@ from anabranch.toml_text import Path, format_path, line_numbers
 
 MISSING = object()
 """The value of a problem that is about an absent key."""
+INNER = "inner"
+"""An error of pydantic of this type has another :class:`ValidationError` under this name: that of a table inside."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def suggest(wrong: str, right: Iterable[str]) -> str:
 def from_validation(error: ValidationError, document: Mapping[str, Any], base: Path = ()) -> list[Problem]:
     """The errors of pydantic as problems; keys that no table has are left to the walk over the document."""
     problems = []
-    for detail in error.errors(include_url=False):
+    for detail in _details(error):
         if detail["type"] == "extra_forbidden":
             continue
         absent = detail["type"] == "missing"
@@ -97,6 +99,15 @@ def from_validation(error: ValidationError, document: Mapping[str, Any], base: P
             continue
         problems.append(Problem((*base, *path), _message(detail), detail["input"] if path else MISSING))
     return problems
+
+
+def _details(error: ValidationError, location: tuple[str | int, ...] = ()) -> Iterator[Any]:
+    for detail in error.errors(include_url=False):
+        place = location + detail["loc"]
+        if detail["type"] == INNER:
+            yield from _details(detail["ctx"][INNER], place)
+        else:
+            yield detail | {"loc": place}
 
 
 def _line(path: Path, lines: dict[Path, int]) -> int | None:

@@ -6,28 +6,40 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from anabranch import units
-from anabranch.scenario.algorithms import REGISTRIES, Algorithm, choice
+from anabranch.scenario.algorithms import REGISTRIES, Algorithm
 from anabranch.scenario.controls import PythonControl
 from anabranch.scenario.table import Packets, PositiveDuration, Size, Table
 
 
-class _Congestion(Algorithm):
+class NamedCongestion(Algorithm):
+    """A congestion control."""
+
     kind = "congestion"
+    what = "a congestion control"
     name: str
 
 
-class _SlowStart(Algorithm):
+class SlowStart(Algorithm):
+    """A slow start."""
+
     kind = "slow_start"
+    what = "a slow start"
     name: str
 
 
-class _Detection(Algorithm):
+class Detection(Algorithm):
+    """A loss detection."""
+
     kind = "detection"
+    what = "a loss detection"
     name: str
 
 
-class _Ack(Algorithm):
+class Ack(Algorithm):
+    """An ACK policy."""
+
     kind = "ack"
+    what = "an ACK policy"
     name: str
 
 
@@ -36,20 +48,10 @@ def _kind_of_congestion(value: Any) -> str:
     return "<python>" if comes_with_scenario else "<name>"
 
 
-if TYPE_CHECKING:
-    Congestion: TypeAlias = _Congestion | PythonControl
-    SlowStart: TypeAlias = _SlowStart
-    Detection: TypeAlias = _Detection
-    Ack: TypeAlias = _Ack
-else:
-    Congestion = Annotated[
-        Annotated[choice(_Congestion, "a congestion control"), Tag("<name>")]
-        | Annotated[PythonControl, Tag("<python>")],
-        Discriminator(_kind_of_congestion),
-    ]
-    SlowStart = choice(_SlowStart, "a slow start")
-    Detection = choice(_Detection, "a loss detection")
-    Ack = choice(_Ack, "an ACK policy")
+Congestion = Annotated[
+    Annotated[NamedCongestion, Tag("<name>")] | Annotated[PythonControl, Tag("<python>")],
+    Discriminator(_kind_of_congestion),
+]
 
 
 _LINUX: dict[str, Any] = {

@@ -106,36 +106,3 @@ def by_kind(expected: str, kind: Callable[[Any], str | None] = value_kind) -> Di
 def union(members: Iterable[Any]) -> Any:
     """The union of types that are only known at run time."""
     return functools.reduce(operator.or_, members)
-
-
-class NameOrTable:
-    """A union of tables that are told apart by one key; a name alone stands for the table with its defaults."""
-
-    def __init__(self, key: str, what: str, names: tuple[str, ...], default: str | None = None) -> None:
-        """The key that names the member, what the members are, and their names; ``default`` is that of a table without one."""
-        self._key, self._what, self._names, self._default = key, what, names, default
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Expand the name before the union sees it."""
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_before_validator_function(self._expand, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
-        """A name or one of the tables."""
-        return {"anyOf": [{"type": "string", "enum": list(self._names)}, handler(schema)]}
-
-    def _expand(self, value: Any) -> Any:
-        from anabranch.scenario.problems import suggest
-
-        if isinstance(value, BaseModel):
-            return value
-        table = {self._key: value} if isinstance(value, str) else value
-        if not isinstance(table, dict):
-            raise ValueError(f"must be the name of {self._what} or a table with {self._key}")
-        name = table.get(self._key, self._default)
-        if name is None:
-            raise ValueError(f"the table needs {self._key}: one of {', '.join(self._names)}")
-        if name not in self._names:
-            raise ValueError(f'"{name}" is not {self._what}; {suggest(str(name), self._names)}')
-        return {self._key: name} | table

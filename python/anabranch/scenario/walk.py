@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from anabranch.scenario.named_tables import NamedTable
 from anabranch.scenario.problems import MISSING, Problem, suggest
 from anabranch.scenario.table import Table, union
 from anabranch.toml_text import Path, format_path
@@ -158,7 +159,8 @@ def _examine(value: Any, shape: _Shape, path: Path) -> Iterator[Problem | Sweep]
 
 
 def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Iterator[Problem | Sweep]:
-    models = tuple(model for model in shape.models if _selected(model, value)) or shape.models
+    possible = [named for model in shape.models for named in _tables(model, value)]
+    models = tuple(model for model in possible if _selected(model, value)) or tuple(possible)
     fields = _fields(models)
     for key, item in value.items():
         if key not in fields and shape.entries is None:
@@ -169,6 +171,10 @@ def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Itera
                 yield Problem((*path, key), f"unknown key; {suggest(str(key), fields)}", MISSING)
         elif isinstance(item, list | Mapping):
             yield from _examine(item, _shape(fields.get(key, shape.entries)), (*path, key))
+
+
+def _tables(model: type[BaseModel], value: Mapping[str, Any]) -> tuple[type[BaseModel], ...]:
+    return model.named_by(value) if issubclass(model, NamedTable) and model.names else (model,)
 
 
 def _selected(model: type[BaseModel], value: Mapping[str, Any]) -> bool:
