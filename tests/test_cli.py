@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli import status
+from anabranch.cli.app import app
+from anabranch.cli.overview import COMMANDS
 from anabranch.results import Result
 from anabranch.text_table import quantity
 from scenarios import DESIGN, LINE
@@ -256,8 +258,18 @@ def test_the_help_page_of_each_command_has_its_options_in_groups(
 
 def test_every_command_is_on_the_first_page_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert status(["--help"]) == 0
-    said = dict(re.findall(r"^│ ([a-z]+) +([A-Z].+?) +│$", capsys.readouterr().out, re.MULTILINE))
-    assert set(said) == {command.split()[0] for command in GROUPS}
+    said = re.findall(r"^  ([a-z]+) +[A-Z]", capsys.readouterr().out, re.MULTILINE)
+    assert said == sorted({command.split()[0] for command in GROUPS})
+
+
+def test_the_first_page_says_of_each_command_what_its_own_page_says() -> None:
+    pages = {name: app([name])[name].help.partition("\n\n")[0].replace("\n", " ") for name in COMMANDS}
+    assert pages == COMMANDS
+
+
+def test_without_a_command_the_first_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status([]) == 0
+    assert capsys.readouterr().out.startswith("Usage: anabranch COMMAND\n")
 
 
 def test_the_shell_completes_options_once_that_is_installed(

@@ -10,14 +10,15 @@ import pytest
 from bench import startup
 
 HEAVY = {
-    "altair", "highspy", "jinja2", "networkx", "numpy", "pandas", "polars", "pyarrow", "pydantic", "rich.markdown", "tomlkit", "topohub",
+    "altair", "cyclopts", "highspy", "jinja2", "networkx", "numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "rich.markdown", "tomlkit",
+    "topohub",
 }  # fmt: skip
 NEEDED: dict[str, set[str]] = {
     "help": set(),
     "scenario": {"pydantic"},
-    "check": {"pydantic"},
-    "run": {"numpy", "polars", "pydantic"},
-    "report": {"jinja2", "numpy", "polars", "pydantic", "tomlkit"},
+    "check": {"cyclopts", "pydantic"},
+    "run": {"cyclopts", "numpy", "polars", "pydantic"},
+    "report": {"cyclopts", "jinja2", "numpy", "polars", "pydantic", "tomlkit"},
 }
 
 
@@ -56,7 +57,7 @@ print(json.dumps({{each.__name__: each.__pydantic_complete__ for each in derived
 
 def test_no_validator_is_built_when_scenarios_are_imported() -> None:
     models = models_after("from anabranch import Scenario")
-    assert {"Variant", "Stack", "Congestion"} <= models.keys()
+    assert {"Variant", "Stack", "NamedCongestion"} <= models.keys()
     assert not any(models.values())
 
 

@@ -7,10 +7,11 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from anabranch.cli.app import app
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, USAGE, UsageError
 from anabranch.cli.output import say
+from anabranch.cli.overview import overview
 
+HELP = ("--help", "-h")
 TOGETHER_S = 1.0
 """Two requests to terminate within this time are one."""
 
@@ -54,14 +55,16 @@ def main() -> None:
 
 def status(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit status."""
-    from cyclopts import CycloptsError
-
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        tokens = sys.argv[1:] if arguments is None else arguments
-        result = app(tokens)(tokens, exit_on_error=False, print_error=False)
+        if tokens and tokens[0] not in HELP:
+            code = _run(tokens)
+        else:
+            print(overview())
+            code = DONE
         sys.stdout.flush()
-        return result if isinstance(result, int) else DONE
-    except (CycloptsError, UsageError) as error:
+        return code
+    except UsageError as error:
         say(f"{error}\nanabranch --help shows the commands, anabranch COMMAND --help their options.")
         return USAGE
     except KeyboardInterrupt:
@@ -72,3 +75,15 @@ def status(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         say(str(error))
         return FAILED
+
+
+def _run(tokens: list[str]) -> int:
+    from cyclopts import CycloptsError
+
+    from anabranch.cli.app import app
+
+    try:
+        result = app(tokens)(tokens, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise UsageError(str(error)) from None
+    return result if isinstance(result, int) else DONE

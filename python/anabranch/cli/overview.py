@@ -1,0 +1,50 @@
+"""The help of ``anabranch`` itself: its commands with a sentence each, as plain text.
+
+The library that draws the help of a command takes five times as long to import as this text takes to print.
+"""
+
+import os
+import textwrap
+
+PURPOSE = "Finds, predicts and proves the best way to carry TCP over a network."
+INSTALL_COMPLETION = "--install-completion"
+COMMANDS = {
+    "check": "Check a scenario: every problem at once, with file, line, field, value, and what would be right.",
+    "doctor": "List which features work on this machine, and how to install the others.",
+    "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
+    "paper": "Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.",
+    "plan": "Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.",
+    "predict": "Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity.",
+    "report": "Write one self-contained HTML report of one or several run directories.",
+    "robust": "Split the traffic of every pair so that the worst case of a traffic model loads no link more than need be.",
+    "routes": "Find routes by a metric, or compare metrics; by default by delay x sqrt(loss), that is, for the most TCP throughput.",
+    "run": "Run a scenario: all variants of its matrix with all seeds, into a run directory with a report.",
+    "schema": 'Print the JSON Schema of scenarios; begin a scenario with "#:schema FILE" to have an editor use it.',
+    "topology": "Topologies by name or from a file: list, show, plot.",
+}
+"""Each command, with the first sentence of its help."""
+_OPTIONS = {
+    "--help, -h": "Show this help; after a command, the help of that command.",
+    INSTALL_COMPLETION: "Have the shell complete commands and options.",
+    "--version": "Show the version.",
+}
+_INDENT = 2 + max(map(len, [*COMMANDS, *_OPTIONS])) + 2
+_WIDEST = 100
+
+
+def overview() -> str:
+    """The text, as wide as the terminal."""
+    try:
+        width = min(os.get_terminal_size().columns, _WIDEST)
+    except OSError:  # the output is no terminal
+        width = 80
+    parts = ("Commands:", *_lines(COMMANDS, width), "", "Options:", *_lines(_OPTIONS, width))
+    return "\n".join(("Usage: anabranch COMMAND", "", PURPOSE, "", *parts))
+
+
+def _lines(sentences: dict[str, str], width: int) -> list[str]:
+    width = max(width, _INDENT + 20)
+    return [
+        textwrap.fill(sentence, width, initial_indent=f"  {name}".ljust(_INDENT), subsequent_indent=" " * _INDENT)
+        for name, sentence in sentences.items()
+    ]
