@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo core test lint docs validate kernel fuzz kills mutants bench papers guard drill clean
+.PHONY: help demo core programs test lint docs validate kernel fuzz kills mutants bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,9 @@ core: ## compile a changed core within seconds into the package of .venv, withou
 	@test -e $(VENV)/installed || $(MAKE) $(VENV)/installed
 	PYO3_PYTHON=$(abspath $(RUN)/python) cargo build --quiet --package anabranch-python
 	cp $(or $(CARGO_TARGET_DIR),target)/debug/lib_core.so python/anabranch/_core.abi3.so
+
+programs: ## compile the congestion controls of bpf/ into the package (apt-get install clang llvm libbpf-dev)
+	$(MAKE) --directory bpf
 
 test: $(VENV)/installed ## all tests, of Rust and Python
 	cargo test --quiet --package anabranch-core
