@@ -355,6 +355,20 @@ static __always_inline bool is_cwnd_limited(const struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
+/* For init: removes the pacing that the control of before may have asked for, as BBR does. */
+static __always_inline void stop_pacing(struct sock *sk)
+{
+	sk->sk_pacing_rate = SK_PACING_UNLIMITED;
+	if (sk->sk_pacing_status == SK_PACING_NEEDED)
+		sk->sk_pacing_status = SK_PACING_NONE;
+}
+
+/* Whether this ACK repeats the one before, as RFC 5681 defines a duplicate ACK; `flag` is cong_control's argument. */
+static __always_inline bool is_duplicate_ack(int flag)
+{
+	return !(flag & (FLAG_DATA | FLAG_WIN_UPDATE | FLAG_DATA_ACKED | FLAG_SYN_ACKED | FLAG_SND_UNA_ADVANCED));
+}
+
 /* Segments in flight (RFC 6675's pipe). */
 static __always_inline u32 packets_in_flight(const struct tcp_sock *tp)
 {

@@ -25,6 +25,7 @@ void BPF_PROG(cubic_init, struct sock *sk)
 	struct cubic *cubic = inet_csk_ca(sk);
 
 	*cubic = (struct cubic){};
+	stop_pacing(sk);
 }
 
 SEC("struct_ops/cubic_pkts_acked")
@@ -90,7 +91,7 @@ u32 BPF_PROG(cubic_ssthresh, struct sock *sk)
 
 	cubic->epoch_start = 0;
 	cubic->w_max = cubic_w_max(cwnd, cubic->w_max);
-	return max((u64)cwnd * CUBIC_BETA / 1024, 2ULL);
+	return max((u32)((u64)cwnd * CUBIC_BETA / 1024), MIN_SSTHRESH);
 }
 
 SEC("struct_ops/cubic_set_state")

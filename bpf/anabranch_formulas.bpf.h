@@ -6,10 +6,13 @@
 #define min(a, b) ((a) < (b) ? (a) : (b))
 #define max(a, b) ((a) > (b) ? (a) : (b))
 
-/* Half of the window, at least two segments (RFC 5681, equation 4, with the window in place of the flight size). */
+/* The least slow-start threshold, segments (RFC 5681, equation 4). */
+#define MIN_SSTHRESH 2U
+
+/* Half of the window (RFC 5681, equation 4, with the window in place of the flight size). */
 static __always_inline u32 half_of(u32 cwnd)
 {
-	return max(cwnd / 2, 2U);
+	return max(cwnd / 2, MIN_SSTHRESH);
 }
 
 /* The cube root of a number from 1 to 2^62, rounded down, by Newton's method from a power of two above it. */
@@ -73,6 +76,44 @@ static __always_inline u32 cubic_segments_per_increase(u32 cwnd, u32 target)
 static __always_inline u32 cubic_segments_per_reno_increase(u32 cwnd)
 {
 	return max((u64)cwnd * (1024 + CUBIC_BETA) / (3 * (1024 - CUBIC_BETA)), 1ULL);
+}
+
+/* Kikolo (Kiryowa, Granelli and Kliazovich), with the constants of the paper, in thousandths. Windows with a fraction count 2^-16
+ * segments. */
+enum {
+	KIKOLO_RHO = 4,
+	KIKOLO_GAMMA = 5,
+	KIKOLO_BETA_1 = 850,
+	KIKOLO_BETA_2 = 750,
+	KIKOLO_BETA_3 = 950,
+};
+
+/* A column of Table I. */
+enum kikolo_region { KIKOLO_SLOW_START, KIKOLO_RAMP_UP, KIKOLO_ADDITIVE };
+
+static __always_inline enum kikolo_region kikolo_region(u64 window, u32 ssthresh)
+{
+	u64 threshold = (u64)ssthresh << 16;
+
+	if (window < threshold)
+		return KIKOLO_SLOW_START;
+	return window * 1000 < threshold * (1000 + KIKOLO_GAMMA) ? KIKOLO_RAMP_UP : KIKOLO_ADDITIVE;
+}
+
+/* Growth of a window outside slow start by `acked` segments, in 2^-16 segments (Table I). */
+static __always_inline u64 kikolo_increase(u64 window, enum kikolo_region region, bool is_refined, u32 acked)
+{
+	u64 share = (is_refined ? KIKOLO_BETA_1 : 1000) * (region == KIKOLO_RAMP_UP ? KIKOLO_RHO : 1);
+
+	return ((u64)acked * share << 32) / (window * 1000);
+}
+
+/* The window after a reduction (Table I, last row), rounded down. */
+static __always_inline u32 kikolo_reduced(u64 window, enum kikolo_region region)
+{
+	u64 remainder = region == KIKOLO_SLOW_START ? KIKOLO_BETA_3 : region == KIKOLO_RAMP_UP ? KIKOLO_BETA_1 : KIKOLO_BETA_2;
+
+	return max((u32)(window * remainder / 1000 >> 16), MIN_SSTHRESH);
 }
 
 #endif

@@ -3,6 +3,12 @@
 #include "anabranch.bpf.h"
 #include "anabranch_formulas.bpf.h"
 
+SEC("struct_ops/reno_init")
+void BPF_PROG(reno_init, struct sock *sk)
+{
+	stop_pacing(sk);
+}
+
 SEC("struct_ops/reno_ssthresh")
 u32 BPF_PROG(reno_ssthresh, struct sock *sk)
 {
@@ -32,6 +38,7 @@ u32 BPF_PROG(reno_undo_cwnd, struct sock *sk)
 
 SEC(".struct_ops")
 struct tcp_congestion_ops anabranch_reno = {
+	.init = (void *)reno_init,
 	.ssthresh = (void *)reno_ssthresh,
 	.cong_avoid = (void *)reno_cong_avoid,
 	.undo_cwnd = (void *)reno_undo_cwnd,
