@@ -54,16 +54,14 @@ _STATIC = """for node in $NODES; do
 done
 for node in $NODES; do ip -n $node -j rule show; ip -n $node -j -4 route show table all; done
 """
-# Settled when all neighbours know each other and the routes last longer than ospfd waits between two computations (5 s).
+# Settled when zebra has put every wanted route into the kernel and every router has heard of the labels of all.
 _OSPF = """for node in $NODES; do
-    for try in $(seq 900); do
-        known=$(ip netns exec $node vtysh --vty_socket /run/frr/$node -c 'show ip ospf neighbor' | grep -c Full || true)
-        [ $known = $(grep -c point-to-point $node.conf) ] && break
+    until [ $(ip -n $node -4 route show proto ospf | sed -n 's/^\\([0-9.]*\\) .*via \\([0-9.]*\\) .*/\\1 \\2/p' | grep -cFxf $node.wanted) = \\
+            $(grep -c . $node.wanted) ] && [ $(ip netns exec $node vtysh --vty_socket /run/frr/$node \\
+            -c 'show ip ospf database segment-routing json' | grep -c srgbLabel) = $(echo $NODES | wc -w) ]; do
         sleep 0.1
     done
 done
-routes() { for node in $NODES; do ip -n $node -4 route show proto ospf; done; }
-until before=$(routes); sleep 6; [ "$before" = "$(routes)" ]; do :; done
 for node in $NODES; do
     ip -n $node -j -4 route show
     ip netns exec $node vtysh --vty_socket /run/frr/$node -c 'show ip ospf database segment-routing json'
@@ -166,6 +164,12 @@ def test_ospf_and_the_policies_lead_over_the_planned_paths(tmp_path: Path, daemo
     routes = explicit(Topology(on.name, on.nodes[:-1], on.links[:-1]), False)
     plan = make_plan(routes.topology)
     export(routes, "frr-segment-routing", tmp_path / "out", igp="delay")
+    for source, source_node in plan.nodes.items():
+        paths = [(target, nodes) for (start, target), (nodes,) in planned(routes).items() if start == source]
+        wanted = [
+            f"{plan.nodes[target].router} {plan.interface(nodes[1], source).address}\n" for target, nodes in paths
+        ]
+        (tmp_path / "out" / f"{source_node.identifier}.wanted").write_text("".join(wanted), encoding="ascii")
     script = "DAEMONS='ospfd pathd'\n" + _LAB + _OSPF
     documents = decoded(in_namespaces(script, tmp_path / "out", plan, _FLAGS))
     tables = dict(zip(plan.nodes, documents[0::3], strict=True))
