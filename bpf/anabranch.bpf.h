@@ -191,9 +191,11 @@ struct tcp_sock {
 	u32 prr_out;
 	u32 max_packets_out;
 	u32 cwnd_usage_seq;
-	u8 is_cwnd_limited : 1;
+	/* Bits lie as in Linux 6.18, because programs for vmlinux.h read them without relocating the shift. */
+	u8 repair : 1;
+	u8 tcp_usec_ts : 1;
 	u8 is_sack_reneg : 1;
-	u8 rate_app_limited : 1;
+	u8 is_cwnd_limited : 1;
 	/* Segments outstanding. */
 	u32 packets_out;
 	u32 retrans_out;

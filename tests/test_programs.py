@@ -32,7 +32,9 @@ def test_every_source_has_its_object() -> None:
 def test_the_sources_compile(tmp_path: Path) -> None:
     if not Path("/usr/include/bpf/bpf_helpers.h").exists():
         pytest.skip("needs libbpf-dev")
-    subprocess.run(["make", "--directory", SOURCES, f"OUT={tmp_path}"], check=True, capture_output=True)
+    subprocess.run(
+        ["make", "--directory", SOURCES, f"OUT={tmp_path}", f"CORE={tmp_path}"], check=True, capture_output=True
+    )
     assert {path.name for path in tmp_path.iterdir()} == {
         path.name for path in BUILT.iterdir() if path.suffix != ".py" and path.is_file()
     }

@@ -16,6 +16,9 @@ def algorithms() -> str:
 def check_algorithm(kind: str, algorithm: str) -> str | None:
     """What is wrong with an algorithm and its parameters (JSON), if anything."""
 
+def describe_program(object: bytes) -> str:
+    """What an eBPF object has, and what its congestion controls need, as a JSON text; ``ValueError`` says what it is not."""
+
 def stationary_loss(model: str) -> float:
     """The share of packets that a loss model (JSON) loses in the long run; of listed packets none."""
 

@@ -48,6 +48,14 @@ fn check_algorithm(kind: &str, algorithm: &str) -> PyResult<Option<String>> {
     })
 }
 
+/// What an eBPF object has, and what its programs need, as a JSON text.
+#[pyfunction]
+fn describe_program(object: &[u8]) -> PyResult<String> {
+    anabranch_core::tcp::congestion::program::describe(object)
+        .map(|description| description.to_string())
+        .map_err(PyValueError::new_err)
+}
+
 /// The share of packets that a loss model loses in the long run.
 #[pyfunction]
 fn stationary_loss(model: &str) -> PyResult<f64> {
@@ -203,6 +211,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network::ospf_cost, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(check_algorithm, module)?)?;
+    module.add_function(wrap_pyfunction!(describe_program, module)?)?;
     module.add_function(wrap_pyfunction!(stationary_loss, module)?)?;
     module.add_function(wrap_pyfunction!(result_tables, module)?)?;
     module.add_function(wrap_pyfunction!(drill, module)?)?;

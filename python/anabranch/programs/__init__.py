@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
-#: BTF of the simulator's sockets and samples, compiled from ``bpf/anabranch.bpf.h``.
-LAYOUT = Path(__file__).with_name("layout.btf")
+_HERE = Path(__file__).parent
+
+LAYOUT = _HERE / "layout.btf"
+"""BTF of the simulator's sockets and samples, compiled from ``bpf/anabranch.bpf.h``."""
+
+NAMES = sorted(path.name.removesuffix(".bpf.o") for path in _HERE.glob("*.bpf.o"))
+"""Names of the objects that a stack may choose without a path."""
 
 
 def find(name: str) -> Path | None:
     """Path of the object that this package has under a name such as ``anabranch_reno``; None if it has none."""
-    path = Path(__file__).with_name(f"{name}.bpf.o")
-    return path if path.exists() else None
+    return _HERE / f"{name}.bpf.o" if name in NAMES else None

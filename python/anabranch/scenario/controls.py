@@ -1,17 +1,52 @@
-"""Congestion controls that come with a scenario: classes in Python."""
+"""Congestion controls that come with a scenario: eBPF objects for Linux, and classes in Python."""
 
 import ast
+import base64
+import json
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
-from anabranch import input_files
+from anabranch import _core, input_files, programs
 from anabranch.scenario.problems import suggest
 from anabranch.scenario.table import Table
 
 LARGEST_FILE = 2**20
 """Bytes of a file with a control."""
+
+
+class ProgramControl(Table):
+    """A congestion control of Linux: an eBPF object with ``tcp_congestion_ops``, as Linux loads it."""
+
+    program: str = Field(description="An object file such as `my_cc.bpf.o`, or one that comes with Anabranch.")
+    name: str | None = Field(None, description="The name of its congestion control, if it has several.")
+    hz: Annotated[int, Field(ge=24, le=1200)] = Field(250, description="Ticks of the kernel's clock in a second.")
+    _compiled: dict[str, Any] = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _read(self, info: ValidationInfo) -> "ProgramControl":
+        shipped = programs.find(self.program)
+        if shipped is None and not self.program.endswith(".o"):
+            raise ValueError(f'"{self.program}" is no object file (.o); {suggest(self.program, programs.NAMES)}')
+        path = shipped or (info.context or {}).get("directory", Path()) / self.program
+        content = input_files.content(path, LARGEST_FILE)
+        try:
+            controls = json.loads(_core.describe_program(content))["controls"]
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        names = [control["name"] for control in controls]
+        if self.name is None and len(names) > 1:
+            raise ValueError(f"{path}: has several congestion controls; choose one by name: {', '.join(names)}")
+        if self.name is not None and self.name not in names:
+            raise ValueError(f"{path}: has no congestion control {self.name}; {suggest(self.name, names)}")
+        encoded = base64.b64encode(content).decode()
+        self._compiled = {"program": encoded, "name": self.name or names[0], "hz": self.hz}
+        return self
+
+    def compiled(self) -> dict[str, Any]:
+        """The object's bytes in base 64, the name of its control, and the clock."""
+        return self._compiled
 
 
 class PythonControl(Table):

@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from anabranch import units
 from anabranch.scenario.algorithms import REGISTRIES, Algorithm
-from anabranch.scenario.controls import PythonControl
+from anabranch.scenario.controls import ProgramControl, PythonControl
 from anabranch.scenario.table import Packets, PositiveDuration, Size, Table
 
 
@@ -44,12 +44,16 @@ class Ack(Algorithm):
 
 
 def _kind_of_congestion(value: Any) -> str:
-    comes_with_scenario = isinstance(value, PythonControl) or (isinstance(value, dict) and "python" in value)
-    return "<python>" if comes_with_scenario else "<name>"
+    for kind, key in ((PythonControl, "python"), (ProgramControl, "program")):
+        if isinstance(value, kind) or (isinstance(value, dict) and key in value):
+            return f"<{key}>"
+    return "<name>"
 
 
 Congestion = Annotated[
-    Annotated[NamedCongestion, Tag("<name>")] | Annotated[PythonControl, Tag("<python>")],
+    Annotated[NamedCongestion, Tag("<name>")]
+    | Annotated[ProgramControl, Tag("<program>")]
+    | Annotated[PythonControl, Tag("<python>")],
     Discriminator(_kind_of_congestion),
 ]
 

@@ -121,6 +121,8 @@ pub struct Connection<'a> {
     pub max_outstanding: u32,
     /// Whether the window was the limit when the sender last stopped.
     pub window_limited: bool,
+    /// When a segment was last sent.
+    pub last_sent: Time,
     /// The round-trip time and the retransmission timeout.
     pub rtt: &'a RttEstimate,
 }

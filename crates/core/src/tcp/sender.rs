@@ -237,6 +237,7 @@ impl Sender {
         let congestion = stack.congestion.build(FlowContext {
             initial_window: stack.initial_window,
             slow_start: stack.slow_start,
+            payload: stack.mss,
             wire_bytes,
             random,
         });

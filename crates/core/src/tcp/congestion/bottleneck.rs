@@ -20,6 +20,7 @@ pub fn flow(seed: u64) -> FlowContext {
     FlowContext {
         initial_window: 10,
         slow_start: CLASSIC,
+        payload: WIRE_BYTES - 40,
         wire_bytes: WIRE_BYTES,
         random: Stream::new(seed, Purpose::Congestion, 0),
     }

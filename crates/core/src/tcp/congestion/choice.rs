@@ -2,6 +2,7 @@
 
 use super::cached_control::Snapshot;
 use super::custom::CustomSpec;
+use super::program::ProgramSpec;
 use super::{CongestionSpec, FlowContext};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,6 +13,8 @@ use serde_json::Value;
 pub enum ControlSpec {
     /// One of the registry, by its `name`.
     Named(CongestionSpec),
+    /// A program for Linux, by its object.
+    Program(ProgramSpec),
     /// One that the caller of the core provides, by its text.
     Custom(CustomSpec),
 }
@@ -21,6 +24,7 @@ impl ControlSpec {
     pub fn build(&self, flow: FlowContext) -> Box<dyn Snapshot> {
         match self {
             ControlSpec::Named(spec) => spec.build(flow),
+            ControlSpec::Program(spec) => spec.build(flow),
             ControlSpec::Custom(spec) => spec.build(flow),
         }
     }
@@ -32,6 +36,7 @@ impl ControlSpec {
     pub fn check(&self) -> Result<(), String> {
         match self {
             ControlSpec::Named(spec) => spec.check(),
+            ControlSpec::Program(spec) => spec.check(),
             ControlSpec::Custom(spec) => spec.check(),
         }
     }
@@ -40,6 +45,7 @@ impl ControlSpec {
     pub fn fault(&self) -> Option<String> {
         match self {
             ControlSpec::Named(_) => None,
+            ControlSpec::Program(spec) => spec.fault(),
             ControlSpec::Custom(spec) => spec.fault(),
         }
     }
@@ -57,6 +63,8 @@ impl TryFrom<Value> for ControlSpec {
     fn try_from(value: Value) -> Result<ControlSpec, serde_json::Error> {
         if value.get("python").is_some() {
             serde_json::from_value(value).map(ControlSpec::Custom)
+        } else if value.get("program").is_some() {
+            serde_json::from_value(value).map(ControlSpec::Program)
         } else {
             serde_json::from_value(value).map(ControlSpec::Named)
         }
@@ -67,6 +75,7 @@ impl From<ControlSpec> for Value {
     fn from(spec: ControlSpec) -> Value {
         let value = match spec {
             ControlSpec::Named(spec) => serde_json::to_value(spec),
+            ControlSpec::Program(spec) => serde_json::to_value(spec),
             ControlSpec::Custom(spec) => serde_json::to_value(spec),
         };
         value.expect("a choice consists of names, numbers and texts")

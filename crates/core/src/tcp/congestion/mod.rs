@@ -37,6 +37,7 @@ pub mod linux_window;
 pub mod loss_based;
 pub mod newreno;
 pub mod occupancy;
+pub mod program;
 pub mod reno;
 pub mod scalable;
 pub mod slow_start;
@@ -122,6 +123,8 @@ pub struct FlowContext {
     pub initial_window: u32,
     /// How the window grows below ssthresh.
     pub slow_start: SlowStartSpec,
+    /// Payload of a full segment, bytes.
+    pub payload: u32,
     /// Bytes on the wire of a full segment: a pacing rate of `r` sends r / (8 * wire_bytes) segments per second.
     pub wire_bytes: u32,
     /// Random draws of this flow.

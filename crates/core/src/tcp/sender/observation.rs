@@ -27,6 +27,7 @@ impl Sender {
             retransmits: board.next_transmission() - board.next(),
             max_outstanding: self.linux.as_ref().map_or(0, |linux| linux.unfilled.max_outstanding),
             window_limited: self.limit != Limit::Other,
+            last_sent: board.latest_sent(),
             rtt: &self.rtt,
         });
     }

@@ -1,0 +1,133 @@
+//! The ELF file of an object: its sections, symbols, relocations and types.
+
+use crate::Error;
+use crate::btf::Btf;
+use crate::bytes::Bytes;
+use crate::relocations::{CoreRelocation, core_relocations};
+use crate::struct_ops::{Instance, instances};
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationFlags, RelocationTarget};
+
+/// Most bytes of instructions or data in an object.
+const LARGEST: u64 = 1 << 20;
+
+/// A section with contents.
+#[derive(Debug, Clone)]
+pub struct Section {
+    pub name: String,
+    pub data: Vec<u8>,
+    pub is_code: bool,
+    pub is_writable: bool,
+    /// Whether the program has it in memory.
+    pub is_loaded: bool,
+    pub relocations: Vec<Relocation>,
+}
+
+/// A place that depends on a symbol.
+#[derive(Debug, Clone, Copy)]
+pub struct Relocation {
+    pub offset: u64,
+    pub symbol: usize,
+}
+
+/// A named place.
+#[derive(Debug, Clone)]
+pub struct Symbol {
+    pub name: String,
+    /// Index among the sections; none of an external one.
+    pub section: Option<usize>,
+    pub value: u64,
+}
+
+/// An object with programs for `struct_ops`, as clang compiles it for BPF.
+#[derive(Debug, Clone)]
+pub struct Object {
+    pub(crate) sections: Vec<Section>,
+    pub(crate) symbols: Vec<Symbol>,
+    pub(crate) btf: Btf,
+    pub(crate) core: Vec<CoreRelocation>,
+    instances: Vec<Instance>,
+    licence: String,
+}
+
+impl Object {
+    /// Reads an ELF file.
+    ///
+    /// # Errors
+    /// Says what the file is not, or lacks.
+    pub fn parse(data: &[u8]) -> Result<Object, Error> {
+        let file = ElfFile64::<LittleEndian>::parse(data)
+            .map_err(|_| Error::new("is no little-endian 64-bit ELF file; compile it with clang --target=bpf"))?;
+        if file.architecture() != object::Architecture::Bpf {
+            return Err(Error::new("is no object for BPF; compile it with clang --target=bpf"));
+        }
+        let mut total = 0;
+        let mut sections = Vec::new();
+        let mut places = Vec::new(); // of sections in the file
+        for section in file.sections() {
+            let flags = match section.flags() {
+                object::SectionFlags::Elf { sh_flags } => sh_flags,
+                _ => 0,
+            };
+            let is_loaded = flags & u64::from(object::elf::SHF_ALLOC) != 0;
+            let name = section.name().map_err(|_| Error::new("has a section without a name"))?.to_string();
+            total += section.size();
+            if is_loaded && total > LARGEST {
+                return Err(Error::new(format!("has more than {LARGEST} bytes of sections")));
+            }
+            let is_empty = section.kind() == object::SectionKind::UninitializedData;
+            let data = match section.data() {
+                _ if is_loaded && is_empty => vec![0; section.size() as usize],
+                Ok(data) => data.to_vec(),
+                Err(_) => return Err(Error::new(format!("is cut off within its section {name}"))),
+            };
+            let relocations = section.relocations().filter_map(|(offset, relocation)| match relocation.target() {
+                RelocationTarget::Symbol(symbol) if is_known(relocation.flags()) => {
+                    Some(Relocation { offset, symbol: symbol.0 })
+                }
+                _ => None,
+            });
+            places.push(section.index());
+            sections.push(Section {
+                is_code: flags & u64::from(object::elf::SHF_EXECINSTR) != 0,
+                is_writable: flags & u64::from(object::elf::SHF_WRITE) != 0,
+                is_loaded,
+                relocations: relocations.collect(),
+                name,
+                data,
+            });
+        }
+        let mut symbols = vec![Symbol { name: String::new(), section: None, value: 0 }];
+        for symbol in file.symbols() {
+            let name = symbol.name().map_err(|_| Error::new("has a symbol without a name"))?.to_string();
+            let section = symbol.section_index().and_then(|index| places.iter().position(|place| *place == index));
+            symbols.resize(symbol.index().0, symbols[0].clone());
+            symbols.push(Symbol { name, section, value: symbol.address() });
+        }
+        let named = |name: &str| sections.iter().find(|section| section.name == name).map(|section| &section.data);
+        let btf = named(".BTF").ok_or_else(|| Error::new("has no BTF; compile it with clang -g"))?;
+        let (btf, texts) = Btf::parse(btf)?;
+        let core = match named(".BTF.ext") {
+            Some(extension) => core_relocations(Bytes(extension), texts)?,
+            None => Vec::new(),
+        };
+        let licence = named("license").map_or(Ok(""), |text| Bytes(text).text(0))?.to_string();
+        let instances = instances(&btf, &sections, &symbols)?;
+        Ok(Object { sections, symbols, btf, core, instances, licence })
+    }
+
+    /// The operations that it defines: one for each variable in a section `.struct_ops`.
+    pub fn instances(&self) -> &[Instance] {
+        &self.instances
+    }
+
+    /// The licence that it states; Linux requires one compatible with the GPL.
+    pub fn licence(&self) -> &str {
+        &self.licence
+    }
+}
+
+/// Relocations of instructions and data (Linux, `llvm_reloc.rst`): R_BPF_64_64, R_BPF_64_ABS64, R_BPF_64_32.
+fn is_known(flags: RelocationFlags) -> bool {
+    matches!(flags, RelocationFlags::Elf { r_type: 1 | 2 | 10 })
+}

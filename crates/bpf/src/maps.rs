@@ -1,0 +1,191 @@
+//! Maps: what programs keep besides the socket (Linux, `Documentation/bpf/maps.rst`). Every connection has its own copy.
+
+use crate::Error;
+use crate::btf::{Btf, Kind, TypeId};
+use crate::memory::Memory;
+
+/// Most bytes of a map.
+const LARGEST: u64 = 1 << 20;
+
+/// How a map finds its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapKind {
+    /// By index.
+    Array,
+    /// By key.
+    Hash,
+    /// One value for each socket.
+    SocketStorage,
+}
+
+/// A map that an object declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Map {
+    pub name: String,
+    pub kind: MapKind,
+    pub key_size: usize,
+    pub value_size: usize,
+    pub entries: usize,
+    /// The address of its values in the memory.
+    pub address: u64,
+}
+
+/// What an update wants of the key (Linux, `bpf.h`).
+const ONLY_NEW: u64 = 1;
+const ONLY_OLD: u64 = 2;
+
+/// Errors that Linux's maps return.
+const NOT_FOUND: i64 = -2;
+const TOO_BIG: i64 = -7;
+const EXISTS: i64 = -17;
+const INVALID: i64 = -22;
+
+/// Reads a declaration in a section `.maps`: a structure whose members point to types, or to arrays whose length is a number.
+pub fn declared(btf: &Btf, name: &str, of: TypeId) -> Result<Map, Error> {
+    let mut map = Map { name: name.into(), kind: MapKind::Array, key_size: 0, value_size: 0, entries: 1, address: 0 };
+    let mut kind = 0;
+    for member in btf.members(of) {
+        let Kind::Pointer(to) = btf.get(btf.resolve(member.of)).kind else { continue };
+        let number = match btf.get(btf.resolve(to)).kind {
+            Kind::Array { count, .. } => count,
+            _ => 0,
+        };
+        match member.name.as_str() {
+            "type" => kind = number,
+            "max_entries" => map.entries = number as usize,
+            "key_size" => map.key_size = number as usize,
+            "value_size" => map.value_size = number as usize,
+            "key" => map.key_size = btf.size(to) as usize,
+            "value" => map.value_size = btf.size(to) as usize,
+            _ => {}
+        }
+    }
+    map.kind = match kind {
+        2 | 6 => MapKind::Array,
+        1 | 5 | 9 | 10 => MapKind::Hash,
+        24 => MapKind::SocketStorage,
+        other => return Err(Error::new(format!("map {name} of type {other}"))),
+    };
+    if map.kind == MapKind::SocketStorage {
+        map.entries = 1;
+    }
+    if map.value_size == 0 || map.size().is_none() {
+        return Err(Error::new(format!("map {name} of {} x {} bytes", map.entries, map.value_size)));
+    }
+    Ok(map)
+}
+
+impl Map {
+    /// Bytes of an entry: whether it is used, key and value, except in arrays.
+    fn entry_size(&self) -> usize {
+        match self.kind {
+            MapKind::Array => self.value_size.next_multiple_of(8),
+            _ => 8 + self.key_size.next_multiple_of(8) + self.value_size.next_multiple_of(8),
+        }
+    }
+
+    /// Bytes of the map, unless they are too many.
+    pub fn size(&self) -> Option<usize> {
+        let parts = [self.key_size, self.value_size, self.entries].map(|part| part as u64);
+        if parts.iter().any(|part| *part > LARGEST) {
+            return None;
+        }
+        let size = self.entries as u64 * self.entry_size() as u64;
+        (size <= LARGEST).then_some(size as usize)
+    }
+
+    fn entry(&self, index: usize) -> u64 {
+        self.address + (index * self.entry_size()) as u64
+    }
+
+    fn value_of(&self, index: usize) -> u64 {
+        let head = if self.kind == MapKind::Array { 0 } else { 8 + self.key_size.next_multiple_of(8) };
+        self.entry(index) + head as u64
+    }
+
+    fn is_used(&self, memory: &Memory, index: usize) -> bool {
+        self.kind == MapKind::Array || memory.read(self.entry(index), 8) != 0
+    }
+
+    fn find(&self, memory: &Memory, key: &[u8]) -> Option<usize> {
+        if self.kind == MapKind::Array {
+            let index = key.iter().take(4).rev().fold(0usize, |value, byte| value << 8 | usize::from(*byte));
+            return (index < self.entries).then_some(index);
+        }
+        (0..self.entries).find(|index| {
+            self.is_used(memory, *index) && memory.bytes(self.entry(*index) + 8, self.key_size) == Some(key)
+        })
+    }
+
+    /// The address of a key's value, or zero. `None` if the key lies outside the memory.
+    pub fn lookup(&self, memory: &Memory, key: u64) -> Option<u64> {
+        let key = memory.bytes(key, self.key_size)?;
+        Some(self.find(memory, key).map_or(0, |index| self.value_of(index)))
+    }
+
+    /// Sets a key's value; returns zero or Linux's error.
+    pub fn update(&self, memory: &mut Memory, key: u64, value: u64, flags: u64) -> Option<i64> {
+        let key = memory.bytes(key, self.key_size)?.to_vec();
+        let value = memory.bytes(value, self.value_size)?.to_vec();
+        let found = self.find(memory, &key);
+        let index = match (found, flags) {
+            (_, 3..) => return Some(INVALID),
+            (Some(_), ONLY_NEW) => return Some(EXISTS),
+            (None, ONLY_OLD) => return Some(NOT_FOUND),
+            (Some(index), _) => index,
+            (None, _) if self.kind == MapKind::Array => return Some(TOO_BIG),
+            (None, _) => match (0..self.entries).find(|index| !self.is_used(memory, *index)) {
+                Some(index) => index,
+                None => return Some(TOO_BIG),
+            },
+        };
+        if self.kind != MapKind::Array {
+            memory.write(self.entry(index), 8, 1);
+            memory.bytes_mut(self.entry(index) + 8, self.key_size)?.copy_from_slice(&key);
+        }
+        memory.bytes_mut(self.value_of(index), self.value_size)?.copy_from_slice(&value);
+        Some(0)
+    }
+
+    /// Forgets a key; returns zero or Linux's error.
+    pub fn delete(&self, memory: &mut Memory, key: u64) -> Option<i64> {
+        let key = memory.bytes(key, self.key_size)?;
+        Some(match self.find(memory, key) {
+            _ if self.kind == MapKind::Array => INVALID,
+            Some(index) => {
+                memory.write(self.entry(index), 8, 0);
+                0
+            }
+            None => NOT_FOUND,
+        })
+    }
+
+    /// The address of a socket's value, which begins as `initial` or zeros; zero if there is none and none is to be made.
+    pub fn storage(&self, memory: &mut Memory, initial: u64, may_create: bool) -> Option<u64> {
+        if !self.is_used(memory, 0) {
+            if !may_create {
+                return Some(0);
+            }
+            let value = match initial {
+                0 => vec![0; self.value_size],
+                address => memory.bytes(address, self.value_size)?.to_vec(),
+            };
+            memory.write(self.entry(0), 8, 1);
+            memory.bytes_mut(self.value_of(0), self.value_size)?.copy_from_slice(&value);
+        }
+        Some(self.value_of(0))
+    }
+
+    /// Forgets a socket's value.
+    pub fn forget(&self, memory: &mut Memory) -> i64 {
+        let was_used = self.is_used(memory, 0);
+        memory.write(self.entry(0), 8, 0);
+        if was_used { 0 } else { NOT_FOUND }
+    }
+
+    /// The parts of its region that programs may write: the values.
+    pub fn writable(&self) -> Vec<std::ops::Range<usize>> {
+        let start = |index| (self.value_of(index) - self.address) as usize;
+        (0..self.entries).map(|index| start(index)..start(index) + self.value_size).collect()
+    }
+}

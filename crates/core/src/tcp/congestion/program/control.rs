@@ -1,0 +1,375 @@
+//! From the sender's events to the operations of `tcp_congestion_ops`, in the order of Linux's `tcp_ack` and `tcp_enter_loss`.
+//!
+//! Two orders differ from Linux. An ACK that begins or ends recovery comes to `set_state` before `pkts_acked`. Operations that only concern
+//! sending in large pieces (`min_tso_segs`, `sndbuf_expand`) are never called.
+
+use super::Loaded;
+use super::functions::{ProgramKernel, WindowSlots};
+use super::socket::{INFINITE_SSTHRESH, Sizes, Slot};
+use crate::tcp::congestion::linux_window::restart_window;
+use crate::tcp::congestion::{CongestionControl, FlowContext};
+use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
+use crate::tcp::rtt::RttEstimate;
+use crate::units::{Duration, Rate, Time};
+use anabranch_bpf::Memory;
+use std::sync::Arc;
+
+/// States of loss recovery (Linux, `tcp.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open = 0,
+    Disorder = 1,
+    WindowReduced = 2,
+    Recovery = 3,
+    Loss = 4,
+}
+
+/// Arguments of `cwnd_event`.
+const TX_START: u64 = 0;
+const WINDOW_RESTART: u64 = 1;
+const COMPLETE_REDUCTION: u64 = 2;
+const LOSS: u64 = 3;
+
+/// Bits of an ACK, second argument of `cong_control` (Linux, `tcp_input.c`) and argument of `in_ack_event` (`tcp.h`).
+const DATA_ACKED: u64 = 0x04;
+const DATA_SACKED: u64 = 0x20;
+const ECN_ECHO: u64 = 0x40;
+const ADVANCED: u64 = 0x400;
+const EVENT_SLOW_PATH: u64 = 1;
+const EVENT_ECN_ECHO: u64 = 4;
+
+/// `sk_pacing_status` of a socket that paces itself.
+const PACES: u64 = 1;
+
+/// The operations that the program has.
+#[derive(Debug)]
+struct Operations {
+    ssthresh: Option<usize>,
+    cong_avoid: Option<usize>,
+    set_state: Option<usize>,
+    cwnd_event: Option<usize>,
+    in_ack_event: Option<usize>,
+    pkts_acked: Option<usize>,
+    cong_control: Option<usize>,
+    undo_cwnd: Option<usize>,
+}
+
+/// The places that the control itself reads and writes, besides the window.
+#[derive(Debug)]
+struct Slots {
+    window: WindowSlots,
+    state: Slot,
+    delivered: Slot,
+    delivered_ce: Slot,
+    high_seq: Slot,
+    limited: Slot,
+    max_packets_out: Slot,
+    pacing_rate: Slot,
+}
+
+/// A flow's program and its memory.
+pub struct ProgramControl {
+    loaded: Arc<Loaded>,
+    memory: Memory,
+    kernel: ProgramKernel,
+    operations: Operations,
+    slots: Slots,
+    sizes: Sizes,
+    state: State,
+    /// The first unacknowledged segment, and the first never sent.
+    una: u32,
+    next: u32,
+    sacked: u32,
+    max_outstanding: u32,
+    window_limited: bool,
+    wire_bytes: u32,
+    paces: bool,
+    /// It failed, and keeps its window.
+    has_failed: bool,
+}
+
+impl ProgramControl {
+    /// A flow that has not sent yet: calls `init`.
+    pub fn new(loaded: Arc<Loaded>, flow: FlowContext) -> ProgramControl {
+        let Loaded { program, socket, hz, .. } = &*loaded;
+        let find = |name| program.operation(name);
+        let slots = Slots {
+            window: WindowSlots::new(socket),
+            state: socket.kept("icsk_ca_state"),
+            delivered: socket.kept("delivered"),
+            delivered_ce: socket.kept("delivered_ce"),
+            high_seq: socket.kept("high_seq"),
+            limited: socket.kept("is_cwnd_limited"),
+            max_packets_out: socket.kept("max_packets_out"),
+            pacing_rate: socket.kept("sk_pacing_rate"),
+        };
+        let mut control = ProgramControl {
+            memory: socket.memory(),
+            kernel: ProgramKernel::new(program.functions(), socket, *hz, flow.random),
+            operations: Operations {
+                ssthresh: find("ssthresh"),
+                cong_avoid: find("cong_avoid"),
+                set_state: find("set_state"),
+                cwnd_event: find("cwnd_event"),
+                in_ack_event: find("in_ack_event"),
+                pkts_acked: find("pkts_acked"),
+                cong_control: find("cong_control"),
+                undo_cwnd: find("undo_cwnd"),
+            },
+            slots,
+            sizes: Sizes { mss: flow.payload, hz: *hz },
+            state: State::Open,
+            una: 0,
+            next: 0,
+            sacked: 0,
+            max_outstanding: 0,
+            window_limited: false,
+            wire_bytes: flow.wire_bytes,
+            paces: false,
+            has_failed: false,
+            loaded: Arc::clone(&loaded),
+        };
+        let address = socket.socket;
+        for (name, value) in [
+            ("snd_cwnd", flow.initial_window.into()),
+            ("snd_ssthresh", INFINITE_SSTHRESH),
+            ("snd_cwnd_clamp", u64::from(u32::MAX)),
+            ("sk_pacing_rate", u64::MAX),
+            ("sk_max_pacing_rate", u64::MAX),
+            ("ecn_flags", 1),
+            ("icsk_ca_initialized", 1),
+        ] {
+            socket.kept(name).write(&mut control.memory, address, value);
+        }
+        let rtt = RttEstimate::new(Duration::from_millis(200), Duration::from_secs(120), Duration::from_secs(1));
+        control.on_connection(&Connection {
+            now: Time::ZERO,
+            una: 0,
+            next: 0,
+            sacked: 0,
+            lost: 0,
+            in_flight: 0,
+            marked_lost: 0,
+            retransmits: 0,
+            max_outstanding: 0,
+            window_limited: false,
+            last_sent: Time::ZERO,
+            rtt: &rtt,
+        });
+        control.call(find("init"), &[]);
+        control.paces = socket.kept("sk_pacing_status").read(&control.memory, address) == PACES;
+        control
+    }
+
+    /// Calls an operation with the socket and further arguments, if the program has it. Nothing if not, or after a fault.
+    fn call(&mut self, operation: Option<usize>, arguments: &[u64]) -> Option<u64> {
+        let operation = operation.filter(|_| !self.has_failed)?;
+        let mut all = [self.loaded.socket.socket, 0, 0, 0, 0];
+        all[1..=arguments.len()].copy_from_slice(arguments);
+        let loaded = Arc::clone(&self.loaded);
+        match loaded.program.call(operation, &all[..=arguments.len()], &mut self.memory, &mut self.kernel) {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                self.has_failed = true;
+                self.loaded.fault.record(self.kernel.now, fault.to_string());
+                None
+            }
+        }
+    }
+
+    fn get(&self, slot: Slot) -> u64 {
+        slot.read(&self.memory, self.loaded.socket.socket)
+    }
+
+    fn set(&mut self, slot: Slot, value: u64) {
+        slot.write(&mut self.memory, self.loaded.socket.socket, value);
+    }
+
+    fn owns_window(&self) -> bool {
+        self.operations.cong_control.is_some()
+    }
+
+    /// `tcp_set_ca_state`: the program hears of it first.
+    fn enter(&mut self, state: State) {
+        self.call(self.operations.set_state, &[state as u64]);
+        self.state = state;
+        self.set(self.slots.state, state as u64);
+    }
+
+    /// The window to return to, and the new threshold (`tcp_init_cwnd_reduction`).
+    fn reduce(&mut self) {
+        let WindowSlots { cwnd, ssthresh, prior_cwnd, prior_ssthresh, count } = self.slots.window;
+        let (window, threshold) = (self.get(cwnd), self.get(ssthresh));
+        self.set(prior_cwnd, window);
+        self.set(prior_ssthresh, threshold);
+        self.set(count, 0);
+        if let Some(value) = self.call(self.operations.ssthresh, &[]) {
+            self.set(ssthresh, value & 0xffff_ffff);
+        }
+        let high = u64::from(self.next.wrapping_mul(self.sizes.mss).wrapping_add(1));
+        self.set(self.slots.high_seq, high);
+    }
+
+    /// Gives an ACK to `cong_control` or `cong_avoid`.
+    fn control(&mut self, ack: &AckEvent) {
+        let acknowledged = u64::from(self.una.wrapping_mul(self.sizes.mss).wrapping_add(1));
+        if !self.owns_window() {
+            if ack.growth > 0 {
+                self.call(self.operations.cong_avoid, &[acknowledged, ack.growth.into()]);
+            }
+            return;
+        }
+        let micros = |duration: Duration| duration.0 / 1_000_000;
+        let none = -1i64 as u64;
+        let rate = ack.rate;
+        self.loaded.socket.set_rate_sample(
+            &mut self.memory,
+            [
+                rate.map_or(0, |rate| rate.prior_delivered),
+                rate.map_or(none, |rate| rate.delivered.into()),
+                rate.map_or(none, |rate| micros(rate.interval)),
+                ack.rtt.map_or(none, micros),
+                ack.newly_lost.into(),
+                ack.delivered.into(),
+                ack.prior_in_flight.into(),
+                rate.is_some_and(|rate| rate.app_limited).into(),
+                if ack.ecn_echo { ack.delivered.into() } else { 0 },
+            ],
+        );
+        let sample = self.loaded.socket.rate;
+        if self.loaded.rate_parameters == 2 {
+            self.call(self.operations.cong_control, &[sample]);
+            return;
+        }
+        let bit = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
+        let flag = bit(ack.advanced, ADVANCED | DATA_ACKED)
+            | bit(ack.delivered > 0 && !ack.advanced, DATA_SACKED)
+            | bit(ack.ecn_echo, ECN_ECHO);
+        self.call(self.operations.cong_control, &[acknowledged, flag, sample]);
+    }
+}
+
+impl CongestionControl for ProgramControl {
+    fn on_connection(&mut self, connection: &Connection<'_>) {
+        self.kernel.now = connection.now;
+        (self.una, self.next, self.sacked) = (connection.una, connection.next, connection.sacked);
+        (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
+        self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
+        let delivered = self.get(self.slots.delivered) + u64::from(ack.delivered);
+        self.set(self.slots.delivered, delivered);
+        if ack.ecn_echo {
+            let marked = self.get(self.slots.delivered_ce) + u64::from(ack.delivered);
+            self.set(self.slots.delivered_ce, marked);
+        }
+        // Linux notes the most that was outstanding when the window was the limit: then it was the window.
+        let window = if self.window_limited { self.get(self.slots.window.cwnd) } else { 0 };
+        let most = u64::from(self.max_outstanding.max(ack.prior_in_flight)).max(window);
+        self.set(self.slots.max_packets_out, most);
+        self.set(self.slots.limited, self.window_limited.into());
+        let flags = EVENT_SLOW_PATH | if ack.ecn_echo { EVENT_ECN_ECHO } else { 0 };
+        self.call(self.operations.in_ack_event, &[flags]);
+        let rtt_us = ack.rtt.map_or(-1i64 as u64, |rtt| rtt.0 / 1_000_000);
+        let passed = if ack.advanced { ack.delivered } else { 0 };
+        if self.operations.pkts_acked.is_some() {
+            self.loaded.socket.set_ack_sample(&mut self.memory, [passed.into(), rtt_us]);
+            self.call(self.operations.pkts_acked, &[self.loaded.socket.ack]);
+        }
+        if matches!(self.state, State::Open | State::Disorder) {
+            let state = if self.sacked > 0 { State::Disorder } else { State::Open };
+            if state != self.state {
+                self.enter(state);
+            }
+        }
+        self.control(ack);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        let WindowSlots { cwnd, ssthresh, count, .. } = self.slots.window;
+        match event.kind {
+            CongestionKind::Loss | CongestionKind::EcnEcho => {
+                self.reduce();
+                if !self.owns_window() {
+                    let window = self.get(ssthresh);
+                    self.set(cwnd, window);
+                }
+                self.enter(if event.kind == CongestionKind::Loss { State::Recovery } else { State::WindowReduced });
+            }
+            CongestionKind::Timeout { repeated } => {
+                if !repeated {
+                    self.reduce();
+                    self.call(self.operations.cwnd_event, &[LOSS]);
+                }
+                self.set(cwnd, 1);
+                self.set(count, 0);
+                self.enter(State::Loss);
+            }
+        }
+    }
+
+    fn undo(&mut self) {
+        let WindowSlots { cwnd, ssthresh, prior_ssthresh, .. } = self.slots.window;
+        if let Some(window) = self.call(self.operations.undo_cwnd, &[]) {
+            self.set(cwnd, window & 0xffff_ffff);
+        }
+        let threshold = self.get(prior_ssthresh).max(self.get(ssthresh));
+        self.set(ssthresh, threshold);
+        self.enter(State::Open);
+    }
+
+    fn on_recovered(&mut self) {
+        if matches!(self.state, State::Recovery | State::WindowReduced) && !self.owns_window() {
+            self.call(self.operations.cwnd_event, &[COMPLETE_REDUCTION]);
+        }
+        self.enter(State::Open);
+    }
+
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        let WindowSlots { cwnd, ssthresh, .. } = self.slots.window;
+        if idle > rtt.rto() && !self.owns_window() {
+            self.call(self.operations.cwnd_event, &[WINDOW_RESTART]);
+            let window = self.get(cwnd) as u32;
+            let threshold = self.get(ssthresh).max(u64::from((window >> 1) + (window >> 2)));
+            self.set(ssthresh, threshold);
+            self.set(cwnd, restart_window(window, initial_window, idle, rtt.rto()).into());
+        }
+        self.call(self.operations.cwnd_event, &[TX_START]);
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.get(self.slots.window.cwnd) as f64
+    }
+
+    fn ssthresh(&self) -> f64 {
+        match self.get(self.slots.window.ssthresh) {
+            INFINITE_SSTHRESH.. => f64::INFINITY,
+            segments => segments as f64,
+        }
+    }
+
+    /// Linux spaces payload: `sk_pacing_rate` counts its bytes.
+    fn pacing_rate(&self) -> Option<Rate> {
+        let fastest = 1e15; // nothing is paced at a rate of more
+        let bps =
+            self.get(self.slots.pacing_rate) as f64 * 8.0 * f64::from(self.wire_bytes) / f64::from(self.sizes.mss);
+        self.paces.then(|| Rate::from_bps(bps.clamp(1.0, fastest)))
+    }
+
+    fn owns_recovery(&self) -> bool {
+        self.owns_window()
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        self.owns_window()
+    }
+
+    fn observes_connection(&self) -> bool {
+        true
+    }
+
+    fn min_rto(&self) -> Option<Duration> {
+        self.kernel.min_rto
+    }
+}

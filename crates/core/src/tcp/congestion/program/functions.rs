@@ -1,0 +1,175 @@
+//! What programs may ask of Linux: functions of its TCP, options of sockets, the clock and random numbers.
+
+use super::socket::{BOOT, Slot, SocketLayout, jiffies};
+use crate::rng::Stream;
+use crate::tcp::congestion::linux_window::slow_start;
+use crate::units::{Duration, Time};
+use anabranch_bpf::{Kernel, Memory};
+
+/// The functions by their names in Linux.
+const FUNCTIONS: [(&str, Function); 8] = [
+    ("tcp_slow_start", |kernel, memory, arguments| Ok(kernel.slow_start(memory, arguments[1] as u32).into())),
+    ("tcp_cong_avoid_ai", |kernel, memory, arguments| {
+        kernel.grow(memory, arguments[1] as u32, arguments[2] as u32);
+        Ok(0)
+    }),
+    ("tcp_reno_cong_avoid", |kernel, memory, arguments| {
+        let acked = kernel.slow_start(memory, arguments[2] as u32);
+        if acked > 0 {
+            let cwnd = kernel.window.cwnd.read(memory, kernel.socket) as u32;
+            kernel.grow(memory, cwnd, acked);
+        }
+        Ok(0)
+    }),
+    ("tcp_reno_ssthresh", |kernel, memory, _| Ok((kernel.window.cwnd.read(memory, kernel.socket) / 2).max(2))),
+    ("tcp_reno_undo_cwnd", |kernel, memory, _| {
+        let WindowSlots { cwnd, prior_cwnd, .. } = kernel.window;
+        Ok(cwnd.read(memory, kernel.socket).max(prior_cwnd.read(memory, kernel.socket)))
+    }),
+    ("bpf_skc_to_tcp_sock", |_, _, arguments| Ok(arguments[0])),
+    ("bpf_setsockopt", |kernel, memory, arguments| kernel.set_option(memory, arguments)),
+    ("bpf_getsockopt", |_, _, arguments| {
+        Err(format!("bpf_getsockopt of option {}: the simulator has none", arguments[2]))
+    }),
+];
+
+type Function = fn(&mut ProgramKernel, &mut Memory, &[u64; 5]) -> Result<u64, String>;
+
+/// Options that `bpf_setsockopt` may set (Linux, `tcp.h` and `bpf.h`).
+const LEVEL_TCP: u64 = 6;
+const DELACK_MAX: u64 = 1003;
+const RTO_MIN: u64 = 1004;
+
+/// What Linux returns for a value out of range.
+const INVALID: u64 = -22i64 as u64;
+
+/// Whether programs can call a function.
+pub fn provides(name: &str) -> bool {
+    FUNCTIONS.iter().any(|(one, _)| *one == name)
+}
+
+/// The places of a window.
+#[derive(Debug, Clone, Copy)]
+pub struct WindowSlots {
+    pub cwnd: Slot,
+    pub count: Slot,
+    pub ssthresh: Slot,
+    pub prior_cwnd: Slot,
+    pub prior_ssthresh: Slot,
+}
+
+impl WindowSlots {
+    /// Those of a layout.
+    pub fn new(layout: &SocketLayout) -> WindowSlots {
+        WindowSlots {
+            cwnd: layout.kept("snd_cwnd"),
+            count: layout.kept("snd_cwnd_cnt"),
+            ssthresh: layout.kept("snd_ssthresh"),
+            prior_cwnd: layout.kept("prior_cwnd"),
+            prior_ssthresh: layout.kept("prior_ssthresh"),
+        }
+    }
+}
+
+/// The kernel of one flow.
+#[derive(Debug)]
+pub struct ProgramKernel {
+    /// The time of the flow's latest event.
+    pub now: Time,
+    /// The least retransmission timeout that the program has set.
+    pub min_rto: Option<Duration>,
+    /// The functions by their indexes in the program; none of the others.
+    functions: Vec<Option<Function>>,
+    window: WindowSlots,
+    socket: u64,
+    hz: u32,
+    random: Stream,
+    draws: u64,
+}
+
+impl ProgramKernel {
+    /// The kernel that a program with these functions meets.
+    pub fn new(functions: &[String], layout: &SocketLayout, hz: u32, random: Stream) -> ProgramKernel {
+        let find = |name: &String| FUNCTIONS.iter().find(|(one, _)| one == name).map(|(_, function)| *function);
+        ProgramKernel {
+            now: Time::ZERO,
+            min_rto: None,
+            functions: functions.iter().map(find).collect(),
+            window: WindowSlots::new(layout),
+            socket: layout.socket,
+            hz,
+            random,
+            draws: 0,
+        }
+    }
+
+    /// `tcp_slow_start`: returns the segments left over for congestion avoidance.
+    fn slow_start(&self, memory: &mut Memory, acked: u32) -> u32 {
+        let WindowSlots { cwnd, ssthresh, .. } = self.window;
+        let (before, threshold) = (cwnd.read(memory, self.socket) as u32, ssthresh.read(memory, self.socket) as u32);
+        let (after, left) = if before < threshold { slow_start(before, threshold, acked) } else { (before, acked) };
+        cwnd.write(memory, self.socket, after.into());
+        left
+    }
+
+    /// `tcp_cong_avoid_ai`: adds a segment for every `per_increase` segments acknowledged.
+    fn grow(&self, memory: &mut Memory, per_increase: u32, acked: u32) {
+        let WindowSlots { cwnd, count, .. } = self.window;
+        let per_increase = per_increase.max(1);
+        let (mut window, mut credit) = (cwnd.read(memory, self.socket) as u32, count.read(memory, self.socket) as u32);
+        if credit >= per_increase {
+            credit = 0;
+            window = window.wrapping_add(1);
+        }
+        credit = credit.wrapping_add(acked);
+        if credit >= per_increase {
+            window = window.wrapping_add(credit / per_increase);
+            credit %= per_increase;
+        }
+        cwnd.write(memory, self.socket, window.into());
+        count.write(memory, self.socket, credit.into());
+    }
+
+    /// `bpf_setsockopt`: the least retransmission timeout, in whole jiffies as Linux has it. The greatest delay of ACKs means nothing
+    /// here: a sender of data sends none.
+    fn set_option(&mut self, memory: &Memory, arguments: &[u64; 5]) -> Result<u64, String> {
+        let [_, level, option, address, length] = *arguments;
+        match (level, option) {
+            (LEVEL_TCP, RTO_MIN | DELACK_MAX) if length == 4 => {
+                let value = memory.read(address, 4);
+                let ticks = (value * u64::from(self.hz)).div_ceil(1_000_000);
+                let limit = if option == RTO_MIN { 200_000 } else { 40_000 };
+                if ticks < 2 || value > limit {
+                    return Ok(INVALID);
+                }
+                if option == RTO_MIN {
+                    self.min_rto = Some(Duration(ticks * Duration::from_secs(1).0 / u64::from(self.hz)));
+                }
+                Ok(0)
+            }
+            _ => Err(format!("bpf_setsockopt of level {level}, option {option}: the simulator has none")),
+        }
+    }
+}
+
+impl Kernel for ProgramKernel {
+    fn time_ns(&mut self) -> u64 {
+        (self.now.0 + BOOT.0) / 1000
+    }
+
+    fn jiffies(&mut self) -> u64 {
+        jiffies(Duration(self.now.0 + BOOT.0), self.hz)
+    }
+
+    fn random(&mut self) -> u32 {
+        self.draws += 1;
+        (self.random.bits(self.draws) >> 32) as u32
+    }
+
+    fn call(&mut self, function: usize, arguments: &[u64; 5], memory: &mut Memory) -> Result<u64, String> {
+        match self.functions.get(function).copied().flatten() {
+            Some(function) => function(self, memory, arguments),
+            None => Err("calls a function that the simulator lacks".into()),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Congestion controls of Linux as eBPF objects: the file that Linux loads runs here unchanged.
+//!
+//! `anabranch-bpf` reads and executes it. This folder knows TCP: `socket` says what each field of Linux's socket means here, `functions`
+//! has the functions that programs call, and `control` maps the sender's events to Linux's operations.
+
+mod control;
+mod functions;
+mod socket;
+
+use super::FlowContext;
+use super::cached_control::Snapshot;
+use super::fault::FirstFault;
+use anabranch_bpf::{Instance, Layout, Object, Options, Program, Value};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use control::ProgramControl;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use socket::{SocketLayout, provides_field};
+use std::sync::{Arc, LazyLock};
+
+/// The structure whose variables are congestion controls.
+const OPERATIONS: &str = "tcp_congestion_ops";
+
+/// The structures of the simulator, from `bpf/layout.bpf.c`.
+static LAYOUT: LazyLock<Layout> = LazyLock::new(|| Layout::parse(include_bytes!("layout.btf")).expect("made by clang"));
+
+/// A program as the compiled run has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProgramJson {
+    /// The object's bytes, in base 64.
+    program: String,
+    /// The name of its congestion control; may be left out if the object has one.
+    #[serde(default)]
+    name: Option<String>,
+    /// Ticks of the kernel's clock in a second.
+    hz: u32,
+}
+
+/// A congestion control in an object for Linux.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "ProgramJson", into = "ProgramJson")]
+pub struct ProgramSpec {
+    json: ProgramJson,
+    loaded: Arc<Loaded>,
+}
+
+/// A program that is linked, and where its socket's fields lie.
+#[derive(Debug)]
+struct Loaded {
+    program: Program,
+    socket: SocketLayout,
+    hz: u32,
+    /// Parameters of `cong_control`: 2 until Linux 6.9, 4 since.
+    rate_parameters: usize,
+    fault: FirstFault,
+}
+
+impl PartialEq for ProgramSpec {
+    fn eq(&self, other: &ProgramSpec) -> bool {
+        self.json == other.json
+    }
+}
+
+impl From<ProgramSpec> for ProgramJson {
+    fn from(spec: ProgramSpec) -> ProgramJson {
+        spec.json
+    }
+}
+
+impl TryFrom<ProgramJson> for ProgramSpec {
+    type Error = String;
+
+    fn try_from(json: ProgramJson) -> Result<ProgramSpec, String> {
+        let bytes = BASE64_STANDARD.decode(&json.program).map_err(|error| format!("program: {error}"))?;
+        let object = Object::parse(&bytes).map_err(|error| error.to_string())?;
+        let (index, instance) = chosen(&object, json.name.as_deref())?;
+        let program = link(&object, index, json.hz)?;
+        let rate_parameters = match instance.value("cong_control") {
+            Some(Value::Program { parameters, .. }) => *parameters,
+            _ => 0,
+        };
+        let socket = SocketLayout::new(&program);
+        let loaded = Loaded { program, socket, hz: json.hz, rate_parameters, fault: FirstFault::default() };
+        Ok(ProgramSpec { json, loaded: Arc::new(loaded) })
+    }
+}
+
+impl ProgramSpec {
+    /// The control of one flow.
+    pub fn build(&self, flow: FlowContext) -> Box<dyn Snapshot> {
+        Box::new(ProgramControl::new(Arc::clone(&self.loaded), flow))
+    }
+
+    /// Refuses a clock that no kernel has. What the program lacks here is refused when it uses it: [`Self::fault`].
+    ///
+    /// # Errors
+    /// Names the value, and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        if !(24..=1200).contains(&self.json.hz) {
+            return Err(format!("hz = {}: must be between 24 and 1200, such as 100, 250 or 1000", self.json.hz));
+        }
+        Ok(())
+    }
+
+    /// Why a flow of this stack could not go on, if so.
+    pub fn fault(&self) -> Option<String> {
+        self.loaded.fault.first()
+    }
+}
+
+fn link(object: &Object, instance: usize, hz: u32) -> Result<Program, String> {
+    let options = Options {
+        configuration: &[("CONFIG_HZ", hz.into())],
+        provides_field: &provides_field,
+        provides_function: &functions::provides,
+    };
+    Program::link(object, instance, &LAYOUT, &options).map_err(|error| error.to_string())
+}
+
+/// The instance of a name; without a name the only one.
+fn chosen<'a>(object: &'a Object, name: Option<&str>) -> Result<(usize, &'a Instance), String> {
+    let controls: Vec<_> = controls(object).collect();
+    let names: Vec<&str> = controls.iter().map(|(_, control)| control.name()).collect();
+    match (name, controls[..].iter().find(|(_, control)| Some(control.name()) == name), &controls[..]) {
+        (_, _, []) => Err(format!("defines no variable of type {OPERATIONS} in a section .struct_ops")),
+        (Some(_), Some(found), _) | (None, _, [found]) => Ok(*found),
+        (Some(name), None, _) => Err(format!("has no congestion control {name}; it has {}", names.join(", "))),
+        (None, _, _) => Err(format!("has several congestion controls: choose one by name, of {}", names.join(", "))),
+    }
+}
+
+fn controls(object: &Object) -> impl Iterator<Item = (usize, &Instance)> {
+    object.instances().iter().enumerate().filter(|(_, instance)| instance.structure == OPERATIONS)
+}
+
+/// What an object has and needs, as JSON: its licence, and for each congestion control its operations, the fields that it uses, the functions
+/// that it calls, what the simulator lacks, and what connections share in Linux, but not here.
+///
+/// # Errors
+/// Says what the object is not.
+pub fn describe(bytes: &[u8]) -> Result<Json, String> {
+    let object = Object::parse(bytes).map_err(|error| error.to_string())?;
+    chosen(&object, controls(&object).next().map(|(_, first)| first.name()))?;
+    let described = controls(&object).map(|(index, instance)| {
+        let program = link(&object, index, 250)?;
+        Ok(json!({
+            "name": instance.name(),
+            "operations": program.operations().collect::<Vec<_>>(),
+            "fields": program.fields().iter().map(|used| format!("{}.{}", used.structure, used.path)).collect::<Vec<_>>(),
+            "functions": program.functions(),
+            "missing": program.missing(),
+            "shared": program.shared(),
+        }))
+    });
+    let described = described.collect::<Result<Vec<_>, String>>()?;
+    Ok(json!({ "licence": object.licence(), "controls": described }))
+}

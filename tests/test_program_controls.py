@@ -1,0 +1,98 @@
+"""Linux congestion controls as eBPF objects: the native control's results, and clear errors."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from anabranch import _core, programs
+from anabranch.compile import compile_run
+from anabranch.runs import RunError
+from anabranch.scenario import Scenario, ScenarioError
+
+HEADERS = Path(__file__).parents[1] / "bpf"
+needs_clang = pytest.mark.skipif(not shutil.which("clang"), reason="needs clang")
+
+
+def scenario(congestion: dict[str, object], directory: Path | None = None, loss: float = 0.002) -> Scenario:
+    document = {
+        "topology": {"from": "dumbbell"},
+        "impairments": [{"link": "all", "loss": loss}],
+        "stacks": {"mine": {"preset": "linux-reno", "congestion": congestion}},
+        "traffic": [{"from": "left", "to": "right", "flows": 3, "stack": ["mine", "linux-reno"]}],
+        "run": {"duration": "3s"},
+    }
+    return Scenario(document, directory=directory)
+
+
+@pytest.mark.parametrize("loss", [0.0002, 0.002, 0.03])
+def test_the_object_of_reno_gives_the_results_of_the_native_control(loss: float) -> None:
+    flows = scenario({"program": "anabranch_reno"}, loss=loss).run().flows
+    mine, native = (
+        flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "linux-reno")
+    )
+    assert mine["retransmits"].sum() > 5
+    assert mine.equals(native)
+
+
+@pytest.mark.parametrize("name", programs.NAMES)
+def test_both_event_loops_give_a_program_the_same_results(name: str) -> None:
+    case = scenario({"program": name}).cases[0]
+    assert _core.disagreement(json.dumps(compile_run(case, 1))) is None
+
+
+def compiled(directory: Path, operation: str) -> str:
+    """An object with this body of ``cong_avoid``."""
+    source = directory / "mine.bpf.c"
+    source.write_text(f"""
+#include "anabranch.bpf.h"
+SEC("struct_ops/half") u32 BPF_PROG(half, struct sock *sk) {{ return 2; }}
+SEC("struct_ops/grow") void BPF_PROG(grow, struct sock *sk, u32 ack, u32 acked) {{
+    volatile u32 sink = 0;
+    struct tcp_sock *tp = tcp_sk(sk);
+    {operation}
+}}
+SEC(".struct_ops") struct tcp_congestion_ops mine = {{
+    .ssthresh = (void *)half, .cong_avoid = (void *)grow, .name = "mine",
+}};
+char LICENSE[] SEC("license") = "GPL";
+""")
+    command = ["clang", "-target", "bpf", "-mcpu=v3", "-O2", "-g", f"-I{HEADERS}", "-c", source, "-o", "mine.bpf.o"]
+    subprocess.run(command, check=True, cwd=directory)
+    return "mine.bpf.o"
+
+
+@needs_clang
+@pytest.mark.parametrize(
+    ("operation", "problem"),
+    [
+        ("sink = inet_csk(sk)->icsk_ack.ato;", r"needs inet_connection_sock\.icsk_ack\.ato"),
+        ("tp->snd_una = 7;", "writes 4 bytes at address 0x[0-9a-f]+, which it may not"),
+        ("while (sink < 7) sink = 0;", "an endless loop"),
+        ("sink = bpf_get_smp_processor_id();", "needs helper function 8"),
+        ("sink = *(volatile u32 *)(u64)(tp->snd_cwnd & 1);", "reads 4 bytes at address 0x[01]"),
+    ],
+)
+def test_what_a_program_may_not_do_ends_the_run_with_its_reason(tmp_path: Path, operation: str, problem: str) -> None:
+    name = compiled(tmp_path, operation)
+    with pytest.raises(RunError, match=rf"stack 'mine', congestion, at 0\.\d+ s: cong_avoid: .*{problem}"):
+        scenario({"program": name}, tmp_path).run()
+
+
+@pytest.mark.parametrize(
+    ("congestion", "problem"),
+    [
+        ({"program": "anabranch_renoo"}, '"anabranch_renoo" is no object file (.o); did you mean "anabranch_reno"?'),
+        ({"program": "none.o"}, "none.o: cannot be read"),
+        ({"program": "text.o"}, "text.o: is no little-endian 64-bit ELF file"),
+        ({"program": "anabranch_reno", "name": "cubic"}, "has no congestion control cubic"),
+        ({"program": "anabranch_reno", "hz": 5}, "hz = 5"),
+    ],
+)
+def test_what_is_no_program_is_refused(tmp_path: Path, congestion: dict[str, object], problem: str) -> None:
+    (tmp_path / "text.o").write_text("no object")
+    with pytest.raises(ScenarioError) as refused:
+        scenario(congestion, tmp_path)
+    assert problem in str(refused.value)
