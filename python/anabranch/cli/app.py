@@ -18,7 +18,8 @@ def app(arguments: list[str]) -> App:
         result_action="return_value",
     )
     for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
-        line.command(getattr(import_module(f"anabranch.cli.{name}"), name))
+        module = name.replace("-", "_")
+        line.command(getattr(import_module(f"anabranch.cli.{module}"), module))
     if arguments[:1] == [INSTALL_COMPLETION]:
         line.register_install_completion_command()
     return line

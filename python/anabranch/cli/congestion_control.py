@@ -1,0 +1,92 @@
+"""``anabranch congestion-control``: check, load, unload, list."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Group, Parameter
+
+from anabranch.cli.exit_status import DONE
+from anabranch.cli.options import Json
+from anabranch.cli.output import json_text
+
+LINUX = Group("Linux", sort_key=1)
+File = Annotated[Path, Parameter(help="An object compiled from eBPF, such as my_cc.bpf.o.")]
+
+
+def check_program(file: File, /) -> int:
+    """Try whether the running Linux accepts a congestion control, and print the verifier's reason if not."""
+    import platform
+
+    from anabranch.linux_programs.loaded import LoadedObject
+
+    with LoadedObject(file) as loaded:
+        functions = len(loaded.programs())
+        names = ", ".join(loaded.register())
+    print(f"Linux {platform.release()} accepts {names} ({functions} functions)")
+    return DONE
+
+
+def load_program(
+    file: File,
+    /,
+    *,
+    namespace: Annotated[
+        str | None,
+        Parameter(group=LINUX, help="Make it the congestion control of new sockets in this network namespace."),
+    ] = None,
+    persist: Annotated[
+        bool,
+        Parameter(group=LINUX, negative=(), help="Keep it until unload (default: until this command is interrupted)."),
+    ] = False,
+) -> int:
+    """Load a congestion control into the running Linux; sockets choose it by TCP_CONGESTION."""
+    import signal
+
+    from anabranch.linux_programs import loaded, namespaces
+
+    former = namespaces.default_control(namespace) if namespace else ""
+    with loaded.LoadedObject(file) as controls:
+        links = controls.register()
+        if persist:
+            for name, link in links.items():
+                loaded.pin(name, link)
+        try:
+            if namespace:
+                namespaces.set_default_control(namespace, next(iter(links)))
+            print(f"loaded: {', '.join(links)}", flush=True)
+            if not persist:
+                signal.pause()
+        finally:
+            if namespace and not persist:
+                namespaces.set_default_control(namespace, former)
+    return DONE
+
+
+def unload_program(name: str, /) -> int:
+    """Unload a congestion control that was loaded with --persist; present flows keep it."""
+    from anabranch.linux_programs.loaded import unpin
+
+    unpin(name)
+    print(f"unloaded: {name}")
+    return DONE
+
+
+def list_programs(*, json: Json = False) -> int:
+    """List the congestion controls that Linux has, and which of them were loaded with --persist."""
+    from anabranch.linux_programs.loaded import available, pinned
+
+    kept = pinned()
+    if json:
+        print(json_text({"controls": [{"name": name, "persistent": name in kept} for name in available()]}))
+    else:
+        print("\n".join(f"{name}  loaded with --persist" if name in kept else name for name in available()))
+    return DONE
+
+
+congestion_control = App(
+    name="congestion-control", help="Congestion controls in eBPF in the running Linux: check, load, unload, list."
+)
+congestion_control.command(check_program, name="check")
+congestion_control.command(load_program, name="load")
+congestion_control.command(unload_program, name="unload")
+congestion_control.command(list_programs, name="list")
