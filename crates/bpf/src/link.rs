@@ -7,7 +7,7 @@ use crate::elf::{Object, Relocation};
 use crate::helpers::{Helper, helper};
 use crate::layout::{Field, Layout};
 use crate::machine::{FRAME, Fault, Kernel, MOST_FRAMES, Machine};
-use crate::maps::{Map, declared};
+use crate::maps::{Map, MapKind, declared};
 use crate::memory::Memory;
 use crate::relocations::{Relocated, resolve};
 use crate::struct_ops::Value;
@@ -58,6 +58,8 @@ pub struct Program {
     memory: Memory,
     missing: Vec<String>,
     fields: Vec<Used>,
+    /// Names of variables that are not constant.
+    variables: Vec<String>,
 }
 
 impl Program {
@@ -107,10 +109,9 @@ impl Program {
     }
 
     /// The maps and variables that all connections share in Linux, but each has for itself here.
-    pub fn shared(&self) -> Vec<&str> {
-        use crate::maps::MapKind;
+    pub fn shared(&self) -> impl Iterator<Item = &str> {
         let maps = self.maps.iter().filter(|map| map.kind != MapKind::SocketStorage);
-        maps.map(|map| map.name.as_str()).collect()
+        maps.map(|map| &map.name).chain(&self.variables).map(String::as_str)
     }
 
     /// The memory of a new connection: the program's variables, maps and frames.
@@ -428,7 +429,14 @@ impl<'a> Linker<'a> {
             .filter_map(|(start, section)| Some(((*start)?, section.name.clone())))
             .collect();
         sections.sort_unstable();
+        let variables = self.object.symbols.iter().filter(|symbol| {
+            let section = symbol.section.map(|section| &self.object.sections[section]);
+            let is_data = section.is_some_and(|one| one.is_writable && (one.name == ".data" || one.name == ".bss"));
+            is_data && !symbol.name.is_empty()
+        });
+        let variables = variables.map(|symbol| symbol.name.clone()).collect();
         Ok(Program {
+            variables,
             code,
             faults,
             maps: self.maps,
@@ -508,6 +516,7 @@ impl Program {
             memory: memory.clone(),
             missing: Vec::new(),
             fields: Vec::new(),
+            variables: Vec::new(),
         };
         (program, memory, region)
     }

@@ -81,6 +81,8 @@ pub struct ProgramControl {
     next: u32,
     sacked: u32,
     max_outstanding: u32,
+    /// The smoothed RTT in eighths of a microsecond, as Linux has it; zero before the first sample.
+    srtt_us: u64,
     window_limited: bool,
     wire_bytes: u32,
     paces: bool,
@@ -123,6 +125,7 @@ impl ProgramControl {
             next: 0,
             sacked: 0,
             max_outstanding: 0,
+            srtt_us: 0,
             window_limited: false,
             wire_bytes: flow.wire_bytes,
             paces: false,
@@ -210,12 +213,27 @@ impl ProgramControl {
         self.set(self.slots.high_seq, high);
     }
 
+    /// `tcp_update_pacing_rate`: twice the window in a smoothed RTT in slow start, 1.2 times after.
+    fn update_pacing_rate(&mut self) {
+        let WindowSlots { cwnd, ssthresh, .. } = self.slots.window;
+        let (window, threshold) = (self.get(cwnd), self.get(ssthresh));
+        let percent = if window < threshold / 2 { 200 } else { 120 };
+        let segments = window.max(u64::from(self.next - self.una));
+        let rate = (u64::from(self.sizes.mss) * segments * percent * 80_000).checked_div(self.srtt_us);
+        if let Some(rate) = rate {
+            self.set(self.slots.pacing_rate, rate);
+        }
+    }
+
     /// Gives an ACK to `cong_control` or `cong_avoid`.
     fn control(&mut self, ack: &AckEvent) {
         let acknowledged = u64::from(self.una.wrapping_mul(self.sizes.mss).wrapping_add(1));
         if !self.owns_window() {
             if ack.growth > 0 {
                 self.call(self.operations.cong_avoid, &[acknowledged, ack.growth.into()]);
+            }
+            if self.loaded.socket.reads_pacing_rate {
+                self.update_pacing_rate();
             }
             return;
         }
@@ -254,6 +272,7 @@ impl CongestionControl for ProgramControl {
         self.kernel.now = connection.now;
         (self.una, self.next, self.sacked) = (connection.una, connection.next, connection.sacked);
         (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
+        self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
         self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
     }
 

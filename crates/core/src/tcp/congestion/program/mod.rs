@@ -150,7 +150,7 @@ pub fn describe(bytes: &[u8]) -> Result<Json, String> {
             "fields": program.fields().iter().map(|used| format!("{}.{}", used.structure, used.path)).collect::<Vec<_>>(),
             "functions": program.functions(),
             "missing": program.missing(),
-            "shared": program.shared(),
+            "shared": program.shared().collect::<Vec<_>>(),
         }))
     });
     let described = described.collect::<Result<Vec<_>, String>>()?;

@@ -177,6 +177,8 @@ pub struct SocketLayout {
     shown: Vec<(Slot, Source)>,
     ack_sample: [Slot; ACK_SAMPLE.len()],
     rate_sample: [Slot; RATE_SAMPLE.len()],
+    /// Whether the program reads `sk_pacing_rate`.
+    pub reads_pacing_rate: bool,
     /// The memory of a new flow.
     memory: Memory,
     /// Addresses of the socket and of the samples.
@@ -213,6 +215,7 @@ impl SocketLayout {
             shown: shown.map(|(own, source)| (socket_slot(own), *source)).collect(),
             ack_sample: ACK_SAMPLE.map(|path| slot("ack_sample", path)),
             rate_sample: RATE_SAMPLE.map(|path| slot("rate_sample", path)),
+            reads_pacing_rate: uses("sk_pacing_rate"),
             memory,
             socket,
             ack,
