@@ -68,6 +68,7 @@ impl<'a> Machine<'a> {
         r[1..6].copy_from_slice(&arguments);
         r[10] = frame;
         let code = &self.program.code[..];
+        let mut jumps_left = self.jumps_left;
         let mut at = entry;
         loop {
             let Some(&Instruction { code: operation, destination, source, offset, immediate }) = code.get(at) else {
@@ -88,10 +89,19 @@ impl<'a> Machine<'a> {
                     r[d] = u64::from($value);
                 }};
             }
+            macro_rules! jump {
+                () => {{
+                    jumps_left -= 1;
+                    if jumps_left == 0 {
+                        return Err(endless());
+                    }
+                    at = offset as usize;
+                }};
+            }
             macro_rules! jump_if {
                 ($condition:expr) => {
                     if $condition {
-                        at = self.jump(offset)?;
+                        jump!();
                     }
                 };
             }
@@ -161,7 +171,7 @@ impl<'a> Machine<'a> {
                 Code::Store32 => store!(u32),
                 Code::Store64 => store!(u64),
                 Code::Atomic32 | Code::Atomic64 => self.atomic(&mut r, code[at - 1], at)?,
-                Code::Jump => at = self.jump(offset)?,
+                Code::Jump => jump!(),
                 Code::Eq64 => jump_if!(r[d] == operand),
                 Code::Gt64 => jump_if!(r[d] > operand),
                 Code::Ge64 => jump_if!(r[d] >= operand),
@@ -190,10 +200,13 @@ impl<'a> Machine<'a> {
                     }
                     callers.push((at, [r[6], r[7], r[8], r[9]]));
                     r[10] = r[10].wrapping_add(FRAME);
-                    at = self.jump(offset)?;
+                    jump!();
                 }
                 Code::Exit => match callers.pop() {
-                    None => return Ok(r[0]),
+                    None => {
+                        self.jumps_left = jumps_left;
+                        return Ok(r[0]);
+                    }
                     Some((back, saved)) => {
                         r[6..10].copy_from_slice(&saved);
                         r[10] = r[10].wrapping_sub(FRAME);
@@ -201,7 +214,9 @@ impl<'a> Machine<'a> {
                     }
                 },
                 Code::Helper => {
+                    self.jumps_left = jumps_left;
                     r[0] = self.help(immediate, [r[1], r[2], r[3], r[4], r[5]], r[10])?;
+                    jumps_left = self.jumps_left;
                     debug_assert_eq!(r[usize::from(ZERO)], 0);
                 }
                 Code::Kernel => {
@@ -211,15 +226,6 @@ impl<'a> Machine<'a> {
                 Code::Fault => return Err(Fault(self.program.faults[immediate as usize].clone())),
             }
         }
-    }
-
-    #[inline(always)]
-    fn jump(&mut self, target: i32) -> Result<usize, Fault> {
-        self.jumps_left -= 1;
-        if self.jumps_left == 0 {
-            return Err(Fault::new(format!("takes {MOST_JUMPS} jumps in one call: an endless loop")));
-        }
-        Ok(target as usize)
     }
 
     #[cold]
@@ -310,13 +316,21 @@ impl<'a> Machine<'a> {
             return Ok(-7i64 as u64); // E2BIG
         }
         for index in 0..count {
-            self.jump(0)?;
+            self.jumps_left -= 1;
+            if self.jumps_left == 0 {
+                return Err(endless());
+            }
             if self.run(entry, [index, context, 0, 0, 0], frame + FRAME)? != 0 {
                 return Ok(index + 1);
             }
         }
         Ok(count)
     }
+}
+
+#[cold]
+fn endless() -> Fault {
+    Fault(format!("takes {MOST_JUMPS} jumps in one call: an endless loop"))
 }
 
 fn sign_extended(value: u64, bits: i32) -> u64 {

@@ -70,17 +70,33 @@ impl Memory {
         Some(())
     }
 
-    /// The unsigned number of `size` bytes, at most 8, at an address; zero outside.
+    /// The unsigned number of 1, 2, 4 or 8 bytes at an address; zero outside.
+    #[inline]
     pub fn read(&self, address: u64, size: usize) -> u64 {
-        let bytes = self.bytes(address, size).unwrap_or_default();
-        bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+        let value = match size {
+            8 => self.load(address).map(u64::from_le_bytes),
+            4 => self.load(address).map(|bytes| u32::from_le_bytes(bytes).into()),
+            2 => self.load(address).map(|bytes| u16::from_le_bytes(bytes).into()),
+            _ => self.load(address).map(|bytes| u8::from_le_bytes(bytes).into()),
+        };
+        value.unwrap_or(0)
     }
 
-    /// Writes a number of `size` bytes, at most 8, whatever a program may write. Does nothing outside.
+    /// Writes a number of 1, 2, 4 or 8 bytes, whatever a program may write. Does nothing outside.
+    #[inline]
     pub fn write(&mut self, address: u64, size: usize, value: u64) {
-        let value = value.to_le_bytes();
-        if let Some(bytes) = self.bytes_mut(address, size) {
-            bytes.copy_from_slice(&value[..size]);
+        match size {
+            8 => self.put(address, value.to_le_bytes()),
+            4 => self.put(address, (value as u32).to_le_bytes()),
+            2 => self.put(address, (value as u16).to_le_bytes()),
+            _ => self.put(address, [value as u8]),
+        }
+    }
+
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, address: u64, value: [u8; N]) {
+        if let Some(start) = self.place(address, N) {
+            self.bytes[start..start + N].copy_from_slice(&value);
         }
     }
 }

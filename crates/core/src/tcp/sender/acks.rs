@@ -97,8 +97,8 @@ impl Sender {
         if advanced && prior_una < self.undo_until {
             self.detect_spurious_by_echo(ack, any_retransmitted);
         }
-        self.show_connection(now);
         if self.is_recovering() {
+            self.show_connection(now);
             self.continue_recovery(advanced, duplicate, &delivered);
         }
         if round_start {

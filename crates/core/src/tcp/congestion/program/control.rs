@@ -169,8 +169,8 @@ impl ProgramControl {
         let operation = operation.filter(|_| !self.has_failed)?;
         let mut all = [self.loaded.socket.socket, 0, 0, 0, 0];
         all[1..=arguments.len()].copy_from_slice(arguments);
-        let loaded = Arc::clone(&self.loaded);
-        match loaded.program.call(operation, &all[..=arguments.len()], &mut self.memory, &mut self.kernel) {
+        let program = &self.loaded.program;
+        match program.call(operation, &all[..=arguments.len()], &mut self.memory, &mut self.kernel) {
             Ok(value) => Some(value),
             Err(fault) => {
                 self.has_failed = true;

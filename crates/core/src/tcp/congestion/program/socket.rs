@@ -109,7 +109,7 @@ fn micros(picoseconds: u64) -> u64 {
 
 /// Time in ticks of the kernel's clock.
 pub fn jiffies(time: Duration, hz: u32) -> u64 {
-    (u128::from(time.0) * u128::from(hz) / u128::from(Duration::from_secs(1).0)) as u64
+    micros(time.0) * u64::from(hz) / 1_000_000
 }
 
 fn sequence(segment: u32, sizes: &Sizes) -> u64 {
@@ -155,17 +155,22 @@ pub struct Slot {
 
 impl Slot {
     /// Its value in the structure at an address.
+    #[inline]
     pub fn read(self, memory: &Memory, structure: u64) -> u64 {
         let Field { offset, size, shift, bits } = self.field;
         memory.read(structure + u64::from(offset), size as usize) >> shift & (u64::MAX >> (64 - bits))
     }
 
     /// Sets it.
+    #[inline]
     pub fn write(self, memory: &mut Memory, structure: u64, value: u64) {
         let Field { offset, size, shift, bits } = self.field;
         let address = structure + u64::from(offset);
+        if bits == size * 8 {
+            return memory.write(address, size as usize, value);
+        }
         let mask = u64::MAX >> (64 - bits);
-        let others = if bits == size * 8 { 0 } else { memory.read(address, size as usize) & !(mask << shift) };
+        let others = memory.read(address, size as usize) & !(mask << shift);
         memory.write(address, size as usize, others | (value & mask) << shift);
     }
 }
