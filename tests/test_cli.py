@@ -241,6 +241,7 @@ GROUPS = {
     "drill": ["Scenario", "Output"],
     "schema": [],
     "doctor": ["Output"],
+    "congestion-control new": [],
     "congestion-control check": [],
     "congestion-control load": ["Linux"],
     "congestion-control unload": [],

@@ -1,4 +1,4 @@
-"""``anabranch congestion-control``: check, load, unload, list."""
+"""``anabranch congestion-control``: new, check, load, unload, list."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,14 @@ from anabranch.cli.output import json_text
 
 LINUX = Group("Linux", sort_key=1)
 File = Annotated[Path, Parameter(help="An object compiled from eBPF, such as my_cc.bpf.o.")]
+
+
+def new_program(name: str, /) -> int:
+    """Make a directory NAME with a congestion control to change: source, header, Makefile and scenario."""
+    from anabranch.programs.new import create
+
+    print(create(name, Path()))
+    return DONE
 
 
 def check_program(file: File, /) -> int:
@@ -84,8 +92,9 @@ def list_programs(*, json: Json = False) -> int:
 
 
 congestion_control = App(
-    name="congestion-control", help="Congestion controls in eBPF in the running Linux: check, load, unload, list."
+    name="congestion-control", help="Congestion controls in eBPF: new; in the running Linux: check, load, unload, list."
 )
+congestion_control.command(new_program, name="new")
 congestion_control.command(check_program, name="check")
 congestion_control.command(load_program, name="load")
 congestion_control.command(unload_program, name="unload")

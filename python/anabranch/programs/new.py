@@ -1,0 +1,29 @@
+"""A directory to start a congestion control from: its source, the header, a Makefile and a scenario."""
+
+import re
+from pathlib import Path
+
+_TEMPLATE = Path(__file__).with_name("template")
+_HEADER = Path(__file__).with_name("anabranch.bpf.h")
+_NAME = "my_cc"
+"""The control's name in the template's files and in the names of these."""
+_VALID = re.compile(r"[A-Za-z]\w{0,14}", re.ASCII)
+
+
+def create(name: str, parent: Path) -> Path:
+    """Make ``parent/name``, and return it.
+
+    Raises:
+        ValueError: Linux or C takes no such name, or the directory exists or cannot be made.
+    """
+    if not _VALID.fullmatch(name):
+        raise ValueError(f"{name!r}: must be at most 15 letters, digits and _, a letter first, such as {_NAME}")
+    directory = parent / name
+    try:
+        directory.mkdir()
+        for path in (*_TEMPLATE.iterdir(), _HEADER):
+            text = path.read_text(encoding="utf-8").replace(_NAME, name)
+            (directory / path.name.replace(_NAME, name)).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{directory}: cannot be made ({error.strerror})") from None
+    return directory
