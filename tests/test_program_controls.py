@@ -1,5 +1,7 @@
 """Linux congestion controls as eBPF objects: the native control's results, and clear errors."""
 
+import base64
+import hashlib
 import json
 import shutil
 import subprocess
@@ -96,3 +98,14 @@ def test_what_is_no_program_is_refused(tmp_path: Path, congestion: dict[str, obj
     with pytest.raises(ScenarioError) as refused:
         scenario(congestion, tmp_path)
     assert problem in str(refused.value)
+
+
+def test_the_manifest_has_the_bytes_and_the_hash_of_the_program(tmp_path: Path) -> None:
+    scenario({"program": "anabranch_reno"}).run(directory=tmp_path / "run")
+    (recorded,) = json.loads((tmp_path / "run" / "manifest.json").read_text())["programs"]
+    found = programs.find("anabranch_reno")
+    assert found is not None
+    content = found.read_bytes()
+    assert base64.b64decode(recorded["program"]) == content
+    assert recorded["sha256"] == hashlib.sha256(content).hexdigest()
+    assert (recorded["stack"], recorded["name"]) == ("mine", "anabranch_reno")

@@ -22,9 +22,12 @@ def new_program(name: str, /) -> int:
 
 
 def check_program(file: File, /) -> int:
-    """Try whether the running Linux accepts a congestion control, and print the verifier's reason if not."""
+    """Print what a congestion control needs and what the simulator lacks of it, and whether the running Linux accepts it."""
     import platform
 
+    from anabranch.programs import needs
+
+    print("\n".join(needs.lines(needs.describe(file))), flush=True)
     from anabranch.linux_programs.loaded import LoadedObject
 
     with LoadedObject(file) as loaded:

@@ -3,6 +3,8 @@
 As it is read: whatever has happened to the file, a problem names the field.
 """
 
+import base64
+import hashlib
 import json
 import zlib
 from collections.abc import Mapping, Sequence
@@ -77,6 +79,7 @@ def of_scenario(
         "command": list(command),
         "keys": scenario.keys,
         "warnings": scenario.warnings.as_records(),
+        "programs": _programs(scenario),
         "topology": {
             "nodes": [
                 {"name": n.name, "latitude": n.latitude, "longitude": n.longitude, "x": n.x, "y": n.y}
@@ -94,6 +97,21 @@ def of_scenario(
             ],
         },
     }
+
+
+def _programs(scenario: Scenario) -> list[dict[str, Any]]:
+    """The congestion controls that came with the scenario: stack, hash and contents of the file (an object in base 64, Python as text)."""
+    found = {}
+    for case in scenario.cases:
+        for stack, settings in case.variant.all_stacks().items():
+            compiled = settings.congestion.compiled()
+            for kind in compiled.keys() & {"program", "python"}:
+                content: str = compiled[kind]
+                raw = base64.b64decode(content) if kind == "program" else content.encode()
+                sha256 = hashlib.sha256(raw).hexdigest()
+                name = compiled["name" if kind == "program" else "class"]
+                found[stack, name, sha256] = {"stack": stack, "name": name, "sha256": sha256, kind: content}
+    return list(found.values())
 
 
 def checksum(path: Path) -> int:

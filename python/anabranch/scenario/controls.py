@@ -2,13 +2,13 @@
 
 import ast
 import base64
-import json
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
-from anabranch import _core, input_files, programs
+from anabranch import input_files, programs
+from anabranch.programs import needs
 from anabranch.scenario.problems import suggest
 from anabranch.scenario.table import Table
 
@@ -30,17 +30,12 @@ class ProgramControl(Table):
         if shipped is None and not self.program.endswith(".o"):
             raise ValueError(f'"{self.program}" is no object file (.o); {suggest(self.program, programs.NAMES)}')
         path = shipped or (info.context or {}).get("directory", Path()) / self.program
-        content = input_files.content(path, LARGEST_FILE)
-        try:
-            controls = json.loads(_core.describe_program(content))["controls"]
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
-        names = [control["name"] for control in controls]
+        names = [control["name"] for control in needs.describe(path)["controls"]]
         if self.name is None and len(names) > 1:
             raise ValueError(f"{path}: has several congestion controls; choose one by name: {', '.join(names)}")
         if self.name is not None and self.name not in names:
             raise ValueError(f"{path}: has no congestion control {self.name}; {suggest(self.name, names)}")
-        encoded = base64.b64encode(content).decode()
+        encoded = base64.b64encode(path.read_bytes()).decode()
         self._compiled = {"program": encoded, "name": self.name or names[0], "hz": self.hz}
         return self
 

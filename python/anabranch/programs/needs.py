@@ -1,0 +1,55 @@
+"""What an eBPF object needs of the simulator, in words."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypedDict, cast
+
+from anabranch import _core, input_files
+
+LARGEST = 2**20
+"""Bytes of an object."""
+
+
+class Control(TypedDict):
+    """A congestion control of an object."""
+
+    name: str
+    operations: list[str]
+    fields: list[str]
+    functions: list[str]
+    missing: list[str]
+    shared: list[str]
+
+
+class Description(TypedDict):
+    """An object: its licence and its congestion controls."""
+
+    licence: str
+    controls: list[Control]
+
+
+def describe(path: Path) -> Description:
+    """What an object has and needs.
+
+    Raises:
+        InputError: the file cannot be read, or is no such object.
+    """
+    content = input_files.content(path, LARGEST)
+    try:
+        return cast(Description, json.loads(_core.describe_program(content)))
+    except ValueError as error:
+        raise input_files.InputError(path, str(error)) from None
+
+
+def lines(description: Description) -> Iterator[str]:
+    """The description as lines of text."""
+    for control in description["controls"]:
+        yield f"{control['name']} (licence {description['licence'] or 'none: Linux refuses it'})"
+        yield f"  operations  {', '.join(control['operations'])}"
+        yield f"  functions   {', '.join(control['functions']) or 'none'}"
+        yield f"  fields      {', '.join(control['fields']) or 'none'}"
+        missing = ", ".join(control["missing"])
+        yield f"  simulator   {f'lacks {missing}; a run ends when it uses them' if missing else 'has all that it needs'}"
+        if control["shared"]:
+            yield f"  each flow has its own copy, in Linux all share one: {', '.join(control['shared'])}"
