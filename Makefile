@@ -67,6 +67,7 @@ bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 li
 	$(RUN)/python -m bench.bench
 	$(RUN)/python -m bench.cases
 	$(RUN)/python -m bench.scale
+	$(RUN)/python -m bench.waiting
 
 papers: $(VENV)/installed ## reproduce five papers in full (several hours on two cores, most of them for tcpbp; may be interrupted and goes on); writes papers/*/README.md
 	$(RUN)/anabranch paper all --out runs/papers

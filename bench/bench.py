@@ -75,15 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(rounds: int, cpu: int) -> str:
-    starts = Simulator("start", lambda: anabranch("1ms", cpu), rounds)
     engine = Simulator("Anabranch, the engine alone", lambda: _engine(cpu), rounds)
-    ours = Simulator("Anabranch, whole process", lambda: anabranch(f"{SECONDS:g}s", cpu), rounds)
+    ours = Simulator("Anabranch, whole process", lambda: _anabranch(cpu), rounds)
     installed = Simulator("ns-2, as installed", lambda: _ns2(False, cpu), rounds)
     tuned = Simulator("ns-2, tuned", lambda: _ns2(True, cpu), rounds)
     third = Simulator(f"ns-3 ({NS3_SECONDS:g} s simulated)", lambda: _ns3(cpu), min(rounds, 2))
     ns3.build("dumbbell")
-    _in_turn((starts, engine, ours, installed, tuned, third))
-    start_s = median(run.cpu_seconds for run in starts.runs)
+    _in_turn((engine, ours, installed, tuned, third))
     net = engine.hops_per_second()
     columns = (
         "simulator",
@@ -105,9 +103,7 @@ def _measure(rounds: int, cpu: int) -> str:
     further = [
         f"Whole process against whole process, for a run of {SECONDS:g} s: {whole / installed.hops_per_second():.1f} times "
         f"ns-2 as installed, {whole / tuned.hops_per_second():.1f} times ns-2 tuned.",
-        f"Start of a run (1 ms simulated): {start_s:.2f} CPU s.",
         *_memory(cpu),
-        *_starts(cpu, rounds),
     ]
     for line in further:
         console.print(line, highlight=False)
@@ -134,10 +130,10 @@ def _in_turn(simulators: Sequence[Simulator]) -> None:
                     progress.advance(task)
 
 
-def anabranch(duration: str, cpu: int) -> Run:
+def _anabranch(cpu: int) -> Run:
     """Run the dumbbell through the command line."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [_program(), "run", str(SCENARIO), "--set", f"run.duration={duration}", "--out", folder]
+        command = [_program(), "run", str(SCENARIO), "--set", f"run.duration={SECONDS:g}s", "--out", folder]
         _, cpu_seconds, peak_rss_bytes = measure_child(command, cpu)
         manifest = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
     return Run(manifest["runs"][0]["packet_hops"], cpu_seconds, peak_rss_bytes)
@@ -196,18 +192,6 @@ def _memory(cpu: int) -> list[str]:
         f"to the process with {many['in_flight_packets']} packets in flight, {FLOWS} flows "
         f"{few['grown_bytes'] / 1e6:.1f} MB with "
         f"{few['in_flight_packets']}; {seconds} s simulated."
-    ]
-
-
-def _starts(cpu: int, rounds: int) -> list[str]:
-    """CPU time of the shortest commands."""
-    commands = {
-        "`anabranch --help`": [_program(), "--help"],
-        "`import anabranch`": [sys.executable, "-c", "import anabranch"],
-    }
-    return [
-        f"{name}: {median(measure_child(command, cpu)[1] for _ in range(rounds)):.2f} CPU s."
-        for name, command in commands.items()
     ]
 
 

@@ -131,8 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _print("Case A with", EXTRA_COLUMNS, extras)
     _print("On two threads", THREAD_COLUMNS, threads)
     if len(chosen) == len(keys):
-        tables = ((COLUMNS, rows), (EXTRA_COLUMNS, extras), (THREAD_COLUMNS, threads))
-        write_part(PAGE, "cases", _text(tables, options.rounds))
+        write_part(PAGE, "cases", _text(((COLUMNS, rows), (EXTRA_COLUMNS, extras)), threads, options.rounds))
     return 0
 
 
@@ -275,13 +274,17 @@ def _thread_row(each: Measured) -> list[str]:
     ]
 
 
-def _text(tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]], rounds: int) -> str:
+def _text(
+    tables: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]], threads: Sequence[Sequence[str]], rounds: int
+) -> str:
     today = datetime.now(UTC).date().isoformat()
     source = (
         f"Anabranch {version()}, {today}, `python -m bench.cases --rounds {rounds}`, medians of {rounds} runs (oracle "
         f"and htsim: {PLAIN_ROUNDS}, on G, H and I 1) in turn on one CPU, two threads on both; {machine()}."
     )
-    return "\n".join([*(line for columns, cells in tables for line in (*_markdown(columns, cells), "")), source])
+    lines = (line for columns, cells in tables for line in (*_markdown(columns, cells), ""))
+    on_two = "; ".join(f"{case} {one} on one, {two} on two ({faster})" for case, one, two, faster in threads)
+    return "\n".join([*lines, f"Seconds of the clock on threads: {on_two}.", "", source])
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

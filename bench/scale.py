@@ -91,8 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Console().print(table)
     today = datetime.now(UTC).date().isoformat()
     source = f"Anabranch {version()}, {today}, `python -m bench.scale --rounds {options.rounds}`, medians; peak memory {peak:,.0f} MB; {machine()}."
-    lines = [f"| {' | '.join(cells)} |" for cells in (COLUMNS, ["---"] * len(COLUMNS), *rows)]
-    write_part(PAGE, "scale", "\n".join([*lines, "", source]))
+    steps = "; ".join(f"{step} {seconds}" for step, seconds in rows)
+    write_part(PAGE, "scale", f"{COLUMNS[1]}: {steps}.\n\n{source}")
     return 0
 
 

@@ -40,10 +40,10 @@ def run_child(command: Sequence[str], cpu: int | None = None) -> ChildRun:
     return ChildRun(_last_json(output), cpu_seconds, peak_rss_bytes)
 
 
-def measure_child(command: Sequence[str], cpu: int | None = None) -> tuple[str, float, int]:
+def measure_child(command: Sequence[str], cpu: int | None = None, *, cwd: Path | None = None) -> tuple[str, float, int]:
     """Run a command to its end, as `run_child`; return its output, its CPU seconds and its peak resident bytes."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, cwd=cwd)
         try:
             if cpu is not None:
                 os.sched_setaffinity(child.pid, {cpu})
