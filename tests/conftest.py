@@ -1,5 +1,10 @@
 """What holds for all tests."""
 
+import fcntl
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -13,3 +18,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("slow"):
             if not mark.args:
                 raise pytest.UsageError(f'{item.nodeid}: give the reason, as in @pytest.mark.slow("compiles the core")')
+
+
+@pytest.fixture
+def linux() -> Iterator[None]:
+    """Skips where eBPF cannot be loaded. One test at a time has it: names of congestion controls are Linux's."""
+    from anabranch import programs
+    from anabranch.linux_programs import libbpf, loaded
+
+    with open(Path(tempfile.gettempdir()) / "anabranch-tests-linux.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            with loaded.LoadedObject(programs.find("anabranch_reno") or Path()):
+                pass
+        except libbpf.LinuxError as error:
+            pytest.skip(f"needs eBPF in Linux: {error}")
+        yield

@@ -246,6 +246,7 @@ GROUPS = {
     "congestion-control load": ["Linux"],
     "congestion-control unload": [],
     "congestion-control list": ["Output"],
+    "congestion-control trace": ["Path", "Linux", "Output"],
     "topology list": ["Output"],
     "topology show": ["Topology", "Output"],
     "topology plot": ["Topology", "Output"],

@@ -14,7 +14,7 @@ BUILT = Path(programs.__file__).parent
 
 
 def test_the_packaged_objects_were_compiled_from_the_sources_of_today() -> None:
-    paths = sorted([*SOURCES.glob("*.bpf.c"), *SOURCES.glob("*.bpf.h")])
+    paths = sorted([*SOURCES.glob("*.bpf.c"), *SOURCES.glob("*.h")])
     now = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
     lines = (BUILT / "sources.sha256").read_text().splitlines()
     built = {name: digest for digest, name in (line.split() for line in lines)}

@@ -1,4 +1,4 @@
-"""``anabranch congestion-control``: new, check, load, unload, list."""
+"""``anabranch congestion-control``: new, check, load, unload, list, trace."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,10 +6,10 @@ from typing import Annotated
 from cyclopts import App, Group, Parameter
 
 from anabranch.cli.exit_status import DONE
-from anabranch.cli.options import Json
-from anabranch.cli.output import json_text
+from anabranch.cli.options import OUTPUT, Json, Share, rate_bps, seconds
+from anabranch.cli.output import count, json_text
 
-LINUX = Group("Linux", sort_key=1)
+PATH, LINUX = Group("Path", sort_key=1), Group("Linux", sort_key=2)
 File = Annotated[Path, Parameter(help="An object compiled from eBPF, such as my_cc.bpf.o.")]
 
 
@@ -94,11 +94,41 @@ def list_programs(*, json: Json = False) -> int:
     return DONE
 
 
+def trace_program(
+    file: File,
+    /,
+    output: Annotated[Path, Parameter(group=OUTPUT, help="The file to write: records compressed by gzip.")],
+    *,
+    rate: Annotated[str, Parameter(group=PATH, help="Rate of the path.")] = "20Mbit/s",
+    delay: Annotated[str, Parameter(group=PATH, help="Delay of the path, one way.")] = "10ms",
+    loss: Annotated[Share, Parameter(group=PATH, help="Ratio of data packets lost: 0.01 or 1%.")] = 0.0,
+    calls: Annotated[int, Parameter(group=LINUX, help="Stop after about this number of calls.")] = 10_000,
+    duration: Annotated[str, Parameter(group=LINUX, help="Stop after this time.")] = "60s",
+    sysctl: Annotated[
+        tuple[str, ...],
+        Parameter(group=LINUX, negative=(), help="Set this for the sender, such as net.ipv4.tcp_sack=0; repeatable."),
+    ] = (),
+) -> int:
+    """Record every call of a congestion control by real flows of Linux over an emulated path.
+
+    FILE must be compiled with clang -include trace.bpf.h, which lies in the package's folder programs.
+    """
+    from anabranch.linux_programs.emulator import EmulatedPath
+    from anabranch.linux_programs.tracing import trace
+
+    network = EmulatedPath(rate_bps("--rate", rate), seconds("--delay", delay), loss)
+    recorded = trace(file, output, network, calls, seconds("--duration", duration), sysctl)
+    print(f"{output}: {count(recorded, 'call')}")
+    return DONE
+
+
 congestion_control = App(
-    name="congestion-control", help="Congestion controls in eBPF: new; in the running Linux: check, load, unload, list."
+    name="congestion-control",
+    help="Congestion controls in eBPF: new; in the running Linux: check, load, unload, list, trace.",
 )
 congestion_control.command(new_program, name="new")
 congestion_control.command(check_program, name="check")
 congestion_control.command(load_program, name="load")
 congestion_control.command(unload_program, name="unload")
 congestion_control.command(list_programs, name="list")
+congestion_control.command(trace_program, name="trace")

@@ -21,6 +21,9 @@ class LinuxError(ValueError):
 
 _PRINT = ctypes.CFUNCTYPE(c_int, c_int, c_char_p, c_void_p)
 
+TAKE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
+"""Type of the function that takes an entry of a ring buffer: its address and size."""
+
 _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "libbpf_set_print": (c_void_p, [_PRINT]),
     "libbpf_minor_version": (c_uint32, []),
@@ -30,30 +33,23 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "bpf_object__next_map": (c_void_p, [c_void_p, c_void_p]),
     "bpf_object__next_program": (c_void_p, [c_void_p, c_void_p]),
     "bpf_object__find_map_by_name": (c_void_p, [c_void_p, c_char_p]),
-    "bpf_object__find_program_by_name": (c_void_p, [c_void_p, c_char_p]),
     "bpf_map__type": (c_int, [c_void_p]),
     "bpf_map__name": (c_char_p, [c_void_p]),
     "bpf_map__fd": (c_int, [c_void_p]),
     "bpf_map__map_flags": (c_uint32, [c_void_p]),
     "bpf_map__set_map_flags": (c_int, [c_void_p, c_uint32]),
-    "bpf_map__reuse_fd": (c_int, [c_void_p, c_int]),
-    "bpf_map__set_initial_value": (c_int, [c_void_p, c_void_p, c_size_t]),
     "bpf_map__attach_struct_ops": (c_void_p, [c_void_p]),
     "bpf_program__name": (c_char_p, [c_void_p]),
     "bpf_program__fd": (c_int, [c_void_p]),
-    "bpf_program__type": (c_int, [c_void_p]),
-    "bpf_program__attach_trace": (c_void_p, [c_void_p]),
-    "bpf_program__set_attach_target": (c_int, [c_void_p, c_int, c_char_p]),
+    "bpf_program__expected_attach_type": (c_int, [c_void_p]),
     "bpf_link__fd": (c_int, [c_void_p]),
     "bpf_link__destroy": (c_int, [c_void_p]),
     "bpf_link_create": (c_int, [c_int, c_int, c_int, c_void_p]),
     "bpf_obj_pin": (c_int, [c_int, c_char_p]),
-    "ring_buffer__new": (c_void_p, [c_int, c_void_p, c_void_p, c_void_p]),
+    "ring_buffer__new": (c_void_p, [c_int, TAKE, c_void_p, c_void_p]),
     "ring_buffer__poll": (c_int, [c_void_p, c_int]),
     "ring_buffer__free": (None, [c_void_p]),
     "btf__new": (c_void_p, [c_char_p, c_uint32]),
-    "btf__parse": (c_void_p, [c_char_p, c_void_p]),
-    "btf__free": (None, [c_void_p]),
     "btf__type_by_id": (POINTER(c_uint32), [c_void_p, c_uint32]),
     "btf__name_by_offset": (c_char_p, [c_void_p, c_uint32]),
     "btf__find_by_name_kind": (c_int, [c_void_p, c_char_p, c_uint32]),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from anabranch.input_files import content
 from anabranch.linux_programs.libbpf import Libbpf, LinuxError, libbpf
@@ -22,6 +23,15 @@ _LINES_OF_REASON = 4
 def available() -> list[str]:
     """Names of the congestion controls that Linux has, in its order."""
     return AVAILABLE.read_text().split()
+
+
+class LoadedProgram(NamedTuple):
+    """A program that is a function of a congestion control."""
+
+    name: str
+    descriptor: int
+    member: int
+    """Index of the function among the members of the kernel's tcp_congestion_ops."""
 
 
 class LoadedObject:
@@ -73,12 +83,21 @@ class LoadedObject:
             yield address
             address = self._library.find(following, self.address, address)
 
-    def programs(self) -> dict[str, int]:
-        """The file descriptor of each program."""
-        return {
-            self._library.text("bpf_program__name", address): self._library.call("bpf_program__fd", address)
+    def programs(self) -> list[LoadedProgram]:
+        """The programs in the object's order."""
+        return [
+            LoadedProgram(
+                self._library.text("bpf_program__name", address),
+                self._library.call("bpf_program__fd", address),
+                self._library.call("bpf_program__expected_attach_type", address),
+            )
             for address in self._each("bpf_object__next_program")
-        }
+        ]
+
+    def map_descriptor(self, name: str) -> int | None:
+        """The file descriptor of a map; None if the object has none of this name."""
+        address = self._library.find("bpf_object__find_map_by_name", self.address, name.encode())
+        return self._library.call("bpf_map__fd", address) if address else None
 
     def register(self) -> dict[str, int]:
         """Register the controls; the file descriptor of each one's link, by the control's name.

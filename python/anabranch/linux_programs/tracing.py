@@ -1,0 +1,71 @@
+"""Records the calls of real flows of Linux under a congestion control, over an emulated path."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from anabranch.linux_programs.emulator import RECEIVER, EmulatedPath, Ends, emulated
+from anabranch.linux_programs.loaded import LoadedObject
+from anabranch.linux_programs.namespaces import inside
+from anabranch.linux_programs.recorder import Recorder
+
+_PORT = 5001
+_CONNECTION_S = 10.0
+"""After this time a new connection begins: calls come from the start of flows as well."""
+
+
+def trace(path: Path, output: Path, network: EmulatedPath, calls: int, longest_s: float, sysctls: Sequence[str]) -> int:
+    """Record at least this number of calls, for at most this time; how many there are.
+
+    One connection after another transfers data without end.
+
+    Raises:
+        LinuxError: Linux refuses the object, it does not record its calls, or the path cannot be made.
+    """
+    with LoadedObject(path) as control:
+        name = next(iter(control.register()))
+        with emulated(network, sysctls) as ends, Recorder(control, name, output) as recorder:
+            traffic = os.fork()
+            if traffic == 0:
+                try:
+                    _transfer(ends, name)
+                finally:
+                    os._exit(1)
+            try:
+                end = time.monotonic() + longest_s
+                while recorder.calls < calls and time.monotonic() < end:
+                    recorder.poll()
+            finally:
+                os.kill(traffic, signal.SIGKILL)
+                os.waitpid(traffic, 0)
+        return recorder.calls
+
+
+def _transfer(ends: Ends, control: str) -> None:
+    """Send from one namespace to the other, until the process is killed."""
+    listener = inside(ends.receiver, socket.socket)
+    listener.bind((RECEIVER, _PORT))
+    listener.listen()
+    threading.Thread(target=_receive, args=(listener,), daemon=True).start()
+    block = bytes(1 << 16)
+    while True:
+        sender = inside(ends.sender, socket.socket)
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        sender.connect((RECEIVER, _PORT))
+        end = time.monotonic() + _CONNECTION_S
+        while time.monotonic() < end:
+            sender.sendall(block)
+        sender.close()
+
+
+def _receive(listener: socket.socket) -> None:
+    data = bytearray(1 << 18)
+    while True:
+        connection, _ = listener.accept()
+        while connection.recv_into(data):
+            pass
+        connection.close()

@@ -1,0 +1,99 @@
+"""Calls of real flows in Linux are recorded as they happened."""
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anabranch import programs
+from anabranch.cli.entry import status
+from anabranch.linux_programs import libbpf
+from anabranch.linux_programs.layouts import Btf, Field
+from anabranch.linux_programs.trace_file import RECORD, SOCKET_BYTES, read_header, read_records
+
+SOURCES = Path(__file__).parents[1] / "bpf"
+
+
+@pytest.fixture
+def layout() -> Btf:
+    try:
+        return Btf(programs.LAYOUT)
+    except libbpf.LinuxError as error:
+        pytest.skip(str(error))
+
+
+def test_the_copies_are_of_the_layout_of_today(layout: Btf) -> None:
+    command = ["python", SOURCES / "trace_fields.py", programs.LAYOUT]
+    written = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert (SOURCES / "trace_fields.h").read_text() == written, "run: make -C bpf fields"
+    assert layout.size("tcp_sock") == SOCKET_BYTES
+
+
+@pytest.mark.usefixtures("linux")
+def test_an_object_that_does_not_record_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [str(programs.find("anabranch_reno")), str(tmp_path / "trace.gz")]
+    assert status(["congestion-control", "trace", *arguments]) == 1
+    assert "does not record its calls: compile it with clang -include" in capsys.readouterr().err
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, linux: None) -> Path:
+    """Some calls of Reno over a lossy path."""
+    if not shutil.which("clang"):
+        pytest.skip("needs clang")
+    if not shutil.which("ip") or not Path("/dev/net/tun").exists():
+        pytest.skip("needs ip and /dev/net/tun")
+    compiled, output = tmp_path / "reno.bpf.o", tmp_path / "reno.gz"
+    flags = ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-include", SOURCES / "trace.bpf.h"]
+    subprocess.run(["clang", *flags, "-c", SOURCES / "anabranch_reno.bpf.c", "-o", compiled], check=True)
+    path = ["--rate", "50Mbit/s", "--delay", "2ms", "--loss", "2%", "--sysctl", "net.ipv4.tcp_timestamps=0"]
+    arguments = [
+        "congestion-control",
+        "trace",
+        str(compiled),
+        str(output),
+        *path,
+        "--calls",
+        "2000",
+        "--duration",
+        "5s",
+    ]
+    assert status(arguments) == 0
+    return output
+
+
+def test_a_recorded_flow_is_renos(recorded: Path, layout: Btf) -> None:
+    """RFC 5681 by hand: a loss halves the window, an ACK in slow start adds what it acknowledges, and the socket's times ascend."""
+    header = read_header(recorded)
+    assert header["control"] == "anabranch_reno"
+    assert header["functions"] == ["init", "ssthresh", "cong_avoid", "undo_cwnd"]
+    assert header["layout_sha256"] == hashlib.sha256(programs.LAYOUT.read_bytes()).hexdigest()
+    records = np.concatenate(list(read_records(recorded, 300)))
+    assert records.dtype == np.dtype(RECORD)
+    fields = layout.fields("tcp_sock")
+
+    def column(when: str, name: str, rows: Any) -> Any:
+        return number(records[when][rows], fields[name])
+
+    loss = records["function"] == 1
+    assert loss.any()
+    assert (records["result"][loss] == np.maximum(column("entry", "snd_cwnd", loss) // 2, 2)).all()
+    acks = records["function"] == 2
+    before, after = column("entry", "snd_cwnd", acks), column("exit", "snd_cwnd", acks)
+    threshold = column("entry", "snd_ssthresh", acks)
+    slow_start = (after > before) & (after < threshold)
+    assert slow_start.any()
+    assert (after - before == records["arguments"][acks, 1])[slow_start].all()
+    assert (after >= before).all()
+    assert (records["exit_time_ns"] >= records["entry_time_ns"]).all()
+    assert (np.diff(column("entry", "tcp_mstamp", records["flow"] == 0).astype(np.int64)) >= 0).all()
+
+
+def number(memory: Any, field: Field) -> Any:
+    """A whole field of each struct."""
+    at = field.bit_offset // 8
+    return np.ascontiguousarray(memory[:, at : at + field.bits // 8]).view(f"<u{field.bits // 8}")[:, 0]
