@@ -39,6 +39,17 @@ def test_another_program_called_ns_is_not_ns_2(monkeypatch: pytest.MonkeyPatch, 
     assert not found("ns-2").ok
 
 
+def test_clang_needs_its_headers_and_linux_says_why_it_loads_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise ValueError(f"{path.name}: use sudo")
+
+    monkeypatch.setattr("anabranch.linux_programs.loaded.LoadedObject", refuse)
+    check = found("eBPF")
+    assert (check.ok, check.detail, check.needed) == (False, "anabranch_reno.bpf.o: use sudo", False)
+    monkeypatch.setenv("PATH", "")
+    assert found("clang").detail == "not found"
+
+
 def test_a_module_that_fails_to_import_is_a_finding_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     check = found("vl-convert")

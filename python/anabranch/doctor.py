@@ -1,5 +1,6 @@
 """What works on this machine, and how to get the rest (``anabranch doctor``)."""
 
+import platform
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,10 @@ def checks(directory: Path | None = None) -> list[Check]:
         _optional("tshark (reads captures in tests)", _tshark, "`apt install tshark`"),
         _optional("ns-2 (peer in `make bench` and `make validate`)", _ns2, "`apt install ns2`"),
         _optional("ns-3 (peer in `make bench`)", _ns3, "`apt install libns3-dev`"),
+        _optional("clang (compiles congestion controls)", _clang, "`apt install clang llvm libbpf-dev`"),
+        _optional(
+            "eBPF congestion controls in Linux", _linux_programs, "use `sudo`, `apt install libbpf1`, a Linux with BTF"
+        ),
         _disk(directory or Path.cwd()),
     ]
 
@@ -67,7 +72,7 @@ def _required(name: str, look: Callable[[], str], remedy: str) -> Check:
 def _optional(name: str, look: Callable[[], str | None], remedy: str) -> Check:
     try:
         found = look()
-    except (OSError, subprocess.SubprocessError) as error:
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
         return Check(name, False, _reason(error), remedy, needed=False)
     return Check(name, found is not None, found or "not found", None if found else remedy, needed=False)
 
@@ -110,6 +115,22 @@ def _ns3() -> str | None:
     headers = (Path("/usr/include/ns3/core-module.h"), Path("/usr/local/include/ns3/core-module.h"))
     found = next((header.parent for header in headers if header.is_file()), None)
     return None if found is None else f"headers in {found}"
+
+
+def _clang() -> str | None:
+    headers = Path("/usr/include/bpf/bpf_helpers.h")
+    found = _first_line(["clang", "-target", "bpf", "--version"])
+    return found if headers.is_file() and shutil.which("llvm-strip") else None
+
+
+def _linux_programs() -> str | None:
+    from anabranch import programs
+    from anabranch.linux_programs.loaded import LoadedObject
+
+    if (reno := programs.find("anabranch_reno")) is None:
+        return None
+    LoadedObject(reno).close()
+    return f"Linux {platform.release()} loads them"
 
 
 def _first_line(command: list[str], text: str = "") -> str | None:
