@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from anabranch.topologies import GENERATORS, Link, Node, Topology, TopologyError, load, names, suggest
 from anabranch.topologies.attributes import _with_unit
 from anabranch.topologies.builtin import BUILTINS, tcpbp10
+from anabranch.topologies.draft import Draft
 from anabranch.topologies.export import to_csv, to_graphml, to_json
 from anabranch.topologies.generate import dumbbell, fat_tree, grid, line, parallel
 from anabranch.topologies.loading import LARGEST_TOPOLOGY
@@ -668,3 +669,26 @@ def test_crossing_agrees_with_points_along_the_segment(ends: list[int], low: int
     elif crosses(((x, y), (end_x, end_y)), box):  # then it only grazes a corner between two points
         assert crosses(((x, y), (end_x, end_y)), (low - 0.1, low - 0.1, high + 0.1, high + 0.1))
         assert not crosses(((x, y), (end_x, end_y)), (low + 0.1, low + 0.1, high - 0.1, high - 0.1))
+
+
+PLAIN = {
+    "plain.csv": "source,target,delay,loss\na,b,1ms,1%\nb,c,2 ms,\nc,d,,0.5\n",
+    "plain.graphml": """<graphml><key id="k" for="edge" attr.name="delay" attr.type="string"/><graph edgedefault="directed">
+<node id="a"/><node id="b"/><node id="c"/><edge source="a" target="b"><data key="k">1ms</data></edge>
+<edge source="b" target="c"/><edge source="c" target="a"/></graph></graphml>""",
+    "plain.json": '{"nodes": [{"id": 1}, {"id": 2, "name": "b"}], "edges": [{"source": 1, "target": 2, "dist": 3.5, "capacity": 1e9}]}',
+}
+
+
+@pytest.mark.parametrize("file", PLAIN)
+def test_columns_give_what_rows_give(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files in which nothing is wrong or parallel are read by columns, and by rows they mean the same."""
+    (tmp_path / file).write_text(PLAIN[file], encoding="utf-8")
+    rows = []
+    link = Draft.link
+    monkeypatch.setattr(Draft, "link", lambda self, *edge: (rows.append(edge), link(self, *edge)))
+    by_columns = load(tmp_path / file)
+    assert not rows
+    monkeypatch.setattr(Draft, "plain_links", lambda *_: False)
+    assert load(tmp_path / file) == by_columns
+    assert rows

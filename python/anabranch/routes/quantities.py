@@ -45,6 +45,9 @@ def completed(
         low, high = random_loss
         if not 0 < low <= high < 1:
             raise ValueError(f"random loss {low}..{high}: must be two ratios above 0 and below 1, the lower one first")
+    nothing_given = capacity_bps is None and loss is None and random_loss is None and loss_floor == 0
+    if nothing_given and all(link.delay_s is not None or link.length_m is None for link in topology.links):
+        return topology
     draws = random.Random(seed)
     drawn: dict[frozenset[str], float] = {}
 
@@ -62,8 +65,7 @@ def completed(
         ratio = None if own is None else max(own, loss_floor)
         return Link(link.source, link.target, capacity, _delay(link), link.length_m, ratio, link.cost)
 
-    links = tuple(map(complete, topology.links))
-    return topology if links == topology.links else replace(topology, links=links)
+    return replace(topology, links=tuple(map(complete, topology.links)))
 
 
 def _delay(link: Link) -> float | None:

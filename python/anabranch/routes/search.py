@@ -15,6 +15,7 @@ from anabranch.array_types import Columns
 from anabranch.routes import quantities
 from anabranch.routes.model import Forwarding, Path, Route, Routes
 from anabranch.topologies import Topology
+from anabranch.topologies.model import columns
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,19 @@ class Search:
         self.topology = topology
         self.names = [node.name for node in topology.nodes]
         self._index = {name: index for index, name in enumerate(self.names)}
-        sources, targets, capacities, delays, _, losses, costs = zip(*topology.links, strict=True)
+        sources, targets, capacities, delays, _, losses, costs = columns(topology.links)
         self._network = _core.Network(
             len(self.names),
-            np.array([self._index[source] for source in sources], np.uint32),
-            np.array([self._index[target] for target in targets], np.uint32),
-            np.array([capacity or 0 for capacity in capacities], np.uint64),
-            np.array([round((delay or 0) * 1e12) for delay in delays], np.uint64),
-            np.array([loss or 0.0 for loss in losses]),
-            np.array([cost or 0.0 for cost in costs]),
+            np.array(list(map(self._index.__getitem__, sources)), np.uint32),
+            np.array(list(map(self._index.__getitem__, targets)), np.uint32),
+            _or_zero(capacities).astype(np.uint64),
+            np.rint(_or_zero(delays) * 1e12).astype(np.uint64),
+            _or_zero(losses),
+            _or_zero(costs),
         )
         self._targets = targets
-        self._delay_known = quantities.known(topology, "delay_s")
-        self._loss_known = quantities.known(topology, "loss")
+        self._delay_known = None not in delays
+        self._loss_known = None not in losses
 
     @cached_property
     def _links(self) -> dict[tuple[str, str], int]:
@@ -229,6 +230,11 @@ class Search:
         delay, loss, cost = values
         nodes = (source, *(self._targets[link] for link in links))
         return Path(nodes, weight, delay if self._delay_known else None, loss if self._loss_known else None, cost)
+
+
+def _or_zero(column: Sequence[float | None]) -> npt.NDArray[np.float64]:
+    """The numbers of a column, 0 for what is not known. Whole numbers up to 1e15 bit/s stay exact."""
+    return np.nan_to_num(np.array(column, np.float64))
 
 
 def _weighted_by_cost(route: Route) -> Route:

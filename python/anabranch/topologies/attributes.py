@@ -4,7 +4,7 @@ A number without a unit is in seconds, metres or bit/s; a loss may be a percenta
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -50,6 +50,23 @@ def link_attributes(values: Mapping[str, object], source: str, element: Callable
         _attribute(name, values[name], source, element) if name in values else None for name in ATTRIBUTES
     ]
     return Attributes(None if capacity is None else round(capacity), *others)
+
+
+def attribute_columns(values: Mapping[str, Sequence[object]], count: int) -> list[Sequence[float | None]] | None:
+    """The attributes of ``count`` edges in the order of :class:`Attributes`, from columns; ``None`` if one cannot be used."""
+    columns: list[Sequence[float | None]] = []
+    for name in ATTRIBUTES:
+        column = values.get(name, ())
+        if not set(map(type, column)) <= {str, int, float, type(None)}:
+            return None
+        try:
+            numbers = {value: _attribute(name, value, "", str) for value in set(column)}
+        except TopologyError:
+            return None
+        if name == "capacity":
+            numbers = {value: None if number is None else round(number) for value, number in numbers.items()}
+        columns.append([numbers[value] for value in column] or [None] * count)
+    return columns
 
 
 def _attribute(name: str, value: object, source: str, element: Callable[[], str]) -> float | None:

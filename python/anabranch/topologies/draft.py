@@ -5,10 +5,14 @@ two links, and the capacities of parallel edges are added.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from operator import eq
+from typing import Any
 
-from anabranch.topologies.attributes import link_attributes, plain_number
+from anabranch.topologies.attributes import attribute_columns, link_attributes, plain_number
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.model import Link, Node, Topology
 from anabranch.topologies.parallel import Bundle
@@ -39,6 +43,8 @@ class Draft:
     _names: dict[str, str] = field(default_factory=dict)
     _places: dict[str, dict[str, float]] = field(default_factory=dict)
     _links: Bundle[_Edge] = field(init=False)
+    _columns: tuple[Sequence[Any], ...] = ()
+    """Sources, targets and attributes of all edges, if they came at once (:meth:`plain_links`)."""
 
     def __post_init__(self) -> None:
         """There is no link yet."""
@@ -86,6 +92,32 @@ class Draft:
         except ValueError as error:
             raise TopologyError(self.source, self._described(edge), None, str(error)) from None
 
+    def plain_links(
+        self, sources: Sequence[object], targets: Sequence[object], values: Mapping[str, Sequence[object]]
+    ) -> bool:
+        """All edges at once, if none is wrong and no two join the same nodes: many times faster than :meth:`link`.
+
+        Otherwise it adds none and returns ``False``; then :meth:`link` says what is wrong.
+        """
+        kinds = set(map(type, chain(sources, targets)))
+        if kinds == {int}:
+            sources, targets = list(map(str, sources)), list(map(str, targets))
+        elif kinds != {str}:
+            return False
+        ends = set(zip(sources, targets, strict=True))
+        if (
+            len(ends) < len(sources)
+            or any(map(eq, sources, targets))
+            or not self._names.keys() >= {*sources, *targets}
+            or (not self.directed and not ends.isdisjoint(zip(targets, sources, strict=True)))
+        ):
+            return False
+        attributes = attribute_columns(values, len(sources))
+        if attributes is None:
+            return False
+        self._columns = sources, targets, *attributes
+        return True
+
     def _end(self, identity: object, side: str, place: str, number: object) -> str:
         if type(identity) is str and identity in self._names:
             return identity
@@ -108,12 +140,22 @@ class Draft:
         names, warnings = self._distinct_names()
         warnings += self._links.warnings()
         nodes = tuple(Node(names[key], **self._places[key]) for key in self._names)
-        ends_and_attributes = ((names[one], names[other], *known) for one, other, known in self._links.links())
-        links = map(Link._make, ends_and_attributes)
+        links = tuple(map(partial(tuple.__new__, Link), self._rows(names)))
         try:
-            return Topology(self.name, nodes, tuple(links), tuple(warnings))
+            return Topology(self.name, nodes, links, tuple(warnings))
         except TopologyError as error:
             raise TopologyError(self.source, error.element, error.value, error.expectation) from None
+
+    def _rows(self, names: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+        """What each link has, in the order of :class:`~anabranch.topologies.model.Link`."""
+        if not self._columns:
+            return ((names[one], names[other], *known) for one, other, known in self._links.links())
+        sources, targets, *attributes = self._columns
+        sources, targets = list(map(names.__getitem__, sources)), list(map(names.__getitem__, targets))
+        there = zip(sources, targets, *attributes, strict=True)
+        if self.directed:
+            return there
+        return chain.from_iterable(zip(there, zip(targets, sources, *attributes, strict=True), strict=True))
 
     def _distinct_names(self) -> tuple[dict[str, str], list[str]]:
         """Names of their own: nodes that share one get their id in brackets, whatever their order."""

@@ -1,5 +1,6 @@
 """Topologies for commands: what a loader changed is said on standard error."""
 
+import gc
 import sys
 
 from anabranch.topologies.loading import load
@@ -8,7 +9,12 @@ from anabranch.topologies.model import Topology
 
 def load_warned(name: str, directed: bool | None) -> Topology:
     """The topology as :func:`anabranch.topologies.load` gives it, its warnings printed."""
-    topology = load(name, directed)
+    gc.disable()
+    try:
+        topology = load(name, directed)
+    finally:
+        gc.freeze()  # a command keeps its topology: no collection needs to visit millions of objects
+        gc.enable()
     for warning in topology.warnings:
         print(f"{name}: warning: {warning}", file=sys.stderr)
     return topology

@@ -7,6 +7,8 @@ row is a link both ways.
 import csv
 import io
 from difflib import get_close_matches
+from itertools import chain
+from typing import Any
 
 from anabranch.topologies.attributes import ATTRIBUTES
 from anabranch.topologies.draft import Draft
@@ -18,8 +20,36 @@ _ENDS = ("source", "target")
 
 def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
     """Read the file."""
-    rows = csv.reader(io.StringIO(text(data, source), newline=""), strict=True, skipinitialspace=True)
+    written = text(data, source)
     draft = Draft(source, name, directed)
+    return draft if _read_columns(written, draft) else _read_rows(written, Draft(source, name, directed))
+
+
+def _reader(written: str) -> Any:
+    return csv.reader(io.StringIO(written, newline=""), strict=True, skipinitialspace=True)
+
+
+def _read_columns(written: str, draft: Draft) -> bool:
+    """Whether a file could be read at once: nothing in it is wrong, blank or parallel."""
+    try:
+        header, *rows = _reader(written)
+        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    except (csv.Error, ValueError):  # no rows, or of different lengths
+        return False
+    if len(columns) < len(header) or not {*_ENDS} <= columns.keys() <= {*_ENDS, *ATTRIBUTES}:
+        return False
+    sources, targets = (columns.pop(end) for end in _ENDS)
+    nodes = dict.fromkeys(chain.from_iterable(zip(sources, targets, strict=True)))
+    if not all(node and node == node.strip() for node in nodes):
+        return False
+    for node in nodes:
+        draft.node(node)
+    return draft.plain_links(sources, targets, columns)
+
+
+def _read_rows(written: str, draft: Draft) -> Draft:
+    source = draft.source
+    rows = _reader(written)
     seen: set[str] = set()
     try:
         header = [column.strip() for column in next(rows, [])]

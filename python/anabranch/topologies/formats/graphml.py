@@ -8,6 +8,7 @@ capacity.
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
+from anabranch.topologies.attributes import ATTRIBUTES
 from anabranch.topologies.draft import Draft
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import agreed
@@ -37,20 +38,32 @@ def read(data: bytes, source: str, name: str, directed: bool | None) -> Draft:
         if identity is None:
             raise _missing("id", f"<node> {number}", source)
         draft.node(identity, values.get("label") or values.get("name"), values)
-    for number, edge in enumerate(graph.iter("edge"), 1):
+    edges = list(graph.iter("edge"))
+    data_of_edges = [_data(edge, of_edges) for edge in edges]
+    for values in data_of_edges:
+        if "capacity" not in values and "LinkSpeedRaw" in values:
+            values["capacity"] = values["LinkSpeedRaw"]
+    if _read_columns(edges, data_of_edges, draft):
+        return draft
+    for number, (edge, values) in enumerate(zip(edges, data_of_edges, strict=True), 1):
         own = edge.get("directed")
         if own is not None and (own == "true") != draft.directed:
             raise TopologyError(
                 source, f"<edge> {number}, directed", own, "differs from the graph's edgedefault; make all alike"
             )
-        values = _data(edge, of_edges)
-        if "capacity" not in values and "LinkSpeedRaw" in values:
-            values["capacity"] = values["LinkSpeedRaw"]
         start, end = edge.get("source"), edge.get("target")
         if start is None or end is None:
             raise _missing("source" if start is None else "target", f"<edge> {number}", source)
         draft.link(start, end, values, "<edge> {}", number)
     return draft
+
+
+def _read_columns(edges: list[Element], data: list[dict[str, object]], draft: Draft) -> bool:
+    """Whether the edges could be read at once: nothing in them is wrong, and no two are parallel."""
+    if any(edge.get("directed") is not None for edge in edges):
+        return False
+    sources, targets = ([edge.get(side) for edge in edges] for side in ("source", "target"))
+    return draft.plain_links(sources, targets, {name: [values.get(name) for values in data] for name in ATTRIBUTES})
 
 
 def _keys(graph: Element) -> dict[tuple[str, str], _Key]:
@@ -79,7 +92,9 @@ def _of_kind(keys: dict[tuple[str, str], _Key], kind: str) -> _Data:
 
 def _data(element: Element, kind: _Data) -> dict[str, object]:
     values = dict(kind.defaults)
-    for data in element.iterfind("data"):
+    for data in element:
+        if data.tag != "data":
+            continue
         identity = data.get("key", "")
         name, default = kind.keys.get(identity) or (identity, None)
         value = content(data) or default

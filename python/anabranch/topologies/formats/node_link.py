@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.input_files import InputError, parse_json
-from anabranch.topologies.attributes import plain_number
+from anabranch.topologies.attributes import ATTRIBUTES, plain_number
 from anabranch.topologies.draft import Draft, draw_or_map
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.formats import agreed, text
@@ -47,6 +47,8 @@ def from_document(
             raise TopologyError(source, f"nodes[{number}]", None, "has no id; it needs one")
         place = places.get(number)
         draft.node(row["id"], row.get("name"), {**row, **place} if place else row)
+    if _read_columns(edges, draft):
+        return draft
     for number, edge in enumerate(edges):
         row = edge if isinstance(edge, dict) else _mapping(edge, source, f"edges[{number}]")
         for side in ("source", "target"):
@@ -56,6 +58,19 @@ def from_document(
             row = {**row, "length": _length(row["dist"], source, number)}
         draft.link(row["source"], row["target"], row, "edges[{}]", number)
     return draft
+
+
+def _read_columns(edges: list[Any], draft: Draft) -> bool:
+    """Whether the edges could be read at once: nothing in them is wrong, and no two are parallel."""
+    try:
+        sources, targets = ([edge[side] for edge in edges] for side in ("source", "target"))
+        values = {name: [edge.get(name) for edge in edges] for name in (*ATTRIBUTES, "dist")}
+        for number, distance in enumerate(values.pop("dist")):
+            if distance is not None and values["length"][number] is None:
+                values["length"][number] = _length(distance, draft.source, number)
+        return draft.plain_links(sources, targets, values)
+    except (TypeError, KeyError, AttributeError, TopologyError):
+        return False
 
 
 def _length(written: object, source: str, number: int) -> float:
