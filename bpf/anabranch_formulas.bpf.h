@@ -38,7 +38,7 @@ enum {
 	CUBIC_SECOND = 1024,
 	CUBIC_BETA = 717, /* 1/1024 */
 	CUBIC_FAST_CONVERGENCE = (1024 + CUBIC_BETA) / 2, /* (1 + beta) / 2, in 1/1024 */
-	CUBIC_MAX_TIME = 1 << 17, /* 128 s: its cube times 410 stays below 2^64 */
+	CUBIC_MAX_TIME = 1 << 20, /* 1024 s: twice its cube stays below 2^64 */
 };
 
 /* K, equation 2: the time to grow from `cwnd` to `w_max`, which is at most 2^31 segments: K^3 = (w_max - cwnd) / C. */
@@ -46,14 +46,14 @@ static __always_inline u32 cubic_k(u32 w_max, u32 cwnd)
 {
 	if (cwnd >= w_max)
 		return 0;
-	return cube_root((u64)min(w_max - cwnd, 1U << 30) * 5 / 2 << 30);
+	return cube_root((u64)min(w_max - cwnd, 1U << 30) * 5 << 29);
 }
 
 /* W_cubic(t), equation 1: C (t - K)^3 + w_max. The distance from w_max is rounded down on both sides of it. */
 static __always_inline u32 cubic_window(u32 t, u32 k, u32 w_max)
 {
 	u64 distance = min(t < k ? k - t : t - k, (u32)CUBIC_MAX_TIME);
-	u64 delta = distance * distance * distance * 410 >> 40; /* C = 410/1024 */
+	u64 delta = distance * distance * distance * 2 / 5 >> 30; /* C = 2/5; a cubic second has 2^30 cubic ticks */
 
 	if (t >= k)
 		return w_max + delta;

@@ -10,6 +10,7 @@
  * - The timer runs for the oldest segment and restarts at every ACK. FastRTO is the age of each segment.
  * - A timeout marks every segment in flight as lost, so that Linux sends all of them again. FastRTO resends only those that
  *   are old.
+ * - The receiver's delayed ACKs, up to 40 ms, may outlast the timeout where RTTs are short. The sender cannot switch them off.
  * - Each further timeout without an ACK between doubles the RTO. FastRTO doubles only while nothing is delivered.
  */
 #include "anabranch.bpf.h"
