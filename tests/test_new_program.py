@@ -11,11 +11,13 @@ from anabranch import programs
 from anabranch.cli import status
 
 SOURCES = Path(__file__).parents[1] / "bpf"
+HEADERS = {"anabranch.bpf.h", "trace.bpf.h", "trace_fields.h"}
 
 
-def test_the_packaged_header_is_that_of_the_sources() -> None:
-    packaged = Path(programs.__file__).with_name("anabranch.bpf.h")
-    assert packaged.read_bytes() == (SOURCES / "anabranch.bpf.h").read_bytes(), "run: make programs"
+def test_the_packaged_headers_are_those_of_the_sources() -> None:
+    for name in HEADERS:
+        packaged = Path(programs.__file__).with_name(name)
+        assert packaged.read_bytes() == (SOURCES / name).read_bytes(), "run: make programs"
 
 
 def test_its_files_have_the_name(
@@ -25,8 +27,8 @@ def test_its_files_have_the_name(
     assert status(["congestion-control", "new", "swift_2"]) == 0
     assert capsys.readouterr().out == "swift_2\n"
     made = {path.name: path.read_text() for path in (tmp_path / "swift_2").iterdir()}
-    assert made.keys() == {"swift_2.bpf.c", "anabranch.bpf.h", "Makefile", "scenario.toml"}
-    assert "my_cc" not in "".join(text for name, text in made.items() if name != "anabranch.bpf.h")
+    assert made.keys() == {"swift_2.bpf.c", "Makefile", "scenario.toml", *HEADERS}
+    assert "my_cc" not in "".join(text for name, text in made.items() if name not in HEADERS)
     assert status(["congestion-control", "new", "swift_2"]) == 1
     assert capsys.readouterr().err == "swift_2: cannot be made (File exists)\n"
 
@@ -58,9 +60,10 @@ def test_what_it_makes_compiles_runs_and_outdoes_reno_under_loss(
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="needs clang")
-def test_linux_accepts_what_it_makes(
+def test_linux_accepts_what_it_makes_and_records_its_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from anabranch.linux_programs import trace_file
     from anabranch.linux_programs.libbpf import LinuxError
     from anabranch.linux_programs.loaded import LoadedObject
 
@@ -76,3 +79,8 @@ def test_linux_accepts_what_it_makes(
     subprocess.run(["make"], check=True, capture_output=True)
     assert status(["congestion-control", "check", "fifteen_letters.bpf.o"]) == 0
     assert "accepts fifteen_letters" in capsys.readouterr().out
+    subprocess.run(["make", "fifteen_letters.trace.o"], check=True, capture_output=True)
+    if not shutil.which("ip") or not Path("/dev/net/tun").exists():
+        pytest.skip("its calls were not recorded: needs ip and /dev/net/tun")
+    assert status(["congestion-control", "trace", "fifteen_letters.trace.o", "calls", "--calls", "100"]) == 0
+    assert trace_file.read_header(Path("calls"))["control"] == "fifteen_letters"
