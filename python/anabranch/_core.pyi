@@ -19,6 +19,9 @@ def check_algorithm(kind: str, algorithm: str) -> str | None:
 def describe_program(object: bytes) -> str:
     """What an eBPF object has, and what its congestion controls need, as a JSON text; ``ValueError`` says what it is not."""
 
+def replay_calls(congestion: str, functions: list[str], records: bytes) -> list[tuple[int, str]]:
+    """Execute calls that were recorded in Linux: the numbers of the records that differ, and how."""
+
 def stationary_loss(model: str) -> float:
     """The share of packets that a loss model (JSON) loses in the long run; of listed packets none."""
 

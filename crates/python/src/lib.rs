@@ -11,6 +11,7 @@ use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
 use anabranch_core::spec::{DisciplineSpec, LossSpec, RunSpec};
+use anabranch_core::tcp::congestion::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
 use numpy::PyArray1;
@@ -54,6 +55,22 @@ fn describe_program(object: &[u8]) -> PyResult<String> {
     anabranch_core::tcp::congestion::program::describe(object)
         .map(|description| description.to_string())
         .map_err(PyValueError::new_err)
+}
+
+/// Executes recorded calls of an object's control; (record, difference) for each call that differs from Linux.
+#[pyfunction]
+fn replay_calls(
+    py: Python<'_>,
+    congestion: &str,
+    functions: Vec<String>,
+    records: &[u8],
+) -> PyResult<Vec<(usize, String)>> {
+    py.detach(|| {
+        let spec: ProgramSpec = serde_json::from_str(congestion).map_err(|error| error.to_string())?;
+        let differences = spec.replay(&functions, records)?;
+        Ok(differences.into_iter().map(|one| (one.record, one.what)).collect())
+    })
+    .map_err(PyValueError::new_err::<String>)
 }
 
 /// The share of packets that a loss model loses in the long run.
@@ -212,6 +229,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(check_algorithm, module)?)?;
     module.add_function(wrap_pyfunction!(describe_program, module)?)?;
+    module.add_function(wrap_pyfunction!(replay_calls, module)?)?;
     module.add_function(wrap_pyfunction!(stationary_loss, module)?)?;
     module.add_function(wrap_pyfunction!(result_tables, module)?)?;
     module.add_function(wrap_pyfunction!(drill, module)?)?;

@@ -201,7 +201,7 @@ impl ProgramControl {
 
     /// The window to return to, and the new threshold (`tcp_init_cwnd_reduction`).
     fn reduce(&mut self) {
-        let WindowSlots { cwnd, ssthresh, prior_cwnd, prior_ssthresh, count } = self.slots.window;
+        let WindowSlots { cwnd, ssthresh, prior_cwnd, prior_ssthresh, count, .. } = self.slots.window;
         let (window, threshold) = (self.get(cwnd), self.get(ssthresh));
         self.set(prior_cwnd, window);
         self.set(prior_ssthresh, threshold);

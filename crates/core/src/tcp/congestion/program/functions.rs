@@ -56,6 +56,7 @@ pub struct WindowSlots {
     pub ssthresh: Slot,
     pub prior_cwnd: Slot,
     pub prior_ssthresh: Slot,
+    pub clamp: Slot,
 }
 
 impl WindowSlots {
@@ -67,6 +68,7 @@ impl WindowSlots {
             ssthresh: layout.kept("snd_ssthresh"),
             prior_cwnd: layout.kept("prior_cwnd"),
             prior_ssthresh: layout.kept("prior_ssthresh"),
+            clamp: layout.kept("snd_cwnd_clamp"),
         }
     }
 }
@@ -81,6 +83,8 @@ pub struct ProgramKernel {
     /// The functions by their indexes in the program; none of the others.
     functions: Vec<Option<Function>>,
     window: WindowSlots,
+    /// The fields of the least timeout and the greatest delay of ACKs.
+    options: [Slot; 2],
     socket: u64,
     hz: u32,
     random: Stream,
@@ -96,6 +100,7 @@ impl ProgramKernel {
             min_rto: None,
             functions: functions.iter().map(find).collect(),
             window: WindowSlots::new(layout),
+            options: layout.options,
             socket: layout.socket,
             hz,
             random,
@@ -108,8 +113,14 @@ impl ProgramKernel {
         let WindowSlots { cwnd, ssthresh, .. } = self.window;
         let (before, threshold) = (cwnd.read(memory, self.socket) as u32, ssthresh.read(memory, self.socket) as u32);
         let (after, left) = if before < threshold { slow_start(before, threshold, acked) } else { (before, acked) };
-        cwnd.write(memory, self.socket, after.into());
+        self.set_window(memory, after);
         left
+    }
+
+    fn set_window(&self, memory: &mut Memory, window: u32) {
+        let WindowSlots { cwnd, clamp, .. } = self.window;
+        let most = clamp.read(memory, self.socket);
+        cwnd.write(memory, self.socket, u64::from(window).min(most));
     }
 
     /// `tcp_cong_avoid_ai`: adds a segment for every `per_increase` segments acknowledged.
@@ -126,13 +137,13 @@ impl ProgramKernel {
             window = window.wrapping_add(credit / per_increase);
             credit %= per_increase;
         }
-        cwnd.write(memory, self.socket, window.into());
+        self.set_window(memory, window);
         count.write(memory, self.socket, credit.into());
     }
 
     /// `bpf_setsockopt`: the least retransmission timeout, in whole jiffies as Linux has it. The greatest delay of ACKs means nothing
     /// here: a sender of data sends none.
-    fn set_option(&mut self, memory: &Memory, arguments: &[u64; 5]) -> Result<u64, String> {
+    fn set_option(&mut self, memory: &mut Memory, arguments: &[u64; 5]) -> Result<u64, String> {
         let [_, level, option, address, length] = *arguments;
         match (level, option) {
             (LEVEL_TCP, RTO_MIN | DELACK_MAX) if length == 4 => {
@@ -142,6 +153,7 @@ impl ProgramKernel {
                 if ticks < 2 || value > limit {
                     return Ok(INVALID);
                 }
+                self.options[usize::from(option == DELACK_MAX)].write(memory, self.socket, ticks);
                 if option == RTO_MIN {
                     self.min_rto = Some(Duration(ticks * Duration::from_secs(1).0 / u64::from(self.hz)));
                 }

@@ -1,10 +1,12 @@
 //! Congestion controls of Linux as eBPF objects: the file that Linux loads runs here unchanged.
 //!
 //! `anabranch-bpf` reads and executes it. This folder knows TCP: `socket` says what each field of Linux's socket means here, `functions`
-//! has the functions that programs call, and `control` maps the sender's events to Linux's operations.
+//! has the functions that programs call, and `control` maps the sender's events to Linux's operations. `replay` compares with calls that
+//! were recorded in Linux.
 
 mod control;
 mod functions;
+mod replay;
 mod socket;
 
 use super::FlowContext;

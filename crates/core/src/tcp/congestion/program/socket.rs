@@ -11,6 +11,9 @@ pub const BOOT: Duration = Duration::from_secs(1000);
 /// Linux's "no threshold" and "no limit".
 pub const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 
+/// Fields that options of the socket set.
+pub const OPTIONS: [&str; 2] = ["icsk_rto_min", "icsk_delack_max"];
+
 /// Fields that the control keeps itself, as Linux's stack and the program write them.
 pub const KEPT: [&str; 19] = [
     "snd_cwnd",
@@ -178,6 +181,8 @@ impl Slot {
 /// Where the fields lie that the control reads and writes, and which it must show to this program.
 #[derive(Debug)]
 pub struct SocketLayout {
+    /// Places of [`OPTIONS`].
+    pub options: [Slot; OPTIONS.len()],
     kept: [Slot; KEPT.len()],
     shown: Vec<(Slot, Source)>,
     ack_sample: [Slot; ACK_SAMPLE.len()],
@@ -216,6 +221,7 @@ impl SocketLayout {
         let uses = |own: &str| program.fields().iter().any(|used| own_path(&used.path) == own);
         let shown = SHOWN.iter().filter(|(own, _)| uses(own));
         SocketLayout {
+            options: OPTIONS.map(socket_slot),
             kept: KEPT.map(socket_slot),
             shown: shown.map(|(own, source)| (socket_slot(own), *source)).collect(),
             ack_sample: ACK_SAMPLE.map(|path| slot("ack_sample", path)),
