@@ -1,11 +1,11 @@
-"""``anabranch congestion-control``: new, check, load, unload, list, trace."""
+"""``anabranch congestion-control``: new, check, load, unload, list, trace, replay."""
 
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from anabranch.cli.exit_status import DONE
+from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import OUTPUT, Json, Share, rate_bps, seconds
 from anabranch.cli.output import count, json_text
 
@@ -122,9 +122,21 @@ def trace_program(
     return DONE
 
 
+def replay_program(
+    file: File, trace: Annotated[Path, Parameter(help="What congestion-control trace has written of it.")], /
+) -> int:
+    """Execute the recorded calls of a trace again, and compare sockets and results with Linux's."""
+    from anabranch.linux_programs.replay import replay
+
+    comparison = replay(file, trace)
+    print(f"{trace}: {count(comparison.calls, 'call')}, {comparison.differing} of them different from Linux")
+    print("\n".join(comparison.first), end="\n" if comparison.first else "")
+    return FAILED if comparison.differing else DONE
+
+
 congestion_control = App(
     name="congestion-control",
-    help="Congestion controls in eBPF: new; in the running Linux: check, load, unload, list, trace.",
+    help="Congestion controls in eBPF: new, replay; in the running Linux: check, load, unload, list, trace.",
 )
 congestion_control.command(new_program, name="new")
 congestion_control.command(check_program, name="check")
@@ -132,3 +144,4 @@ congestion_control.command(load_program, name="load")
 congestion_control.command(unload_program, name="unload")
 congestion_control.command(list_programs, name="list")
 congestion_control.command(trace_program, name="trace")
+congestion_control.command(replay_program, name="replay")

@@ -10,7 +10,7 @@ PURPOSE = "Finds, predicts and proves the best way to carry TCP over a network."
 INSTALL_COMPLETION = "--install-completion"
 COMMANDS = {
     "check": "Check a scenario: every problem at once, with file, line, field, value, and what would be right.",
-    "congestion-control": "Congestion controls in eBPF: new; in the running Linux: check, load, unload, list, trace.",
+    "congestion-control": "Congestion controls in eBPF: new, replay; in the running Linux: check, load, unload, list, trace.",
     "doctor": "List which features work on this machine, and how to install the others.",
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
     "paper": "Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.",
