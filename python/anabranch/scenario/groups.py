@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 ALL = "all"
 HOSTS = "hosts"
@@ -26,10 +27,10 @@ def members(word: str, nodes: Sequence[str], links: Links) -> Sequence[str]:
     if not is_one(word) or word in nodes:
         return [word]
     if word == HOSTS:
-        found = _hosts(nodes, links)
-        if not found:
+        hosts = _hosts(tuple(nodes), tuple(links))
+        if not hosts:
             raise ValueError('are nodes with one neighbour, and here is none; name the nodes, or give "all"')
-        return found
+        return hosts
     matches = re.compile(".*".join(map(re.escape, word.split("*")))).fullmatch
     found = [node for node in nodes if matches(node)]
     if not found:
@@ -51,7 +52,8 @@ def several(words: Sequence[str], nodes: Sequence[str], links: Links) -> Sequenc
     return list(found)
 
 
-def _hosts(nodes: Sequence[str], links: Links) -> list[str]:
+@lru_cache(1)  # each check of a scenario asks again
+def _hosts(nodes: tuple[str, ...], links: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     neighbour: dict[str, str] = {}
     with_several: set[str] = set()
     for source, target in links:
@@ -59,4 +61,4 @@ def _hosts(nodes: Sequence[str], links: Links) -> list[str]:
             with_several.add(source)
         if neighbour.setdefault(target, source) != source:
             with_several.add(target)
-    return [node for node in nodes if node in neighbour and node not in with_several]
+    return tuple(node for node in nodes if node in neighbour and node not in with_several)
