@@ -65,11 +65,13 @@ pub struct Sizes {
 }
 
 /// Fields that follow from the connection: path within `tcp_sock`, and value.
-const SHOWN: [(&str, Source); 23] = [
+const SHOWN: [(&str, Source); 25] = [
     ("tcp_mstamp", |connection, _| micros(connection.now.0 + BOOT.0)),
     ("tcp_clock_cache", |connection, _| (connection.now.0 + BOOT.0) / 1000),
     ("snd_una", |connection, sizes| sequence(connection.una, sizes)),
     ("snd_nxt", |connection, sizes| sequence(connection.next, sizes)),
+    ("rcv_nxt", |_, _| 1), // a sender of data receives none
+    ("copied_seq", |_, _| 1),
     ("bytes_acked", |connection, sizes| u64::from(connection.una) * u64::from(sizes.mss)),
     ("packets_out", |connection, _| (connection.next - connection.una).into()),
     ("sacked_out", |connection, _| connection.sacked.into()),
