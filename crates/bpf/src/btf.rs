@@ -118,6 +118,17 @@ impl Btf {
         0
     }
 
+    /// The type behind qualifiers, which may be a typedef.
+    pub fn unqualified(&self, mut id: TypeId) -> TypeId {
+        for _ in 0..LONGEST_CHAIN {
+            match self.get(id).kind {
+                Kind::Qualifier(of) => id = of,
+                _ => return id,
+            }
+        }
+        0
+    }
+
     /// The size of a value, bytes; zero if it has none.
     pub fn size(&self, id: TypeId) -> u32 {
         let mut count = 1u32;

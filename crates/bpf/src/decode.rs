@@ -192,11 +192,15 @@ impl Raw {
                                 decoded.offset = target(immediate)?;
                                 Code::Local
                             }
-                            2 => Code::Kernel,
                             _ => return None,
                         };
                     }
                     0x95 => decoded.code = Code::Exit,
+                    // may_goto: leaves a loop that Linux finds too long. Here such a loop ends as an endless one, so it never jumps.
+                    0xe5 if source == 0 => {
+                        (decoded.code, decoded.destination, decoded.source) = (Code::Add64, 0, ZERO);
+                        decoded.immediate = 0;
+                    }
                     _ => (decoded.code, decoded.offset) = (comparison(opcode >> 4, is_wide)?, target(offset)?),
                 }
             }

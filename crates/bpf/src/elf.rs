@@ -1,15 +1,17 @@
 //! The ELF file of an object: its sections, symbols, relocations and types.
 
 use crate::Error;
-use crate::btf::Btf;
+use crate::btf::{Btf, Kind};
 use crate::bytes::Bytes;
 use crate::relocations::{CoreRelocation, core_relocations};
 use crate::struct_ops::{Instance, instances};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationFlags, RelocationTarget};
 
-/// Most bytes of instructions or data in an object.
+/// Most bytes of instructions and data in an object.
 const LARGEST: u64 = 1 << 20;
+/// Most bytes of all its sections, with types and notes for debuggers. They may overlap in a broken file.
+const LARGEST_OF_ALL: u64 = 1 << 27;
 
 /// A section with contents.
 #[derive(Debug, Clone)]
@@ -21,6 +23,13 @@ pub struct Section {
     /// Whether the program has it in memory.
     pub is_loaded: bool,
     pub relocations: Vec<Relocation>,
+}
+
+impl Section {
+    /// Whether it has variables of operations. libbpf ignores a question mark, which stands for "not loaded unless asked for".
+    pub fn is_struct_ops(&self) -> bool {
+        self.name.trim_start_matches('?').starts_with(".struct_ops")
+    }
 }
 
 /// A place that depends on a symbol.
@@ -37,6 +46,8 @@ pub struct Symbol {
     /// Index among the sections; none of an external one.
     pub section: Option<usize>,
     pub value: u64,
+    /// Whether it may be missing.
+    pub is_weak: bool,
 }
 
 /// An object with programs for `struct_ops`, as clang compiles it for BPF.
@@ -61,7 +72,7 @@ impl Object {
         if file.architecture() != object::Architecture::Bpf {
             return Err(Error::new("is no object for BPF; compile it with clang --target=bpf"));
         }
-        let mut total = 0;
+        let (mut loaded, mut total) = (0u64, 0u64);
         let mut sections = Vec::new();
         let mut places = Vec::new(); // of sections in the file
         for section in file.sections() {
@@ -71,9 +82,12 @@ impl Object {
             };
             let is_loaded = flags & u64::from(object::elf::SHF_ALLOC) != 0;
             let name = section.name().map_err(|_| Error::new("has a section without a name"))?.to_string();
-            total += section.size();
-            if is_loaded && total > LARGEST {
-                return Err(Error::new(format!("has more than {LARGEST} bytes of sections")));
+            loaded = loaded.saturating_add(if is_loaded { section.size() } else { 0 });
+            total = total.saturating_add(section.size());
+            if loaded > LARGEST || total > LARGEST_OF_ALL {
+                return Err(Error::new(format!(
+                    "has more than {LARGEST} bytes of instructions and data, or {LARGEST_OF_ALL} in all"
+                )));
             }
             let is_empty = section.kind() == object::SectionKind::UninitializedData;
             let data = match section.data() {
@@ -97,12 +111,12 @@ impl Object {
                 data,
             });
         }
-        let mut symbols = vec![Symbol { name: String::new(), section: None, value: 0 }];
+        let mut symbols = vec![Symbol { name: String::new(), section: None, value: 0, is_weak: false }];
         for symbol in file.symbols() {
             let name = symbol.name().map_err(|_| Error::new("has a symbol without a name"))?.to_string();
             let section = symbol.section_index().and_then(|index| places.iter().position(|place| *place == index));
             symbols.resize(symbol.index().0, symbols[0].clone());
-            symbols.push(Symbol { name, section, value: symbol.address() });
+            symbols.push(Symbol { name, section, value: symbol.address(), is_weak: symbol.is_weak() });
         }
         let named = |name: &str| sections.iter().find(|section| section.name == name).map(|section| &section.data);
         let btf = named(".BTF").ok_or_else(|| Error::new("has no BTF; compile it with clang -g"))?;
@@ -119,6 +133,16 @@ impl Object {
     /// The operations that it defines: one for each variable in a section `.struct_ops`.
     pub fn instances(&self) -> &[Instance] {
         &self.instances
+    }
+
+    /// Whether an external variable is a constant of the kernel's configuration.
+    pub(crate) fn is_constant(&self, name: &str) -> bool {
+        self.btf.iter().any(|(_, one)| match &one.kind {
+            Kind::Section(variables) if one.name == ".kconfig" => {
+                variables.iter().any(|(variable, ..)| self.btf.get(*variable).name == name)
+            }
+            _ => false,
+        })
     }
 
     /// The licence that it states; Linux requires one compatible with the GPL.

@@ -1,5 +1,7 @@
 //! Helper functions that know nothing of TCP, by their numbers in Linux's `bpf.h`. All others go to the caller by name.
 
+use crate::helper_names;
+
 /// What a helper does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Helper {
@@ -15,28 +17,28 @@ pub enum Helper {
     StorageGet,
     StorageDelete,
     Loop,
-    /// Goes to the caller of this crate, by its name.
-    Named(&'static str),
 }
 
-/// The helper of a number, if it is known.
+/// The helper of a number, if it is one of this crate.
 pub fn helper(number: u64) -> Option<Helper> {
     Some(match number {
-        1 => Helper::MapLookup,
+        1 | 195 => Helper::MapLookup, // also bpf_map_lookup_percpu_elem
         2 => Helper::MapUpdate,
         3 => Helper::MapDelete,
         5 | 125 | 160 | 208 => Helper::Time,
-        6 | 177 => Helper::Ignored, // bpf_trace_printk, bpf_trace_vprintk
+        // bpf_trace_printk and bpf_trace_vprintk; bpf_get_smp_processor_id, as there is one; bpf_spin_lock and bpf_spin_unlock.
+        6 | 177 | 8 | 93 | 94 => Helper::Ignored,
         7 => Helper::Random,
-        49 => Helper::Named("bpf_setsockopt"),
-        57 => Helper::Named("bpf_getsockopt"),
         4 | 113 => Helper::Copy, // bpf_probe_read, bpf_probe_read_kernel
         107 => Helper::StorageGet,
         108 => Helper::StorageDelete,
-        116 => Helper::Named("bpf_tcp_send_ack"),
         118 => Helper::Jiffies,
-        137 => Helper::Named("bpf_skc_to_tcp_sock"),
         181 => Helper::Loop,
         _ => return None,
     })
+}
+
+/// The name of a helper, as programs call it.
+pub fn name(number: u64) -> String {
+    helper_names::name(number).map_or_else(|| format!("helper function {number}"), |name| format!("bpf_{name}"))
 }

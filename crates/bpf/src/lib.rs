@@ -12,6 +12,7 @@ mod btf;
 mod bytes;
 mod decode;
 mod elf;
+mod helper_names;
 mod helpers;
 mod layout;
 mod link;

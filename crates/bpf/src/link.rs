@@ -4,7 +4,7 @@ use crate::Error;
 use crate::btf::Kind;
 use crate::decode::{Code, Instruction, Raw, ZERO};
 use crate::elf::{Object, Relocation};
-use crate::helpers::{Helper, helper};
+use crate::helpers::{helper, name};
 use crate::layout::{Field, Layout};
 use crate::machine::{FRAME, Fault, Kernel, MOST_FRAMES, Machine};
 use crate::maps::{Map, MapKind, declared};
@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 pub const MAPS: u64 = 1 << 40;
 /// As [`MAPS`].
 pub const FUNCTIONS: u64 = 2 << 40;
+
+/// Most bytes of a connection's variables and maps.
+const LARGEST_MEMORY: usize = 1 << 22;
 
 /// Arguments of an operation at most.
 const MOST_ARGUMENTS: usize = 5;
@@ -166,6 +169,8 @@ struct Linker<'a> {
     /// Problems of maps by offset in their section, and the indexes of good ones.
     map_places: Vec<(u64, Result<usize, String>)>,
     configuration: BTreeMap<String, u64>,
+    /// The address of a constant of the configuration that is not set.
+    zero: u64,
     functions: Vec<String>,
     memory: Memory,
 }
@@ -185,6 +190,7 @@ impl<'a> Linker<'a> {
             maps: Vec::new(),
             map_places: Vec::new(),
             configuration: BTreeMap::new(),
+            zero: 0,
             functions: Vec::new(),
             memory: Memory::default(),
         };
@@ -198,7 +204,7 @@ impl<'a> Linker<'a> {
                 linker.raw.extend(instructions.iter().map(|bytes| Raw::read(*bytes)));
             } else if section.name == ".maps" {
                 linker.declare_maps(index)?;
-            } else if !section.name.starts_with(".struct_ops") {
+            } else if !section.is_struct_ops() {
                 let writable = section.is_writable.then_some(0..section.data.len());
                 linker.addresses[index] = Some(linker.memory.add(&section.data, writable));
             }
@@ -207,6 +213,7 @@ impl<'a> Linker<'a> {
             let address = linker.memory.add(&value.to_le_bytes(), None);
             linker.configuration.insert((*name).to_string(), address);
         }
+        linker.zero = linker.memory.add(&[0; 8], None);
         Ok(linker)
     }
 
@@ -219,14 +226,17 @@ impl<'a> Linker<'a> {
                 _ => None,
             });
             let Some(of) = variable else { continue };
-            let declared = declared(btf, &symbol.name, of).map(|mut map| {
+            let declared = declared(btf, &symbol.name, of).map_err(|problem| problem.0).and_then(|mut map| {
                 let size = map.size().unwrap_or(0);
+                if self.memory.len() + size > LARGEST_MEMORY {
+                    return Err(format!("map {}, with which the maps take more than {LARGEST_MEMORY} bytes", map.name));
+                }
                 map.address = 0;
                 map.address = self.memory.add(&vec![0; size], map.writable());
                 self.maps.push(map);
-                self.maps.len() - 1
+                Ok(self.maps.len() - 1)
             });
-            self.map_places.push((symbol.value, declared.map_err(|problem| problem.0)));
+            self.map_places.push((symbol.value, declared));
         }
         Ok(())
     }
@@ -250,12 +260,14 @@ impl<'a> Linker<'a> {
                     self.lacks.insert(at, lacks);
                     continue;
                 }
-                Relocated::Field { structure, path, field, local_size } => {
+                Relocated::Field { structure, path, field, local_size, is_resizable } => {
                     if !(self.options.provides_field)(&structure, &path) {
                         self.lacks.insert(at, format!("{structure}.{path}"));
                         continue;
                     }
-                    self.resize(at, field, local_size, || format!("{structure}.{path} of {local_size} bytes"));
+                    self.resize(at, field, local_size, is_resizable, || {
+                        format!("{structure}.{path} of {local_size} bytes")
+                    });
                     self.uses.insert(at, Used { structure, path });
                     field.offset.into()
                 }
@@ -265,11 +277,13 @@ impl<'a> Linker<'a> {
         Ok(())
     }
 
-    /// A field of another size is read and written in its size, as libbpf does it.
-    fn resize(&mut self, at: usize, field: Field, local_size: u32, name: impl Fn() -> String) {
+    /// A field of another size is read and written in its size, as libbpf does it: only if it is a pointer or has no sign, and is
+    /// accessed as a whole.
+    fn resize(&mut self, at: usize, field: Field, local_size: u32, is_resizable: bool, name: impl Fn() -> String) {
         let raw = self.raw[at];
-        if raw.access_size() == Some(local_size) && field.size != local_size {
-            match raw.with_access_size(field.size) {
+        if raw.is_access() && field.size != local_size {
+            let resized = raw.with_access_size(field.size);
+            match resized.filter(|_| is_resizable && raw.access_size() == Some(local_size)) {
                 Some(resized) => self.raw[at] = resized,
                 None => {
                     self.lacks.insert(at, name());
@@ -315,14 +329,23 @@ impl<'a> Linker<'a> {
         let raw = self.raw[at];
         let addend = i64::from(raw.immediate);
         let Some(section) = symbol.section else {
+            let is_provided = (self.options.provides_function)(&symbol.name);
             if raw.is_call() {
-                let index = self.function(&symbol.name);
-                self.raw[at] = Raw { source: 2, immediate: index as i32, ..raw };
-                if !(self.options.provides_function)(&symbol.name) {
+                let index = self.function(&symbol.name) as u64;
+                self.patched.insert(at, calls_kernel(index));
+                // Programs test for a weak function before they call it.
+                if !is_provided && !symbol.is_weak {
                     self.lacks.insert(at, symbol.name.clone());
                 }
+            } else if is_provided {
+                self.set_wide(at, FUNCTIONS);
             } else if let Some(address) = self.configuration.get(&symbol.name) {
                 self.set_wide(at, *address);
+            } else if symbol.is_weak {
+                let zero = self.zero;
+                // Programs test the address of a function, and read a constant.
+                let is_constant = self.object.is_constant(&symbol.name);
+                self.set_wide(at, if is_constant { zero } else { 0 });
             } else {
                 self.lacks.insert(at, symbol.name.clone());
             }
@@ -379,16 +402,11 @@ impl<'a> Linker<'a> {
             }
             if decoded.is_some_and(|one| one.code == Code::Helper) {
                 let number = decoded.map_or(0, |one| one.immediate);
-                match helper(number) {
-                    Some(Helper::Named(name)) => {
-                        self.function(name);
-                        if !(self.options.provides_function)(name) {
-                            self.lacks.insert(at, name.to_string());
-                        }
-                    }
-                    Some(_) => {}
-                    None => {
-                        self.lacks.insert(at, format!("helper function {number}"));
+                if helper(number).is_none() {
+                    let name = name(number);
+                    decoded = Some(calls_kernel(self.function(&name) as u64));
+                    if !(self.options.provides_function)(&name) {
+                        self.lacks.insert(at, name);
                     }
                 }
             }
@@ -463,6 +481,11 @@ impl<'a> Linker<'a> {
     }
 }
 
+/// Calls a function of the kernel by its index.
+fn calls_kernel(immediate: u64) -> Instruction {
+    Instruction { code: Code::Kernel, destination: 0, source: ZERO, offset: 0, immediate }
+}
+
 /// The instructions that the functions may come to.
 fn reached(code: &[Instruction], entries: &[usize]) -> Vec<bool> {
     let mut reached = vec![false; code.len()];
@@ -471,7 +494,7 @@ fn reached(code: &[Instruction], entries: &[usize]) -> Vec<bool> {
         let Some(one) = code.get(at).filter(|_| !reached[at]) else { continue };
         reached[at] = true;
         match one.code {
-            Code::Exit | Code::Fault => {}
+            Code::Exit => {}
             Code::Jump => open.push(one.offset as usize),
             Code::LoadWide => open.push(at + 2),
             Code::Local => open.extend([at + 1, one.offset as usize]),

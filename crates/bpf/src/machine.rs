@@ -1,7 +1,7 @@
 //! The machine: executes instructions (RFC 9669) with every access checked.
 
 use crate::decode::{Code, Instruction, ZERO};
-use crate::helpers::{Helper, helper};
+use crate::helpers::{Helper, helper, name};
 use crate::link::{FUNCTIONS, MAPS, Program};
 use crate::memory::Memory;
 
@@ -12,6 +12,9 @@ const MOST_JUMPS: u32 = 1_000_000;
 pub const FRAME: u64 = 512;
 /// As [`FRAME`].
 pub const MOST_FRAMES: u64 = 8;
+
+/// Bytes that are copied in about the time of a jump.
+pub const BYTES_OF_A_JUMP: usize = 64;
 
 /// Iterations of `bpf_loop` at most.
 const MOST_ITERATIONS: u64 = 1 << 23;
@@ -271,6 +274,9 @@ impl<'a> Machine<'a> {
             self.program.maps.get(index).ok_or_else(|| Fault::new("uses as a map what is none"))
         };
         let errno = |result: Option<i64>| result.map(|value| value as u64).ok_or_else(outside);
+        if let Some(map) = self.program.maps.get(first.wrapping_sub(MAPS) as usize) {
+            self.spend(map.work(self.memory))?;
+        }
         match helper(number) {
             Some(Helper::MapLookup) => map(first)?.lookup(self.memory, second).ok_or_else(outside),
             Some(Helper::MapUpdate) => errno(map(first)?.update(self.memory, second, third, fourth)),
@@ -283,6 +289,7 @@ impl<'a> Machine<'a> {
             Some(Helper::Ignored) => Ok(0),
             Some(Helper::Copy) => {
                 let size = (second as u32) as usize;
+                self.spend(size / BYTES_OF_A_JUMP)?;
                 if !self.memory.is_writable(first, size) {
                     return Err(outside());
                 }
@@ -295,14 +302,15 @@ impl<'a> Machine<'a> {
                 Ok(result as u64)
             }
             Some(Helper::Loop) => self.repeat(first, second, third, frame),
-            Some(Helper::Named(name)) => {
-                let functions = &self.program.functions;
-                let index = functions.iter().position(|one| one == name);
-                let index = index.ok_or_else(|| Fault::new(format!("needs {name}")))?;
-                self.kernel.call(index, &arguments, self.memory).map_err(Fault)
-            }
-            None => Err(Fault::new(format!("needs helper function {number}"))),
+            None => Err(Fault::new(format!("needs {}", name(number)))),
         }
+    }
+
+    /// Counts work of a helper function as jumps, so that a loop of calls ends in time.
+    fn spend(&mut self, jumps: usize) -> Result<(), Fault> {
+        let left = u32::try_from(jumps).ok().and_then(|jumps| self.jumps_left.checked_sub(jumps));
+        self.jumps_left = left.filter(|left| *left > 0).ok_or_else(endless)?;
+        Ok(())
     }
 
     /// `bpf_loop`: calls a function with 0, 1, ... and a context until it returns something else than zero.

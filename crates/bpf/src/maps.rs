@@ -2,7 +2,14 @@
 
 use crate::Error;
 use crate::btf::{Btf, Kind, TypeId};
+use crate::machine::BYTES_OF_A_JUMP;
 use crate::memory::Memory;
+
+/// Bytes before the entries: how many are in use, in hash maps.
+const HEAD: usize = 8;
+
+/// Entries of a hash map that are searched in about the time of a jump.
+const ENTRIES_OF_A_JUMP: usize = 2;
 
 /// Most bytes of a map.
 const LARGEST: u64 = 1 << 20;
@@ -76,6 +83,19 @@ pub fn declared(btf: &Btf, name: &str, of: TypeId) -> Result<Map, Error> {
 }
 
 impl Map {
+    /// What finding and copying a value costs at most, in jumps.
+    pub fn work(&self, memory: &Memory) -> usize {
+        (self.key_size + self.value_size) / BYTES_OF_A_JUMP + self.slots(memory) / ENTRIES_OF_A_JUMP
+    }
+
+    /// Entries that are or were in use: the first ones.
+    fn slots(&self, memory: &Memory) -> usize {
+        match self.kind {
+            MapKind::Hash => memory.read(self.address, HEAD) as usize,
+            _ => 0,
+        }
+    }
+
     /// Bytes of an entry: whether it is used, key and value, except in arrays.
     fn entry_size(&self) -> usize {
         match self.kind {
@@ -90,12 +110,12 @@ impl Map {
         if parts.iter().any(|part| *part > LARGEST) {
             return None;
         }
-        let size = self.entries as u64 * self.entry_size() as u64;
+        let size = HEAD as u64 + self.entries as u64 * self.entry_size() as u64;
         (size <= LARGEST).then_some(size as usize)
     }
 
     fn entry(&self, index: usize) -> u64 {
-        self.address + (index * self.entry_size()) as u64
+        self.address + (HEAD + index * self.entry_size()) as u64
     }
 
     fn value_of(&self, index: usize) -> u64 {
@@ -112,7 +132,7 @@ impl Map {
             let index = key.iter().take(4).rev().fold(0usize, |value, byte| value << 8 | usize::from(*byte));
             return (index < self.entries).then_some(index);
         }
-        (0..self.entries).find(|index| {
+        (0..self.slots(memory)).find(|index| {
             self.is_used(memory, *index) && memory.bytes(self.entry(*index) + 8, self.key_size) == Some(key)
         })
     }
@@ -134,10 +154,17 @@ impl Map {
             (None, ONLY_OLD) => return Some(NOT_FOUND),
             (Some(index), _) => index,
             (None, _) if self.kind == MapKind::Array => return Some(TOO_BIG),
-            (None, _) => match (0..self.entries).find(|index| !self.is_used(memory, *index)) {
-                Some(index) => index,
-                None => return Some(TOO_BIG),
-            },
+            (None, _) => {
+                let slots = self.slots(memory);
+                match (0..slots).find(|index| !self.is_used(memory, *index)) {
+                    Some(index) => index,
+                    None if slots == self.entries => return Some(TOO_BIG),
+                    None => {
+                        memory.write(self.address, HEAD, slots as u64 + 1);
+                        slots
+                    }
+                }
+            }
         };
         if self.kind != MapKind::Array {
             memory.write(self.entry(index), 8, 1);

@@ -26,6 +26,11 @@ impl Memory {
         FIRST_ADDRESS + start as u64
     }
 
+    /// Bytes of all regions.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     #[inline(always)]
     fn place(&self, address: u64, size: usize) -> Option<usize> {
         let start = usize::try_from(address.checked_sub(FIRST_ADDRESS)?).ok()?;

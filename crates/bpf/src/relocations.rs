@@ -58,7 +58,8 @@ pub enum Relocated {
     /// This number.
     Value(u64),
     /// The offset of a field, and the size of the access before and now.
-    Field { structure: String, path: String, field: Field, local_size: u32 },
+    /// libbpf lets both differ for pointers and for numbers without a sign.
+    Field { structure: String, path: String, field: Field, local_size: u32, is_resizable: bool },
     /// Whether the layout's user provides this field.
     Exists { structure: String, path: String },
     /// Nothing: the layout lacks what it needs.
@@ -85,7 +86,8 @@ pub fn resolve(
     layout: &Layout,
 ) -> Result<Relocated, Error> {
     let root = local.resolve(relocation.root);
-    let (name, kind) = (essential(&local.get(root).name), &local.get(root).kind);
+    let named = if local.get(root).name.is_empty() { local.unqualified(relocation.root) } else { root };
+    let (name, kind) = (essential(&local.get(named).name), &local.get(named).kind);
     let value = |value: u64| Ok(Relocated::Value(value));
     match relocation.kind {
         0..=5 => {
@@ -107,7 +109,17 @@ pub fn resolve(
                 {
                     Ok(Relocated::Missing(format!("{name}.{path} at bit {} of its number", here.shift)))
                 }
-                0 => Ok(Relocated::Field { structure: name.into(), path, field: there, local_size: here.size }),
+                0 => {
+                    let of = (local.get(local.resolve(place.of)), layout.btf().get(layout.btf().resolve(target.of)));
+                    let is_resizable = match (&of.0.kind, &of.1.kind) {
+                        (Kind::Pointer(_), Kind::Pointer(_)) => true,
+                        (Kind::Int { signed, .. }, Kind::Int { signed: there, .. }) => !signed && !there,
+                        _ => false,
+                    };
+                    // The size of a bit field's number does not matter: programs shift it by relocated numbers.
+                    let local_size = if place.bits > 0 { there.size } else { here.size };
+                    Ok(Relocated::Field { structure: name.into(), path, field: there, local_size, is_resizable })
+                }
                 1 => value(there.size.into()),
                 2 => Ok(Relocated::Exists { structure: name.into(), path }),
                 3 => {

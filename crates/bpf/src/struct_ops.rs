@@ -60,7 +60,7 @@ impl Instance {
 /// All instances of an object.
 pub fn instances(btf: &Btf, sections: &[Section], symbols: &[Symbol]) -> Result<Vec<Instance>, Error> {
     let mut found = Vec::new();
-    for (index, section) in sections.iter().enumerate().filter(|(_, section)| section.name.starts_with(".struct_ops")) {
+    for (index, section) in sections.iter().enumerate().filter(|(_, section)| section.is_struct_ops()) {
         let variables = btf.iter().find_map(|(_, one)| match &one.kind {
             Kind::Section(variables) if one.name == section.name => Some(variables),
             _ => None,

@@ -1,3 +1,4 @@
+mod compiled;
 mod instructions;
 mod mutations;
 mod objects;
