@@ -52,7 +52,8 @@ validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2)
 kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares with (apt-get install flex bison bc; some minutes)
 	$(RUN)/python -m bench.peers.linux.kernel
 
-fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another; 7,000 broken files
+fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another; 7,000 broken files; 1,000,000 broken programs
+	PROPTEST_CASES=500000 cargo test --release --quiet --package anabranch-bpf mutations
 	$(RUN)/python -m bench.fuzz
 
 kills: $(VENV)/installed ## 1,000 kills of commands at random moments, which may lose no result

@@ -73,7 +73,7 @@ char LICENSE[] SEC("license") = "GPL";
         ("sink = inet_csk(sk)->icsk_ack.ato;", r"needs inet_connection_sock\.icsk_ack\.ato"),
         ("tp->snd_una = 7;", "writes 4 bytes at address 0x[0-9a-f]+, which it may not"),
         ("while (sink < 7) sink = 0;", "an endless loop"),
-        ("sink = bpf_get_smp_processor_id();", "needs helper function 8"),
+        ("sink = bpf_get_current_pid_tgid();", "needs bpf_get_current_pid_tgid"),
         ("sink = *(volatile u32 *)(u64)(tp->snd_cwnd & 1);", "reads 4 bytes at address 0x[01]"),
     ],
 )

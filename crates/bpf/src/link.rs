@@ -337,10 +337,10 @@ impl<'a> Linker<'a> {
                 if !is_provided && !symbol.is_weak {
                     self.lacks.insert(at, symbol.name.clone());
                 }
-            } else if is_provided {
-                self.set_wide(at, FUNCTIONS);
             } else if let Some(address) = self.configuration.get(&symbol.name) {
                 self.set_wide(at, *address);
+            } else if is_provided {
+                self.set_wide(at, FUNCTIONS);
             } else if symbol.is_weak {
                 let zero = self.zero;
                 // Programs test the address of a function, and read a constant.

@@ -7,6 +7,11 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
+/// The object of `compiled.c`; `None` without clang.
+pub fn compiled() -> Option<Vec<u8>> {
+    compile("compiled.c", &["-mcpu=v3"])
+}
+
 /// The object of a source file beside this one; `None` without clang.
 fn compile(source: &str, arguments: &[&str]) -> Option<Vec<u8>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests").join(source);
@@ -17,7 +22,7 @@ fn compile(source: &str, arguments: &[&str]) -> Option<Vec<u8>> {
 }
 
 static LINKED: LazyLock<Option<(Program, Layout)>> = LazyLock::new(|| {
-    let object = Object::parse(&compile("compiled.c", &["-mcpu=v3"])?).unwrap();
+    let object = Object::parse(&compiled()?).unwrap();
     let layout = Layout::parse(&compile("compiled_layout.c", &[])?).unwrap();
     let options = Options {
         configuration: &[("CONFIG_HZ", 250)],

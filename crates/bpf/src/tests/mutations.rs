@@ -1,10 +1,15 @@
 //! Objects with changed bytes: no panic, no hang, the same answer twice, nothing written outside what is writable.
 
 use super::CountingKernel;
+use super::compiled::compiled;
 use super::objects::{CUBIC, LAYOUT, RENO, every_field, everything};
 use crate::{Layout, Memory, Object, Options, Program};
 use proptest::prelude::*;
 use std::sync::LazyLock;
+
+/// Programs to change; with clang also one with maps, loops and weak functions.
+static OBJECTS: LazyLock<Vec<Vec<u8>>> =
+    LazyLock::new(|| [RENO.to_vec(), CUBIC.to_vec()].into_iter().chain(compiled()).collect());
 
 static PARSED: LazyLock<Layout> = LazyLock::new(|| Layout::parse(LAYOUT).unwrap());
 
@@ -34,10 +39,10 @@ fn answers(object: &Object) -> Option<(Vec<Result<u64, String>>, Memory)> {
 proptest! {
     #[test]
     fn a_changed_object_is_refused_or_runs_within_its_memory(
-        of_cubic: bool,
+        which: prop::sample::Index,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
     ) {
-        let mut bytes = if of_cubic { CUBIC } else { RENO }.to_vec();
+        let mut bytes = which.get::<Vec<u8>>(&OBJECTS).clone();
         for (index, value) in changes {
             let at = index.index(bytes.len());
             bytes[at] = value;
@@ -50,10 +55,10 @@ proptest! {
 
     #[test]
     fn changed_instructions_run_within_their_memory(
-        of_cubic: bool,
+        which: prop::sample::Index,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
     ) {
-        let mut object = Object::parse(if of_cubic { CUBIC } else { RENO }).unwrap();
+        let mut object = Object::parse(which.get::<Vec<u8>>(&OBJECTS)).unwrap();
         for section in object.sections.iter_mut().filter(|section| section.is_code && !section.data.is_empty()) {
             for (index, value) in &changes {
                 let at = index.index(section.data.len());
