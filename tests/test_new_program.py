@@ -60,7 +60,7 @@ def test_what_it_makes_compiles_runs_and_outdoes_reno_under_loss(
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="needs clang")
-def test_linux_accepts_what_it_makes_and_records_its_calls(
+def test_linux_accepts_what_it_makes_and_calls_it_with_the_simulators_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from anabranch.linux_programs import trace_file
@@ -83,4 +83,7 @@ def test_linux_accepts_what_it_makes_and_records_its_calls(
     if not shutil.which("ip") or not Path("/dev/net/tun").exists():
         pytest.skip("its calls were not recorded: needs ip and /dev/net/tun")
     assert status(["congestion-control", "trace", "fifteen_letters.trace.o", "calls", "--calls", "100"]) == 0
+    capsys.readouterr()
+    assert status(["congestion-control", "replay", "fifteen_letters.bpf.o", "calls"]) == 0
+    assert ", 0 of them different" in capsys.readouterr().out
     assert trace_file.read_header(Path("calls"))["control"] == "fifteen_letters"
