@@ -136,3 +136,17 @@ def test_a_kernel_without_btf_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(libbpf, "KERNEL_BTF", tmp_path / "vmlinux")
     with pytest.raises(libbpf.LinuxError, match=r"libbpf\.so\.1|CONFIG_DEBUG_INFO_BTF"):
         libbpf.Libbpf()
+
+
+def test_where_linux_cannot_be_asked_check_says_what_the_simulator_knows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(libbpf, "KERNEL_BTF", tmp_path / "vmlinux")
+    libbpf.libbpf.cache_clear()
+    try:
+        assert status(["congestion-control", "check", str(path_of("anabranch_reno"))]) == 0
+    finally:
+        libbpf.libbpf.cache_clear()
+    said = capsys.readouterr().out
+    assert "simulator   has all that it needs" in said
+    assert "Linux could not be asked: " in said

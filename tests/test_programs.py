@@ -21,6 +21,11 @@ def test_the_packaged_objects_were_compiled_from_the_sources_of_today() -> None:
     assert built == now, "run: make programs"
 
 
+def test_the_core_has_the_layout_of_the_package() -> None:
+    core = SOURCES.parent / "crates" / "core" / "src" / "tcp" / "congestion" / "program" / "layout.btf"
+    assert core.read_bytes() == programs.LAYOUT.read_bytes(), "run: make programs"
+
+
 def test_every_source_has_its_object() -> None:
     sources = {path.name.removesuffix(".bpf.c") for path in SOURCES.glob("anabranch_*.bpf.c")}
     assert {path.name.removesuffix(".bpf.o") for path in BUILT.glob("*.bpf.o")} == sources

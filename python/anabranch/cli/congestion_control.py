@@ -25,14 +25,18 @@ def check_program(file: File, /) -> int:
     """Print what a congestion control needs and what the simulator lacks of it, and whether the running Linux accepts it."""
     import platform
 
+    from anabranch.linux_programs.libbpf import UnavailableError
+    from anabranch.linux_programs.loaded import LoadedObject
     from anabranch.programs import needs
 
     print("\n".join(needs.lines(needs.describe(file))), flush=True)
-    from anabranch.linux_programs.loaded import LoadedObject
-
-    with LoadedObject(file) as loaded:
-        functions = len(loaded.programs())
-        names = ", ".join(loaded.register())
+    try:
+        with LoadedObject(file) as loaded:
+            functions = len(loaded.programs())
+            names = ", ".join(loaded.register())
+    except UnavailableError as reason:
+        print(f"Linux could not be asked: {reason}")
+        return DONE
     print(f"Linux {platform.release()} accepts {names} ({functions} functions)")
     return DONE
 

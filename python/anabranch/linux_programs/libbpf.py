@@ -19,6 +19,10 @@ class LinuxError(ValueError):
     """Linux or libbpf lacks what a command needs, or refuses a program."""
 
 
+class UnavailableError(LinuxError):
+    """Linux cannot be asked: the library, the kernel's BTF or privileges are absent."""
+
+
 _PRINT = ctypes.CFUNCTYPE(c_int, c_int, c_char_p, c_void_p)
 
 TAKE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
@@ -64,16 +68,16 @@ class Libbpf:
         """Load it.
 
         Raises:
-            LinuxError: this is not Linux, or the library or the kernel's BTF is absent.
+            UnavailableError: this is not Linux, or the library or the kernel's BTF is absent.
         """
         try:
             self._library = ctypes.CDLL("libbpf.so.1", use_errno=True)
         except OSError:
-            raise LinuxError(
+            raise UnavailableError(
                 "libbpf.so.1 is not on this system: install it (Debian: apt-get install libbpf1; Fedora: dnf install libbpf)"
             ) from None
         if not KERNEL_BTF.exists():
-            raise LinuxError(
+            raise UnavailableError(
                 f"{KERNEL_BTF} is not there: eBPF congestion controls need a Linux built with CONFIG_DEBUG_INFO_BTF"
             )
         for name, (result, arguments) in _FUNCTIONS.items():

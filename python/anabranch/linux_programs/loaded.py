@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from anabranch.input_files import content
-from anabranch.linux_programs.libbpf import Libbpf, LinuxError, libbpf
+from anabranch.linux_programs.libbpf import Libbpf, LinuxError, UnavailableError, libbpf
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 PINS = Path("/sys/fs/bpf/anabranch")
@@ -69,7 +69,7 @@ class LoadedObject:
             self._library.call("bpf_object__load", self.address)
         except OSError as error:
             if error.errno == errno.EPERM:
-                raise LinuxError(f"{self.path}: {_PRIVILEGES}") from None
+                raise UnavailableError(f"{self.path}: {_PRIVILEGES}") from None
             raise LinuxError(f"{self.path}: Linux refuses it: {_reason(self._library.messages(), error)}") from None
 
     def _control_maps(self) -> Iterator[int]:
