@@ -45,23 +45,28 @@ def test_both_event_loops_give_a_program_the_same_results(name: str) -> None:
     assert _core.disagreement(json.dumps(compile_run(case, 1))) is None
 
 
-def compiled(directory: Path, operation: str) -> str:
-    """An object with this body of ``cong_avoid``."""
-    source = directory / "mine.bpf.c"
-    source.write_text(f"""
+def compiled(directory: Path, functions: str, members: str) -> str:
+    """An object with these functions and members of ``tcp_congestion_ops``."""
+    (directory / "mine.bpf.c").write_text(f"""
 #include "anabranch.bpf.h"
 SEC("struct_ops/half") u32 BPF_PROG(half, struct sock *sk) {{ return 2; }}
-SEC("struct_ops/grow") void BPF_PROG(grow, struct sock *sk, u32 ack, u32 acked) {{
-    volatile u32 sink = 0;
-    struct tcp_sock *tp = tcp_sk(sk);
-    {operation}
-}}
-SEC(".struct_ops") struct tcp_congestion_ops mine = {{
-    .ssthresh = (void *)half, .cong_avoid = (void *)grow, .name = "mine",
-}};
+{functions}
+SEC(".struct_ops") struct tcp_congestion_ops mine = {{ .ssthresh = (void *)half, .name = "mine", {members} }};
 char LICENSE[] SEC("license") = "GPL";
 """)
-    command = ["clang", "-target", "bpf", "-mcpu=v3", "-O2", "-g", f"-I{HEADERS}", "-c", source, "-o", "mine.bpf.o"]
+    command = [
+        "clang",
+        "-target",
+        "bpf",
+        "-mcpu=v3",
+        "-O2",
+        "-g",
+        f"-I{HEADERS}",
+        "-c",
+        "mine.bpf.c",
+        "-o",
+        "mine.bpf.o",
+    ]
     subprocess.run(command, check=True, cwd=directory)
     return "mine.bpf.o"
 
@@ -78,9 +83,38 @@ char LICENSE[] SEC("license") = "GPL";
     ],
 )
 def test_what_a_program_may_not_do_ends_the_run_with_its_reason(tmp_path: Path, operation: str, problem: str) -> None:
-    name = compiled(tmp_path, operation)
+    grow = f"""SEC("struct_ops/grow") void BPF_PROG(grow, struct sock *sk, u32 ack, u32 acked) {{
+        volatile u32 sink = 0;
+        struct tcp_sock *tp = tcp_sk(sk);
+        {operation}
+    }}"""
+    name = compiled(tmp_path, grow, ".cong_avoid = (void *)grow")
     with pytest.raises(RunError, match=rf"stack 'mine', congestion, at 0\.\d+ s: cong_avoid: .*{problem}"):
         scenario({"program": name}, tmp_path).run()
+
+
+@needs_clang
+def test_a_program_that_paces_sends_at_its_rate_and_sees_it_in_rate_samples(tmp_path: Path) -> None:
+    functions = """
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {
+    tcp_sk(sk)->snd_cwnd = 1000;
+    sk->sk_pacing_rate = 1250000; /* bytes of payload a second */
+    sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) {
+    struct tcp_sock *tp = tcp_sk(sk);
+    if (rs->interval_us <= 0 || tp->tcp_mstamp < 1002000000) /* the second second */
+        return;
+    u64 rate = (u64)rs->delivered * tp->mss_cache * 1000000 / rs->interval_us;
+    if (rate < 1240000 || rate > 1260000 || rs->is_ack_delayed)
+        tp->snd_cwnd = 1;
+}"""
+    name = compiled(tmp_path, functions, ".init = (void *)begin, .cong_control = (void *)control")
+    flows = scenario({"program": name}, tmp_path, loss=0).run().flows
+    mine = flows.filter(flows["stack"] == "mine")
+    assert mine["cwnd_segments"].to_list() == [1000] * 3
+    # Three flows of 10 Mbit/s for 3 s, less the start.
+    assert mine["goodput_bps"].to_list() == pytest.approx([1e7] * 3, rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,8 @@ pub struct Connection<'a> {
     pub window_limited: bool,
     /// When a segment was last sent.
     pub last_sent: Time,
+    /// When pacing allows the next segment.
+    pub next_send: Time,
     /// The round-trip time and the retransmission timeout.
     pub rtt: &'a RttEstimate,
 }

@@ -28,6 +28,7 @@ impl Sender {
             max_outstanding: self.linux.as_ref().map_or(0, |linux| linux.unfilled.max_outstanding),
             window_limited: self.limit != Limit::Other,
             last_sent: board.latest_sent(),
+            next_send: self.next_send,
             rtt: &self.rtt,
         });
     }

@@ -5,7 +5,7 @@
 
 use super::Loaded;
 use super::functions::{ProgramKernel, WindowSlots};
-use super::socket::{INFINITE_SSTHRESH, Sizes, Slot};
+use super::socket::{self, INFINITE_SSTHRESH, Sizes, Slot};
 use crate::tcp::congestion::linux_window::restart_window;
 use crate::tcp::congestion::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
@@ -61,6 +61,7 @@ struct Slots {
     state: Slot,
     delivered: Slot,
     delivered_ce: Slot,
+    delivered_mstamp: Slot,
     high_seq: Slot,
     limited: Slot,
     max_packets_out: Slot,
@@ -100,6 +101,7 @@ impl ProgramControl {
             state: socket.kept("icsk_ca_state"),
             delivered: socket.kept("delivered"),
             delivered_ce: socket.kept("delivered_ce"),
+            delivered_mstamp: socket.kept("delivered_mstamp"),
             high_seq: socket.kept("high_seq"),
             limited: socket.kept("is_cwnd_limited"),
             max_packets_out: socket.kept("max_packets_out"),
@@ -157,6 +159,7 @@ impl ProgramControl {
             max_outstanding: 0,
             window_limited: false,
             last_sent: Time::ZERO,
+            next_send: Time::ZERO,
             rtt: &rtt,
         });
         control.call(find("init"), &[]);
@@ -252,6 +255,7 @@ impl ProgramControl {
                 ack.prior_in_flight.into(),
                 rate.is_some_and(|rate| rate.app_limited).into(),
                 if ack.ecn_echo { ack.delivered.into() } else { 0 },
+                0, // is_ack_delayed: of a segment shorter than the rest; only a flow's last one is
             ],
         );
         let sample = self.loaded.socket.rate;
@@ -279,6 +283,9 @@ impl CongestionControl for ProgramControl {
     fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
         let delivered = self.get(self.slots.delivered) + u64::from(ack.delivered);
         self.set(self.slots.delivered, delivered);
+        if ack.delivered > 0 {
+            self.set(self.slots.delivered_mstamp, socket::clock_us(ack.now));
+        }
         if ack.ecn_echo {
             let marked = self.get(self.slots.delivered_ce) + u64::from(ack.delivered);
             self.set(self.slots.delivered_ce, marked);

@@ -23,6 +23,9 @@ use std::sync::{Arc, LazyLock};
 /// The structure whose variables are congestion controls.
 const OPERATIONS: &str = "tcp_congestion_ops";
 
+/// The version of Linux that the layout and the functions are of: 6.18.
+const LINUX: u64 = 6 << 16 | 18 << 8;
+
 /// The structures of the simulator, from `bpf/layout.bpf.c`.
 static LAYOUT: LazyLock<Layout> = LazyLock::new(|| Layout::parse(include_bytes!("layout.btf")).expect("made by clang"));
 
@@ -113,7 +116,7 @@ impl ProgramSpec {
 
 fn link(object: &Object, instance: usize, hz: u32) -> Result<Program, String> {
     let options = Options {
-        configuration: &[("CONFIG_HZ", hz.into())],
+        configuration: &[("CONFIG_HZ", hz.into()), ("LINUX_KERNEL_VERSION", LINUX)],
         provides_field: &provides_field,
         provides_function: &functions::provides,
     };

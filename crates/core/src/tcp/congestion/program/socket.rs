@@ -2,7 +2,7 @@
 
 use super::LAYOUT;
 use crate::tcp::events::Connection;
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 use anabranch_bpf::{Field, Memory, Program};
 
 /// The virtual machine started so long before the run, because programs take the time 0 for "never".
@@ -15,7 +15,7 @@ pub const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 pub const OPTIONS: [&str; 2] = ["icsk_rto_min", "icsk_delack_max"];
 
 /// Fields that the control keeps itself, as Linux's stack and the program write them.
-pub const KEPT: [&str; 19] = [
+pub const KEPT: [&str; 20] = [
     "snd_cwnd",
     "snd_cwnd_cnt",
     "snd_cwnd_stamp",
@@ -25,6 +25,7 @@ pub const KEPT: [&str; 19] = [
     "prior_ssthresh",
     "delivered",
     "delivered_ce",
+    "delivered_mstamp",
     "high_seq",
     "ecn_flags",
     "app_limited",
@@ -65,8 +66,13 @@ pub struct Sizes {
 }
 
 /// Fields that follow from the connection: path within `tcp_sock`, and value.
-const SHOWN: [(&str, Source); 25] = [
-    ("tcp_mstamp", |connection, _| micros(connection.now.0 + BOOT.0)),
+const SHOWN: [(&str, Source); 30] = [
+    ("tcp_mstamp", |connection, _| clock_us(connection.now)),
+    ("tcp_wstamp_ns", |connection, _| (connection.next_send.max(connection.now).0 + BOOT.0) / 1000),
+    ("data_segs_out", |connection, _| (connection.next + connection.retransmits).into()),
+    ("bytes_retrans", |connection, sizes| u64::from(connection.retransmits) * u64::from(sizes.mss)),
+    ("sk_gso_max_size", |_, _| 65_536),
+    ("sk_gso_max_segs", |_, _| 65_535),
     ("tcp_clock_cache", |connection, _| (connection.now.0 + BOOT.0) / 1000),
     ("snd_una", |connection, sizes| sequence(connection.una, sizes)),
     ("snd_nxt", |connection, sizes| sequence(connection.next, sizes)),
@@ -96,7 +102,7 @@ const SHOWN: [(&str, Source); 25] = [
 
 /// Fields of `ack_sample` and `rate_sample`, the arguments of `pkts_acked` and `cong_control`.
 const ACK_SAMPLE: [&str; 2] = ["pkts_acked", "rtt_us"];
-const RATE_SAMPLE: [&str; 9] = [
+const RATE_SAMPLE: [&str; 10] = [
     "prior_delivered",
     "delivered",
     "interval_us",
@@ -106,7 +112,13 @@ const RATE_SAMPLE: [&str; 9] = [
     "prior_in_flight",
     "is_app_limited",
     "delivered_ce",
+    "is_ack_delayed",
 ];
+
+/// Linux's clock in microseconds.
+pub fn clock_us(now: Time) -> u64 {
+    micros(now.0 + BOOT.0)
+}
 
 fn micros(picoseconds: u64) -> u64 {
     picoseconds / 1_000_000
