@@ -2,6 +2,7 @@
 
 import fcntl
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,4 +34,8 @@ def linux() -> Iterator[None]:
                 pass
         except libbpf.LinuxError as error:
             pytest.skip(f"needs eBPF in Linux: {error}")
+        before = set(loaded.available())
         yield
+        ends = time.monotonic() + 30
+        while set(loaded.available()) - before and time.monotonic() < ends:
+            time.sleep(0.02)  # Linux frees a link in the background
