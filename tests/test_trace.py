@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def layout() -> Btf:
 
 
 def test_the_copies_are_of_the_layout_of_today(layout: Btf) -> None:
-    command = ["python", SOURCES / "trace_fields.py", programs.LAYOUT]
+    command = [sys.executable, SOURCES / "trace_fields.py", programs.LAYOUT]
     written = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert (SOURCES / "trace_fields.h").read_text() == written, "run: make -C bpf fields"
     assert layout.size("tcp_sock") == SOCKET_BYTES
