@@ -30,7 +30,7 @@ programs: ## compile the congestion controls of bpf/ into the package (apt-get i
 	$(MAKE) --directory bpf
 
 test: $(VENV)/installed ## all tests, of Rust and Python
-	cargo test --quiet --package anabranch-bpf --package anabranch-core
+	cargo test --quiet --package anabranch-bpf --package anabranch-core --package anabranch-emulator
 	$(RUN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/installed ## formatting, lints and types

@@ -22,6 +22,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
+def namespaces() -> Iterator[None]:
+    """Skips where no network namespaces can be made. One test at a time has it: others would see its processes, or delay its packets."""
+    from anabranch.linux_network import support
+
+    with open(Path(tempfile.gettempdir()) / "anabranch-tests-namespaces.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (reason := support.missing()) is not None:
+            pytest.skip(f"needs network namespaces: {reason}")
+        yield
+
+
+@pytest.fixture
 def linux() -> Iterator[None]:
     """Skips where eBPF cannot be loaded. One test at a time has it: names of congestion controls are Linux's."""
     from anabranch import programs

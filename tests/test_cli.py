@@ -232,7 +232,9 @@ def test_ctrl_c_and_kill_write_what_there_is(tmp_path: Path, number: signal.Sign
 GROUPS = {
     "run": ["Scenario", "Work", "Output"],
     "check": ["Scenario", "Output"],
+    "compare": ["Comparison", "Scenario", "Work", "Output"],
     "report": ["Output"],
+    "replay": ["Scenario", "Output"],
     "routes": ["Topology", "Paths", "Comparison", "Export", "Output"],
     "robust": ["Topology", "Traffic", "Paths", "Failures", "Search", "Output"],
     "plan": ["Topology", "Traffic", "Paths", "Output"],

@@ -61,3 +61,11 @@ def test_a_module_that_fails_to_import_is_a_finding_not_a_traceback(monkeypatch:
 def test_disk(tmp_path: Path) -> None:
     assert "GiB free" in found("Free disk", tmp_path).detail
     assert not found("Free disk", tmp_path / "missing").ok
+
+
+def test_without_privileges_the_doctor_says_how_to_get_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anabranch.linux_network.support.missing", lambda: "not permitted")
+    monkeypatch.setenv("PATH", "")
+    check = found("network namespaces")
+    assert (check.ok, check.detail, check.needed) == (False, "not permitted", False)
+    assert "sudo" in str(check.remedy)

@@ -18,12 +18,14 @@ HEADERS = Path(__file__).parents[1] / "bpf"
 needs_clang = pytest.mark.skipif(not shutil.which("clang"), reason="needs clang")
 
 
-def scenario(congestion: dict[str, object], directory: Path | None = None, loss: float = 0.002) -> Scenario:
+def scenario(
+    congestion: dict[str, object], directory: Path | None = None, loss: float = 0.002, beside: str | None = "linux-reno"
+) -> Scenario:
     document = {
         "topology": {"from": "dumbbell"},
         "impairments": [{"link": "all", "loss": loss}],
         "stacks": {"mine": {"preset": "linux-reno", "congestion": congestion}},
-        "traffic": [{"from": "left", "to": "right", "flows": 3, "stack": ["mine", "linux-reno"]}],
+        "traffic": [{"from": "left", "to": "right", "flows": 3, "stack": ["mine", beside] if beside else "mine"}],
         "run": {"duration": "3s"},
     }
     return Scenario(document, directory=directory)
@@ -115,6 +117,28 @@ SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, u32 ack, int f
     assert mine["cwnd_segments"].to_list() == [1000] * 3
     # Three flows of 10 Mbit/s for 3 s, less the start.
     assert mine["goodput_bps"].to_list() == pytest.approx([1e7] * 3, rel=0.03)
+
+
+@needs_clang
+@pytest.mark.parametrize("least", [2, 40])
+def test_a_program_chooses_how_many_segments_it_sends_at_one_instant_at_least(tmp_path: Path, least: int) -> None:
+    functions = f"""
+SEC("struct_ops/begin") void BPF_PROG(begin, struct sock *sk) {{
+    tcp_sk(sk)->snd_cwnd = 1000;
+    sk->sk_pacing_rate = 500000; /* bytes of payload a second: a segment each 3 ms */
+    sk->sk_pacing_status = SK_PACING_NEEDED;
+}}
+SEC("struct_ops/control") void BPF_PROG(control, struct sock *sk, const struct rate_sample *rs) {{ }}
+SEC("struct_ops/least") u32 BPF_PROG(least, struct sock *sk) {{ return {least}; }}"""
+    members = ".init = (void *)begin, .cong_control = (void *)control, .min_tso_segs = (void *)least"
+    congestion: dict[str, object] = {"program": compiled(tmp_path, functions, members)}
+    links = scenario(congestion, tmp_path, loss=0, beside=None).run().links
+    longest = links["queue_delay_max_s"].max()
+    # Three flows begin together; the first ten segments are not paced. Their packets enter the bottleneck of 1 Gbit/s faster than they
+    # leave, 1500 bytes each 12 us.
+    together = 3 * max(10, least)
+    assert isinstance(longest, float)
+    assert 0.7 * together <= longest / 12e-6 <= together
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_the_scenario_that_make_demo_runs_has_no_problems(capsys: pytest.Capture
 
 
 def test_every_example_scenario_has_no_problems() -> None:
-    for path in sorted((ROOT / "scenarios").glob("*.toml")):
+    for path in sorted((ROOT / "scenarios").rglob("*.toml")):
         assert status(["check", str(path)]) == 0, path
 
 

@@ -493,11 +493,20 @@ class TestChart:
         assert chart.rate("goodput_bps", "Goodput", largest).unit == unit
 
 
-def rendered(path: Path, profile: Path, width: int = 1280) -> str:
-    """The page as a browser has built it, once its scripts have run."""
+def opened(path: Path) -> str:
+    """The page with its folded sections open, so that their charts are drawn."""
+    return path.read_text(encoding="utf-8").replace('<details class="section"', '<details open class="section"')
+
+
+def rendered(path: Path, profile: Path, width: int = 1280, *, folded: bool = False) -> str:
+    """The page as a browser has built it, once its scripts have run; with all sections open, unless ``folded``."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium on this machine; `apt-get install chromium` lets this test draw the report")
+    if not folded:
+        page = profile.with_suffix(".html")
+        page.write_text(opened(path), encoding="utf-8")
+        path = page
     options = [
         "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
         "--disable-sync", "--no-first-run", f"--user-data-dir={profile}", f"--window-size={width},3000",
@@ -548,7 +557,7 @@ class TestBrowser:
             note("falling", shown());
             button.click();
             note("rising", shown());
-            const links = document.querySelector("select[data-table]");
+            const links = document.querySelector("select[data-table=link-table]");
             links.value = "mprc · spray at random";
             links.dispatchEvent(new Event("change"));
             const rows = [...document.getElementById("link-table").tBodies[0].rows];
@@ -608,6 +617,59 @@ class TestBrowser:
             destination="c",
         )
         assert_drawn(rendered(path, tmp_path / "profile"), page.charts)
+
+    def test_twelve_variants_fit_four_screens(self, abilene_report: Path, tmp_path: Path) -> None:
+        """A screen is 1400 by 900 pixels. What is folded opens by a link of the page, and is drawn then."""
+        hand = """<script type="module">
+            while (document.documentElement.dataset.charts !== "drawn") await new Promise(done => setTimeout(done, 20));
+            document.body.dataset.height = document.documentElement.scrollHeight;
+            document.querySelector("nav a[href='#time']").click();
+            await new Promise(done => setTimeout(done, 1500));
+            document.body.dataset.late = document.querySelectorAll("#time .chart svg").length;
+        </script>"""
+        page = tmp_path / "page.html"
+        page.write_text(hand.join(abilene_report.read_text(encoding="utf-8").rsplit("</body>", 1)), encoding="utf-8")
+        html = rendered(page, tmp_path / "profile", 1400, folded=True)
+        height, late = (int(re.search(rf'data-{name}="(\d+)"', html)[1]) for name in ("height", "late"))  # type: ignore[index]
+        assert height <= 4 * 900
+        assert late == 5
+
+    def test_every_figure_can_be_saved(self, abilene_report: Path, abilene: Path, tmp_path: Path) -> None:
+        """As a drawing, a picture and numbers: the CSV of goodput has the means of the files."""
+        hand = """<script type="module">
+            while (document.documentElement.dataset.charts !== "drawn") await new Promise(done => setTimeout(done, 20));
+            const saved = [];
+            URL.createObjectURL = blob => {
+                blob.text().then(text => { document.body.dataset[blob.type === "text/csv" ? "csv" : "svg"] = text.slice(0, 5000); });
+                return "#";
+            };
+            HTMLAnchorElement.prototype.click = function () { saved.push(`${this.download} ${this.href.slice(0, 14)}`); };
+            for (const button of document.querySelectorAll("[aria-label='Goodput'] [data-save]")) {
+                button.click();
+                await new Promise(done => setTimeout(done, 500));
+            }
+            document.body.dataset.saved = saved.join();
+            document.body.dataset.hidden = [...document.querySelectorAll(".save")].filter(part => part.offsetWidth === 0).length;
+        </script>"""
+        page = tmp_path / "page.html"
+        page.write_text(hand.join(abilene_report.read_text(encoding="utf-8").rsplit("</body>", 1)), encoding="utf-8")
+        body = dict(
+            re.findall(r'data-([a-z]+)="([^"]*)"', re.search(r"<body[^>]*>", rendered(page, tmp_path / "profile"))[0])
+        )  # type: ignore[index]
+        assert [name.split()[0] for name in body["saved"].split(",", 3)[:3]] == [
+            "goodput.svg",
+            "goodput.png",
+            "goodput.csv",
+        ]
+        assert "goodput.png data:image/png" in body["saved"]
+        assert body["svg"].startswith("&lt;svg")
+        assert body["hidden"] == "0"
+        table = pl.read_csv(body["csv"].encode())
+        flows = pl.read_parquet(abilene / "flows.parquet")
+        means = flows.group_by("stack", x="routing").agg(pl.col("goodput_bps").mean() / 1e6)
+        joined = table.join(means, on=["stack", "x"])
+        assert joined.height == len(STACKS) * len(ROUTINGS)
+        assert joined["mean"].to_list() == pytest.approx(joined["goodput_bps"].to_list(), rel=1e-4)
 
 
 class TestCache:

@@ -133,6 +133,28 @@ class Network:
         lambda: L); ``holds``: whether another method finds the same lengths, and the cost at the lower bound.
         """
 
+class Trace:
+    """A compiled run (JSON) that is simulated packet by packet, to record a span of time."""
+
+    def __init__(self, spec: str, from_s: float, until_s: float) -> None:
+        """The span in seconds; :class:`ValueError` says what of the run is refused."""
+
+    def advance(self, events: int) -> bool:
+        """Process at least so many events, without the interpreter lock; ``False`` once the span or the run has ended."""
+
+    @property
+    def now_s(self) -> float:
+        """Virtual time reached, seconds."""
+
+    @property
+    def crossings(self) -> int:
+        """Crossings, each a packet on a link, that have ended in the span so far."""
+
+    def table(self) -> Columns:
+        """One row for each crossing: ``link``, ``flow``, ``segment``, ``ack``, ``retransmission``, ``marked``, ``bytes``, ``entered_s``, ``left_s`` (NaN
+        if it has not left) and ``fate`` (``arrived``, ``dropped``, ``lost``, ``on its way``).
+        """
+
 class Simulation:
     """One run of the packet engine, from a compiled run (JSON of ``RunSpec``)."""
 
@@ -185,6 +207,71 @@ class Simulation:
 
     def take_capture(self, link: int) -> bytes:
         """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""
+
+class KernelRun:
+    """One run of the kernel engine, in threads of its own; on Linux only."""
+
+    def __init__(
+        self, spec: str, hosts: Sequence[tuple[int, int, int]], stacks: Sequence[tuple[str, int, int, bool]]
+    ) -> None:
+        """Begin a compiled run (JSON); :class:`ValueError` says what the network or Linux refuses.
+
+        ``hosts`` are those that send or receive: node, and descriptors of its TUN device and network namespace, which are copied. ``stacks``
+        are congestion control, TCP_MAXSEG, payload of a full segment in bytes, and whether it is paced.
+        """
+
+    @property
+    def thread(self) -> int:
+        """The thread that moves packets."""
+
+    def advance(self, seconds: float) -> bool:
+        """Wait so long, without the interpreter lock; ``False`` once the run has ended."""
+
+    def end(self) -> None:
+        """End the run, now if it goes on. What follows is known then."""
+
+    @property
+    def now_s(self) -> float:
+        """Time reached, seconds."""
+
+    @property
+    def packet_hops(self) -> int:
+        """Packets that have crossed a link so far."""
+
+    def flows(self) -> Columns:
+        """One row for each flow, with the columns that Linux reports; NaN where unknown."""
+
+    def failures(self) -> list[tuple[int, str]]:
+        """Flows that Linux has ended, and why."""
+
+    def links(self) -> Columns:
+        """One row for each directed link: the columns of the ``links`` table."""
+
+    def routes(self) -> Mapping[str, Any]:
+        """The routes of routings that measure links, and their changes."""
+
+    def lateness(self) -> tuple[float, float, float, int, int, int]:
+        """Mean, 99th percentile, greatest (seconds); packets written, refused by devices, and of no traffic group."""
+
+    @property
+    def packets_without_route(self) -> int:
+        """Packets that no route led on."""
+
+    @property
+    def packets_expired(self) -> int:
+        """Packets whose time to live was over."""
+
+    def take_flow_series(self) -> Columns:
+        """The flow samples since the last call."""
+
+    def take_link_series(self) -> Columns:
+        """The link samples since the last call; empty if there are none."""
+
+    def take_link_state(self) -> Columns:
+        """What routings that measure links have learnt of them since the last call; empty if that is nothing."""
+
+    def take_capture(self, link: int) -> bytes:
+        """The next piece of the pcapng file of a link's packets."""
 
 _Paths = tuple[Integers, Integers, Integers]
 """The pair of each path, where its links begin (one more entry than paths), and the links."""

@@ -40,6 +40,11 @@ def checks(directory: Path | None = None) -> list[Check]:
         _optional(
             "eBPF congestion controls in Linux", _linux_programs, "use `sudo`, `apt install libbpf1`, a Linux with BTF"
         ),
+        _optional(
+            "network namespaces (Linux's own TCP)",
+            _namespaces,
+            "use `sudo`, or `apt install iproute2 util-linux`, `modprobe tun` and `sysctl user.max_user_namespaces=1000`",
+        ),
         _disk(directory or Path.cwd()),
     ]
 
@@ -131,6 +136,12 @@ def _linux_programs() -> str | None:
         return None
     LoadedObject(reno).close()
     return f"Linux {platform.release()} loads them"
+
+
+def _namespaces() -> str:
+    from anabranch.linux_network import support
+
+    return support.privileges()
 
 
 def _first_line(command: list[str], text: str = "") -> str | None:

@@ -52,7 +52,7 @@ def _typed(key: str, values: Sequence[Any]) -> pl.Series:
         return pl.Series(key, values, dtype=pl.Int64)
     if kinds == {float} or kinds == {int, float}:
         return pl.Series(key, [float(value) for value in values], dtype=pl.Float64)
-    for parse, scale in _QUANTITIES:
+    for parse, scale, _ in _QUANTITIES:
         try:
             return pl.Series(key, [float(parse(value) / scale) for value in values], dtype=pl.Float64)
         except units.UnitError:
@@ -60,13 +60,25 @@ def _typed(key: str, values: Sequence[Any]) -> pl.Series:
     return pl.Series(key, [text(value) for value in values], dtype=pl.String)
 
 
-_QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int], ...] = (
-    (units.duration, PICOSECONDS_PER_SECOND),
-    (units.rate, 1),
-    (units.size, 1),
-    (units.packets, 1),
-    (units.length, 1),
-    (units.speed, 1),
-    (units.frequency, 1),
+def unit(value: object) -> str:
+    """The base unit of a value of the matrix that is a text with a unit; empty for any other."""
+    if isinstance(value, str):
+        for parse, _, base in _QUANTITIES:
+            try:
+                parse(value)
+            except units.UnitError:
+                continue
+            return base
+    return ""
+
+
+_QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int, str], ...] = (
+    (units.duration, PICOSECONDS_PER_SECOND, "s"),
+    (units.rate, 1, "bit/s"),
+    (units.size, 1, "bytes"),
+    (units.packets, 1, "packets"),
+    (units.length, 1, "m"),
+    (units.speed, 1, "m/s"),
+    (units.frequency, 1, "a second"),
 )
-"""How to read a text with its unit, and how many of what it gives make one of the base unit."""
+"""How to read a text with its unit, how many of what it gives make one of the base unit, and the base unit."""

@@ -244,7 +244,7 @@ class Result:
         if self.routes.height:
             tables |= {"routes": rows("routes"), "link_state": rows("link_state")}
         head = {"scenario": self.manifest["title"], "engine": self.manifest["engine"], "seed": run["seed"]}
-        kept = ("status", "result_hash", "packets_without_route", "packets_expired")
+        kept = ("status", "result_hash", "lateness", "packets_without_route", "packets_expired")
         return head | {name: run[name] for name in kept if name in run} | tables
 
     def _repr_html_(self) -> str:

@@ -61,6 +61,19 @@ def half_width(values: Sequence[float]) -> float | None:
     return student_t(count - 1) * math.sqrt(variance / count)
 
 
+def ratio_of_means(first: Sequence[float], second: Sequence[float]) -> tuple[float | None, float | None]:
+    """The ratio of the mean of ``second`` to that of ``first``, which are pairs, and half the width of its 95 % confidence interval.
+
+    The interval is that of the ratio estimator (Cochran 1977, section 6.4): the residuals ``second - ratio first`` over the mean of ``first``, by
+    Student's t. Both are unknown if the mean of ``first`` is zero, and the interval is for fewer than two pairs.
+    """
+    mean = math.fsum(first) / len(first)
+    if mean == 0:
+        return None, None
+    ratio = math.fsum(second) / len(second) / mean
+    return ratio, half_width([(y - ratio * x) / mean for x, y in zip(first, second, strict=True)])
+
+
 def jain_index(goodput: pl.Expr) -> pl.Expr:
     """Jain's fairness index ``(sum x)^2 / (n sum x^2)`` (Jain, Chiu and Hawe 1984); unknown for a single flow."""
     index = goodput.sum() ** 2 / (goodput.count() * (goodput**2).sum())
@@ -82,7 +95,7 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     ``longest_stall_s`` and ``reassembly_peak_bytes`` are the most of any flow.
     """
     means = ["goodput_bps", "flow_goodput_bps", "jain_index", "timeouts", "srtt_s", "reordering_extent_mean"]
-    grouped = _per_run(flows, by).group_by(by, maintain_order=True)
+    grouped = per_run(flows, by).group_by(by, maintain_order=True)
     sent = pl.col("segments_sent").sum()
     table = grouped.agg(
         pl.len().alias("runs"),
@@ -114,7 +127,7 @@ def lasting_goodput(by: Sequence[str]) -> pl.Expr:
     return pl.when(~finished.any().over([*dict.fromkeys([*by, "traffic"])])).then("goodput_bps")
 
 
-def _per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """What each group of flows did in each run: a row for each run and each combination of the columns ``by``."""
     share = pl.col("active_share") if "active_share" in flows.columns else pl.lit(1.0)
     run = ["source", "run"] if "source" in flows.columns else ["run"]

@@ -12,6 +12,7 @@ from functools import lru_cache, wraps
 from typing import Literal, TypeVar
 
 PICOSECONDS_PER_SECOND = 10**12
+PICOSECONDS_PER_MILLISECOND = 10**9
 LONGEST = 2**56 - 1
 """The longest duration, picoseconds (20 hours): the packet engine keeps its flags above bit 56."""
 LARGEST = 2**63 - 1

@@ -2,6 +2,8 @@
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
 mod control;
+#[cfg(target_os = "linux")]
+mod kernel;
 mod network;
 mod plan;
 mod robust;
@@ -14,6 +16,7 @@ use anabranch_core::spec::{DisciplineSpec, LossSpec, RunSpec};
 use anabranch_core::tcp::congestion::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
+use anabranch_core::units::{Duration, Time};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -137,6 +140,43 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     Ok(columns)
 }
 
+/// The packets of a span of time of a run, packet by packet.
+#[pyclass]
+struct Trace(packet::Oracle);
+
+#[pymethods]
+impl Trace {
+    #[new]
+    fn new(py: Python<'_>, spec: &str, from_s: f64, until_s: f64) -> PyResult<Trace> {
+        let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
+        control::provide(py, &mut spec)?;
+        let mut oracle = py
+            .detach(|| packet::Oracle::new(spec).map_err(|error| error.to_string()))
+            .map_err(PyValueError::new_err)?;
+        let at = |seconds| Time::ZERO + Duration::from_secs_f64(seconds);
+        oracle.record_trace(at(from_s), at(until_s));
+        Ok(Trace(oracle))
+    }
+
+    fn advance(&mut self, py: Python<'_>, events: u64) -> bool {
+        py.detach(|| self.0.advance_trace(events))
+    }
+
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.0.now().as_secs()
+    }
+
+    #[getter]
+    fn crossings(&self) -> usize {
+        self.0.traced()
+    }
+
+    fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.trace())
+    }
+}
+
 /// One run of the packet engine.
 #[pyclass]
 struct Simulation(packet::Partitions);
@@ -223,6 +263,9 @@ impl Simulation {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Simulation>()?;
+    module.add_class::<Trace>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<kernel::KernelRun>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(network::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(network::ospf_cost, module)?)?;

@@ -10,12 +10,14 @@ PURPOSE = "Finds, predicts and proves the best way to carry TCP over a network."
 INSTALL_COMPLETION = "--install-completion"
 COMMANDS = {
     "check": "Check a scenario: every problem at once, with file, line, field, value, and what would be right.",
+    "compare": "Run a scenario by several engines, and compare them flow by flow and link by link.",
     "congestion-control": "Congestion controls in eBPF: new, replay; in the running Linux: check, load, unload, list, trace.",
     "doctor": "List which features work on this machine, and how to install the others.",
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
     "paper": "Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.",
     "plan": "Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.",
     "predict": "Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity.",
+    "replay": "Play the packets of a short span of a run: they move along the map, queues fill, drops flash.",
     "report": "Write one self-contained HTML report of one or several run directories.",
     "robust": "Split the traffic of every pair so that the worst case of a traffic model loads no link more than need be.",
     "routes": "Find routes by a metric, or compare metrics; by default by delay x sqrt(loss), that is, for the most TCP throughput.",

@@ -4,10 +4,11 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from anabranch.cli.engines import EngineName, MaxLateness, simulation
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 class Variation:
     """What is run otherwise than the scenario says."""
 
-    engine: Annotated[Literal["packet"], Parameter(help="The engine.")] = "packet"
+    engine: Annotated[EngineName, Parameter(help="Simulate every packet, or run Linux's own TCP in real time.")] = (
+        "packet"
+    )
     seed: Annotated[int | None, Parameter(help="One seed instead of the scenario's.")] = None
     seeds: Annotated[str | None, Parameter(help="Several seeds: 1..20, or 1,5,7.")] = None
     settings: Settings = None
@@ -47,6 +50,7 @@ class Work:
 
     jobs: Jobs = None
     threads: Annotated[int, Parameter(help="Threads for one run, if it is large; the results are the same.")] = 1
+    max_lateness: MaxLateness = "2ms"
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -72,6 +76,7 @@ def run(
     With --json the tables go to standard output, and files are written only if --out says where.
     """
     at_least(1, jobs=work.jobs, threads=work.threads)
+    make = simulation(variation.engine, work.max_lateness)
     # As it is imported, numpy starts threads for linear algebra, which takes as long as the rest of the import. A run has none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     chosen = variation.chosen_seeds()
@@ -83,7 +88,7 @@ def run(
 
     directory = output.out
     if directory is None and not output.json:
-        directory = default_directory(Path("runs") / scenario.stem, loaded, chosen)
+        directory = default_directory(Path("runs") / scenario.stem, loaded, chosen, variation.engine)
     page = directory / "report.html" if output.report and directory is not None else None
     result = execute(
         loaded,
@@ -95,7 +100,9 @@ def run(
         # A path may have bytes that no text has; the manifest is text.
         command=["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])],
         report=page is not None,
+        make=make,
     )
+    _say_lateness(result)
     if result.kept_runs:
         say(f"{count(result.kept_runs, 'run')} of {len(result.manifest['runs'])} had been finished before.")
     most = max((one["threads"] for one in result.manifest["runs"]), default=work.threads)
@@ -115,6 +122,15 @@ def run(
         return DONE
     _say_what_is_kept(result, directory)
     return INTERRUPTED
+
+
+def _say_lateness(result: "Result") -> None:
+    for run in result.manifest["runs"]:
+        if late := run.get("lateness"):
+            say(
+                f"Run {run['run']}: packets left {1e6 * late['mean_s']:.0f} us late in the mean, 99 % within "
+                f"{1e6 * late['p99_s']:.0f} us, all within {1e3 * late['max_s']:.1f} ms ({run['scheduling']})."
+            )
 
 
 def _say_what_is_kept(result: "Result", directory: Path | None) -> None:

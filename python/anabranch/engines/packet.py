@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 if TYPE_CHECKING:
     from anabranch.array_types import Columns
@@ -66,6 +66,14 @@ class Simulation(Protocol):
         """The packets captured on a link since the last call."""
 
 
+@runtime_checkable
+class ReportsFacts(Protocol):
+    """A simulation that the manifest says more of."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Facts for the manifest's record of the run, once it has ended."""
+
+
 class Recorder(Protocol):
     """Where recordings go while the run goes on."""
 
@@ -99,6 +107,7 @@ class Outcome:
     packets_without_route: int
     packets_expired: int
     threads: int
+    facts: Mapping[str, Any]
 
 
 def new_simulation(spec: str, threads: int = 1) -> Simulation:
@@ -136,4 +145,5 @@ def simulate(
         packets_without_route=simulation.packets_without_route,
         packets_expired=simulation.packets_expired,
         threads=simulation.threads,
+        facts=simulation.facts() if isinstance(simulation, ReportsFacts) else {},
     )

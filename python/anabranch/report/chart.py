@@ -66,7 +66,7 @@ def rate(column: str, title: str, largest_bps: float | None) -> Measure:
     return Measure(column, title, "bit/s")
 
 
-def _stack_colour(stacks: Sequence[str], symbol: str = "stroke") -> Specification:
+def stack_colour(stacks: Sequence[str], symbol: str = "stroke") -> Specification:
     """The colours of stacks, by their place in the list."""
     colours = [PALETTE[place % len(PALETTE)] for place in range(len(stacks))]
     return nominal("stack", scale={"domain": list(stacks), "range": colours}, legend=legend("Stack", symbol))
@@ -137,7 +137,7 @@ def _bars(
         quantitative("count", title=count),
     ]
     length = {value: quantitative("mean", title=shown.axis)}
-    colour = _stack_colour(stacks, "square")
+    colour = stack_colour(stacks, "square")
     bars = mark("bar", {**place, **length, "color": colour, "tooltip": tooltip}, cornerRadiusEnd=2)
     ends_of_interval = {value: quantitative("low", title=shown.axis), end: {"field": "high"}}
     known = {"filter": "datum.half !== null"}
@@ -167,7 +167,7 @@ def time_series(
         stacks: all stacks, in the order of their colours.
         columns: panels in a row.
     """
-    return _panels(series, measure, panel, panels, columns, _stack_colour(stacks), {})
+    return _panels(series, measure, panel, panels, columns, stack_colour(stacks), {})
 
 
 def link_time_series(
@@ -331,7 +331,7 @@ def distributions(
     encoding = {
         "x": quantitative("value", title=measure.axis, scale=scale, axis={"tickCount": 4}),
         "y": quantitative("share", title="Share of flows", scale={"domain": [0, 1]}, axis={"format": "%"}),
-        "color": _stack_colour(stacks),
+        "color": stack_colour(stacks),
         "tooltip": [nominal("stack")],
     }
     small = mark("line", encoding, interpolate="step-after", strokeWidth=1.8) | {"width": 280, "height": 180}
@@ -352,9 +352,10 @@ def link_map(
         width: pixels.
     """
     places = positions([Node(**node) for node in nodes], links.select("src", "dst").unique(maintain_order=True).rows())
-    tall = max(y for _, y in places.values()) or 0.35
+    tall = max(y for _, y in places.values())
     wide = max(x for x, _ in places.values()) or 0.35
-    margin_x, margin_y = 0.09 * wide, 0.1 * tall
+    # Nodes in a row need room for their names only.
+    margin_x, margin_y = 0.09 * wide, max(0.1 * tall, 0.06 * wide)
     frame_x, frame_y = [-margin_x, wide + margin_x], [-margin_y, tall + margin_y]
     span = frame_x[1] - frame_x[0]
 

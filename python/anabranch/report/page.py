@@ -6,7 +6,8 @@ import itertools
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import tomlkit
 
 from anabranch import statistics
 from anabranch.matrix_columns import text
-from anabranch.report import chart, libraries, routes, run_directory, series, template
+from anabranch.report import answer, chart, libraries, routes, run_directory, series, swept, template
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.parts import Column, Figure, Table, cells, count, get, largest
 from anabranch.report.run_directory import Runs, Source
@@ -46,15 +47,18 @@ def render(run_directories: Sequence[Path]) -> str:
     )
     runs = replace(runs, flows=runs.flows.with_columns(pl.col("stack").fill_null(NO_STACK)))
     stacks = _stacks(runs)
+    groups = answer.groups(runs, runs.flows.select(by).unique(maintain_order=True), by, _stack_keys(runs, summary))
     summary, times = _named(runs, summary), _named(runs, times)
     whole = times.filter(statistics.ALL_SIZES)
     links = statistics.link_summary(runs.links)
     return template.render(
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[_facts(source, index, runs) for index, source in enumerate(runs.sources)],
-        answer=_answer(summary),
-        soonest=_soonest(whole),
-        bars=_bars(runs, summary, whole, by, stacks),
+        answers=[answer.of_goodput(runs, by, groups), answer.of_completion(runs, by, groups)],
+        unfinished=_unfinished(whole),
+        bars=_along(runs, summary, whole, by, groups, stacks)
+        if swept.axes(runs)
+        else _bars(runs, summary, whole, by, stacks),
         maps=_maps(runs, links),
         over_time=_over_time(runs, links, stacks),
         timeline=routes.timeline(runs),
@@ -124,9 +128,13 @@ def _facts(source: Source, index: int, runs: Runs) -> dict[str, Any]:
     expired = sum(run.get("packets_expired") or 0 for run in manifest["runs"])
     if expired:
         facts.append(("Packets gone in circles", _magnitude(expired)))
+    facts += _real_time(manifest["runs"])
     keys = manifest["keys"]
     return {
         "name": source.name,
+        "engine": manifest["engine"],
+        "directory": shlex.quote(str(source.directory)),
+        "middle_s": longest / 2,
         "facts": facts,
         "interrupted": source.interrupted,
         "planned": source.planned,
@@ -180,6 +188,18 @@ def _magnitude(count: int) -> str:
     return f"{count:,}"
 
 
+def _real_time(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, Any]]:
+    """Of runs of the kernel engine: the Linux that ran, and how late its packets were in the worst run."""
+    late = [run["lateness"] for run in runs if "lateness" in run]
+    if not late:
+        return []
+    mean, most = max(one["mean_s"] for one in late), max(one["p99_s"] for one in late)
+    return [
+        ("Linux", ", ".join(sorted({run["linux"] for run in runs if "linux" in run}))),
+        ("Packets late", f"{1e6 * mean:.0f} us in the mean, 99 % within {1e6 * most:.0f} us"),
+    ]
+
+
 def _ranges(numbers: Sequence[int]) -> str:
     """``1–3, 7`` for 1, 2, 3, 7."""
     parts = []
@@ -189,47 +209,10 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(parts)
 
 
-def _answer(summary: pl.DataFrame) -> dict[str, Any] | None:
-    """The best and the worst group, each as its name and what it reached, and who may be as good as the best."""
-    known = summary.drop_nulls("goodput_bps").sort("goodput_bps", descending=True, maintain_order=True).to_dicts()
-    if not known:
-        return None
-    shown = chart.rate("goodput_bps", "Goodput", known[0]["goodput_bps"])
-
-    def say(row: Mapping[str, Any]) -> tuple[str, str]:
-        half = row["goodput_interval_bps"]
-        value = chart.with_interval(row["goodput_bps"] * shown.factor, None if half is None else half * shown.factor)
-        return row["label"], f"{value} {shown.unit}"
-
-    best, *others = known
-    half = best["goodput_interval_bps"]
-    equal = (
-        []
-        if half is None
-        else [
-            row["label"]
-            for row in others
-            if row["goodput_interval_bps"] is not None
-            and row["goodput_bps"] + row["goodput_interval_bps"] >= best["goodput_bps"] - half
-        ]
-    )
-    return {"best": say(best), "worst": say(others[-1]) if others else None, "equal": equal}
-
-
-def _soonest(times: pl.DataFrame) -> dict[str, Any] | None:
-    """The groups whose flows finish soonest and latest in the mean, and how many flows did not finish."""
-    known = times.drop_nulls("fct_mean_s").sort("fct_mean_s", maintain_order=True).to_dicts()
-    if not known:
-        return None
-    shown = chart.seconds("fct_mean_s", "Completion", known[-1]["fct_mean_s"])
-
-    def say(row: Mapping[str, Any]) -> tuple[str, str]:
-        half = row["fct_interval_s"]
-        value = chart.with_interval(row["fct_mean_s"] * shown.factor, None if half is None else half * shown.factor)
-        return row["label"], f"{value} {shown.unit}"
-
-    unfinished = [(row["label"], row["unfinished"], row["flows"]) for row in known if row["unfinished"]]
-    return {"best": say(known[0]), "worst": say(known[-1]) if len(known) > 1 else None, "unfinished": unfinished}
+def _unfinished(times: pl.DataFrame) -> list[tuple[str, int, int]]:
+    """The groups with flows that did not finish: name, how many, of how many."""
+    missing = times.filter(pl.col("unfinished") > 0)
+    return missing.select("label", "unfinished", "flows").rows()
 
 
 def _bars(
@@ -249,23 +232,78 @@ def _bars(
         drawing = draw(shown, x="group", x_title=title, stacks=stacks)
         return Figure(name, heading, caption, drawing, layout)
 
+    return [
+        figure(part.name, part.heading, part.caption + intervals, part.table, part.draw)
+        for part in _measures(summary, times)
+    ]
+
+
+def _along(
+    runs: Runs,
+    summary: pl.DataFrame,
+    times: pl.DataFrame,
+    by: Sequence[str],
+    groups: pl.DataFrame,
+    stacks: Sequence[str],
+) -> list[Figure]:
+    """Lines along the condition with the most values, and who is best over two conditions."""
+    axes = swept.axes(runs)
+    bands = ", mean over the seeds. Bands: 95 % confidence interval." if largest(summary["runs"]) > 1 else "."
+    figures = []
+    for part in _measures(summary, times):
+        shown = part.measure(largest(part.table[part.column]))
+        table = part.table.join(groups, on=by, maintain_order="left")
+        if len(axes) > 1:
+            values = part.values(runs, by, groups)
+            figures.append(swept.winners(runs, values, shown, axes[0], axes[1], most_is_best=part.most_is_best))
+        figures.append(swept.lines(runs, table, shown, part.half, axes[0], stacks, part.caption + bands))
+    return figures
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A measure of the answer: how it is named, drawn and compared."""
+
+    name: str
+    heading: str
+    caption: str
+    table: pl.DataFrame
+    column: str
+    half: str
+    draw: Callable[..., Any]
+    measure: Callable[[float], Measure]
+    values: Callable[..., pl.DataFrame]
+    most_is_best: bool
+
+
+def _measures(summary: pl.DataFrame, times: pl.DataFrame) -> list[_Part]:
+    """Goodput, if flows send to the end, and completion times, if flows end."""
     timed = times.drop_nulls("fct_mean_s")
     lasting = summary.drop_nulls("goodput_bps") if timed.height else summary
-    figures = []
+    parts = []
     if lasting.height:
         together = ", all flows of the group together" if largest(summary["flows"]) > 1 else ""
-        caption = f"Payload per second, each byte counted once, when it first arrives{together}{intervals}"
-        figures.append(figure("goodput", "Goodput", caption, lasting, chart.goodput_bars))
-    if timed.height:
-        caption = (
-            f"From the start of a flow to the arrival of its last byte, mean over the flows with a size{intervals}"
+        caption = f"Payload per second, each byte counted once, when it first arrives{together}"
+        parts.append(
+            _Part(
+                *("goodput", "Goodput", caption, lasting, "goodput_bps", "goodput_interval_bps", chart.goodput_bars),
+                *(partial(chart.rate, "goodput_bps", "Goodput"), answer.goodput_values, True),
+            )
         )
+    if timed.height:
+        caption = "From the start of a flow to the arrival of its last byte, mean over the flows with a size"
         if timed["unfinished"].sum():
             caption += (
-                " A flow that had not finished counts with the time that it had had: such a mean is a lower bound."
+                " (a flow that had not finished counts with the time that it had had: such a mean is a lower bound)"
             )
-        figures.append(figure("completion-mean", "Completion time", caption, timed, chart.completion_bars))
-    return figures
+        parts.append(
+            _Part(
+                *("completion-mean", "Completion time", caption, timed, "fct_mean_s", "fct_interval_s"),
+                *(chart.completion_bars, partial(chart.seconds, "fct_mean_s", "Mean completion time")),
+                *(answer.completion_values, False),
+            )
+        )
+    return parts
 
 
 def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
@@ -287,7 +325,12 @@ def _maps(runs: Runs, links: pl.DataFrame) -> list[Figure]:
                 "Point at a link for its numbers."
                 + (f" The first {most} of {len(variants)} variants." if len(variants) > most else ""),
                 drawing,
-                {"kind": "map", "aspect": drawing["height"] / drawing["width"], "legend": 3},
+                {
+                    "kind": "map",
+                    "aspect": drawing["height"] / drawing["width"],
+                    "legend": 3,
+                    "variants": list(labels.values()),
+                },
             )
         )
     return figures

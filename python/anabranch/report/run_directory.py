@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.matrix_columns import text
+from anabranch.matrix_columns import key_table, text, unit
 from anabranch.results import COMPLETE, MANIFEST
 from anabranch.runs import manifest
 from anabranch.runs.directory import settle
@@ -42,17 +42,26 @@ _ROUTES: dict[str, type[pl.DataType]] = {
 }  # fmt: skip
 
 
+DIRECTORY = "run directory"
+"""The key of the matrix that tells run directories apart."""
+
+
 class RunDirectoryError(ValueError):
     """A run directory that cannot be read: says which file, which field, and what would be right."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One combination of the matrix values, in one run directory."""
+    """One combination of the matrix values, in one run directory.
+
+    ``values`` are texts. ``numbers`` has those that are quantities, in base units, and ``units`` the name of that unit.
+    """
 
     index: int
     source: int
     values: Mapping[str, str]
+    numbers: Mapping[str, float]
+    units: Mapping[str, str]
 
     @property
     def label(self) -> str:
@@ -74,6 +83,12 @@ class Source:
         return max(float(run["warm_up_s"]) for run in self.manifest["runs"])
 
     @property
+    def treatments(self) -> list[str]:
+        """The keys of the matrix that one chooses. Manifests did not always name them."""
+        found = self.manifest.get("treatments", [key for key in self.manifest["keys"] if key in ("stack", "routing")])
+        return list(found)
+
+    @property
     def interrupted(self) -> int:
         """Number of runs that were stopped before their end, or never begun."""
         complete = [run for run in self.manifest["runs"] if run["status"] == "complete"]
@@ -90,7 +105,7 @@ class Runs:
     """Everything that a report is made of.
 
     ``flows`` and ``links`` have the columns of the run directory's tables, and besides: ``source`` (index of the run
-    directory) and ``variant`` (index into ``variants``). ``flows`` also has ``warm_up_s`` and ``simulated_s`` of the run,
+    directory) and ``variant`` (index into ``variants``). ``treatments`` are the keys that one chooses; the others are conditions. ``flows`` also has ``seed``, ``warm_up_s`` and ``simulated_s`` of the run,
     whether it was ``interrupted``, and ``active_share`` (share of the measured time that lies between the flow's start
     and its end). ``states`` has the shares of time in the states of congestion controls that report them; it is empty
     without any. ``routes`` and ``link_state`` are of routings that measure links; ``routes`` is empty without any.
@@ -98,6 +113,7 @@ class Runs:
 
     sources: list[Source]
     keys: list[str]
+    treatments: set[str]
     variants: list[Variant]
     flows: pl.DataFrame
     states: pl.DataFrame
@@ -123,11 +139,12 @@ def read(directories: Iterable[Path]) -> Runs:
     flows = _table(sources, "flows", runs).with_columns(_active_share())
     return Runs(
         sources=sources,
-        keys=(["run directory"] if several else []) + keys,
+        keys=([DIRECTORY] if several else []) + keys,
+        treatments={DIRECTORY}.union(*(source.treatments for source in sources)),
         variants=variants,
         flows=flows,
         states=_optional(sources, "states", _STATES, runs),
-        links=_table(sources, "links", runs).drop("simulated_s", "warm_up_s", "interrupted"),
+        links=_table(sources, "links", runs).drop("seed", "simulated_s", "warm_up_s", "interrupted"),
         flow_series=_series(sources, "flows", runs),
         link_series=_series(sources, "links", runs),
         routes=_optional(sources, "routes", _ROUTES, runs),
@@ -155,17 +172,27 @@ def _variants(sources: list[Source], keys: list[str], several: bool) -> tuple[li
     variants: dict[tuple[int, tuple[str, ...]], Variant] = {}
     rows = []
     for index, source in enumerate(sources):
-        for run in source.manifest["runs"]:
+        typed = key_table([run["variant"] for run in source.manifest["runs"]])
+        numeric = [name for name, kind in typed.schema.items() if kind.is_numeric()]
+        quantities = typed.select(numeric).to_dicts() if numeric else [{}] * len(source.manifest["runs"])
+        for run, numbers in zip(source.manifest["runs"], quantities, strict=True):
+            unit_of = {key: unit(run["variant"][key]) for key in numbers}
             chosen = {key: text(run["variant"].get(key)) for key in keys}
-            values = ({"run directory": source.name} if several else {}) | chosen
-            variant = variants.setdefault((index, tuple(chosen.values())), Variant(len(variants), index, values))
+            values = ({DIRECTORY: source.name} if several else {}) | chosen
+            variant = variants.setdefault(
+                (index, tuple(chosen.values())), Variant(len(variants), index, values, numbers, unit_of)
+            )
             rows.append(
-                (index, run["run"], variant.index, run["simulated_s"], run["warm_up_s"], run["status"] != COMPLETE)
+                (
+                    *(index, run["run"], variant.index, run["seed"]),
+                    *(run["simulated_s"], run["warm_up_s"], run["status"] != COMPLETE),
+                )
             )
     schema = {
         "source": pl.UInt32,
         "run": pl.UInt32,
         "variant": pl.UInt32,
+        "seed": pl.UInt64,
         "simulated_s": pl.Float64,
         "warm_up_s": pl.Float64,
         "interrupted": pl.Boolean,

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event
 
 from anabranch.engines import packet
+from anabranch.engines.registry import ENGINES, Engine
 from anabranch.forks import refuse_after_fork
 from anabranch.output_files import FileError
 from anabranch.results import REPORT, Result
@@ -22,9 +23,6 @@ from anabranch.runs.kept import KeptRuns
 from anabranch.runs.plan import Plan
 from anabranch.runs.run import Finished
 from anabranch.scenario import Scenario
-
-ENGINES = ("packet",)
-"""The engines there are."""
 
 
 def execute(
@@ -53,14 +51,15 @@ def execute(
     """
     if threads < 1:
         raise RunError(f"threads = {threads}: must be at least 1")
-    make = make or partial(packet.new_simulation, threads=threads)
+    found = _engine(engine)
+    make = make or partial(_simulation, found, threads)
     if jobs is None:
-        jobs = max(1, (os.cpu_count() or 1) // threads)
+        jobs = 1 if found.in_real_time else max(1, (os.cpu_count() or 1) // threads)
     temporary = None
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")
         directory = temporary.name
-    plan = Plan(scenario, Path(directory), seeds)
+    plan = Plan(scenario, Path(directory), seeds, engine)
     (result,) = execute_all(
         [plan], engine=engine, jobs=jobs, command=command, report=report, show_progress=show_progress, make=make
     )
@@ -77,17 +76,20 @@ def execute_all(
     command: Sequence[str] = (),
     report: bool = False,
     show_progress: bool = True,
-    make: Callable[[str], packet.Simulation] = packet.new_simulation,
+    make: Callable[[str], packet.Simulation] | None = None,
     kept: KeptRuns | None = None,
 ) -> list[Result]:
     """Run several scenarios, each into its directory, as :func:`execute` does with one.
 
     ``kept`` keeps finished runs for good; without it each directory keeps its own until its result is complete.
     """
-    if engine not in ENGINES:
-        raise RunError(f'engine "{engine}" is not there; possible: {", ".join(ENGINES)}')
+    found = _engine(engine)
+    make = make or partial(_simulation, found, 1)
     if jobs is not None and jobs < 1:
         raise RunError(f"jobs = {jobs}: must be at least 1")
+    if found.in_real_time and jobs not in (None, 1):
+        raise RunError(f"jobs = {jobs}: the engine {engine} runs in real time, one run after another; leave jobs out")
+    jobs = 1 if found.in_real_time else jobs
     refuse_after_fork()
     stop = Event()
     purposes = [plan.purpose for plan in plans]
@@ -113,6 +115,16 @@ def execute_all(
     if signals.came and not any(result.interrupted for result in results):  # it came while whole tables were written
         raise KeyboardInterrupt
     return results
+
+
+def _engine(name: str) -> Engine:
+    if name not in ENGINES:
+        raise RunError(f'engine "{name}" is not there; possible: {", ".join(ENGINES)}')
+    return ENGINES[name]
+
+
+def _simulation(engine: Engine, threads: int, spec: str) -> packet.Simulation:
+    return engine.simulation(spec, threads)
 
 
 _KEPT = "; finished runs are kept ({}), and the same command goes on from there"

@@ -45,9 +45,9 @@ class KeptRuns:
         """The directory need not exist; it is made with the first run."""
         self.directory = directory
 
-    def key(self, spec: Mapping[str, Any], traffic: Sequence[str]) -> str:
-        """The name of a compiled run."""
-        text = json.dumps([_engine(), spec, traffic], sort_keys=True, separators=(",", ":"))
+    def key(self, spec: Mapping[str, Any], traffic: Sequence[str], engine: str = "packet") -> str:
+        """The name of a compiled run by this engine."""
+        text = json.dumps([_engine(), engine, spec, traffic], sort_keys=True, separators=(",", ":"))
         return sha256(text.encode()).hexdigest()
 
     def get(self, key: str) -> KeptRun | None:

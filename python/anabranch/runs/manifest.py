@@ -78,6 +78,7 @@ def of_scenario(
         "scenario_hash": scenario.hash(),
         "command": list(command),
         "keys": scenario.keys,
+        "treatments": scenario.treatments,
         "warnings": scenario.warnings.as_records(),
         "programs": _programs(scenario),
         "topology": {
@@ -203,6 +204,7 @@ class _Manifest(_Strict):
     scenario_hash: str
     command: list[str]
     keys: list[str]
+    treatments: list[str] = []
     warnings: list[_Warning] = Field(default_factory=list)
     topology: _Topology
     runs: list[_Run]

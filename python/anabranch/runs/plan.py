@@ -22,31 +22,32 @@ class Plan:
     scenario: Scenario
     directory: Path
     seeds: Sequence[int] | None = None
+    engine: str = "packet"
 
     @property
     def purpose(self) -> str:
         """The same for the same runs."""
-        return _purpose(self.scenario, self.seeds)
+        return _purpose(self.scenario, self.seeds, self.engine)
 
     def runs(self, kept: KeptRuns) -> list[Run]:
         """One for each variant and seed."""
         keys = self.keys()
         seeds = _seeds(self.scenario, self.seeds)
         pairs = [(case, keys.slice(row, 1), seed) for row, case in enumerate(self.scenario.cases) for seed in seeds]
-        return [Run(number, *pair, kept) for number, pair in enumerate(pairs)]
+        return [Run(number, *pair, kept, self.engine) for number, pair in enumerate(pairs)]
 
     def keys(self) -> pl.DataFrame:
         """The values of the matrix, one row for each variant."""
         return key_table([case.values for case in self.scenario.cases])
 
 
-def default_directory(wanted: Path, scenario: Scenario, seeds: Sequence[int] | None) -> Path:
+def default_directory(wanted: Path, scenario: Scenario, seeds: Sequence[int] | None, engine: str = "packet") -> Path:
     """Where to run a scenario if nobody says so: ``NAME``, ``NAME-2``, ..., the first that does not exist or was not finished with these runs."""
-    return unused(wanted, _purpose(scenario, seeds))
+    return unused(wanted, _purpose(scenario, seeds, engine))
 
 
-def _purpose(scenario: Scenario, seeds: Sequence[int] | None) -> str:
-    return purpose(scenario.hash(), list(_seeds(scenario, seeds)))
+def _purpose(scenario: Scenario, seeds: Sequence[int] | None, engine: str) -> str:
+    return purpose(scenario.hash(), list(_seeds(scenario, seeds)), engine)
 
 
 def _seeds(scenario: Scenario, seeds: Sequence[int] | None) -> Sequence[int]:

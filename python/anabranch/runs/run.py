@@ -28,6 +28,7 @@ class Run:
     """The values of the matrix, one row."""
     seed: int
     kept: KeptRuns
+    engine: str = "packet"
     was_kept: bool = False
     _recorder: Recorder | None = None
 
@@ -52,7 +53,7 @@ class Run:
             return None
         spec = compile_run(self.case, self.seed)
         traffic = [traffic_name(entry, index) for index, entry in enumerate(self.case.variant.traffic)]
-        key = self.kept.key(spec, traffic)
+        key = self.kept.key(spec, traffic, self.engine)
         former = self.kept.get(key)
         if former is not None:
             self.was_kept = True
@@ -99,6 +100,7 @@ class Run:
             "threads": outcome.threads,
             "result_hash": result_hash(tables["flows"], tables["links"]),
             "captures": recorder.captures(),
+            **outcome.facts,
         }
         return KeptRun(folder, tables, facts, is_new=True)
 

@@ -134,6 +134,11 @@ class Scenario:
         return [dimension.name for dimension in self._matrix]
 
     @property
+    def treatments(self) -> list[str]:
+        """The keys of the matrix that one chooses: stacks and routings. All others are conditions, which one is given."""
+        return [dimension.name for dimension in self._matrix if dimension.is_treatment]
+
+    @property
     def seeds(self) -> list[int]:
         """The seeds that the scenario asks for."""
         return self.cases[0].variant.run.seed_list()

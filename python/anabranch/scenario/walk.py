@@ -36,6 +36,11 @@ class Dimension:
     paths: tuple[Path, ...]
     values: tuple[Any, ...]
 
+    @property
+    def is_treatment(self) -> bool:
+        """Whether its values are stacks or routings, or settings of these."""
+        return all(path[0] in ("stacks", "routing") or path[-1] in ("stack", "routing") for path in self.paths)
+
 
 def deeper_than(most: int, document: object) -> bool:
     """Whether more tables and lists than these stand inside one another."""

@@ -7,10 +7,13 @@
 //! a spec, [`parallel`] divides one over threads, [`link_state`] computes routes from what links measure, [`output`] and [`capture`] say what
 //! happened.
 //!
+//! [`emulated`] is a network whose packets come from outside: from Linux, in the kernel engine.
+//!
 //! Links, forwarding, link state and captures know nothing of the loops and of hosts.
 
 mod build;
 pub mod capture;
+pub mod emulated;
 mod engine;
 mod epochs;
 mod forwarding;

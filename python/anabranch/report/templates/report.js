@@ -54,20 +54,58 @@ const charts = [...document.querySelectorAll("[data-chart]")].map(element => ({
 
 async function draw(chart) {
   const width = chart.element.clientWidth;
+  if (width === 0) return; // in a folded section
   if (Math.abs(width - chart.width) < 8) return;
   chart.width = width;
   // The chosen variant outlives a redrawing.
   const variant = chart.layout.kind === "map" ? chart.view?.signal("variant") : undefined;
   chart.view?.finalize();
   chart.element.previousElementSibling.replaceChildren();
-  const { view } = await vegaEmbed(chart.element, fit(chart.specification, chart.layout, width), {
+  const description = chart.element.closest("figure").getAttribute("aria-label");
+  const { view } = await vegaEmbed(chart.element, { description, ...fit(chart.specification, chart.layout, width) }, {
     renderer: "svg",
     bind: chart.element.previousElementSibling,
-    actions: { export: true, source: false, compiled: false, editor: false },
-    downloadFileName: chart.element.dataset.chart,
+    actions: false,
   });
   if (variant !== undefined) await view.signal("variant", variant).runAsync();
   chart.view = view;
+  chart.element.closest("figure").querySelector(".save").hidden = false;
+}
+
+function cell(value) {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// A chart's data as a table. Lines hold arrays: a row for each element. A map's arrays have a value for each variant.
+function csv(chart) {
+  const { data, datasets } = chart.specification;
+  const rows = (data?.values ?? datasets.links).flatMap(row => {
+    const lists = Object.entries(row).filter(([, value]) => Array.isArray(value));
+    if (lists.length === 0) return [row];
+    return lists[0][1].map((_, place) => ({
+      ...(chart.layout.variants && { variant: chart.layout.variants[place] }),
+      ...row,
+      ...Object.fromEntries(lists.map(([name, list]) => [name, list[place]])),
+    }));
+  });
+  const names = Object.keys(rows[0] ?? {});
+  return [names, ...rows.map(row => names.map(name => row[name]))].map(line => line.map(cell).join(",")).join("\n") + "\n";
+}
+
+async function save(chart, format) {
+  const link = document.createElement("a");
+  link.download = `${chart.element.dataset.chart}.${format}`;
+  link.href = format === "csv"
+    ? URL.createObjectURL(new Blob([csv(chart)], { type: "text/csv" }))
+    : await chart.view.toImageURL(format, format === "png" ? 2 : 1);
+  link.click();
+}
+
+for (const chart of charts) {
+  for (const button of chart.element.closest("figure").querySelectorAll("[data-save]")) {
+    button.addEventListener("click", () => save(chart, button.dataset.save));
+  }
 }
 
 async function drawAll() {
@@ -81,6 +119,20 @@ async function drawAll() {
   }
   document.documentElement.dataset.charts = "drawn";
 }
+
+for (const section of document.querySelectorAll("details.section")) section.addEventListener("toggle", drawAll);
+
+window.addEventListener("beforeprint", () => {
+  for (const section of document.querySelectorAll("details.section")) section.open = true;
+});
+
+// A link of the page opens the section that it leads to.
+const open = () => {
+  const section = location.hash && document.getElementById(location.hash.slice(1));
+  if (section instanceof HTMLDetailsElement) section.open = true;
+};
+window.addEventListener("hashchange", open);
+open();
 
 let pending;
 window.addEventListener("resize", () => {

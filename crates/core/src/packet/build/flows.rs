@@ -3,7 +3,7 @@
 use super::{BuildError, refuse};
 use crate::packet::forwarding::Forwarding;
 use crate::packet::forwarding::select::PacketKey;
-use crate::packet::hosts::flow::{Flow, FlowIdentity, FlowState};
+use crate::packet::hosts::flow::{Flow, FlowIdentity};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{ApplicationSpec, NodeId, RunSpec, TrafficSpec, TransportSpec};
@@ -49,7 +49,7 @@ pub(super) fn flows(spec: &RunSpec, forwarding: &mut Forwarding) -> Result<(Vec<
             let of_flow = packet_sizes(spec, group, bytes);
             sizes.push(of_flow.map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?);
             let identity = FlowIdentity { group: group_index, src, dst, start, forward, reverse };
-            flows.push(Flow { identity, state: FlowState::Pending, end: Time::NEVER });
+            flows.push(Flow::new(identity));
         }
     }
     forwarding.finish_build();

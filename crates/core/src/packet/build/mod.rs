@@ -12,7 +12,9 @@ mod validate;
 use crate::packet::engine::clock::NetworkEvent;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::Forwarding;
+use crate::packet::hosts::flow::Flow;
 use crate::packet::link::Link;
+use crate::packet::link::packet_sizes::FlowSizes;
 use crate::routing::{Graph, RoutingError};
 use crate::spec::{LinkAction, RunSpec};
 use crate::units::{Duration, Time};
@@ -86,24 +88,39 @@ fn network_events(spec: &RunSpec, forwarding: &mut Forwarding) -> VecDeque<(Time
     events.into()
 }
 
+/// What a run begins with.
+pub(in crate::packet) struct Parts {
+    pub links: Vec<Link>,
+    pub forwarding: Forwarding,
+    pub flows: Vec<Flow>,
+    /// By flow.
+    pub sizes: FlowSizes,
+    pub network_events: VecDeque<(Time, NetworkEvent)>,
+}
+
+/// The parts of a run, or the first value that the engine cannot use.
+pub(in crate::packet) fn parts(spec: &RunSpec) -> Result<Parts, BuildError> {
+    validate::check_run(spec)?;
+    let graph =
+        Graph::of_specs(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
+    let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, is_dynamic(spec));
+    let (flows, sizes) = flows::flows(spec, &mut forwarding)?;
+    let mut links: Vec<Link> = (0..).zip(&spec.links).map(|(index, link)| Link::new(link, spec.seed, index)).collect();
+    spec.captures.iter().for_each(|link| links[*link as usize].capture());
+    if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
+        links.iter_mut().for_each(Link::measure);
+    }
+    let network_events = network_events(spec, &mut forwarding);
+    Ok(Parts { links, forwarding, flows, sizes, network_events })
+}
+
 impl<L: EventLoop> Engine<L> {
     /// Builds a run.
     ///
     /// # Errors
     /// Names the first value that the engine cannot use. The scenario schema finds most of these before.
     pub fn new(spec: RunSpec) -> Result<Engine<L>, BuildError> {
-        validate::check_run(&spec)?;
-        let graph =
-            Graph::of_specs(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
-        let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, is_dynamic(&spec));
-        let (flows, sizes) = flows::flows(&spec, &mut forwarding)?;
-        let mut links: Vec<Link> =
-            (0..).zip(&spec.links).map(|(index, link)| Link::new(link, spec.seed, index)).collect();
-        spec.captures.iter().for_each(|link| links[*link as usize].capture());
-        if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
-            links.iter_mut().for_each(Link::measure);
-        }
-        let network_events = network_events(&spec, &mut forwarding);
+        let Parts { links, forwarding, flows, sizes, network_events } = parts(&spec)?;
         let engine = Engine::assemble(spec, links, forwarding, flows, sizes, network_events);
         engine.check_queues()?;
         engine.check_sequence_space()?;

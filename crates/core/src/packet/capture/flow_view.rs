@@ -25,12 +25,15 @@ const UDP_HEADERS: u32 = 28;
 
 /// The addresses and ports of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Endpoints {
-    sender: (Ipv4Addr, u16),
-    receiver: (Ipv4Addr, u16),
+pub struct Endpoints {
+    /// The end that sends data.
+    pub sender: (Ipv4Addr, u16),
+    /// The other end.
+    pub receiver: (Ipv4Addr, u16),
 }
 
 impl Endpoints {
+    /// Those of a flow in a run of this number of traffic groups.
     pub fn new(flow: u32, identity: &FlowIdentity, groups: u32) -> Endpoints {
         // Distinguishes flows with the same sender port.
         let number = u64::from(flow / SENDER_PORTS) * u64::from(groups) + u64::from(identity.group);
@@ -40,6 +43,11 @@ impl Endpoints {
             receiver: (address(NETWORK, identity.dst), FIRST_RECEIVER_PORT + (number % RECEIVER_PORTS) as u16),
         }
     }
+}
+
+/// The address of a node as a host.
+pub fn host_address(node: NodeId) -> Ipv4Addr {
+    address(NETWORK, node)
 }
 
 fn address(network: u8, node: NodeId) -> Ipv4Addr {

@@ -5,7 +5,7 @@
 //!
 //! May use: packets, the SACK pool, flows and the spec.
 
-mod flow_view;
+pub(in crate::packet) mod flow_view;
 mod headers;
 pub mod pcapng;
 pub(in crate::packet) mod recorder;

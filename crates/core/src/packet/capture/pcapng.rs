@@ -9,6 +9,8 @@ use std::net::Ipv4Addr;
 
 /// Greatest shift of the window scale option (RFC 7323, section 2.3).
 const MAXIMUM_WINDOW_SCALE: u8 = 14;
+/// Bytes of the longest IPv4 and TCP headers.
+const LONGEST_HEADERS: usize = 120;
 /// Decimal digits of a second in a timestamp: nanoseconds, the finest that Wireshark shows.
 const TIMESTAMP_DIGITS: u8 = 9;
 
@@ -111,7 +113,7 @@ impl Capture {
         let version = [1, 0, 0, 0];
         let unknown_length = [0xff; 8];
         capture.block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &version, &unknown_length].concat());
-        let (raw_ip, longest) = ([101, 0, 0, 0], 120_u32.to_le_bytes()); // the longest IPv4 and TCP headers
+        let (raw_ip, longest) = ([101, 0, 0, 0], (LONGEST_HEADERS as u32).to_le_bytes());
         let mut interface = [raw_ip, longest].concat();
         option(&mut interface, 2, link_name.as_bytes());
         option(&mut interface, 9, &[TIMESTAMP_DIGITS]);
@@ -130,6 +132,18 @@ impl Capture {
     pub fn record(&mut self, packet: &CapturedPacket) {
         let (block, length) = block_of(packet);
         self.file.extend_from_slice(&block[..length]);
+    }
+
+    /// Appends a packet that is there as bytes, without what follows the longest headers. Packets must come in the order of time.
+    pub fn record_bytes(&mut self, now: Time, packet: &[u8]) {
+        let kept = &packet[..packet.len().min(LONGEST_HEADERS)];
+        let mut body = vec![0; 20];
+        body[4..12].copy_from_slice(&timestamp(now));
+        body[12..16].copy_from_slice(&(kept.len() as u32).to_le_bytes());
+        body[16..20].copy_from_slice(&(packet.len() as u32).to_le_bytes());
+        body.extend(kept);
+        body.resize(body.len().next_multiple_of(4), 0);
+        self.block(6, &body);
     }
 
     /// The bytes of the file since the last call; all calls together give the file.
@@ -157,8 +171,13 @@ fn block_of(packet: &CapturedPacket) -> ([u8; LONGEST_BLOCK], usize) {
 
 #[inline(always)]
 fn set_time(block: &mut [u8], now: Time) {
-    let nanoseconds = now.0 / 1000;
-    block[12..20].copy_from_slice(&nanoseconds.rotate_left(u32::BITS).to_le_bytes()); // the upper half comes first
+    block[12..20].copy_from_slice(&timestamp(now));
+}
+
+/// Nanoseconds; the upper half comes first.
+#[inline(always)]
+fn timestamp(now: Time) -> [u8; 8] {
+    (now.0 / 1000).rotate_left(u32::BITS).to_le_bytes()
 }
 
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
@@ -218,6 +237,22 @@ pub(in crate::packet) mod tests {
         assert_eq!(block.timestamp.as_nanos(), 1_234_567_890_123);
         assert_eq!((block.data.len(), block.original_len), (40, 1500));
         assert!(reader.next_block().is_none());
+    }
+
+    #[test]
+    fn bytes_read_back_are_the_headers_with_the_packets_length_and_time() {
+        let mut capture = Capture::new("Seattle-Denver");
+        let bytes: Vec<u8> = (0..=255).cycle().take(1498).collect();
+        capture.record_bytes(Time(1_234_567_890_123_456), &bytes);
+        capture.record_bytes(Time(2_000_000_000_000_000), &bytes[..41]);
+        let file = capture.take();
+        let mut reader = PcapNgReader::new(&file[..]).unwrap();
+        reader.next_block().unwrap().unwrap();
+        for (time, length, kept) in [(1_234_567_890_123, 1498, 120), (2_000_000_000_000, 41, 41)] {
+            let Block::EnhancedPacket(block) = reader.next_block().unwrap().unwrap() else { panic!() };
+            assert_eq!(block.timestamp.as_nanos(), time);
+            assert_eq!((&block.data[..], block.original_len), (&bytes[..kept], length));
+        }
     }
 
     #[test]

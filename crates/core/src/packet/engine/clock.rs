@@ -74,6 +74,12 @@ impl Clock {
         self.network_events.iter().find(|(_, event)| is_change(event)).map_or(Time::NEVER, |(at, _)| *at)
     }
 
+    /// What happens next to the network.
+    #[cfg(test)]
+    pub(in crate::packet) fn next_network_event_itself(&self) -> Option<&NetworkEvent> {
+        self.network_events.front().map(|(_, event)| event)
+    }
+
     /// The next network event happens now.
     pub(in crate::packet) fn take_network_event(&mut self) -> Option<NetworkEvent> {
         self.network_events.pop_front().map(|(_, event)| event)

@@ -28,7 +28,10 @@ impl<L: EventLoop> HostContext<'_, L> {
     #[inline(always)]
     pub(in crate::packet) fn send(&mut self, mut packet: Packet, number: u32, identity: &FlowIdentity) {
         #[cfg(test)]
-        self.network.count_at_hosts(1, 0);
+        {
+            self.network.count_at_hosts(1, 0);
+            self.network.log_at_host(crate::packet::engine::network::HostEvent::Sent(packet, number));
+        }
         let now = self.clock.now();
         let route = if packet.has(ACK) { identity.reverse } else { identity.forward };
         if let Some((link, at)) = self.network.first_hop(now, &packet, number, identity, route) {

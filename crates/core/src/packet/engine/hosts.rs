@@ -75,7 +75,10 @@ impl Hosts {
     #[inline(always)]
     pub(in crate::packet) fn deliver<L: EventLoop>(&mut self, packet: Packet, context: &mut HostContext<L>) {
         #[cfg(test)]
-        context.network.count_at_hosts(0, 1);
+        {
+            context.network.count_at_hosts(0, 1);
+            context.network.log_at_host(crate::packet::engine::network::HostEvent::Come(packet));
+        }
         if packet.has(ACK) { self.deliver_ack(packet, context) } else { self.deliver_data(packet.words(), context) }
     }
 

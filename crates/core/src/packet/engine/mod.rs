@@ -62,7 +62,7 @@ pub trait EventLoop: Sized {
     fn on_scheduled(&mut self, at: Time);
 
     /// A link has lost all that it held.
-    fn on_failed(&mut self, link: LinkId);
+    fn on_failed(&mut self, now: Time, link: LinkId);
 
     /// A flow is done, and its connection stays until then, at the node of its receiver, too.
     fn on_done(&mut self, _at: Time, _flow: u32, _receiver: NodeId) {}
@@ -214,7 +214,7 @@ impl<L: EventLoop> Engine<L> {
             NetworkEvent::Fail(links) => {
                 for link in links {
                     network.fail(now, link);
-                    event_loop.on_failed(link);
+                    event_loop.on_failed(now, link);
                 }
             }
             NetworkEvent::Repair(links) => links.into_iter().for_each(|link| network.repair(now, link)),

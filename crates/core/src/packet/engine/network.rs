@@ -28,6 +28,18 @@ pub struct Network {
     /// Packets that hosts have sent, and packets that have come to hosts.
     #[cfg(test)]
     at_hosts: (u64, u64),
+    /// What hosts of the oracle have sent and got, if a test wants to know it.
+    #[cfg(test)]
+    pub(in crate::packet) host_log: Option<Vec<HostEvent>>,
+}
+
+/// A packet at a host.
+#[cfg(test)]
+pub(in crate::packet) enum HostEvent {
+    /// A host sends it, with the number that selectors see.
+    Sent(Packet, u32),
+    /// It has come to its host.
+    Come(Packet),
 }
 
 /// A link, and what its queue needs to take packets.
@@ -55,6 +67,8 @@ impl Network {
             expired: 0,
             #[cfg(test)]
             at_hosts: (0, 0),
+            #[cfg(test)]
+            host_log: None,
         }
     }
 
@@ -164,6 +178,11 @@ impl Network {
     pub(in crate::packet) fn access(&mut self, link: LinkId) -> LinkAccess<'_> {
         let Network { links, fifos, pool, sizes, .. } = self;
         LinkAccess { link: &mut links[link as usize], fifos, pool, sizes }
+    }
+
+    /// The packet that arrives next at the far end of a link, which holds one.
+    pub(in crate::packet) fn next_to_arrive(&self, link: LinkId) -> Packet {
+        *self.fifos.at(self.links[link as usize].fifo().first_slot())
     }
 
     /// The first packet of any link arrives at its far end; `None` if the wire has lost it.
@@ -392,6 +411,12 @@ impl Network {
     pub(in crate::packet) fn count_at_hosts(&mut self, sent: u64, come: u64) {
         self.at_hosts.0 += sent;
         self.at_hosts.1 += come;
+    }
+
+    pub(in crate::packet) fn log_at_host(&mut self, event: HostEvent) {
+        if let Some(log) = &mut self.host_log {
+            log.push(event);
+        }
     }
 
     pub(in crate::packet) fn at_hosts(&self) -> (u64, u64) {

@@ -3,13 +3,14 @@
 use crate::packet::engine::idle::IdleRoutes;
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::hosts::flow::{Flow, FlowCounters, FlowIdentity};
-use crate::packet::link::LinkCounters;
-use crate::packet::link::packet_sizes::PacketSizes;
+use crate::packet::link::fifo::FifoStore;
+use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
+use crate::packet::link::{Link, LinkCounters};
 use crate::packet::output::columns::{ColumnInfo, ColumnOf, columns};
 use crate::packet::output::route_log::ROUTES;
-use crate::packet::output::samples::{FLOW_SERIES, LINK_SERIES, LINK_STATE, payload_bytes};
+use crate::packet::output::samples::{FLOW_SERIES, LINK_SERIES, LINK_STATE, Observations, payload_bytes};
 use crate::packet::output::table::Table;
-use crate::spec::{LinkSpec, TransportSpec};
+use crate::spec::{LinkSpec, RunSpec, TransportSpec};
 use crate::units::{Duration, Time};
 
 /// The columns of every table, by the table's name in Python.
@@ -335,16 +336,26 @@ impl<L: EventLoop> Engine<L> {
 
     /// The table of [`LINKS`].
     pub fn link_table(&self) -> Table {
-        let rows = self.network.links().iter().enumerate();
-        Table::of(
-            LINKS,
-            rows.map(|(index, link)| LinkRow {
-                link: index as u32,
-                spec: self.spec.links[index].clone(),
-                total: link.counters(self.clock.now(), self.network.all_sizes(), self.network.fifos()),
-                warm: self.observers.observations.warm_link(index),
-                measured: self.clock.now() - (Time::ZERO + self.spec.warm_up),
-            }),
-        )
+        let Engine { spec, clock, network, observers, .. } = self;
+        link_table(spec, clock.now(), network.links(), network.all_sizes(), network.fifos(), &observers.observations)
     }
+}
+
+/// The table of [`LINKS`].
+pub(in crate::packet) fn link_table(
+    spec: &RunSpec,
+    now: Time,
+    links: &[Link],
+    sizes: &FlowSizes,
+    fifos: &FifoStore,
+    observations: &Observations,
+) -> Table {
+    let row = |(index, link): (usize, &Link)| LinkRow {
+        link: index as u32,
+        spec: spec.links[index].clone(),
+        total: link.counters(now, sizes, fifos),
+        warm: observations.warm_link(index),
+        measured: now - (Time::ZERO + spec.warm_up),
+    };
+    Table::of(LINKS, links.iter().enumerate().map(row))
 }

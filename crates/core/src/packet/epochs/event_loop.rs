@@ -198,7 +198,7 @@ impl EventLoop for EpochLoop {
 
     fn on_scheduled(&mut self, _at: Time) {}
 
-    fn on_failed(&mut self, _link: LinkId) {}
+    fn on_failed(&mut self, _now: Time, _link: LinkId) {}
 
     fn on_done(&mut self, at: Time, flow: u32, receiver: NodeId) {
         if !self.is_here(receiver) {

@@ -171,6 +171,11 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// A flow that has not started.
+    pub fn new(identity: FlowIdentity) -> Flow {
+        Flow { identity, state: FlowState::Pending, end: Time::NEVER }
+    }
+
     /// Whether its last byte was delivered.
     #[inline(always)]
     pub fn has_ended(&self) -> bool {

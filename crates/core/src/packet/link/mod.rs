@@ -156,6 +156,11 @@ impl Link {
         self.uninstrumented
     }
 
+    /// Whether the link has not failed.
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+
     /// Whether packets are captured when they are offered.
     #[inline(always)]
     pub fn is_captured(&self) -> bool {

@@ -20,6 +20,21 @@ impl FlowSizes {
         FlowSizes { entries, index_mask: if are_alike { 0 } else { usize::MAX } }
     }
 
+    /// Sizes of single packets, none yet: a network without hosts numbers its packets instead of its flows.
+    pub fn of_packets() -> FlowSizes {
+        FlowSizes { entries: Vec::new(), index_mask: usize::MAX }
+    }
+
+    /// Sets the sizes of a packet of [`Self::of_packets`].
+    pub fn set(&mut self, packet: u32, sizes: PacketSizes) {
+        let index = packet as usize;
+        if index == self.entries.len() {
+            self.entries.push(sizes);
+        } else {
+            self.entries[index] = sizes;
+        }
+    }
+
     /// The smallest packet of all flows, bytes; 1 if there is no flow.
     pub fn smallest(&self) -> u16 {
         self.entries.iter().map(PacketSizes::smallest).min().unwrap_or(1)

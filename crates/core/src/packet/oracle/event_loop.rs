@@ -2,6 +2,7 @@
 //!
 //! It is the oracle: [`crate::packet::epochs::event_loop`], which is faster, must equal it, bit for bit.
 
+use super::trace::{Fate, Trace};
 use super::winner_tree::WinnerTree;
 use crate::packet::capture::recorder::Captures;
 use crate::packet::engine::network::Network;
@@ -12,17 +13,20 @@ use crate::packet::hosts::flow::Flow;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::link::{Link, Offer};
+use crate::packet::output::table::Table;
 use crate::spec::{LinkId, RunSpec};
 use crate::units::Time;
 
 /// What comes next, of the whole network.
 pub struct ReferenceLoop {
-    arrivals: WinnerTree,
-    timers: Timers,
+    pub(in crate::packet) arrivals: WinnerTree,
+    pub(in crate::packet) timers: Timers,
     /// The earliest of the next control and the next start.
-    next_barrier: Time,
+    pub(in crate::packet) next_barrier: Time,
     /// Arrivals before this instant come before any barrier or timer.
-    arrivals_before: Time,
+    pub(in crate::packet) arrivals_before: Time,
+    /// What is recorded for a replay.
+    trace: Option<Trace>,
 }
 
 impl EventLoop for ReferenceLoop {
@@ -32,6 +36,7 @@ impl EventLoop for ReferenceLoop {
             timers: Timers::new(flows.len(), TIMERS_PER_FLOW),
             next_barrier: Time::ZERO,
             arrivals_before: Time::ZERO,
+            trace: None,
         }
     }
 
@@ -52,8 +57,14 @@ impl EventLoop for ReferenceLoop {
     #[inline]
     fn offer(&mut self, now: Time, link: LinkId, packet: Packet, network: &mut Network, captures: &mut Captures) {
         captures.capture(link, now, packet, network.pool());
-        if let Offer::Due(at) = network.offer_to_any(now, link, packet.words()) {
+        let bytes = network.all_sizes()[packet.flow() as usize].of(&packet);
+        let offer = network.offer_to_any(now, link, packet.words());
+        if let Offer::Due(at) = offer {
             self.arrivals.set(link, at);
+        }
+        if let Some(trace) = &mut self.trace {
+            let refusal = if network.link(link).is_up() { Fate::Dropped } else { Fate::Lost };
+            trace.enter(now, link, packet, bytes, (offer == Offer::Dropped).then_some(refusal));
         }
     }
 
@@ -74,14 +85,38 @@ impl EventLoop for ReferenceLoop {
         self.arrivals_before = self.arrivals_before.min(at);
     }
 
-    fn on_failed(&mut self, link: LinkId) {
+    fn on_failed(&mut self, now: Time, link: LinkId) {
         self.arrivals.set(link, Time::NEVER);
+        if let Some(trace) = &mut self.trace {
+            trace.fail(now, link);
+        }
     }
 
     fn on_rerouted(&mut self, _forwarding: &Forwarding) {}
 }
 
 impl Engine<ReferenceLoop> {
+    /// Records the crossings of a span of time, from now on; call it before the run begins.
+    pub fn record_trace(&mut self, from: Time, until: Time) {
+        self.event_loop.trace = Some(Trace::new(from, until, self.spec.links.len()));
+    }
+
+    /// Processes at least about this number of events; `false` once the recorded span or the run has ended.
+    pub fn advance_trace(&mut self, events: u64) -> bool {
+        let until = self.event_loop.trace.as_ref().map_or(Time::NEVER, Trace::until);
+        self.advance(events) && self.now() < until
+    }
+
+    /// How many recorded crossings have ended.
+    pub fn traced(&self) -> usize {
+        self.event_loop.trace.as_ref().map_or(0, Trace::ended)
+    }
+
+    /// The crossings recorded so far.
+    pub fn trace(&self) -> Table {
+        self.event_loop.trace.as_ref().map_or_else(Table::default, Trace::table)
+    }
+
     /// No link has an event before the next barrier or timer; `false` if these are not before the end either.
     fn on_barrier_or_timer(&mut self) -> bool {
         let next = self.event_loop.timers.first().min(self.event_loop.next_barrier);
@@ -120,6 +155,9 @@ impl Engine<ReferenceLoop> {
             self.network.serve(link);
             None
         } else {
+            if let Some(trace) = &mut self.event_loop.trace {
+                trace.leave(self.clock.now(), link, self.network.next_to_arrive(link));
+            }
             self.network.arrive(link)
         };
         self.event_loop.arrivals.set(link, self.network.link(link).next_event());

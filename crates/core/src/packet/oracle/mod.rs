@@ -1,10 +1,11 @@
 //! The reference loop: one event after another, of the whole network.
 //!
-//! Contains the [`event_loop`] over a [`winner_tree`] of all links, and [`compare`], which runs both loops and finds the first difference.
+//! Contains the [`event_loop`] over a [`winner_tree`] of all links, the [`trace`] of packets for a replay, and [`compare`], which runs both loops and finds the first difference.
 //! It need not be fast. It uses the links' general path only, so it shares no short path with [`super::epochs`].
 //!
 //! May use: the engine and what the engine uses, the timers of epochs; `compare` also the epochs' loop and the partitions.
 
 pub(in crate::packet) mod compare;
 pub mod event_loop;
-mod winner_tree;
+mod trace;
+pub(in crate::packet) mod winner_tree;

@@ -43,6 +43,18 @@ impl Column {
         }
     }
 
+    /// Appends all values of another column of the same type.
+    fn append(&mut self, other: Column) {
+        match (self, other) {
+            (Column::U32(values), Column::U32(others)) => values.extend(others),
+            (Column::U64(values), Column::U64(others)) => values.extend(others),
+            (Column::F64(values), Column::F64(others)) => values.extend(others),
+            (Column::Texts(values), Column::Texts(others)) => values.extend(others),
+            (Column::Paths(values), Column::Paths(others)) => values.extend(others),
+            _ => panic!("columns of two types"),
+        }
+    }
+
     /// Appends a value of another column of the same type.
     fn push_from(&mut self, other: &Column, row: usize) {
         match (self, other) {
@@ -116,6 +128,21 @@ impl Table {
             (*name, column)
         };
         Table { columns: (0..tables[0].columns.len()).map(gather).collect() }
+    }
+
+    /// Appends the rows of a table with the same columns. A table without columns gets them.
+    ///
+    /// # Panics
+    /// If they have different columns.
+    pub fn append(&mut self, other: Table) {
+        if self.columns.is_empty() {
+            self.columns = other.columns;
+            return;
+        }
+        for ((name, values), (other_name, others)) in self.columns.iter_mut().zip(other.columns) {
+            assert_eq!(*name, other_name, "tables of two kinds");
+            values.append(others);
+        }
     }
 
     /// A column by name.

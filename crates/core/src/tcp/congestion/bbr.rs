@@ -47,9 +47,14 @@ pub fn first_phase(draw_below_seven: u64) -> usize {
     (8 - draw_below_seven as usize) % PACING_GAINS.len()
 }
 
+/// Segments that go out at once at this pacing rate, at least.
+fn min_quantum(pacing: Rate) -> u32 {
+    if pacing < ONE_SEGMENT_QUANTUM { 1 } else { 2 }
+}
+
 /// Segments that go out at once at this pacing rate.
 pub fn quantum(pacing: Rate, wire_bytes: u32) -> f64 {
-    send_quantum(pacing, wire_bytes, if pacing < ONE_SEGMENT_QUANTUM { 1.0 } else { 2.0 })
+    send_quantum(pacing, wire_bytes, min_quantum(pacing).into())
 }
 
 /// A volume in flight with room for quanta, even, and with two segments more where probing must be felt on a short path
@@ -437,6 +442,10 @@ impl CongestionControl for Bbr {
 
     fn pacing_rate(&self) -> Option<Rate> {
         Some(self.pacing)
+    }
+
+    fn min_quantum(&mut self, _now: Time) -> u32 {
+        min_quantum(self.pacing)
     }
 
     fn owns_recovery(&self) -> bool {

@@ -6,7 +6,7 @@ use super::CongestionControl;
 use crate::prefetch::prefetch_at;
 use crate::tcp::events::{AckEvent, CongestionEvent, Connection};
 use crate::tcp::rtt::RttEstimate;
-use crate::units::{Duration, Rate};
+use crate::units::{Duration, Rate, Time};
 
 /// The pacing rate of an unpaced flow.
 const UNPACED: Rate = Rate(u64::MAX);
@@ -95,6 +95,11 @@ impl CachedControl {
     pub fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         self.algorithm.on_idle(idle, initial_window, rtt);
         self.output = self.algorithm.output();
+    }
+
+    /// See [`CongestionControl::min_quantum`].
+    pub fn min_quantum(&mut self, now: Time) -> u32 {
+        self.algorithm.min_quantum(now)
     }
 
     /// See [`CongestionControl::cwnd`].

@@ -6,7 +6,7 @@
 use super::events::{AckEvent, CongestionEvent, Connection};
 use super::rtt::RttEstimate;
 use crate::rng::Stream;
-use crate::units::{Duration, Rate};
+use crate::units::{Duration, Rate, Time};
 use cached_control::Snapshot;
 use occupancy::StateTime;
 use slow_start::SlowStartSpec;
@@ -110,11 +110,19 @@ pub trait CongestionControl: Send + Sync {
     /// The connection before the next event; only if it [observes it](Self::observes_connection).
     fn on_connection(&mut self, _connection: &Connection<'_>) {}
 
+    /// Segments that a sender that follows Linux sends at one instant at least, when it paces (`min_tso_segs`).
+    fn min_quantum(&mut self, _now: Time) -> u32 {
+        LINUX_MIN_QUANTUM
+    }
+
     /// The least retransmission timeout that it demands instead of the stack's; only if it [observes](Self::observes_connection).
     fn min_rto(&self) -> Option<Duration> {
         None
     }
 }
+
+/// What `min_quantum` is in Linux unless a congestion control says otherwise (`net.ipv4.tcp_min_tso_segs`).
+const LINUX_MIN_QUANTUM: u32 = 2;
 
 /// Properties of the flow that a congestion control may need when it starts.
 #[derive(Debug, Clone, Copy)]

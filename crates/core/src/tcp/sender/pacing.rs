@@ -9,18 +9,17 @@ const PACING_FACTORS: (f64, f64) = (2.0, 1.2);
 /// Segments of a connection before Linux begins to pace.
 const UNPACED_SEGMENTS: u32 = 10;
 
-/// Linux sends at one instant at least so many segments, and at most so many bytes.
-const MIN_QUANTUM_SEGMENTS: u32 = 2;
+/// Linux sends at one instant at most so many bytes.
 const MAX_QUANTUM_BYTES: u64 = 65_536;
 
 /// Segments that Linux sends at one instant at this pacing rate: those of a 1024th of a second, and more on short paths, 64 kB halved
-/// for each 512 microseconds of the least RTT (`tcp_tso_autosize`, Linux 5.18). `payload` is a segment's, bytes.
-fn quantum_segments(rate: Rate, payload: u32, min_rtt: Option<Duration>) -> u32 {
+/// for each 512 microseconds of the least RTT (`tcp_tso_autosize`, Linux 5.18). `payload` is a segment's, bytes. `minimum` is in segments.
+fn quantum_segments(rate: Rate, payload: u32, min_rtt: Option<Duration>, minimum: u32) -> u32 {
     let by_rate = rate.0 / 8 / 1024;
     let halvings = min_rtt.map_or(u64::MAX, |rtt| rtt.0 / Duration::from_micros(512).0);
     let by_rtt = if halvings < 64 { MAX_QUANTUM_BYTES >> halvings } else { 0 };
     let bytes = (by_rate + by_rtt).min(MAX_QUANTUM_BYTES);
-    (bytes as u32 / payload).max(MIN_QUANTUM_SEGMENTS)
+    (bytes as u32 / payload).max(minimum)
 }
 
 /// The segments that a sender that follows Linux sends at one instant.
@@ -51,7 +50,8 @@ impl Sender {
     pub(super) fn end_of_quantum(&mut self, now: Time, rate: Rate, interval: Duration) -> Time {
         let quantum = &mut self.linux.get_or_insert_default().quantum;
         if !quantum.has_room(now) {
-            let limit = quantum_segments(rate, self.options.payload, self.rtt.minimum());
+            let minimum = self.congestion.min_quantum(now);
+            let limit = quantum_segments(rate, self.options.payload, self.rtt.minimum(), minimum);
             *quantum = Quantum { began: now, due: self.next_send, segments: 0, limit };
         }
         quantum.segments += 1;
@@ -83,13 +83,14 @@ mod tests {
 
     /// With 1448 bytes of payload: 12,207 bytes are 1/1024 s of 100 Mbit/s, and 122,070 of 1 Gbit/s.
     #[test]
-    fn a_quantum_is_a_millisecond_of_data_within_two_segments_and_64_kb() {
-        let segments = |rate, rtt_us| quantum_segments(Rate(rate), 1448, Some(Duration::from_micros(rtt_us)));
+    fn a_quantum_is_a_millisecond_of_data_within_its_minimum_and_64_kb() {
+        let segments = |rate, rtt_us| quantum_segments(Rate(rate), 1448, Some(Duration::from_micros(rtt_us)), 2);
         assert_eq!(segments(10_000_000, 40_000), 2);
         assert_eq!(segments(100_000_000, 40_000), 8);
         assert_eq!(segments(1_000_000_000, 40_000), 45);
         // 1 ms is one halving: 32,768 bytes more.
         assert_eq!(segments(100_000_000, 1_000), (12_207 + 32_768) / 1448);
-        assert_eq!(quantum_segments(Rate(100_000_000), 1448, None), 8);
+        assert_eq!(quantum_segments(Rate(100_000_000), 1448, None, 2), 8);
+        assert_eq!(quantum_segments(Rate(10_000_000), 1448, None, 5), 5);
     }
 }

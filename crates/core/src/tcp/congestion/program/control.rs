@@ -1,13 +1,13 @@
 //! From the sender's events to the operations of `tcp_congestion_ops`, in the order of Linux's `tcp_ack` and `tcp_enter_loss`.
 //!
-//! Two orders differ from Linux. An ACK that begins or ends recovery comes to `set_state` before `pkts_acked`. Operations that only concern
-//! sending in large pieces (`min_tso_segs`, `sndbuf_expand`) are never called.
+//! Two orders differ from Linux. An ACK that begins or ends recovery comes to `set_state` before `pkts_acked`. `sndbuf_expand` is
+//! never called, because a send buffer has no bound here.
 
 use super::Loaded;
 use super::functions::{ProgramKernel, WindowSlots};
 use super::socket::{self, INFINITE_SSTHRESH, Sizes, Slot};
 use crate::tcp::congestion::linux_window::restart_window;
-use crate::tcp::congestion::{CongestionControl, FlowContext};
+use crate::tcp::congestion::{CongestionControl, FlowContext, LINUX_MIN_QUANTUM};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, Connection};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate, Time};
@@ -52,6 +52,7 @@ struct Operations {
     pkts_acked: Option<usize>,
     cong_control: Option<usize>,
     undo_cwnd: Option<usize>,
+    min_tso_segs: Option<usize>,
 }
 
 /// The places that the control itself reads and writes, besides the window.
@@ -119,6 +120,7 @@ impl ProgramControl {
                 pkts_acked: find("pkts_acked"),
                 cong_control: find("cong_control"),
                 undo_cwnd: find("undo_cwnd"),
+                min_tso_segs: find("min_tso_segs"),
             },
             slots,
             sizes: Sizes { mss: flow.payload, hz: *hz },
@@ -381,6 +383,11 @@ impl CongestionControl for ProgramControl {
         let bps =
             self.get(self.slots.pacing_rate) as f64 * 8.0 * f64::from(self.wire_bytes) / f64::from(self.sizes.mss);
         self.paces.then(|| Rate::from_bps(bps.clamp(1.0, fastest)))
+    }
+
+    fn min_quantum(&mut self, now: Time) -> u32 {
+        self.kernel.now = now;
+        self.call(self.operations.min_tso_segs, &[]).map_or(LINUX_MIN_QUANTUM, |segments| segments as u32)
     }
 
     fn owns_recovery(&self) -> bool {

@@ -1,0 +1,138 @@
+//! What becomes of each packet on each link within a span of time, for a replay.
+//!
+//! A packet on a link is a *crossing*: it comes to the queue, leaves the far end, or is dropped or lost.
+
+use crate::packet::link::packet::{ACK, LOST, MARK, Packet, RETRANSMISSION};
+use crate::packet::output::columns::columns;
+use crate::packet::output::table::Table;
+use crate::spec::LinkId;
+use crate::units::Time;
+use std::collections::VecDeque;
+
+/// What becomes of a packet on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It has not left the link when the span ends.
+    OnItsWay,
+    /// It leaves the far end.
+    Arrived,
+    /// The queue drops it.
+    Dropped,
+    /// The wire loses it, or the link is down or fails with it.
+    Lost,
+}
+
+/// A packet on a link.
+#[derive(Debug, Clone, Copy)]
+pub struct Crossing {
+    link: LinkId,
+    packet: Packet,
+    bytes: u32,
+    entered: Time,
+    left: Time,
+    fate: Fate,
+}
+
+columns! {
+    /// One row for each packet and link, in the order in which the crossings end.
+    const TRACE of crossing: Crossing {
+        /// Number of the link.
+        link: Index = crossing.link;
+        /// Number of the flow.
+        flow: Index = crossing.packet.flow();
+        /// The data segment; on an ACK, the next segment that the receiver expects.
+        segment: Index = crossing.packet.segment();
+        /// 1 for ACKs, 0 for data.
+        ack: Index = u32::from(crossing.packet.has(ACK));
+        /// 1 for segments that are sent again.
+        retransmission: Index = u32::from(crossing.packet.has(RETRANSMISSION) && !crossing.packet.has(ACK));
+        /// 1 for packets that a queue has marked (ECN).
+        marked: Index = u32::from(crossing.packet.has(MARK));
+        /// Size on the link.
+        bytes: Index in "bytes" = crossing.bytes;
+        /// When it came to the queue.
+        entered_s: Number in "s" = crossing.entered.as_secs();
+        /// When it left the far end, or was dropped or lost.
+        left_s: Number in "s", unknown "it has not left when the span ends" =
+            if crossing.left == Time::NEVER { f64::NAN } else { crossing.left.as_secs() };
+        /// `arrived`, `dropped` by the queue, `lost` on the wire, or `on its way`.
+        fate: Text = match crossing.fate {
+            Fate::OnItsWay => "on its way",
+            Fate::Arrived => "arrived",
+            Fate::Dropped => "dropped",
+            Fate::Lost => "lost",
+        };
+    }
+}
+
+/// The crossings of a span of time.
+pub struct Trace {
+    from: Time,
+    until: Time,
+    /// Packets on each link, in the order in which they came.
+    open: Vec<VecDeque<Crossing>>,
+    ended: Vec<Crossing>,
+}
+
+impl Trace {
+    /// Of the crossings that touch this span.
+    pub fn new(from: Time, until: Time, links: usize) -> Trace {
+        Trace { from, until, open: vec![VecDeque::new(); links], ended: Vec::new() }
+    }
+
+    /// The end of the span.
+    pub fn until(&self) -> Time {
+        self.until
+    }
+
+    /// A packet comes to a link, and enters it unless it meets its fate there.
+    pub fn enter(&mut self, now: Time, link: LinkId, packet: Packet, bytes: u32, fate: Option<Fate>) {
+        if now >= self.until {
+            return;
+        }
+        let crossing = Crossing { link, packet, bytes, entered: now, left: Time::NEVER, fate: Fate::OnItsWay };
+        match fate {
+            Some(fate) => self.end(crossing, now, fate),
+            None => self.open[link as usize].push_back(crossing),
+        }
+    }
+
+    /// A packet leaves the far end of a link. Queues keep the order: what came before it and is still open was dropped at its service.
+    pub fn leave(&mut self, now: Time, link: LinkId, packet: Packet) {
+        while let Some(mut crossing) = self.open[link as usize].pop_front() {
+            let is_this = (crossing.packet.flow(), crossing.packet.segment(), crossing.packet.has(ACK))
+                == (packet.flow(), packet.segment(), packet.has(ACK));
+            if is_this {
+                crossing.packet = packet;
+                self.end(crossing, now, if packet.has(LOST) { Fate::Lost } else { Fate::Arrived });
+                return;
+            }
+            self.end(crossing, now, Fate::Dropped);
+        }
+    }
+
+    /// A link fails: what it holds is lost.
+    pub fn fail(&mut self, now: Time, link: LinkId) {
+        for crossing in std::mem::take(&mut self.open[link as usize]) {
+            self.end(crossing, now, Fate::Lost);
+        }
+    }
+
+    fn end(&mut self, mut crossing: Crossing, now: Time, fate: Fate) {
+        if now >= self.from {
+            (crossing.left, crossing.fate) = (now, fate);
+            self.ended.push(crossing);
+        }
+    }
+
+    /// How many crossings have ended.
+    pub fn ended(&self) -> usize {
+        self.ended.len()
+    }
+
+    /// All crossings of the span: those that have ended, then those on their way, by link.
+    pub fn table(&self) -> Table {
+        let rows: Vec<Crossing> = self.ended.iter().chain(self.open.iter().flatten()).copied().collect();
+        Table::of(TRACE, rows.into_iter())
+    }
+}

@@ -1,0 +1,141 @@
+//! A run: one thread moves packets, another one has the traffic.
+
+use crate::clock::Clock;
+use crate::driver::{Device, Driven, Report, drive};
+use crate::emulator::Emulator;
+use crate::traffic::records::{FlowRecord, FlowSample};
+use crate::traffic::{StackOptions, Traffic};
+use anabranch_core::spec::{NodeId, RunSpec};
+use anabranch_core::units::Time;
+use nix::unistd::{Pid, gettid};
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// From the call until time zero, so that both threads wait for it.
+const LEAD: Duration = Duration::from_millis(50);
+
+/// The device and the namespace of a host.
+pub struct Host {
+    /// Its node.
+    pub node: NodeId,
+    /// A TUN device in the namespace, without packet information, which does not block.
+    pub device: OwnedFd,
+    /// The network namespace.
+    pub namespace: OwnedFd,
+}
+
+/// A run that goes on.
+pub struct Run {
+    clock: Clock,
+    end: Time,
+    stop: Arc<AtomicBool>,
+    /// Of the thread that moves packets.
+    thread: Pid,
+    packets: JoinHandle<Driven>,
+    traffic: JoinHandle<Vec<FlowRecord>>,
+    reports: Mutex<Receiver<Report>>,
+    samples: Mutex<Receiver<FlowSample>>,
+}
+
+/// A run that has ended.
+pub struct Ended {
+    /// The time reached.
+    pub now: Time,
+    /// The network, its links and its lateness.
+    pub driven: Driven,
+    /// By flow.
+    pub flows: Vec<FlowRecord>,
+}
+
+impl Run {
+    /// Begins a run of these hosts, which must be all that send or receive, with the options of each stack.
+    ///
+    /// # Errors
+    /// What the packet engine or Linux refuses.
+    pub fn begin(spec: RunSpec, hosts: Vec<Host>, stacks: Vec<StackOptions>) -> Result<Run, String> {
+        let end = Time::ZERO + spec.duration;
+        let emulator = Emulator::new(spec).map_err(|error| error.to_string())?;
+        let (mut devices, mut namespaces) = (Vec::new(), HashMap::new());
+        for Host { node, device, namespace } in hosts {
+            devices.push(Device { node, descriptor: device });
+            namespaces.insert(node, namespace);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let ((reporter, reports), (sampler, samples)) = (channel(), channel());
+        let ((tell_thread, thread), (tell_traffic, traffic_begun)) = (channel(), channel());
+        let clock = Clock::beginning(Instant::now() + LEAD);
+        // Sockets are opened in namespaces, which a thread enters: a thread of its own does.
+        let traffic = {
+            let network = emulator.network();
+            let planned = network.flows().map(|flow| (network.plan(flow), network.endpoints(flow))).collect();
+            let (stop, spec) = (stop.clone(), network.spec().clone());
+            std::thread::spawn(move || match Traffic::new(spec, planned, stacks, namespaces) {
+                Ok(traffic) => {
+                    let _ = tell_traffic.send(Ok(()));
+                    traffic.run(&clock, end, &stop, &sampler)
+                }
+                Err(problem) => {
+                    let _ = tell_traffic.send(Err(problem));
+                    Vec::new()
+                }
+            })
+        };
+        traffic_begun.recv().map_err(|_| "the traffic's thread has ended".to_string())??;
+        let packets = {
+            let stop = stop.clone();
+            std::thread::spawn(move || {
+                let _ = tell_thread.send(gettid());
+                drive(emulator, &devices, &clock, end, &stop, &reporter)
+            })
+        };
+        let thread = thread.recv().map_err(|_| "the thread of packets has ended".to_string())?;
+        Ok(Run { clock, end, stop, thread, packets, traffic, reports: reports.into(), samples: samples.into() })
+    }
+
+    /// The thread that moves packets, for its scheduling.
+    pub fn thread(&self) -> Pid {
+        self.thread
+    }
+
+    /// The time of the run.
+    pub fn now(&self) -> Time {
+        self.clock.now().min(self.end)
+    }
+
+    /// Whether both threads have ended.
+    pub fn has_ended(&self) -> bool {
+        self.packets.is_finished() && self.traffic.is_finished()
+    }
+
+    /// What has happened in the network since the last call.
+    pub fn take_reports(&self) -> Vec<Report> {
+        drained(&self.reports)
+    }
+
+    /// Samples of flows since the last call.
+    pub fn take_samples(&self) -> Vec<FlowSample> {
+        drained(&self.samples)
+    }
+
+    /// Ends the run, now if it has not ended. Reports and samples that nobody has taken are in the second value.
+    ///
+    /// # Errors
+    /// If a thread has failed.
+    pub fn end(self) -> Result<(Ended, Vec<Report>, Vec<FlowSample>), String> {
+        self.stop.store(true, Ordering::Relaxed);
+        let flows = self.traffic.join().map_err(|_| "the traffic's thread has failed".to_string())?;
+        let driven = self.packets.join().map_err(|_| "the thread of packets has failed".to_string())?;
+        let now = driven.emulator.network().now();
+        Ok((Ended { now, driven, flows }, drained(&self.reports), drained(&self.samples)))
+    }
+}
+
+/// What a thread has sent since the last call.
+fn drained<T>(sent: &Mutex<Receiver<T>>) -> Vec<T> {
+    sent.lock().map_or(Vec::new(), |sent| sent.try_iter().collect())
+}

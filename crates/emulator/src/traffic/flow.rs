@@ -1,0 +1,217 @@
+//! One flow: a sender that writes what its application gives, and a receiver that reads it.
+
+use super::records::{FlowRecord, Progress};
+use super::{StackOptions, Target};
+use crate::socket_options::{pace, tcp_info};
+use anabranch_core::packet::emulated::{Endpoints, FlowPlan};
+use anabranch_core::traffic::application::Application;
+use anabranch_core::units::Time;
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
+use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, sockopt};
+use std::io::Write;
+use std::net::{Shutdown, SocketAddrV4, TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Zeros that senders send, and the size of a read.
+pub const BLOCK: usize = 1 << 17;
+/// Headers of a datagram: IPv4 and UDP.
+const DATAGRAM_HEADERS: u32 = 28;
+
+/// What a flow sends with.
+pub enum Sender {
+    /// Not open yet, or closed.
+    None,
+    /// A connection, asked for or there.
+    Tcp(TcpStream),
+    /// A socket for datagrams.
+    Udp(UdpSocket),
+}
+
+/// A flow of the run.
+pub struct Flow {
+    pub plan: FlowPlan,
+    pub endpoints: Endpoints,
+    /// Bytes of a write: a full segment's payload, or a datagram's.
+    pub unit_bytes: u32,
+    pub is_udp: bool,
+    /// Its writes over time; `None` if it writes all at its start.
+    pub application: Option<Application>,
+    pub sender: Sender,
+    pub receiver: Option<TcpStream>,
+    /// Bytes that the application has given and the socket has not taken.
+    unsent: u64,
+    /// The application writes no more.
+    closing: bool,
+    /// The sender is told when the socket takes more.
+    waits_to_write: bool,
+    pub record: FlowRecord,
+    pub sampled: Progress,
+    /// It is over, and has had its last sample.
+    pub is_over: bool,
+    pub sampled_after_end: bool,
+}
+
+impl Flow {
+    pub fn new(
+        plan: FlowPlan,
+        endpoints: Endpoints,
+        unit_bytes: u32,
+        is_udp: bool,
+        application: Option<Application>,
+    ) -> Flow {
+        Flow {
+            unsent: if application.is_none() { plan.bytes.unwrap_or(u64::MAX) } else { 0 },
+            closing: application.is_none() && plan.bytes.is_some(),
+            plan,
+            endpoints,
+            unit_bytes,
+            is_udp,
+            application,
+            sender: Sender::None,
+            receiver: None,
+            waits_to_write: true,
+            record: FlowRecord::default(),
+            sampled: Progress::default(),
+            is_over: false,
+            sampled_after_end: false,
+        }
+    }
+
+    /// Opens the sender's socket; the calling thread is in the namespace of the source.
+    pub fn open(&mut self, number: u32, options: Option<&StackOptions>, epoll: &Epoll) -> Result<(), Errno> {
+        self.record.has_started = true;
+        let kind = if self.is_udp { SockType::Datagram } else { SockType::Stream };
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let socket = socket::socket(AddressFamily::Inet, kind, flags, None)?;
+        socket::setsockopt(&socket, sockopt::ReuseAddr, &true)?;
+        socket::bind(socket.as_raw_fd(), &address(self.endpoints.sender))?;
+        let target = Target::Sender(number).into();
+        let Some(options) = options else {
+            socket::connect(socket.as_raw_fd(), &address(self.endpoints.receiver))?;
+            self.sender = Sender::Udp(socket.into());
+            return Ok(());
+        };
+        self.configure(&socket, options)?;
+        match socket::connect(socket.as_raw_fd(), &address(self.endpoints.receiver)) {
+            Ok(()) | Err(Errno::EINPROGRESS) => {}
+            Err(error) => return Err(error),
+        }
+        epoll.add(&socket, EpollEvent::new(EpollFlags::EPOLLOUT | EpollFlags::EPOLLIN, target))?;
+        self.sender = Sender::Tcp(socket.into());
+        Ok(())
+    }
+
+    fn configure(&self, socket: &OwnedFd, options: &StackOptions) -> Result<(), Errno> {
+        socket::setsockopt(socket, sockopt::TcpCongestion, &options.congestion.clone().into())?;
+        socket::setsockopt(socket, sockopt::TcpMaxSeg, &options.maximum_segment)?;
+        // Each write of a paced application is one segment.
+        socket::setsockopt(socket, sockopt::TcpNoDelay, &self.application.is_some())?;
+        if options.paced { pace(socket) } else { Ok(()) }
+    }
+
+    /// The application writes one unit more.
+    pub fn write_unit(&mut self, number: u32, epoll: &Epoll) {
+        match &self.sender {
+            Sender::Udp(socket) => {
+                let payload = vec![0; self.unit_bytes.saturating_sub(DATAGRAM_HEADERS) as usize];
+                self.record.total.datagrams += u64::from(socket.send(&payload).is_ok());
+            }
+            Sender::Tcp(_) => {
+                self.unsent += u64::from(self.unit_bytes);
+                self.pump(number, epoll);
+            }
+            Sender::None => {}
+        }
+    }
+
+    /// The application writes no more.
+    pub fn stop(&mut self, number: u32, epoll: &Epoll) {
+        self.closing = true;
+        if self.application.is_none() && self.plan.bytes.is_none() {
+            self.unsent = 0;
+        }
+        self.application = None;
+        self.pump(number, epoll);
+    }
+
+    /// Writes what the socket takes.
+    pub fn pump(&mut self, number: u32, epoll: &Epoll) {
+        static ZEROS: [u8; BLOCK] = [0; BLOCK];
+        let Sender::Tcp(stream) = &mut self.sender else { return };
+        let mut is_full = false;
+        while self.unsent > 0 && !is_full {
+            let count = usize::try_from(self.unsent).map_or(BLOCK, |unsent| unsent.min(BLOCK));
+            match stream.write(&ZEROS[..count]) {
+                Ok(written) if self.unsent < u64::MAX => self.unsent -= written as u64,
+                Ok(_) => {}
+                Err(_) => is_full = true, // or not connected yet; an error of the connection comes as an event
+            }
+        }
+        if self.unsent == 0 && self.closing {
+            let _ = stream.shutdown(Shutdown::Write);
+        }
+        if self.waits_to_write != is_full {
+            self.waits_to_write = is_full;
+            let wanted = if is_full { EpollFlags::EPOLLOUT | EpollFlags::EPOLLIN } else { EpollFlags::EPOLLIN };
+            let _ = epoll.modify(stream, &mut EpollEvent::new(wanted, Target::Sender(number).into()));
+        }
+    }
+
+    /// The sender's socket has an event: it takes more, or the connection has ended.
+    pub fn on_sender(&mut self, number: u32, epoll: &Epoll) {
+        let Sender::Tcp(stream) = &self.sender else { return };
+        if let Ok(Some(error)) = stream.take_error() {
+            self.record.failure = Some(error.to_string());
+            return self.close();
+        }
+        // The receiver closes when it has read everything.
+        let mut nothing = [0; 1];
+        if matches!(socket::recv(stream.as_raw_fd(), &mut nothing, MsgFlags::MSG_DONTWAIT), Ok(0)) {
+            return self.close();
+        }
+        self.pump(number, epoll);
+    }
+
+    /// The receiver's socket has data, or its end.
+    pub fn on_receiver(&mut self, now: Time, block: &mut [u8]) {
+        let Some(stream) = &self.receiver else { return };
+        // Linux discards what a stream's read with this flag reads.
+        let read =
+            |block: &mut [u8]| socket::recv(stream.as_raw_fd(), block, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT);
+        let is_at_end = loop {
+            match read(block) {
+                Ok(0) => break true,
+                Ok(count) => self.record.total.delivered += count as u64,
+                Err(_) => break false,
+            }
+        };
+        if is_at_end {
+            self.receiver = None;
+        }
+        if self.plan.bytes == Some(self.record.total.delivered) && self.record.end.is_none() {
+            self.record.end = Some(now);
+        }
+    }
+
+    /// Keeps what the connection has done last, and closes it.
+    fn close(&mut self) {
+        self.refresh();
+        self.sender = Sender::None;
+        self.is_over = true;
+    }
+
+    /// Asks Linux what the connection has done.
+    pub fn refresh(&mut self) {
+        if let Sender::Tcp(stream) = &self.sender
+            && let Ok(info) = tcp_info(stream)
+        {
+            self.record.total.info = info;
+        }
+    }
+}
+
+/// An address for a system call.
+pub fn address((host, port): (std::net::Ipv4Addr, u16)) -> SockaddrIn {
+    SocketAddrV4::new(host, port).into()
+}

@@ -1,0 +1,47 @@
+//! What a flow of Linux has done.
+
+use crate::socket_options::TcpInfo;
+use anabranch_core::units::Time;
+
+/// What a flow has done until now.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Progress {
+    /// Payload that the receiving application has read.
+    pub delivered: u64,
+    /// Datagrams sent (UDP), each counted at the sender.
+    pub datagrams: u64,
+    /// The sender's connection; all zero for UDP, or before it is open.
+    pub info: TcpInfo,
+}
+
+/// A flow at the end of the run.
+#[derive(Debug, Clone, Default)]
+pub struct FlowRecord {
+    /// What it has done in all.
+    pub total: Progress,
+    /// What it had done when the warm-up ended.
+    pub warm: Progress,
+    /// When its last byte was read; `None` if it was not.
+    pub end: Option<Time>,
+    /// Whether its connection was ever asked for.
+    pub has_started: bool,
+    /// Why Linux ended the connection, if it did.
+    pub failure: Option<String>,
+}
+
+/// A flow at a sample.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowSample {
+    /// When.
+    pub time: Time,
+    /// Which flow.
+    pub flow: u32,
+    /// Its connection.
+    pub info: TcpInfo,
+    /// Payload read since the last sample.
+    pub delivered: u64,
+    /// Segments sent again since the last sample.
+    pub retransmits: u64,
+    /// Whether it is a flow of datagrams, which has no connection.
+    pub is_udp: bool,
+}

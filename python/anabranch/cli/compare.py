@@ -1,0 +1,149 @@
+"""``anabranch compare``."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast, get_args
+
+from cyclopts import Parameter
+
+from anabranch.cli.engines import EngineName, MaxLateness, simulation
+from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
+from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, at_least
+from anabranch.cli.output import count, json_text, say
+from anabranch.cli.scenarios import load, warn
+from anabranch.text_table import percent, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anabranch.engines.packet import Simulation
+    from anabranch.results import Result
+    from anabranch.scenario import Scenario
+
+
+@Parameter(name="*", group=COMPARISON)
+@dataclass(frozen=True)
+class Compared:
+    """Which engines, and how close they must be."""
+
+    engines: Annotated[str, Parameter(help="Engines; the others are compared with the first.")] = "packet,kernel"
+    within: Annotated[
+        float | None, Parameter(help="Per cent: exit with status 1 if a ratio is farther from 1 than this.")
+    ] = None
+
+    def chosen(self) -> list[EngineName]:
+        """The engines.
+
+        Raises:
+            UsageError: names the option, its value, and what would be right.
+        """
+        possible = get_args(EngineName)
+        names = [name.strip() for name in self.engines.split(",")]
+        if len(names) < 2 or len(set(names)) < len(names) or not set(names) <= set(possible):
+            raise UsageError(f"--engines {self.engines}: must be two or more different ones of {', '.join(possible)}")
+        return [cast("EngineName", name) for name in names]
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class Output:
+    """Where the results go."""
+
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Directory (default runs/NAME-engines).")] = None
+    json: Json = False
+
+
+def compare(
+    scenario: ScenarioFile,
+    /,
+    *,
+    compared: Compared = Compared(),
+    settings: Settings = None,
+    jobs: Jobs = None,
+    max_lateness: Annotated[MaxLateness, Parameter(group=WORK)] = "2ms",
+    output: Output = Output(),
+) -> int:
+    """Run a scenario by several engines, and compare them flow by flow and link by link.
+
+    Each engine has a run directory inside the output directory. One that is complete is not run again.
+    """
+    at_least(1, jobs=jobs)
+    engines = compared.chosen()
+    if compared.within is not None and compared.within < 0:
+        raise UsageError(f"--within {compared.within:g}: must be at least 0")
+    makers = {engine: simulation(engine, max_lateness) for engine in engines}
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
+    loaded = load(scenario, settings)
+    warn(loaded)
+    directory = output.out or Path("runs") / f"{scenario.stem}-engines"
+    results = []
+    for engine in engines:
+        results.append(_result(loaded, engine, directory / engine, jobs, makers[engine]))
+        if results[-1].interrupted:
+            say(f"Interrupted while {engine} ran: complete runs are kept in {directory / engine}.")
+            return INTERRUPTED
+    return _compare(engines, results, output, directory, compared.within)
+
+
+def _result(
+    scenario: "Scenario",
+    engine: EngineName,
+    directory: Path,
+    jobs: int | None,
+    make: "Callable[[str], Simulation] | None",
+) -> "Result":
+    """The engine's result: the complete one of the directory, if it is of this scenario, or a new one."""
+    from anabranch.engines.registry import ENGINES
+    from anabranch.results import MANIFEST, Result
+    from anabranch.runs import execute
+
+    if (directory / MANIFEST).exists():
+        former = Result.load(directory)
+        same = (former.manifest["engine"], former.manifest["scenario_hash"]) == (engine, scenario.hash())
+        if same and not former.interrupted:
+            say(f"{engine}: {directory} is complete; remove it to run it again.")
+            return former
+    say(f"{engine}: {scenario.size} x {count(len(scenario.seeds), 'seed')}")
+    return execute(
+        scenario,
+        engine=engine,
+        directory=directory,
+        jobs=None if ENGINES[engine].in_real_time else jobs,
+        command=["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])],
+        make=make,
+    )
+
+
+def _compare(
+    engines: "Sequence[EngineName]", results: "Sequence[Result]", output: Output, directory: Path, within: float | None
+) -> int:
+    """Print and write the comparisons with the first engine; the exit status."""
+    from anabranch.engine_comparison import compare as compare_engines
+    from anabranch.engine_comparison import document, tables, write
+
+    runs = [result.runs for result in results]
+    worst = 0.0
+    documents = []
+    for engine, other in zip(engines[1:], runs[1:], strict=True):
+        comparison = compare_engines((engines[0], engine), runs[0], other)
+        files = write(comparison, directory)
+        worst = max(worst, comparison.greatest or 0.0)
+        if output.json:
+            documents.append(document(comparison))
+        else:
+            for table in tables(comparison):
+                print_table(table)
+            print(
+                f"{engine} / {engines[0]}: {count(comparison.deviations.len(), 'ratio')}, median deviation {percent(comparison.median)}, "
+                f"greatest {percent(comparison.greatest)}"
+            )
+        for file in files:
+            say(f"Written: {file}")
+    if output.json:
+        print(json_text(documents))
+    if within is not None and 100 * worst > within:
+        say(f"A ratio is {percent(worst)} from 1, more than --within {within:g} %.")
+        return FAILED
+    return DONE

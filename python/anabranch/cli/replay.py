@@ -1,0 +1,48 @@
+"""``anabranch replay``."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from anabranch import units
+from anabranch.cli.exit_status import DONE, UsageError
+from anabranch.cli.options import OUTPUT, SCENARIO
+from anabranch.units import PICOSECONDS_PER_SECOND
+
+
+def replay(
+    directory: Annotated[Path, Parameter(help="A run directory.")],
+    /,
+    *,
+    run: Annotated[int, Parameter(group=SCENARIO, help="Number of the run, as in the column run of its tables.")] = 0,
+    at: Annotated[
+        str | None, Parameter(group=SCENARIO, help="Begin of the span: 5s (default: end of the warm-up).")
+    ] = None,
+    length: Annotated[str, Parameter(name="--for", group=SCENARIO, help="Length of the span: 200ms.")] = "1s",
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The HTML file (default RUN/replay.html).")
+    ] = None,
+) -> int:
+    """Play the packets of a short span of a run: they move along the map, queues fill, drops flash.
+
+    The run is simulated again, packet by packet, to the end of the span.
+    """
+    from anabranch.replay import record, write
+
+    recording = record(
+        directory,
+        run=run,
+        at_s=None if at is None else _seconds("--at", at),
+        for_s=_seconds("--for", length),
+        progress=True,
+    )
+    print(write(recording, output or directory / "replay.html"))
+    return DONE
+
+
+def _seconds(option: str, text: str) -> float:
+    try:
+        return units.duration(text) / PICOSECONDS_PER_SECOND
+    except units.UnitError as error:
+        raise UsageError(f"{option} {text}: {error}") from None

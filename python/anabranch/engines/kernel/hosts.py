@@ -1,0 +1,86 @@
+"""A namespace with a device for each host that sends or receives."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Any
+
+from anabranch.engines.kernel.settings import LinuxStack, StackError
+from anabranch.linux_network.devices import open_device
+from anabranch.linux_network.namespace import NetworkNamespace
+
+DEVICE = "network"
+_FIRST_ADDRESS = IPv4Address("10.0.0.1")
+_COMMON = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    # Senders have ports from 49152, as in captures.
+    "net.ipv4.ip_local_port_range": "1024 32767",
+}
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of the run."""
+
+    node: int
+    namespace: NetworkNamespace
+    device: int
+    """Descriptor of its TUN device."""
+
+
+def make_hosts(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack], keep: ExitStack) -> list[Host]:
+    """The hosts of a compiled run, with the settings of the stacks that they use; they end with ``keep``.
+
+    Raises:
+        StackError: two stacks need different settings of one host.
+        NetworkError: Linux refuses a namespace, a device or a setting.
+    """
+    used: dict[int, list[LinuxStack]] = {}
+    for group in spec["traffic"]:
+        own = [stacks[group["transport"]["tcp"]["stack"]]] if "tcp" in group["transport"] else []
+        for node in {node for pair in group["pairs"] for node in pair}:
+            used.setdefault(node, []).extend(own)
+    mtu = _mtu(spec, stacks)
+    return [_host(spec, node, own, mtu, keep) for node, own in sorted(used.items())]
+
+
+def _mtu(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack]) -> int:
+    datagrams: list[int] = [
+        group["transport"]["udp"]["packet"] for group in spec["traffic"] if "udp" in group["transport"]
+    ]
+    return max([stack.mtu for stack in stacks.values()] + datagrams)
+
+
+def _host(spec: Mapping[str, Any], node: int, stacks: Sequence[LinuxStack], mtu: int, keep: ExitStack) -> Host:
+    name = spec["nodes"][node]
+    sysctls = _together(name, stacks, "sysctls")
+    route = _together(name, stacks, "route")
+    namespace = keep.enter_context(NetworkNamespace())
+    for key, value in (_COMMON | sysctls).items():
+        namespace.set_sysctl(key, value)
+    namespace.configure("link set lo up")
+    address = str(_FIRST_ADDRESS + node)
+    device = open_device(namespace, DEVICE, address=address, mtu=mtu)
+    keep.callback(os.close, device)
+    if route:
+        metrics = " ".join(f"{key} {value}" for key, value in route.items())
+        namespace.configure(f"route replace default dev {DEVICE} src {address} {metrics}")
+    return Host(node, namespace, device)
+
+
+def _together(host: str, stacks: Sequence[LinuxStack], what: str) -> dict[str, str]:
+    """The settings of a host that has these stacks."""
+    found: dict[str, tuple[str, str]] = {}
+    for stack in stacks:
+        own: Mapping[str, str] = getattr(stack, what)
+        for key in {**own, **found}:
+            value, (other, of) = own.get(key, "its default"), found.get(key, (own.get(key, ""), stack.name))
+            if value != other:
+                raise StackError(
+                    f"stacks '{of}' and '{stack.name}' are both at host '{host}', which has one value of {key}, but they need "
+                    f"{other} and {value}: give them different hosts, or run them in different variants"
+                )
+        found |= {key: (value, stack.name) for key, value in own.items()}
+    return {key: value for key, (value, _) in found.items()}

@@ -1,0 +1,228 @@
+"""A run of the kernel engine, with the methods of the packet engine's simulation."""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.array_types import Columns
+from anabranch.engines.kernel.hosts import make_hosts
+from anabranch.engines.kernel.programs import Programs
+from anabranch.engines.kernel.settings import LinuxStack, linux_stack
+from anabranch.linux_network import support
+from anabranch.linux_network.errors import NetworkError
+from anabranch.linux_programs.loaded import available
+from anabranch.result_tables import TABLES
+from anabranch.units import PICOSECONDS_PER_SECOND
+
+MAX_LATENESS_S = 2e-3
+"""A run is refused if more than one packet in a hundred leaves the network later than this after it is due."""
+_LOOK_S = 0.1
+_PRIORITY = 50
+_UNKNOWN = (
+    "recoveries",
+    "undone",
+    "reordered_segments",
+    "reordering_extent_max",
+    "reordering_extent_mean",
+    "longest_stall_s",
+    "reassembly_peak_bytes",
+)
+"""Columns of flows that Linux does not report."""
+
+
+class KernelSimulation:
+    """Linux's TCP between namespaces, over an emulated network, in real time."""
+
+    def __init__(self, spec: str, max_lateness_s: float = MAX_LATENESS_S) -> None:
+        """Make the namespaces of a compiled run (JSON), and begin.
+
+        Raises:
+            ValueError: names what Linux, the packet engine's network or the privileges do not allow.
+        """
+        if (reason := support.missing()) is not None:
+            raise NetworkError(f"the kernel engine needs network namespaces: {reason}")
+        run = json.loads(spec)
+        self._max_lateness_s = max_lateness_s
+        self._nodes, self._warm_up_s = run["nodes"], run["warm_up"] / PICOSECONDS_PER_SECOND
+        self._keep = ExitStack()
+        try:
+            stacks = _stacks(run, Programs(self._keep))
+            _replace_programs(run)
+            # The packet engine plans the same flows, and refuses what the network cannot be.
+            self._planned = _core.Simulation(json.dumps(run)).flows()
+            hosts = make_hosts(run, stacks, self._keep)
+            self._facts: dict[str, Any] = {
+                "linux": os.uname().release,
+                "stacks": [one.record() for one in stacks.values()],
+            }
+            self._run = _core.KernelRun(
+                json.dumps(run),
+                [(host.node, host.device, host.namespace.descriptor) for host in hosts],
+                [_options(stacks.get(index)) for index in range(len(run["stacks"]))],
+            )
+            self._facts["scheduling"] = _schedule(self._run.thread)
+        except BaseException:
+            self._keep.close()
+            raise
+
+    def advance(self, _events: int) -> bool:
+        """Wait for a tenth of a second; ``False`` once the run has ended."""
+        if self._run.advance(_LOOK_S):
+            return True
+        self._end()
+        return False
+
+    def _end(self) -> None:
+        """End the run, and what it needs of Linux."""
+        self._run.end()
+        self._keep.close()
+
+    @property
+    def now_s(self) -> float:
+        """Time reached, seconds."""
+        return self._run.now_s
+
+    @property
+    def packet_hops(self) -> int:
+        """Packets that have crossed a link so far."""
+        return self._run.packet_hops
+
+    def flows(self) -> Columns:
+        """One row for each flow; what Linux does not report is unknown.
+
+        Raises:
+            ValueError: packets were too late, or Linux ended a flow.
+        """
+        self._end()
+        self._check()
+        planned = self._planned
+        measured = self._run.flows()
+        columns = dict(planned) | dict(measured)
+        count = len(planned["flow"])
+        columns |= {name: np.full(count, np.nan) for name in _UNKNOWN}
+        columns["fct_s"] = columns["end_s"] - columns["start_s"]
+        columns["slowdown"] = columns["fct_s"] / columns["idle_fct_s"]
+        sent = columns["segments_sent"]
+        columns["retransmit_ratio"] = np.divide(columns["retransmits"], sent, out=np.zeros(count), where=sent > 0)
+        warm_up_s, now_s = self._warm_up_s, self.now_s
+        ends = np.where(np.isnan(columns["end_s"]), now_s, columns["end_s"])
+        time = ends - np.maximum(columns["start_s"], warm_up_s)
+        columns["goodput_bps"] = np.divide(
+            8.0 * columns["delivered_bytes"], time, out=np.full(count, np.nan), where=time > 0
+        )
+        return columns
+
+    def _check(self) -> None:
+        mean, late, latest, packets, refused, foreign = self._run.lateness()
+        self._facts["lateness"] = {
+            "mean_s": mean,
+            "p99_s": late,
+            "max_s": latest,
+            "bound_s": self._max_lateness_s,
+            "packets": packets,
+            "packets_refused_by_devices": refused,
+            "packets_foreign": foreign,
+        }
+        if late > self._max_lateness_s:
+            raise NetworkError(
+                f"the kernel engine was too late: 1 % of the packets left more than {1e3 * late:.1f} ms after they were due "
+                f"(mean {1e6 * mean:.0f} us, at most {1e3 * latest:.0f} ms; bound {1e3 * self._max_lateness_s:g} ms, --max-lateness). "
+                f"Lower the rates, end other programs, or run as root for SCHED_FIFO (now {self._facts['scheduling']})"
+            )
+        planned = self._planned
+        for flow, reason in self._run.failures():
+            ends = (self._nodes[planned[column][flow]] for column in ("src", "dst"))
+            raise NetworkError(f"flow {flow} ({' -> '.join(ends)}): Linux ended it: {reason}")
+
+    def facts(self) -> Mapping[str, Any]:
+        """What the manifest says of the run besides: Linux's release and settings, scheduling, lateness."""
+        return self._facts
+
+    def states(self) -> Mapping[str, Any]:
+        """None: Linux's congestion controls report no states."""
+        return _empty("states")
+
+    def links(self) -> Columns:
+        """One row for each directed link."""
+        return self._run.links()
+
+    def take_flow_series(self) -> Columns:
+        """The flow samples since the last call."""
+        return self._run.take_flow_series()
+
+    def take_link_series(self) -> Columns:
+        """The link samples since the last call."""
+        return self._run.take_link_series() or _empty("series_links")
+
+    def take_link_state(self) -> Columns:
+        """What routings that measure links have learnt of them since the last call."""
+        return self._run.take_link_state() or _empty("link_state")
+
+    def routes(self) -> Mapping[str, Any]:
+        """The routes of routings that measure links, and their changes."""
+        return self._run.routes()
+
+    @property
+    def packets_without_route(self) -> int:
+        """Packets that no route led on."""
+        return self._run.packets_without_route
+
+    @property
+    def packets_expired(self) -> int:
+        """Packets whose time to live was over."""
+        return self._run.packets_expired
+
+    @property
+    def threads(self) -> int:
+        """One moves the packets."""
+        return 1
+
+    def take_capture(self, link: int) -> bytes:
+        """The packets captured on a link since the last call."""
+        return self._run.take_capture(link)
+
+
+def _stacks(run: Mapping[str, Any], programs: Programs) -> dict[int, LinuxStack]:
+    """The stacks that traffic uses, by index."""
+    used = {group["transport"]["tcp"]["stack"] for group in run["traffic"] if "tcp" in group["transport"]}
+    stacks = {index: linux_stack(run["stacks"][index], programs.control) for index in sorted(used)}
+    there = available()
+    for stack in stacks.values():
+        if stack.congestion not in there:
+            raise NetworkError(
+                f"stack '{stack.name}': this Linux has no congestion control \"{stack.congestion}\" (there are: {', '.join(there)}): "
+                f"sudo modprobe tcp_{stack.congestion}"
+            )
+    return stacks
+
+
+def _replace_programs(run: Mapping[str, Any]) -> None:
+    """The network and the plan need no congestion controls; the packet engine may not be able to run Linux's."""
+    for stack in run["stacks"]:
+        if "program" in stack["congestion"]:
+            stack["congestion"] = {"name": "linux-reno"}
+
+
+def _options(stack: LinuxStack | None) -> tuple[str, int, int, bool]:
+    """What the Rust core needs of a stack; anything for one that no traffic uses."""
+    return ("", 0, 0, False) if stack is None else (stack.congestion, stack.maximum_segment, stack.payload, stack.paced)
+
+
+def _schedule(thread: int) -> str:
+    """Put the thread that moves packets before all others, if this user may; how it is scheduled."""
+    try:
+        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+    except PermissionError:
+        return "SCHED_OTHER"
+    except ProcessLookupError:
+        return "SCHED_OTHER, ended"
+    return "SCHED_FIFO"
+
+
+def _empty(table: str) -> dict[str, Any]:
+    return {column.name: np.empty(0) for column in TABLES[table]}

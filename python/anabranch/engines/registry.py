@@ -1,0 +1,28 @@
+"""The engines by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from anabranch.engines import packet
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How an engine runs."""
+
+    simulation: Callable[[str, int], packet.Simulation]
+    """A run, of its compiled form (JSON) and the greatest number of threads. :class:`ValueError` says what the engine refuses."""
+    in_real_time: bool = False
+    """Whether one run at a time has the machine."""
+
+
+def _kernel(spec: str, _threads: int) -> packet.Simulation:
+    from anabranch.engines.kernel.simulation import KernelSimulation
+
+    return KernelSimulation(spec)
+
+
+ENGINES: Mapping[str, Engine] = {
+    "packet": Engine(packet.new_simulation),
+    "kernel": Engine(_kernel, in_real_time=True),
+}

@@ -1,0 +1,10 @@
+"""Replay: the packets of a short span of a run, moving along the map of the network, as one HTML file.
+
+The packets are the engine's own: the run is simulated again to the end of the span, packet by packet, and each packet's way over each
+link is recorded.
+"""
+
+from anabranch.replay.page import write
+from anabranch.replay.recording import Recording, ReplayError, record
+
+__all__ = ["Recording", "ReplayError", "record", "write"]

@@ -1,0 +1,144 @@
+"""Records the packets of a span of a run of a run directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.array_types import Columns
+from anabranch.compile import compile_run
+from anabranch.matrix_columns import text
+from anabranch.progress import Shown
+from anabranch.results import MANIFEST
+from anabranch.runs import manifest
+from anabranch.runs.directory import settle
+from anabranch.scenario import Scenario
+from anabranch.units import PICOSECONDS_PER_SECOND
+
+MOST_CROSSINGS = 100_000
+"""A page with more is slow to load; the recording ends where it has so many."""
+_EVENTS = 1 << 14
+
+
+class ReplayError(ValueError):
+    """What cannot be replayed: says why, and what would be right."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The packets of a span.
+
+    ``crossings`` has a row for each packet and link: ``link``, ``flow``, ``segment``, ``ack``, ``retransmission``, ``marked``, ``bytes``,
+    ``entered_s``, ``left_s`` (NaN where the packet had not left at the end of the span) and ``fate`` (``arrived``, ``dropped`` by the queue,
+    ``lost`` on the wire, ``on its way``).
+    """
+
+    title: str
+    variant: str
+    seed: int
+    from_s: float
+    until_s: float
+    nodes: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    """``src`` and ``dst`` (names), ``rate_bps``, ``delay_s``."""
+    flows: list[dict[str, Any]]
+    """``name``, ``src`` and ``dst`` of each flow, up to the last one that has packets in the span."""
+    crossings: Columns
+    is_cut: bool
+    """Whether the span ends earlier than asked, because it has too many packets."""
+
+
+def record(
+    directory: Path, *, run: int = 0, at_s: float | None = None, for_s: float = 1.0, progress: bool = False
+) -> Recording:
+    """Simulate a run of a run directory again, and record a span.
+
+    Args:
+        directory: a run directory.
+        run: the number of the run, from 0, as the column ``run`` has it.
+        at_s: when the span begins, seconds; by default at the end of the warm-up.
+        for_s: how long it is, seconds.
+        progress: whether to show how far the simulation is.
+
+    Raises:
+        ReplayError: there is no such run or span, or the run is not one of the packet engine.
+        ManifestError: the directory is not one of this version.
+        ScenarioError: the scenario of the directory needs a file that is not there any more.
+    """
+    settle(directory)
+    found = manifest.read(directory / MANIFEST)
+    if found["engine"] != "packet":
+        raise ReplayError(
+            f"{directory}: was run by the engine {found['engine']}; only runs of the packet engine can be replayed"
+        )
+    rows = [row for row in found["runs"] if row["run"] == run]
+    if not rows:
+        raise ReplayError(f"--run {run}: {directory} has the runs 0 to {len(found['runs']) - 1}")
+    row = rows[0]
+    begin = row["warm_up_s"] if at_s is None else at_s
+    if not 0 <= begin < row["simulated_s"]:
+        raise ReplayError(f"--at {begin:g}s: the run lasts {row['simulated_s']:g} s")
+    spec = _spec(found, row)
+    trace = _core.Trace(json.dumps(spec), begin, min(begin + for_s, row["simulated_s"]))
+    until = _advance(trace, min(begin + for_s, row["simulated_s"]), progress)
+    columns = trace.table()
+    return Recording(
+        title=found["title"],
+        variant=" · ".join(text(value) for value in row["variant"].values()),
+        seed=row["seed"],
+        from_s=begin,
+        until_s=until,
+        nodes=found["topology"]["nodes"],
+        links=[
+            {
+                "src": spec["nodes"][link["src"]],
+                "dst": spec["nodes"][link["dst"]],
+                "rate_bps": link["rate"],
+                "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
+            }
+            for link in spec["links"]
+        ],
+        flows=_flows(directory, run, columns),
+        crossings=columns,
+        is_cut=until < min(begin + for_s, row["simulated_s"]),
+    )
+
+
+def _spec(found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """The compiled run of a row of the manifest."""
+    files = [Path(word) for word in found["command"] if str(word).endswith(".toml")]
+    scenario = Scenario(found["scenario"], directory=files[0].parent if files else None)
+    case = next(case for case in scenario.cases if case.values == row["variant"])
+    return dict(compile_run(case, row["seed"]))
+
+
+def _advance(trace: _core.Trace, until_s: float, progress: bool) -> float:
+    """Run to the end of the span, or until there are enough crossings; the time reached."""
+    with Shown(until_s, progress) as shown:
+        while trace.advance(_EVENTS):
+            shown.show(trace.now_s, "replay", f"{trace.crossings:,} packets on links")
+            if trace.crossings >= MOST_CROSSINGS:
+                return trace.now_s
+    return until_s
+
+
+def _flows(directory: Path, run: int, columns: Columns) -> list[dict[str, Any]]:
+    import polars as pl
+
+    flows = pl.scan_parquet(directory / "flows.parquet").filter(run=run).select("flow", "src", "dst", "stack")
+    last = int(np.max(columns["flow"], initial=0))
+    rows: Sequence[Mapping[str, Any]] = flows.filter(pl.col("flow") <= last).sort("flow").collect().to_dicts()
+    return [
+        {
+            "name": f"{row['flow']}: {row['src']} → {row['dst']}, {row['stack'] or 'UDP'}",
+            "src": row["src"],
+            "dst": row["dst"],
+        }
+        for row in rows
+    ]

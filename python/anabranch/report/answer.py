@@ -1,0 +1,169 @@
+"""The answer of a report: which treatment is best under each condition, by paired differences over the seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from anabranch import comparison, statistics
+from anabranch.report import chart
+from anabranch.report.chart import Measure, three_digits
+from anabranch.report.parts import Column, Table, cells, count, get, largest
+from anabranch.report.run_directory import Runs
+
+CONDITION, TREATMENT = "condition", "treatment"
+MOST_ROWS = 500
+UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the page says of one measure. Values are texts with their unit."""
+
+    measure: str
+    """``goodput`` or ``completion``: chooses the words."""
+    conditions: int
+    best: tuple[str, str]
+    """Of the first condition, as ``worst``: its name and value."""
+    worst: tuple[str, str] | None
+    ahead: tuple[str, str] | None
+    """The second of the first condition, and by how much the best is better, in per cent."""
+    undecided: list[str]
+    """Treatments of the first condition that may be as good as the best."""
+    wins: list[tuple[str, int, int]]
+    """Treatment, under how many conditions it is the best, and under how many of these its lead over the second is decided."""
+    table: Table | None
+
+
+def of_goodput(runs: Runs, by: Sequence[str], groups: pl.DataFrame) -> Answer | None:
+    """The answer of goodput, over the flows that send to the end of the run; nothing without such flows.
+
+    Args:
+        runs: what was run.
+        by: columns that make a row of the summary.
+        groups: :func:`groups` of these rows.
+    """
+    values = goodput_values(runs, by, groups)
+    shown = chart.rate("goodput_bps", "Goodput", largest(values["value"]))
+    return _answer("goodput", values, shown, most_is_best=True)
+
+
+def goodput_values(runs: Runs, by: Sequence[str], groups: pl.DataFrame) -> pl.DataFrame:
+    """A row for each run and row of the summary: ``by``, ``seed``, ``value`` (bit/s), :data:`TREATMENT` and :data:`CONDITION`."""
+    keys = ["source", "run", "seed"]
+    values = statistics.per_run(runs.flows, [*keys, *by]).select(*keys, *by, value="goodput_bps")
+    return values.join(groups, on=by, maintain_order="left")
+
+
+def of_completion(runs: Runs, by: Sequence[str], groups: pl.DataFrame) -> Answer | None:
+    """The answer of mean completion times; nothing without flows that have a size. Arguments as :func:`of_goodput`."""
+    values = completion_values(runs, by, groups)
+    shown = chart.seconds("fct_mean_s", "Completion", largest(values["value"]))
+    return _answer("completion", values, shown, most_is_best=False)
+
+
+def completion_values(runs: Runs, by: Sequence[str], groups: pl.DataFrame) -> pl.DataFrame:
+    """As :func:`goodput_values`, with the mean completion time in seconds."""
+    keys = ["source", "run", "seed"]
+    values = statistics.completion_times(runs.flows, [*keys, *by]).filter(statistics.ALL_SIZES)
+    return values.select(*keys, *by, value="fct_mean_s").join(groups, on=by, maintain_order="left")
+
+
+def groups(runs: Runs, rows: pl.DataFrame, by: Sequence[str], stack_keys: set[str]) -> pl.DataFrame:
+    """For each row of a summary its treatment and its condition: the columns ``by``, :data:`TREATMENT`, :data:`CONDITION`."""
+    treatments, conditions = [], []
+    for row in rows.to_dicts():
+        values = runs.variants[row["variant"]].values
+        chosen = [value for key, value in values.items() if key in runs.treatments and key not in stack_keys]
+        given = [f"{key} {value}" for key, value in values.items() if key not in runs.treatments]
+        treatments.append(" · ".join([row["stack"], *chosen, *([row["routing"]] if "routing" in by else [])]))
+        conditions.append(" · ".join([*given, *([row["traffic"]] if "traffic" in by else [])]))
+    return rows.select(by).with_columns(
+        pl.Series(TREATMENT, treatments, pl.String), pl.Series(CONDITION, conditions, pl.String)
+    )
+
+
+def _answer(measure: str, values: pl.DataFrame, shown: Measure, *, most_is_best: bool) -> Answer | None:
+    ranked = comparison.rank(values, [CONDITION], TREATMENT, most_is_best=most_is_best)
+    if ranked.is_empty():
+        return None
+
+    def say(row: Mapping[str, Any]) -> tuple[str, str]:
+        half = row["half"]
+        value = chart.with_interval(row["mean"] * shown.factor, None if half is None else half * shown.factor)
+        return row[TREATMENT], f"{value} {shown.unit}"
+
+    conditions = ranked[CONDITION].unique(maintain_order=True).to_list()
+    first = ranked.filter(pl.col(CONDITION) == conditions[0]).to_dicts()
+    seconds = ranked.filter(pl.col("rank") == 2)
+    decided = set(seconds.filter(pl.col("decided"))[CONDITION])
+    best = ranked.filter(pl.col("rank") == 1)
+    wins: dict[str, list[str]] = {}
+    for condition, treatment in best.select(CONDITION, TREATMENT).rows():
+        wins.setdefault(treatment, []).append(condition)
+    ahead = None
+    if len(first) > 1 and first[0]["mean"]:
+        ahead = first[1][TREATMENT], f"{_percent(first[1], first[0], 'behind')} %"
+    return Answer(
+        measure,
+        len(conditions),
+        say(first[0]),
+        say(first[-1]) if len(first) > 1 else None,
+        ahead,
+        [row[TREATMENT] for row in first[1:] if row["decided"] is False],
+        sorted(((name, len(won), len(decided & set(won))) for name, won in wins.items()), key=lambda win: -win[1]),
+        _table(ranked, shown, len(conditions) > 1) if ranked.height > len(conditions) else None,
+    )
+
+
+def _percent(row: Mapping[str, Any], best: Mapping[str, Any], name: str) -> str:
+    scale = 100 / best["mean"]
+    half = row["behind_half"]
+    return chart.with_interval(row[name] * scale, None if half is None else half * scale)
+
+
+def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
+    best = ranked.group_by(CONDITION, maintain_order=True).agg(best=pl.col("mean").first())
+    rows = ranked.join(best, on=CONDITION, maintain_order="left").head(MOST_ROWS).to_dicts()
+
+    def share(name: str) -> Callable[[Mapping[str, Any]], float | None]:
+        return lambda row: None if row[name] is None or not row["best"] else 100 * row[name] / row["best"]
+
+    def verdict(row: Mapping[str, Any]) -> str:
+        if row["rank"] == 1:
+            return "best"
+        return {True: "behind", False: UNDECIDED, None: "one seed"}[row["decided"]]
+
+    condition = [Column("Condition", "", "What one is given: all other keys of the matrix.", get(CONDITION))]
+    columns = [
+        *(condition if several else []),
+        Column("Rank", "", "Place under this condition, by the mean over the seeds.", get("rank"), count),
+        Column("Treatment", "", "What one chooses: stack and routing.", get(TREATMENT)),
+        Column(shown.title, shown.unit, "Mean over the seeds.", get("mean", shown.factor), three_digits),
+        Column(
+            "±\u00a095\u00a0%",
+            shown.unit,
+            "Half the width of that mean's 95 % confidence interval.",
+            get("half", shown.factor),
+            lambda value: chart.digits(value, 2),
+        ),
+        Column(
+            "Behind the best",
+            "%",
+            "By how much the best is better, in per cent of the best: mean of the differences seed by seed.",
+            share("behind"),
+            three_digits,
+        ),
+        Column(
+            "±\u00a095\u00a0%",
+            "points",
+            "Half the width of the 95 % confidence interval of that mean difference.",
+            share("behind_half"),
+            lambda value: chart.digits(value, 2),
+        ),
+        Column("Verdict", "", f"“{UNDECIDED}” where that interval contains zero: more seeds may tell.", verdict),
+    ]
+    return Table(columns, [cells(columns, row) for row in rows], [row[CONDITION] for row in rows] if several else [])

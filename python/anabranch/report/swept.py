@@ -1,0 +1,213 @@
+"""Charts of conditions that are numbers: goodput along one of them, and which treatment is best over two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from anabranch import comparison
+from anabranch.report import answer, chart
+from anabranch.report.chart import Measure, three_digits
+from anabranch.report.parts import Figure
+from anabranch.report.run_directory import Runs
+from anabranch.report.vega_lite import Specification, faceted, layered, legend, mark, nominal, quantitative
+
+LEAST_VALUES = 3
+"""A condition with fewer values is no axis."""
+MOST_PANELS = 24
+_WIDE = 20
+"""An axis is logarithmic if its values span more than this factor."""
+_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A condition as an axis: its key, the title with its unit, its value in each variant, and the texts of the values."""
+
+    key: str
+    title: str
+    values: Mapping[int, float]
+    texts: Mapping[float, str]
+
+    @property
+    def ordered(self) -> list[float]:
+        """The values from the least to the greatest."""
+        return sorted(set(self.values.values()))
+
+    @property
+    def scale(self) -> Specification:
+        """Logarithmic where the values span much."""
+        least, most = self.ordered[0], self.ordered[-1]
+        wide = least > 0 and most > _WIDE * least
+        return {"type": "log" if wide else "linear", "zero": False, "nice": False}
+
+
+def axes(runs: Runs) -> list[Axis]:
+    """The conditions that are numbers with at least :data:`LEAST_VALUES` values, the one with the most values first."""
+    found = []
+    for key in runs.keys:
+        values = {variant.index: variant.numbers[key] for variant in runs.variants if key in variant.numbers}
+        if key in runs.treatments or len(values) < len(runs.variants) or len(set(values.values())) < LEAST_VALUES:
+            continue
+        texts = {variant.numbers[key]: variant.values[key] for variant in runs.variants}
+        unit = runs.variants[0].units[key]
+        found.append(Axis(key, f"{key}, {unit}" if unit else key, values, texts))
+    return sorted(found, key=lambda axis: -len(axis.ordered))
+
+
+def lines(
+    runs: Runs, table: pl.DataFrame, shown: Measure, half: str, axis: Axis, stacks: Sequence[str], caption: str
+) -> Figure:
+    """A measure along a condition, with its interval as a band: a line for each treatment, a panel for the rest of the condition.
+
+    Args:
+        runs: what was run.
+        table: a row for each variant and treatment: ``variant``, ``stack``, the measure's column and the column ``half``, and
+            :data:`answer.TREATMENT`, :data:`answer.CONDITION`.
+        shown: the measure.
+        half: the column of half the interval's width.
+        axis: the condition along which to draw.
+        stacks: all stacks, in the order of their colours.
+        caption: what is drawn.
+    """
+    rows = table.select(
+        "stack",
+        treatment=answer.TREATMENT,
+        panel=pl.struct("variant", answer.CONDITION).map_elements(
+            lambda row: _rest(runs, row["variant"], row[answer.CONDITION], [axis]), return_dtype=pl.String
+        ),
+        x=pl.col("variant").replace_strict(axis.values, return_dtype=pl.Float64),
+        mean=pl.col(shown.column) * shown.factor,
+        half=pl.col(half) * shown.factor,
+    ).drop_nulls("mean")
+    rows = rows.with_columns(
+        low=(pl.col("mean") - pl.col("half")).clip(lower_bound=0), high=pl.col("mean") + pl.col("half")
+    ).with_columns(pl.col("mean", "half", "low", "high").round_sig_figs(5))
+    panels = rows["panel"].unique(maintain_order=True).to_list()[:MOST_PANELS]
+    rows = rows.filter(pl.col("panel").is_in(panels)).sort("x", maintain_order=True)
+    treatments = rows["treatment"].unique(maintain_order=True).to_list()
+    x = quantitative("x", title=axis.title, scale=axis.scale, axis={"values": axis.ordered, "format": "~g"})
+    dash = nominal("treatment", scale={"domain": treatments, "range": _dashes(rows, treatments)}, legend=None)
+    shared = {"x": x, "color": chart.stack_colour(stacks), "detail": nominal("treatment")}
+    tooltip = [
+        nominal("treatment", title="treatment"),
+        quantitative("x", title=axis.title),
+        quantitative("mean", title=shown.axis),
+        quantitative("half", title="± (95 %)"),
+    ]
+    y = quantitative("mean", title=shown.axis, axis={"tickCount": 5})
+    small = {
+        "width": 300,
+        "height": 200,
+        "layer": [
+            mark("area", {**shared, "y": quantitative("low"), "y2": {"field": "high"}}, opacity=0.18),
+            mark(
+                "line", {**shared, "y": y, "strokeDash": dash, "tooltip": tooltip}, strokeWidth=1.8, point={"size": 30}
+            ),
+        ],
+    }
+    columns = _columns(len(panels))
+    layout = {"kind": "panels", "columns": columns, "least": 230, "aspect": 0.6, "tallest": 320}
+    layout |= {"legend": max(map(len, stacks), default=0)}
+    omitted = "" if table.is_empty() or len(panels) < MOST_PANELS else f" At most {MOST_PANELS} panels."
+    title = f"{shown.axis}, by {axis.key}"
+    return Figure(f"along-{shown.column}", title, caption + omitted, faceted(small, rows, panels, columns), layout)
+
+
+def winners(runs: Runs, values: pl.DataFrame, shown: Measure, x: Axis, y: Axis, *, most_is_best: bool) -> Figure:
+    """Which treatment is best over two conditions: a cell for each pair of their values, in the colour of the best.
+
+    Args:
+        runs: what was run.
+        values: a row for each run: ``variant``, ``seed``, ``value``, and the treatment and condition, as :func:`comparison.rank` takes them.
+        shown: the measure.
+        x: the condition across.
+        y: the condition upwards.
+        most_is_best: whether the greatest mean is the best.
+    """
+    place = values.group_by(answer.CONDITION, maintain_order=True).agg(pl.col("variant").first())
+    ranked = comparison.rank(values, [answer.CONDITION], answer.TREATMENT, most_is_best=most_is_best)
+    second = ranked.filter(pl.col("rank") == 2).select(answer.CONDITION, "behind", "decided", next=answer.TREATMENT)
+    best = ranked.filter(pl.col("rank") == 1).select(answer.CONDITION, "mean", best=answer.TREATMENT)
+    found = best.join(second, on=answer.CONDITION, how="left").join(place, on=answer.CONDITION)
+    treatments = values[answer.TREATMENT].unique(maintain_order=True).to_list()
+    rows = pl.DataFrame(
+        [
+            {
+                "panel": _rest(runs, row["variant"], row[answer.CONDITION], [x, y]),
+                "x": x.texts[x.values[row["variant"]]],
+                "y": y.texts[y.values[row["variant"]]],
+                "best": row["best"],
+                "next": row["next"] or "–",
+                "mean": float(f"{row['mean'] * shown.factor:.5g}"),
+                "ahead": 100 * row["behind"] / row["mean"] if row["behind"] is not None and row["mean"] else None,
+                "verdict": {True: "decided", False: answer.UNDECIDED, None: "one seed"}[row["decided"]],
+            }
+            for row in found.to_dicts()
+        ]
+    ).with_columns(text=pl.col("mean").map_elements(three_digits, return_dtype=pl.String))
+    panels = rows["panel"].unique(maintain_order=True).to_list()[:MOST_PANELS]
+    across = nominal("x", title=x.key, sort=[x.texts[value] for value in x.ordered], axis={"labelAngle": 0})
+    upwards = nominal("y", title=y.key, sort=[y.texts[value] for value in reversed(y.ordered)])
+    tooltip = [
+        nominal("best", title="best"),
+        quantitative("mean", title=shown.axis),
+        nominal("next", title="next"),
+        quantitative("ahead", title="ahead of the next, %", format=".3~r"),
+        nominal("verdict", title="verdict"),
+    ]
+    colours = [chart.PALETTE[place % len(chart.PALETTE)] for place in range(len(treatments))]
+    colour = nominal("best", scale={"domain": treatments, "range": colours}, legend=legend("Best", "square"))
+    faint = {"condition": {"test": "datum.verdict === 'decided'", "value": 0.85}, "value": 0.3}
+    cells = mark(
+        "rect", {"x": across, "y": upwards, "color": colour, "opacity": faint, "tooltip": tooltip}, stroke="#8884"
+    )
+    numbers = mark("text", {"x": across, "y": upwards, "text": nominal("text")}, fontSize=11)
+    name, title = f"best-{shown.column}", f"Which is best, by {x.key} and {y.key}"
+    caption = (
+        f"Colour: the best treatment. Number: its {shown.title.lower()}, {shown.unit}. Faint: the lead over the next is undecided. "
+        "Point at a cell for the next."
+    )
+    legend_width = max(map(len, treatments))
+    rows = rows.filter(pl.col("panel").is_in(panels))
+    if len(panels) == 1:
+        layout = {"kind": "single", "aspect": 0.4, "least": 200, "most": 420, "legend": legend_width}
+        layout |= {"bars": len(x.ordered), "height": 44 * len(y.ordered) + 60}
+        drawing = layered([cells, numbers], rows, width=640, height=300)
+    else:
+        columns = _columns(len(panels))
+        layout = {
+            "kind": "panels",
+            "columns": columns,
+            "least": 240,
+            "aspect": 0.6,
+            "tallest": 300,
+            "legend": legend_width,
+        }
+        drawing = faceted({"width": 300, "height": 200, "layer": [cells, numbers]}, rows, panels, columns)
+    return Figure(name, title, caption, drawing, layout)
+
+
+def _columns(panels: int) -> int:
+    """Panels in a row: full rows where that is possible."""
+    return 2 if panels in (2, 4) else min(3, panels)
+
+
+def _rest(runs: Runs, variant: int, condition: str, drawn: Sequence[Axis]) -> str:
+    """The condition without the parts that the axes show."""
+    values = runs.variants[variant].values
+    shown = {f"{axis.key} {values[axis.key]}" for axis in drawn}
+    return " · ".join(part for part in condition.split(" · ") if part not in shown) or "all"
+
+
+def _dashes(rows: pl.DataFrame, treatments: Sequence[str]) -> list[list[int]]:
+    """A stack has one colour; its treatments differ in their dashes."""
+    stack = dict(rows.select("treatment", "stack").unique(maintain_order=True).rows())
+    seen: dict[str, int] = {}
+    dashes = []
+    for treatment in treatments:
+        dashes.append(_DASHES[seen.get(stack[treatment], 0) % len(_DASHES)])
+        seen[stack[treatment]] = seen.get(stack[treatment], 0) + 1
+    return dashes

@@ -1,0 +1,47 @@
+"""What processes and network namespaces this machine has, by /proc: to see whether anything is left of a process that was killed."""
+
+import os
+import time
+from pathlib import Path
+
+
+def network_namespaces() -> set[str]:
+    """All that a process is in, has open, or has mounted: nothing else keeps a namespace, but for its own sockets and devices."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        for link in (*_entries(process / "task", "*/ns/net"), *_entries(process / "fd", "*")):
+            try:
+                target = os.readlink(link)
+            except OSError:
+                continue  # it has ended
+            if target.startswith("net:["):
+                found.add(target)
+    return found | {line for line in Path("/proc/self/mountinfo").read_text().splitlines() if " nsfs " in line}
+
+
+def _entries(folder: Path, pattern: str) -> list[Path]:
+    try:
+        return list(folder.glob(pattern))
+    except OSError:
+        return []
+
+
+def processes(marker: str) -> list[str]:
+    """The command lines that have this word."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if marker in words:
+            found.append(" ".join(words))
+    return found
+
+
+def assert_nothing_left(marker: str, namespaces_before: set[str]) -> None:
+    """Linux ends namespaces in the background."""
+    ends = time.monotonic() + 20
+    while (left := processes(marker)) or (network_namespaces() - namespaces_before):
+        assert time.monotonic() < ends, (left, network_namespaces() - namespaces_before)
+        time.sleep(0.02)

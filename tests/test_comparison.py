@@ -1,0 +1,71 @@
+"""The best treatment by paired differences: against numbers worked by hand."""
+
+import polars as pl
+import pytest
+
+from anabranch.comparison import rank
+
+
+def values(*rows: tuple[str, str, int, float | None]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["loss", "stack", "seed", "value"], orient="row")
+
+
+def test_a_difference_seed_by_seed_is_decided_where_the_means_overlap() -> None:
+    """The seeds differ by 10, the treatments by 1 in each seed: 1, 1, 1 more for a."""
+    found = rank(
+        values(
+            *[("1 %", "a", seed, 11.0 + 10 * seed) for seed in range(3)],
+            *[("1 %", "b", seed, 10.0 + 10 * seed) for seed in range(3)],
+        ),
+        ["loss"],
+        "stack",
+        most_is_best=True,
+    )
+    best, other = found.to_dicts()
+    # Student's t for 2 degrees is 4.3027; the standard deviation of 11, 21, 31 is 10.
+    assert best == {
+        "loss": "1 %", "stack": "a", "rank": 1, "mean": 21, "half": pytest.approx(4.3027 * 10 / 3**0.5, rel=1e-4),
+        "behind": None, "behind_half": None, "decided": None,
+    }  # fmt: skip
+    assert (other["behind"], other["behind_half"], other["decided"]) == (1, 0, True)
+    assert other["mean"] + other["half"] > best["mean"], "the intervals of the means overlap"
+
+
+def test_differences_of_both_signs_are_undecided() -> None:
+    """Differences 3, -1, 1: mean 1, standard deviation 2, half width 4.3027 * 2 / sqrt(3)."""
+    found = rank(
+        values(
+            ("", "a", 1, 13.0),
+            ("", "b", 1, 10.0),
+            ("", "a", 2, 9.0),
+            ("", "b", 2, 10.0),
+            ("", "a", 3, 11.0),
+            ("", "b", 3, 10.0),
+        ),
+        ["loss"],
+        "stack",
+        most_is_best=True,
+    )
+    other = found.row(1, named=True)
+    assert other["behind"] == pytest.approx(1)
+    assert other["behind_half"] == pytest.approx(4.3027 * 2 / 3**0.5, rel=1e-4)
+    assert other["decided"] is False
+
+
+def test_conditions_are_ranked_apart_and_the_least_can_be_best() -> None:
+    rows = values(
+        ("0", "a", 1, 1.0), ("0", "b", 1, 2.0), ("1 %", "a", 1, 9.0), ("1 %", "b", 1, 5.0), ("1 %", "c", 1, None)
+    )
+    found = rank(rows, ["loss"], "stack", most_is_best=False)
+    assert found.select("loss", "stack", "rank", "behind", "decided").rows() == [
+        ("0", "a", 1, None, None),
+        ("0", "b", 2, 1, None),
+        ("1 %", "b", 1, None, None),
+        ("1 %", "a", 2, 4, None),
+    ]
+
+
+def test_only_seeds_that_both_have_are_compared() -> None:
+    """A run of b failed: seed 2 of a has no partner, and must not count as a difference."""
+    found = rank(values(("", "a", 1, 5.0), ("", "b", 1, 4.0), ("", "a", 2, 50.0)), ["loss"], "stack", most_is_best=True)
+    assert found.row(1, named=True)["behind"] == 1

@@ -1,0 +1,126 @@
+"""Ratios of two engines: by hand on small tables, 1 for the packet engine beside itself, and the exit status of ``compare``."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from anabranch import Scenario
+from anabranch.cli.entry import status
+from anabranch.engine_comparison import compare, picture, tables
+from anabranch.results import Result
+from anabranch.runs import execute
+from anabranch.statistics import ratio_of_means, student_t
+
+SCENARIO = """
+[topology]
+nodes = [{ name = "a" }, { name = "b" }]
+links = [{ source = "a", target = "b" }]
+capacity = ["5Mbps", "10Mbps"]
+delay = "5ms"
+[[traffic]]
+name = "long"
+from = "a"
+to = "b"
+bulk = true
+[[traffic]]
+name = "short"
+from = "a"
+to = "b"
+short = { arrivals = "5/s", sizes = [[1000, 0.0], [20000, 1.0]] }
+[run]
+duration = "2s"
+seeds = 2
+"""
+
+
+def run(text: str = SCENARIO) -> Result:
+    return execute(Scenario.from_toml(text), show_progress=False)
+
+
+def test_the_interval_of_a_ratio_is_that_of_cochrans_estimator() -> None:
+    ratio, half = ratio_of_means([2.0, 4.0, 6.0], [3.0, 4.0, 5.0])
+    assert ratio == 1.0
+    # Residuals 1, 0, -1: their standard deviation is 1, over the root of 3 and the mean of 4.
+    assert half == pytest.approx(student_t(2) / 3**0.5 / 4)
+    assert ratio_of_means([0.0, 0.0], [1.0, 2.0]) == (None, None)
+    assert ratio_of_means([2.0], [1.0]) == (0.5, None)
+
+
+def test_an_engine_beside_itself_differs_nowhere() -> None:
+    runs = run().runs
+    comparison = compare(("packet", "packet"), runs, runs)
+    assert comparison.greatest == 0.0
+    # One lasting flow and one group of short ones; the link that carries data. Each with two capacities.
+    assert comparison.flows.select("capacity", "traffic", "measure", "seeds").rows() == [
+        (capacity, traffic, measure, 2)
+        for traffic, measure in (("long", "goodput_bps"), ("short", "fct_s"))
+        for capacity in ("5Mbps", "10Mbps")
+    ]
+    assert comparison.links.select("capacity", "src", "dst").rows() == [("5Mbps", "a", "b"), ("10Mbps", "a", "b")]
+    assert len(picture(comparison)["hconcat"]) == 3
+
+
+def test_a_matrix_of_stacks_is_a_column_once() -> None:
+    runs = run(SCENARIO.replace('name = "long"', 'name = "long"\nstack = ["reno", "cubic"]')).runs
+    comparison = compare(("packet", "packet"), runs, runs)
+    assert comparison.flows.filter(traffic="long")["stack"].unique(maintain_order=True).to_list() == ["reno", "cubic"]
+    assert "stack" in comparison.links.columns
+    assert [table.head[:3] for table in tables(comparison)] == [
+        ("capacity", "traffic", "stack"),
+        ("capacity", "stack", "link"),
+    ]
+
+
+def test_other_runs_have_the_ratios_of_their_means() -> None:
+    slow, fast = run().runs, run(SCENARIO.replace('["5Mbps", "10Mbps"]', '["10Mbps", "10Mbps"]')).runs
+    comparison = compare(("slow", "fast"), slow, fast)
+    row = comparison.flows.row(by_predicate=(pl.col("traffic") == "long") & (pl.col("capacity") == "5Mbps"), named=True)
+    means = [
+        runs.flows.filter((pl.col("traffic") == "long") & (pl.col("variant") == 0))["goodput_bps"].mean()
+        for runs in (slow, fast)
+    ]
+    assert (row["first"], row["second"]) == tuple(means)
+    assert row["ratio"] == pytest.approx(means[1] / means[0])
+    assert 1.5 < row["ratio"] < 2.5
+    flows, _links = tables(comparison)
+    # The largest deviation comes first.
+    ratios = [float(line[-2]) for line in flows.rows]
+    assert sorted(ratios, key=lambda ratio: -abs(ratio - 1)) == ratios
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_linux_beside_the_packet_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "both.toml"
+    path.write_text(
+        SCENARIO.replace('["5Mbps", "10Mbps"]', '"5Mbps"').replace("bulk = true", 'bulk = true\nstack = "linux-cubic"')
+    )
+    path.write_text(
+        path.read_text()
+        .replace('name = "short"', 'name = "short"\nstack = "linux-cubic"')
+        .replace("seeds = 2", "seed = 1")
+    )
+    command = ["compare", str(path), "--out", str(tmp_path / "out"), "--max-lateness", "60s"]
+    assert status([*command, "--within", "100000", "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)
+    assert (document["first"], document["second"]) == ("packet", "kernel")
+    assert [row["measure"] for row in document["flows"]] == ["goodput_bps", "fct_s"]
+    names = {file.name for file in (tmp_path / "out").iterdir()}
+    assert names == {"packet", "kernel", "flows-kernel.csv", "links-kernel.csv", "comparison-kernel.svg"}
+    # Complete results are taken as they are, and no ratio of real Linux is exactly 1.
+    assert status([*command, "--within", "0"]) == 1
+    said = capsys.readouterr()
+    assert "packet is complete" in said.err
+    assert "kernel is complete" in said.err
+    assert "kernel / packet" in said.out
+
+
+@pytest.mark.parametrize("engines", ["packet", "packet,packet", "packet,ns3", ""])
+def test_engines_that_cannot_be_compared_are_refused(
+    engines: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    assert status(["compare", str(path), "--engines", engines]) == 2
+    assert "must be two or more different ones of packet, kernel" in capsys.readouterr().err

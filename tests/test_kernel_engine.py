@@ -1,0 +1,300 @@
+"""The kernel engine: Linux's TCP crosses the emulated network, fills the tables, obeys its settings, and leaves nothing behind.
+
+Nothing here depends on how fast the machine is: no test asserts a rate that a late packet could change by much.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from anabranch import Scenario
+from anabranch.cli.entry import status
+from anabranch.engines.kernel.simulation import KernelSimulation
+from anabranch.results import Result
+from anabranch.runs import execute
+from tests.linux_leftovers import assert_nothing_left, network_namespaces
+
+HEAD = """
+[topology]
+nodes = [{ name = "a" }, { name = "r" }, { name = "s" }, { name = "b" }]
+links = [{ source = "a", target = "r" }, { source = "r", target = "b" }, { source = "a", target = "s" }, { source = "s", target = "b" }]
+capacity = "5Mbps"
+delay = "5ms"
+queue = { limit = "50 packets" }
+"""
+BULK = (
+    HEAD
+    + """
+[[traffic]]
+from = "a"
+to = "b"
+size = "300 kB"
+stack = "linux-cubic"
+[run]
+duration = "3s"
+sample = "100ms"
+"""
+)
+
+
+def run(text: str, seed: int = 1) -> Result:
+    """Run it however late packets are."""
+    make = partial(KernelSimulation, max_lateness_s=60.0)
+    return execute(Scenario.from_toml(text), engine="kernel", seeds=[seed], make=make, show_progress=False)
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_flow_of_linux_arrives_whole_and_fills_the_tables() -> None:
+    result = run(BULK)
+    flow = result.flows.row(0, named=True)
+    # 300 kB in segments of 1448 bytes (1460 less the timestamps).
+    assert (flow["delivered_bytes"], flow["size_bytes"]) == (300_000, 300_000)
+    assert flow["segments_sent"] >= 208
+    assert flow["slowdown"] >= 1
+    assert flow["min_rtt_s"] >= 0.02
+    assert flow["undone"] is None
+    there = result.links.filter(src="r", dst="b").row(0, named=True)
+    assert there["packets"] >= 208
+    assert there["bytes"] >= 300_000 + 208 * 52
+    assert result.links.filter(src="s", dst="b")["packets"][0] == 0
+    assert result.series_flows.filter(flow=0)["cwnd_segments"].max() > 10
+    assert result.series_links.height == 8 * 30
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_the_manifest_names_the_engine_its_lateness_and_what_linux_was_asked_for() -> None:
+    result = run(BULK)
+    (facts,) = result.manifest["runs"]
+    assert result.manifest["engine"] == "kernel"
+    assert facts["lateness"]["packets"] > 300
+    assert 0 <= facts["lateness"]["mean_s"] <= facts["lateness"]["max_s"]
+    assert facts["lateness"]["packets_refused_by_devices"] == 0
+    (stack,) = facts["stacks"]
+    assert stack["socket"]["TCP_CONGESTION"] == "cubic"
+    assert stack["sysctls"]["net.ipv4.tcp_sack"] == "1"
+    assert stack["route"] == {"initcwnd": "10", "rto_min": "200ms"}
+    assert facts["linux"] == os.uname().release
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_spraying_is_exact_and_losses_are_those_of_the_model() -> None:
+    text = BULK.replace('stack = "linux-cubic"', 'stack = "linux-reno"\nrouting = "spray"').replace("300 kB", "600 kB")
+    sprayed = '[routing]\nspray = { paths = { disjoint = 2 }, select = "round-robin", per = "packet" }\n'
+    lossy = '[[impairments]]\nlink = ["r", "b"]\none_way = true\nloss = { model = "periodic", every = 10 }\n'
+    links = run(text + sprayed + lossy).links
+    first, second = (links.filter(src="a", dst=relay)["packets"][0] for relay in "rs")
+    assert first + second >= 400
+    assert abs(first - second) <= 1
+    last = links.filter(src="r", dst="b").row(0, named=True)
+    assert last["losses"] == last["packets"] // 10
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_all_applications_send_what_they_should() -> None:
+    traffic = """
+[[traffic]]
+name = "constant"
+from = "a"
+to = "b"
+constant = "1Mbps"
+stop = "1s"
+stack = "linux-reno"
+[[traffic]]
+name = "datagrams"
+from = "b"
+to = "a"
+transport = "udp"
+poisson = "1Mbps"
+packet = "500 bytes"
+stop = "1s"
+[[traffic]]
+name = "short"
+from = "a"
+to = "b"
+short = { arrivals = "20/s", sizes = [[100, 0.0], [20000, 1.0]] }
+stop = "1s"
+stack = "linux-reno"
+[run]
+duration = "2s"
+"""
+    scenario = Scenario.from_toml(HEAD + traffic)
+    linux = run(HEAD + traffic).flows
+    simulated = scenario.run(seed=1).flows
+    # The same flows at the same times with the same sizes.
+    same = ["flow", "traffic", "src", "dst", "start_s", "size_bytes"]
+    assert linux.select(same).equals(simulated.select(same))
+    short = linux.filter(traffic="short")
+    assert short.height > 5
+    assert short["delivered_bytes"].to_list() == short["size_bytes"].to_list()
+    # 1 Mbit/s for a second: 86.3 segments of 1448 bytes.
+    constant = linux.filter(traffic="constant").row(0, named=True)
+    assert constant["segments_sent"] - constant["retransmits"] == 87
+    # The same random draws: as many datagrams of 500 bytes.
+    datagrams = linux.filter(traffic="datagrams").row(0, named=True)
+    assert datagrams["segments_sent"] == simulated.filter(traffic="datagrams")["segments_sent"][0]
+    assert datagrams["delivered_bytes"] == 500 * datagrams["segments_sent"]
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_failed_link_stops_linux_until_routes_follow() -> None:
+    text = (
+        BULK.replace("300 kB", "900 kB")
+        + """
+[routing]
+ospf = { metric = "ospf", reconverge = "200ms" }
+[[events]]
+at = "500ms"
+fail = ["r", "b"]
+"""
+    )
+    result = run(text)
+    assert result.flows["delivered_bytes"][0] == 900_000
+    assert result.links.filter(src="r", dst="b")["losses"][0] > 0
+    assert result.links.filter(src="s", dst="b")["packets"][0] > 0
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_capture_has_the_packets_that_linux_sent() -> None:
+    result = run(f'capture = [["a", "r"]]\n{BULK}')
+    (record,) = result.manifest["runs"][0]["captures"]
+    content = (result.directory / record["file"]).read_bytes()
+    # An Ethernet-free IPv4 header from 10.0.0.1 to 10.0.0.4, TCP.
+    assert content.count(bytes([10, 0, 0, 1, 10, 0, 0, 4])) >= 208
+
+
+@pytest.mark.usefixtures("linux", "namespaces")
+def test_a_program_is_the_control_of_its_flows() -> None:
+    text = BULK.replace('stack = "linux-cubic"', 'stack = "ours"')
+    stack = '[stacks]\nours = { preset = "linux-reno", congestion = { program = "anabranch_reno" } }\n'
+    result = run(text + stack)
+    assert result.flows["delivered_bytes"][0] == 300_000
+    assert result.manifest["runs"][0]["stacks"][0]["socket"]["TCP_CONGESTION"] == "anabranch_reno"
+
+
+@pytest.mark.usefixtures("linux", "namespaces")
+def test_a_detector_without_duplicate_acks_leaves_losses_to_the_timer() -> None:
+    text = BULK.replace('stack = "linux-cubic"', 'stack = "ours"')
+    stack = """
+[stacks.ours]
+preset = "linux-reno"
+congestion = { program = "anabranch_mprc" }
+detection = "fast-rto"
+sack = false
+[[impairments]]
+link = ["a", "r"]
+loss = { model = "list", packets = [60] }
+"""
+    result = run(text + stack)
+    flow = result.flows.row(0, named=True)
+    assert flow["delivered_bytes"] == 300_000
+    assert flow["timeouts"] == 1
+    assert result.manifest["runs"][0]["stacks"][0]["sysctls"]["net.ipv4.tcp_reordering"] == "1000000"
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_late_run_is_refused_and_says_what_to_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "late.toml"
+    path.write_text(BULK.replace('"3s"', '"1s"'))
+    command = ["run", str(path), "--engine", "kernel", "--out", str(tmp_path / "out")]
+    assert status([*command, "--max-lateness", "1ns"]) == 1
+    said = capsys.readouterr().err
+    assert "too late" in said
+    assert "--max-lateness" in said
+    assert "Lower the rates" in said
+    assert status([*command, "--max-lateness", "late"]) == 2
+    assert status([*command, "--max-lateness", "60s", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["engine"] == "kernel"
+    assert document["lateness"]["bound_s"] == 60
+
+
+KILLED = """
+[[traffic]]
+from = "a"
+to = "b"
+bulk = true
+stack = "linux-cubic"
+[run]
+duration = "60s"
+"""
+
+
+def start(path: Path, out: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "anabranch", "run", str(path), "--engine", "kernel", "--out", str(out)]
+    return subprocess.Popen([*command, "--max-lateness", "60s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "killed.toml"
+    path.write_text(HEAD + KILLED)
+    before = network_namespaces()
+    moments = random.Random(7)
+    for number in range(2):
+        process = start(path, tmp_path / str(number))
+        time.sleep(moments.uniform(0.5, 2.0))
+        process.kill()
+        process.wait()
+        assert_nothing_left(str(path), before)
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_an_interrupted_run_keeps_what_there_was(tmp_path: Path) -> None:
+    path, out = tmp_path / "stopped.toml", tmp_path / "out"
+    path.write_text(HEAD + KILLED)
+    before = network_namespaces()
+    process = start(path, out)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    result = Result.load(out)
+    assert result.interrupted
+    assert result.flows["delivered_bytes"][0] > 0
+    assert_nothing_left(str(path), before)
+
+
+@pytest.mark.parametrize(
+    ("stack", "said"),
+    [
+        ('congestion = "cubic"', "follows"),
+        ('preset = "linux-cubic"\ncongestion = "newreno"', "linux-reno"),
+        ('preset = "linux-cubic"\ncongestion = "kikolo"', 'no "kikolo"'),
+        ('preset = "linux-cubic"\ndetection = "dup-ack"', "set sack = false"),
+        ('preset = "linux-cubic"\ndetection = "tcp-pr"\nsack = false', 'no "tcp-pr"'),
+        ('preset = "linux-cubic"\nack = "delayed"', "quick-ack"),
+        ('preset = "linux-cubic"\nslow_start = "hystart++"', "slow_start"),
+        ('preset = "linux-cubic"\nmin_rto = "50ms"', "rto_granularity"),
+        ('preset = "linux-cubic"\nmin_rto = "50.5ms"\nrto_granularity = "50.5ms"', "whole milliseconds"),
+        ('preset = "linux-cubic"\nmax_rto = "300s"', "between 1 s and 120 s"),
+        ('preset = "linux-cubic"\ninitial_rto = "3s"', "first timeout of 1 s"),
+        ('preset = "linux-cubic"\nhandshake = false', "a handshake"),
+        ('preset = "linux-cubic"\necn_echo = "exact"', "dctcp"),
+    ],
+)
+@pytest.mark.usefixtures("namespaces")
+def test_what_linux_cannot_do_is_refused_by_name(stack: str, said: str) -> None:
+    text = BULK.replace('stack = "linux-cubic"', 'stack = "mine"') + f"[stacks.mine]\n{stack}\n"
+    with pytest.raises(ValueError, match=said) as refused:
+        run(text)
+    assert "stack 'mine'" in str(refused.value)
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_two_stacks_that_need_different_settings_of_one_host_are_refused() -> None:
+    second = '[[traffic]]\nfrom = "a"\nto = "s"\nbulk = true\nstack = "without"\n'
+    stacks = '[stacks]\nwithout = { preset = "linux-reno", detection = "dup-ack", sack = false }\n'
+    with pytest.raises(ValueError, match=r"host 'a'.*net.ipv4.tcp_"):
+        run(BULK + second + stacks)
+
+
+def test_an_engine_in_real_time_makes_one_run_after_another() -> None:
+    with pytest.raises(ValueError, match="one run after another"):
+        execute(Scenario.from_toml(BULK), engine="kernel", jobs=2)

@@ -1,0 +1,183 @@
+"""The replay of a run: its packets are those of the run's tables, and the page plays them."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from test_report import rendered
+
+from anabranch.replay import Recording, ReplayError, record, write
+from anabranch.scenario import Scenario
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(directory: Path, **changes: Any) -> Path:
+    """A run of two flows over a bottleneck, with losses on the wire and drops in its queue."""
+    document = {
+        "title": "Two flows",
+        "topology": {
+            "generate": {"kind": "dumbbell", "pairs": 2, "bottleneck": "10Mbps"},
+            "queue": {"limit": "20 packets"},
+        },
+        "impairments": [{"link": "all", "loss": 0.003}],
+        "traffic": [{"from": ["s1", "s2"], "to": ["d1", "d2"], "pattern": "pairs", "bulk": True, "stack": "cubic"}],
+        "run": {"duration": "2s"},
+    }
+    Scenario(document | changes).run(directory=directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("replay") / "run")
+
+
+@pytest.fixture(scope="module")
+def recording(directory: Path) -> Recording:
+    return record(directory, at_s=0.5, for_s=0.2)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {
+            "topology": {"from": "dumbbell", "queue": {"discipline": "codel"}},
+            "traffic": [{"from": "left", "to": "right", "flows": 4}],
+        },
+        {"events": [{"at": "1s", "fail": ["left", "right"]}, {"at": "1.2s", "repair": ["left", "right"]}]},
+    ],
+    ids=["drop-tail", "codel", "failure"],
+)
+def test_a_recording_of_the_whole_run_has_the_counts_of_the_links_table(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    """The table comes from the default event loop, the recording from the other one."""
+    directory = run(tmp_path / "run", **changes)
+    found = record(directory, at_s=0, for_s=2)
+    table = pl.read_parquet(directory / "links.parquet").sort("link")
+    link, fate = np.asarray(found.crossings["link"]), np.asarray(found.crossings["fate"])
+
+    def counts(*fates: str) -> list[int]:
+        return [int(np.sum((link == number) & np.isin(fate, fates))) for number in table["link"]]
+
+    assert counts("dropped") == table["queue_drops"].to_list()
+    assert counts("lost") == table["losses"].to_list()
+    assert sum(counts("lost")) > 0
+    # Of the packets that a failing link holds or refuses, none has crossed it.
+    crossed = counts("arrived") if "events" in changes else counts("arrived", "lost")
+    assert crossed == pytest.approx(table["packets"].to_list(), abs=20 if "events" in changes else 0)
+    assert sum(crossed) > 1000
+
+
+def test_a_packet_crosses_no_faster_than_its_link(recording: Recording) -> None:
+    columns = recording.crossings
+    arrived = np.asarray(columns["fate"]) == "arrived"
+    link = np.asarray(columns["link"])[arrived]
+    least = (
+        np.array([one["delay_s"] for one in recording.links])[link]
+        + np.asarray(columns["bytes"])[arrived] * 8 / np.array([one["rate_bps"] for one in recording.links])[link]
+    )
+    took = np.asarray(columns["left_s"])[arrived] - np.asarray(columns["entered_s"])[arrived]
+    assert (took >= least - 1e-9).all()
+    assert (np.asarray(columns["left_s"])[arrived] >= 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"run": 7}, "--run 7: .* has the runs 0 to 0"),
+        ({"at_s": 9.0}, "--at 9s: the run lasts 2 s"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused(directory: Path, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ReplayError, match=problem):
+        record(directory, **options)
+
+
+def test_the_command_writes_the_page_beside_the_tables(directory: Path) -> None:
+    command = [sys.executable, "-m", "anabranch", "replay", str(directory), "--at", "0.1s", "--for", "20ms"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{directory / 'replay.html'}\n"
+    command[-1] = "20"
+    failed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "--for 20: must be a duration with its unit" in failed.stderr
+
+
+def test_the_player_shows_what_is_on_the_links_and_plays_on(recording: Recording, tmp_path: Path) -> None:
+    """At the chosen instant, as many packets move and wait as the columns say; then playing moves the clock."""
+    page = write(recording, tmp_path / "replay.html")
+    hand = """<script type="module">
+        while (document.documentElement.dataset.player !== "ready") await new Promise(done => setTimeout(done, 20));
+        const seek = document.getElementById("seek");
+        seek.value = 100000;
+        seek.dispatchEvent(new Event("input"));
+        document.body.dataset.sought = ["now", "moving", "waiting"].map(name => document.body.dataset[name]).join();
+        document.getElementById("speed").value = 10;
+        document.getElementById("speed").dispatchEvent(new Event("change"));
+        // A browser without a window draws no frames.
+        window.requestAnimationFrame = frame => setTimeout(() => frame(performance.now()), 16);
+        document.getElementById("play").click();
+        await new Promise(done => setTimeout(done, 500));
+        document.getElementById("play").click();
+    </script></body>"""
+    page.write_text(page.read_text().replace("</body>", hand))
+    html = rendered(page, tmp_path / "profile")
+    body = dict(re.findall(r'data-([a-z]+)="([^"]*)"', re.search(r"<body[^>]*>", html)[0]))  # type: ignore[index]
+    assert 'data-errors=""' in html
+    columns = {name: np.asarray(values) for name, values in recording.crossings.items()}
+    at, links = 0.6, recording.links
+    transfer = np.array([links[link]["delay_s"] for link in columns["link"]]) + columns["bytes"] * 8 / np.array(
+        [links[link]["rate_bps"] for link in columns["link"]]
+    )
+    begun = columns["left_s"] - transfer
+    known = np.isin(columns["fate"], ["arrived", "lost"])
+    moving = known & (begun <= at) & (columns["left_s"] >= at)
+    waiting = known & (columns["entered_s"] <= at) & (begun > at)
+    now, moves, waits = map(int, body["sought"].split(","))
+    assert now == 100_000
+    assert abs(moves - moving.sum()) <= 2, "times on the page are rounded to microseconds"
+    assert abs(waits - waiting.sum()) <= 2
+    assert waits > 3
+    assert int(body["now"]) > now
+
+
+def test_the_recording_ends_where_the_page_is_full(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anabranch.replay.recording.MOST_CROSSINGS", 500)
+    monkeypatch.setattr("anabranch.replay.recording._EVENTS", 100)
+    found = record(directory, at_s=0.5, for_s=1)
+    assert found.is_cut
+    assert 0.5 < found.until_s < 1.5
+
+
+def test_hostile_names_are_only_text(tmp_path: Path) -> None:
+    bad = "</script><script>document.documentElement.dataset.errors='pwned'</script>"
+    directory = run(tmp_path / "run", title=bad)
+    page = write(record(directory, at_s=0.5, for_s=0.01), tmp_path / "replay.html")
+    html = rendered(page, tmp_path / "profile")
+    assert 'data-errors=""' in html
+    assert json.loads(re.search(r'id="recording">(.*?)</script>', page.read_text(), re.DOTALL)[1])["seed"] == 1  # type: ignore[index]
+
+
+def test_the_commands_of_the_page_for_teaching_work(tmp_path: Path) -> None:
+    """All commands of docs/guide/teaching.md, in a directory of their own."""
+    text = (ROOT / "docs" / "guide" / "teaching.md").read_text()
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) == 9
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    for line in commands:
+        program, *words = shlex.split(line)
+        assert program == "anabranch"
+        subprocess.run([sys.executable, "-m", program, *words], cwd=tmp_path, check=True, capture_output=True)
+    late = [record(tmp_path / "runs" / "spraying", run=number, at_s=3, for_s=0.3) for number in range(2)]
+    again = [int(np.sum(one.crossings["retransmission"])) for one in late]
+    assert again[0] > again[1], "newreno sends again what was only late; mprc waits"
