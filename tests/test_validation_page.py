@@ -74,7 +74,11 @@ def test_a_table_that_sums_up_cells_stands_on_the_page_and_the_cells_in_the_file
 
 def test_every_file_of_the_pages_has_as_many_rows_as_its_page_says() -> None:
     folder = Path(__file__).parents[1] / "docs" / "validation"
-    found = [match for page in folder.glob("*.md") for match in re.findall(r"All (\d+) rows: \[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))]
+    found = [
+        match
+        for page in folder.glob("*.md")
+        for match in re.findall(r"All (\d+) rows: \[.*?\]\((.*?)\)", page.read_text(encoding="utf-8"))
+    ]
     assert {name for _, name in found} == {path.name for path in folder.glob("*.csv")}
     for count, name in found:
         with (folder / name).open(encoding="utf-8") as file:
