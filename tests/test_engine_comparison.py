@@ -107,7 +107,7 @@ def test_linux_beside_the_packet_engine(tmp_path: Path, capsys: pytest.CaptureFi
     assert (document["first"], document["second"]) == ("packet", "kernel")
     assert [row["measure"] for row in document["flows"]] == ["goodput_bps", "fct_s"]
     names = {file.name for file in (tmp_path / "out").iterdir()}
-    assert names == {"packet", "kernel", "flows-kernel.csv", "links-kernel.csv", "comparison-kernel.svg"}
+    assert names == {"packet", "kernel", "flows-kernel.csv", "links-kernel.csv", "comparison-kernel.svg", "report.html"}
     # Complete results are taken as they are, and no ratio of real Linux is exactly 1.
     assert status([*command, "--within", "0"]) == 1
     said = capsys.readouterr()
@@ -123,4 +123,4 @@ def test_engines_that_cannot_be_compared_are_refused(
     path = tmp_path / "scenario.toml"
     path.write_text(SCENARIO)
     assert status(["compare", str(path), "--engines", engines]) == 2
-    assert "must be two or more different ones of packet, kernel" in capsys.readouterr().err
+    assert "must be two or more different ones of packet, predict, kernel" in capsys.readouterr().err

@@ -208,6 +208,26 @@ class Simulation:
     def take_capture(self, link: int) -> bytes:
         """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""
 
+class Prediction:
+    """What the model says of a run in the long run."""
+
+    def __init__(self, spec: str) -> None:
+        """Predict a compiled run (JSON); :class:`ValueError` names what the model does not know."""
+
+    def flows(self) -> Columns:
+        """By flow: goodput and its interval in bit/s, what limits it, RTT in seconds, window in segments."""
+
+    def links(self) -> Columns:
+        """By link: what it carries in bit/s and packets/s, utilisation, mean wait in seconds, drops and losses a second."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the equations are solved."""
+
+    @property
+    def unique(self) -> bool:
+        """Whether two starts of the solver have led to one solution."""
+
 class KernelRun:
     """One run of the kernel engine, in threads of its own; on Linux only."""
 
@@ -221,8 +241,8 @@ class KernelRun:
         """
 
     @property
-    def thread(self) -> int:
-        """The thread that moves packets."""
+    def threads(self) -> list[int]:
+        """The thread that moves packets, and the one that has the traffic."""
 
     def advance(self, seconds: float) -> bool:
         """Wait so long, without the interpreter lock; ``False`` once the run has ended."""

@@ -49,6 +49,16 @@ TABLES: Mapping[str, Sequence[ResultColumn]] = {
     for table, columns in json.loads(_core.result_tables())
 }
 """The columns of the tables that a :class:`anabranch.results.Result` has of runs, by the table's name there."""
+PREDICTED = (
+    ResultColumn(
+        "low_bps", "number", "bit/s", "Below it are 5 % of the goodputs of single runs of the packet engine.", ""
+    ),
+    ResultColumn(
+        "high_bps", "number", "bit/s", "Above it are 5 % of the goodputs of single runs of the packet engine.", ""
+    ),
+    ResultColumn("limited_by", "text", "", "What limits the flow; the interval is that of such flows.", ""),
+)
+"""Further columns of the flows that the predict engine gives."""
 SCHEMAS: Mapping[str, Schema] = {
     table: {column.name: column.type for column in columns} for table, columns in TABLES.items()
 }
@@ -63,7 +73,8 @@ def frame(
 
     ``constants`` are the run's number and seed, ``names`` those of the scenario by the column that has their indexes.
     """
-    declared = TABLES[table]
+    predicted = [column for column in PREDICTED if table == "flows" and column.name in columns]
+    declared = [*TABLES[table], *predicted]
     given = [_given(column, columns[column.name], names) for column in declared if column.name not in constants]
     # All columns in one query: polars plans each operation on a single series as a query of its own, which takes 0.1 ms.
     return pl.DataFrame(given).select(_shown(column, constants, names) for column in declared)

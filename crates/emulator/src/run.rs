@@ -34,8 +34,8 @@ pub struct Run {
     clock: Clock,
     end: Time,
     stop: Arc<AtomicBool>,
-    /// Of the thread that moves packets.
-    thread: Pid,
+    /// Of the thread that moves packets, and of the one that has the traffic.
+    threads: [Pid; 2],
     packets: JoinHandle<Driven>,
     traffic: JoinHandle<Vec<FlowRecord>>,
     reports: Mutex<Receiver<Report>>,
@@ -76,7 +76,7 @@ impl Run {
             let (stop, spec) = (stop.clone(), network.spec().clone());
             std::thread::spawn(move || match Traffic::new(spec, planned, stacks, namespaces) {
                 Ok(traffic) => {
-                    let _ = tell_traffic.send(Ok(()));
+                    let _ = tell_traffic.send(Ok(gettid()));
                     traffic.run(&clock, end, &stop, &sampler)
                 }
                 Err(problem) => {
@@ -85,7 +85,7 @@ impl Run {
                 }
             })
         };
-        traffic_begun.recv().map_err(|_| "the traffic's thread has ended".to_string())??;
+        let traffic_thread = traffic_begun.recv().map_err(|_| "the traffic's thread has ended".to_string())??;
         let packets = {
             let stop = stop.clone();
             std::thread::spawn(move || {
@@ -93,13 +93,14 @@ impl Run {
                 drive(emulator, &devices, &clock, end, &stop, &reporter)
             })
         };
-        let thread = thread.recv().map_err(|_| "the thread of packets has ended".to_string())?;
-        Ok(Run { clock, end, stop, thread, packets, traffic, reports: reports.into(), samples: samples.into() })
+        let packet_thread = thread.recv().map_err(|_| "the thread of packets has ended".to_string())?;
+        let threads = [packet_thread, traffic_thread];
+        Ok(Run { clock, end, stop, threads, packets, traffic, reports: reports.into(), samples: samples.into() })
     }
 
-    /// The thread that moves packets, for its scheduling.
-    pub fn thread(&self) -> Pid {
-        self.thread
+    /// The thread that moves packets, and the one that has the traffic, for their scheduling.
+    pub fn threads(&self) -> [Pid; 2] {
+        self.threads
     }
 
     /// The time of the run.

@@ -81,10 +81,10 @@ impl KernelRun {
         })
     }
 
-    /// The thread that moves packets.
+    /// The thread that moves packets, and the one that has the traffic.
     #[getter]
-    fn thread(&self) -> i32 {
-        self.run.as_ref().map_or(0, |run| run.thread().as_raw())
+    fn threads(&self) -> Vec<i32> {
+        self.run.as_ref().map_or(Vec::new(), |run| run.threads().map(|thread| thread.as_raw()).to_vec())
     }
 
     /// Waits so many seconds; `False` once the run has ended.

@@ -23,6 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 mod predict;
+mod prediction;
 
 /// The registries of algorithms by kind, as a JSON text.
 #[pyfunction]
@@ -266,6 +267,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Trace>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<kernel::KernelRun>()?;
+    module.add_class::<prediction::Prediction>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(network::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(network::ospf_cost, module)?)?;

@@ -122,7 +122,10 @@ def _compare(
     """Print and write the comparisons with the first engine; the exit status."""
     from anabranch.engine_comparison import compare as compare_engines
     from anabranch.engine_comparison import document, tables, write
+    from anabranch.report import write as write_report
 
+    page = write_report([result.directory for result in results], directory / "report.html")
+    say(f"Written: {page}")
     runs = [result.runs for result in results]
     worst = 0.0
     documents = []

@@ -14,7 +14,7 @@ from anabranch.cli.exit_status import UsageError
 if TYPE_CHECKING:
     from anabranch.engines.packet import Simulation
 
-EngineName = Literal["packet", "kernel"]
+EngineName = Literal["packet", "predict", "kernel"]
 MaxLateness = Annotated[
     str,
     Parameter(help="kernel: refuse a run if 1 % of the packets leave the network later than this after they are due."),

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 class Variation:
     """What is run otherwise than the scenario says."""
 
-    engine: Annotated[EngineName, Parameter(help="Simulate every packet, or run Linux's own TCP in real time.")] = (
-        "packet"
-    )
+    engine: Annotated[
+        EngineName,
+        Parameter(help="Simulate every packet, predict the long run by formulas, or run Linux's own TCP in real time."),
+    ] = "packet"
     seed: Annotated[int | None, Parameter(help="One seed instead of the scenario's.")] = None
     seeds: Annotated[str | None, Parameter(help="Several seeds: 1..20, or 1,5,7.")] = None
     settings: Settings = None
@@ -102,7 +103,7 @@ def run(
         report=page is not None,
         make=make,
     )
-    _say_lateness(result)
+    _say_of_engine(result)
     if result.kept_runs:
         say(f"{count(result.kept_runs, 'run')} of {len(result.manifest['runs'])} had been finished before.")
     most = max((one["threads"] for one in result.manifest["runs"]), default=work.threads)
@@ -124,8 +125,15 @@ def run(
     return INTERRUPTED
 
 
-def _say_lateness(result: "Result") -> None:
+def _say_of_engine(result: "Result") -> None:
+    """How late the kernel engine's packets were, and which predictions are none."""
     for run in result.manifest["runs"]:
+        if not run.get("converged", True):
+            say(f"Run {run['run']}: the equations are not solved; do not trust its prediction.")
+        elif not run.get("unique", True):
+            say(
+                f"Run {run['run']}: the equations have more than one solution; the packet engine says which one is reached."
+            )
         if late := run.get("lateness"):
             say(
                 f"Run {run['run']}: packets left {1e6 * late['mean_s']:.0f} us late in the mean, 99 % within "

@@ -22,7 +22,14 @@ def _kernel(spec: str, _threads: int) -> packet.Simulation:
     return KernelSimulation(spec)
 
 
+def _predict(spec: str, _threads: int) -> packet.Simulation:
+    from anabranch.engines.predict import PredictedRun
+
+    return PredictedRun(spec)
+
+
 ENGINES: Mapping[str, Engine] = {
     "packet": Engine(packet.new_simulation),
+    "predict": Engine(_predict),
     "kernel": Engine(_kernel, in_real_time=True),
 }

@@ -24,7 +24,7 @@ mod oracle;
 pub mod output;
 mod parallel;
 #[cfg(test)]
-mod properties;
+pub(crate) mod properties;
 
 pub use build::BuildError;
 pub use engine::{Engine, EventLoop, results};

@@ -4,6 +4,7 @@
 //! They expect arguments in the domains that [`models`] names, and check nothing.
 
 pub mod models;
+pub mod network;
 pub mod padhye;
 pub mod path;
 pub mod response;

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -65,7 +65,7 @@ class KernelSimulation:
                 [(host.node, host.device, host.namespace.descriptor) for host in hosts],
                 [_options(stacks.get(index)) for index in range(len(run["stacks"]))],
             )
-            self._facts["scheduling"] = _schedule(self._run.thread)
+            self._facts["scheduling"] = _schedule(self._run.threads)
         except BaseException:
             self._keep.close()
             raise
@@ -213,10 +213,11 @@ def _options(stack: LinuxStack | None) -> tuple[str, int, int, bool]:
     return ("", 0, 0, False) if stack is None else (stack.congestion, stack.maximum_segment, stack.payload, stack.paced)
 
 
-def _schedule(thread: int) -> str:
-    """Put the thread that moves packets before all others, if this user may; how it is scheduled."""
+def _schedule(threads: Sequence[int]) -> str:
+    """Put these threads before all others, if this user may; how they are scheduled."""
     try:
-        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+        for thread in threads:
+            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(_PRIORITY))
     except PermissionError:
         return "SCHED_OTHER"
     except ProcessLookupError:

@@ -24,7 +24,7 @@ use crate::packet::oracle::winner_tree::WinnerTree;
 use crate::packet::output::route_log::{RouteChange, RouteLog};
 use crate::packet::output::samples::Observations;
 use crate::packet::output::table::Table;
-use crate::spec::{LinkId, NodeId, RunSpec};
+use crate::spec::{Granularity, LinkId, NodeId, RunSpec};
 use crate::units::Time;
 use std::net::Ipv4Addr;
 
@@ -161,6 +161,35 @@ impl<P> EmulatedNetwork<P> {
         host_address(node)
     }
 
+    /// Bytes of a full packet of a flow.
+    pub fn full_size(&self, flow: u32) -> u16 {
+        self.full_sizes[flow as usize]
+    }
+
+    /// Whether all packets of a flow take one path, of its data or of its ACKs.
+    pub fn has_one_path(&self, flow: u32, reverse: bool) -> bool {
+        let identity = self.flows[flow as usize].identity;
+        let routing = self.spec.traffic[identity.group as usize].routing;
+        let used = if reverse { self.spec.routings[routing].acks.unwrap_or(routing) } else { routing };
+        let route = if reverse { identity.reverse } else { identity.forward };
+        matches!(route, RouteRef::Route(_)) || self.spec.routings[used].per == Granularity::Flow
+    }
+
+    /// The links that a flow's packet of this number takes; `None` if it goes in a circle, or no route leads on.
+    pub fn links_of_packet(&mut self, flow: u32, reverse: bool, number: u32) -> Option<Vec<LinkId>> {
+        let identity = self.flows[flow as usize].identity;
+        let key = identity.key(flow, reverse, number);
+        let route = if reverse { identity.reverse } else { identity.forward };
+        let mut links = Vec::new();
+        let (mut link, mut index) = self.first_hop(route, &key)?;
+        while link != END {
+            links.push(link);
+            let node = self.links[link as usize].dst;
+            (link, index) = self.hop_after(index, node, &key)?;
+        }
+        Some(links)
+    }
+
     /// Adds a flow between a pair of a group, which the run did not plan. Its number; `None` if no route leads there.
     pub fn add_flow(&mut self, group: u32, (src, dst): (NodeId, NodeId)) -> Option<u32> {
         let routing = self.spec.traffic[group as usize].routing;
@@ -233,6 +262,18 @@ impl<P> EmulatedNetwork<P> {
             Some((self.forwarding.next_hop(index, key.src, now, key)?, index))
         } else {
             Some((self.forwarding.next_on_route(index), index + 1))
+        }
+    }
+
+    /// The next link of a packet that has come to a node, or [`END`], and its hop index there.
+    fn hop_after(&mut self, index: u32, node: NodeId, key: &PacketKey) -> Option<(LinkId, u32)> {
+        if !Forwarding::is_hop_by_hop(index) {
+            return Some((self.forwarding.next_on_route(index), index + 1));
+        }
+        let now = self.clock.now();
+        match self.forwarding.next_hop(index, node, now, key)? {
+            END => Some((END, index)),
+            link => Some((link, Forwarding::decrement_ttl(index)?)),
         }
     }
 

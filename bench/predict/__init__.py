@@ -1,0 +1,1 @@
+"""The predict engine beside the packet engine, on random scenarios."""

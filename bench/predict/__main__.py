@@ -1,0 +1,235 @@
+"""Calibrate the predict engine's intervals on random scenarios, and judge it on others.
+
+The truth of a flow is the mean goodput of jittered runs of the packet engine. Writes the intervals into
+``crates/core/src/predict/network/calibration.json``, and the verdict into ``docs/validation/predict.md``.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import vl_convert
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from anabranch import Scenario, _core
+from anabranch.compile import compile_run
+from bench.predict.scenarios import DURATION_S, FAMILIES, JITTER, STACKS, document, jittered
+
+ROOT = Path(__file__).parents[2]
+INTERVALS = ROOT / "crates" / "core" / "src" / "predict" / "network" / "calibration.json"
+PAGE = ROOT / "docs" / "validation" / "predict.md"
+PICTURE = ROOT / "docs" / "images" / "predict.svg"
+FIRST_OF_CALIBRATION, FIRST_OF_VERDICT = 100_000, 200_000
+RUNS = 10
+OUTSIDE = 0.05
+"""Share of single runs on each side of an interval."""
+LEAST_WIDTH = 0.005
+"""The least distance of an interval's ends from the prediction, as a share of it."""
+BUSY = 0.7
+POINTS = 0.05
+BEGIN, END = "<!-- generated -->", "<!-- end -->"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one scenario says: a row for each flow, and one for each busy link."""
+
+    flows: pl.DataFrame
+    """``scenario``, ``flow``, ``limited_by``, ``predicted``, ``low``, ``high`` and ``runs``, in bit/s."""
+    links: pl.DataFrame
+    """``network``, ``predicted`` and ``truth``: utilisations."""
+    converged: bool
+    unique: bool
+
+
+def judge(seed: int) -> Judged | None:
+    """Predict a scenario and run it with jitter; ``None`` if the engine refuses it."""
+    scenario = Scenario(document(seed))
+    spec = compile_run(scenario.cases[0], seed)
+    try:
+        prediction = _core.Prediction(json.dumps(spec))
+    except ValueError:
+        return None
+    goodputs, utilisations = [], []
+    for run in range(RUNS):
+        simulation = _core.Simulation(json.dumps(jittered(spec, RUNS * seed + run)))
+        while simulation.advance(1_000_000):
+            pass
+        goodputs.append(simulation.flows()["goodput_bps"])
+        utilisations.append(simulation.links()["utilisation"])
+    flows = prediction.flows()
+    runs = np.array(goodputs).T
+    truth = np.mean(utilisations, axis=0)
+    return Judged(
+        pl.DataFrame(
+            {
+                "scenario": np.full(len(runs), seed),
+                "flow": np.arange(len(runs)),
+                "limited_by": flows["limited_by"],
+                "predicted": flows["goodput_bps"],
+                "low": flows["low_bps"],
+                "high": flows["high_bps"],
+                "runs": runs,
+            }
+        ),
+        pl.DataFrame({"predicted": prediction.links()["utilisation"], "truth": truth})
+        .filter(pl.col("truth") > BUSY)
+        .with_columns(network=pl.lit("topology" in document(seed) and "from" in document(seed)["topology"])),
+        prediction.converged,
+        prediction.unique,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Calibrate, or judge with the intervals that are compiled in."""
+    parser = argparse.ArgumentParser(prog="python -m bench.predict", description=__doc__)
+    parser.add_argument("what", choices=("calibrate", "judge"), help="calibrate, then compile the core, then judge")
+    parser.add_argument("--scenarios", type=int, default=304, help="how many (default 304)")
+    options = parser.parse_args(arguments)
+    first = FIRST_OF_CALIBRATION if options.what == "calibrate" else FIRST_OF_VERDICT
+    judged = _all(range(first, first + options.scenarios))
+    if options.what == "calibrate":
+        INTERVALS.write_text(json.dumps(_intervals(judged), indent=2) + "\n")
+        print(f"Written: {INTERVALS.relative_to(ROOT)}; compile the core, then judge")
+        return 0
+    text = _verdict(judged, options.scenarios)
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    PICTURE.write_text(vl_convert.vegalite_to_svg(_picture(judged)), encoding="utf-8")
+    print(text)
+    return 0
+
+
+def _all(seeds: Sequence[int]) -> list[Judged]:
+    columns = (TextColumn("scenarios"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with (
+        Progress(*columns, console=Console(stderr=True)) as progress,
+        ProcessPoolExecutor(os.cpu_count()) as pool,
+    ):
+        task = progress.add_task("", total=len(seeds))
+        futures = {pool.submit(judge, seed): seed for seed in seeds}
+        found = {}
+        for future in as_completed(futures):
+            found[futures[future]] = future.result()
+            progress.advance(task)
+    refused = sum(one is None for one in found.values())
+    if refused:
+        print(f"{refused} scenarios are refused", file=sys.stderr)
+    return [one for seed in seeds if (one := found[seed]) is not None]
+
+
+def _flows(judged: Sequence[Judged]) -> pl.DataFrame:
+    """All flows that got anything, with the truth, its distance, and the weight of their scenario within their class."""
+    flows = pl.concat([one.flows for one in judged]).with_columns(truth=pl.col("runs").arr.mean())
+    flows = flows.filter(pl.col("truth") > 0, pl.col("predicted") > 0)
+    single = pl.col("runs").arr.get(0)
+    others = (pl.col("truth") * RUNS - single) / (RUNS - 1)
+    return flows.with_columns(
+        error=(pl.col("predicted") / pl.col("truth") - 1).abs(),
+        spread=(single / others - 1).abs(),
+        weight=1 / pl.len().over("scenario", "limited_by"),
+    )
+
+
+def _quantile(values: pl.Series, weights: pl.Series, share: float) -> float:
+    order = values.arg_sort()
+    reached = weights.gather(order).cum_sum()
+    return float(values.gather(order)[int((reached < share * float(reached[-1])).sum())])
+
+
+def _intervals(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
+    """By class, the factors between which 90 % of the single runs are (split conformal prediction, each scenario of one weight)."""
+    former = json.loads(INTERVALS.read_text())
+    found = {}
+    for name, rows in _flows(judged).group_by("limited_by"):
+        runs = rows.explode("runs").filter(pl.col("runs") > 0)
+        ratios = runs["runs"] / runs["predicted"]
+        low, high = (_quantile(ratios, runs["weight"], share) for share in (OUTSIDE, 1 - OUTSIDE))
+        found[str(name[0])] = {
+            "low": round(min(low, 1 - LEAST_WIDTH), 4),
+            "high": round(max(high, 1 + LEAST_WIDTH), 4),
+        }
+    return {name: found.get(name, interval) for name, interval in former.items()}
+
+
+def _verdict(judged: Sequence[Judged], count: int) -> str:
+    flows, links = _flows(judged), pl.concat([one.links for one in judged])
+    lines = [
+        f"{len(judged)} of {count} scenarios of {len(FAMILIES)} families, {flows.height} flows with {', '.join(STACKS)}; {RUNS} runs of {DURATION_S} s each, link "
+        f"delays within {100 * JITTER:g} %. The solver converged in {sum(one.converged for one in judged)}, and two starts gave one solution in "
+        f"{sum(one.unique for one in judged)}.",
+        "",
+        "| limited by | flows | error: median | 90 % | spread of one run: median | 90 % | in the interval |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, rows in sorted(flows.group_by("limited_by"), key=lambda item: str(item[0][0])):
+        lines.append(_row(str(name[0]), rows))
+    lines.append(_row("all", flows.with_columns(weight=1 / pl.len().over("scenario"))))
+    totals = flows.group_by("scenario").agg(pl.len(), pl.col("predicted", "truth").sum(), weight=pl.lit(1.0))
+    totals = totals.filter(pl.col("len") > 1).with_columns(error=(pl.col("predicted") / pl.col("truth") - 1).abs())
+    near = links.with_columns(near=(pl.col("predicted") - pl.col("truth")).abs() < POINTS)
+    shares = {network: part["near"].mean() for (network,), part in near.group_by("network")}
+    lines += [
+        "",
+        f"The sum over a scenario's flows is wrong by {100 * _quantile(totals['error'], totals['weight'], 0.5):.1f} % in the median and "
+        f"{100 * _quantile(totals['error'], totals['weight'], 0.9):.1f} % at the 90th percentile. Of the links busier than {100 * BUSY:g} %, the utilisation is within "
+        f"{100 * POINTS:g} points for {100 * float(shares.get(False, 0)):.0f} % in dumbbells and parking lots, and for {100 * float(shares.get(True, 0)):.0f} % in networks.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _row(name: str, rows: pl.DataFrame) -> str:
+    single = rows.explode("runs")
+    inside = single.select(((pl.col("runs") >= pl.col("low")) & (pl.col("runs") <= pl.col("high"))).cast(pl.Float64))
+    covered = float(np.average(inside.to_series().to_numpy(), weights=single["weight"].to_numpy()))
+    figures = [
+        f"{100 * _quantile(rows[what], rows['weight'], share):.1f} %"
+        for what in ("error", "spread")
+        for share in (0.5, 0.9)
+    ]
+    return f"| {name} | {rows.height} | {' | '.join(figures)} | {100 * covered:.0f} % |"
+
+
+def _picture(judged: Sequence[Judged]) -> dict[str, object]:
+    """Predicted goodput over the truth, both in logarithms, by class."""
+    flows = _flows(judged).filter(pl.col("truth") > 1e4, pl.col("predicted") > 1e4)
+    ends = [1e4, 1e8]
+    scale = {"type": "log", "domain": ends}
+
+    def axis(field: str, title: str) -> dict[str, object]:
+        return {"field": field, "type": "quantitative", "scale": scale, "axis": {"format": "~s"}, "title": title}
+
+    x, y = axis("truth", "goodput by the packet engine, bit/s"), axis("predicted", "predicted goodput, bit/s")
+    return {
+        "width": 420,
+        "height": 420,
+        "layer": [
+            {
+                "data": {"values": [{"truth": end, "predicted": end} for end in ends]},
+                "mark": {"type": "line", "color": "#999999", "strokeDash": [4, 4], "clip": True},
+                "encoding": {"x": x, "y": y},
+            },
+            {
+                "data": {"values": flows.select("truth", "predicted", "limited_by").to_dicts()},
+                "mark": {"type": "point", "filled": True, "size": 12, "opacity": 0.6, "clip": True},
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": {"field": "limited_by", "type": "nominal", "title": "limited by"},
+                },
+            },
+        ],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

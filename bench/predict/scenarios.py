@@ -1,0 +1,194 @@
+"""Random scenarios that the predict engine answers, and their jittered runs.
+
+Without random loss every seed gives the packet engine the same run, so seeds would hide how much a run depends on chance. A jittered run has link
+delays within 2 % of the scenario's and flows that start at other times within its first seconds.
+"""
+
+import copy
+import random
+from collections.abc import Callable
+from typing import Any
+
+Spec = dict[str, Any]
+STACKS = ("newreno", "cubic", "linux-reno", "linux-cubic", "kikolo")
+PATH_STACKS = ("newreno", "cubic", "linux-reno", "linux-cubic", "mprc", "path-count")
+"""Stacks of sprayed flows."""
+DURATION_S, WARM_UP_S, LATEST_START_S = 120, 20, 5.0
+JITTER = 0.02
+
+
+def document(seed: int) -> dict[str, Any]:
+    """A random scenario; the families take turns."""
+    draw = random.Random(f"predict {seed}")
+    family = FAMILIES[seed % len(FAMILIES)]
+    found = family(draw)
+    run = {"duration": f"{DURATION_S}s", "warm_up": f"{WARM_UP_S}s", "seeds": [seed]}
+    return {"title": f"{family.__name__.strip('_')} {seed}", "run": run, **found}
+
+
+def jittered(spec: Spec, seed: int) -> Spec:
+    """A compiled run with other delays and starts."""
+    draw = random.Random(f"jitter {seed}")
+    other = copy.deepcopy(spec)
+    other["seed"] = seed
+    for link in other["links"]:
+        link["delay"] = round(link["delay"] * draw.uniform(1 - JITTER, 1 + JITTER))
+    for group in other["traffic"]:
+        group["start"] = round(draw.uniform(0, LATEST_START_S) * 1e12)
+        group["stagger"] = round(
+            draw.uniform(0, LATEST_START_S / max(1, len(group["pairs"]) * group["flows_per_pair"])) * 1e12
+        )
+    return other
+
+
+def _log(draw: random.Random, low: float, high: float) -> float:
+    return low * (high / low) ** draw.random()
+
+
+def _dumbbell(
+    draw: random.Random, groups: list[dict[str, Any]], rtts_ms: list[float], loss: float = 0.0
+) -> dict[str, Any]:
+    """Each group between hosts of its own, over one link."""
+    rate_mbps = _log(draw, 3, 60)
+    bdp = max(2.0, rate_mbps * 1e6 * (sum(rtts_ms) / len(rtts_ms)) / 1e3 / 12000)
+    queue = max(5, min(2000, round(bdp * _log(draw, 0.2, 3))))
+    links: list[dict[str, Any]] = [
+        {"source": "left", "target": "right", "capacity": f"{rate_mbps:.2f}Mbps", "delay": "1ms"}
+    ]
+    traffic = []
+    for index, (group, rtt_ms) in enumerate(zip(groups, rtts_ms, strict=True)):
+        delay_ms = max(0.1, (rtt_ms / 2 - 1) / 2)
+        links.append({"source": f"s{index}", "target": "left", "delay": f"{delay_ms:.3f}ms", "capacity": "1Gbps"})
+        links.append({"source": "right", "target": f"d{index}", "delay": f"{delay_ms:.3f}ms", "capacity": "1Gbps"})
+        traffic.append({"from": f"s{index}", "to": f"d{index}", **group})
+    found: dict[str, Any] = {"topology": _topology(links, queue), "traffic": traffic}
+    if loss:
+        found["impairments"] = [{"link": ["left", "right"], "loss": round(loss, 6), "one_way": True}]
+    return found
+
+
+def _topology(links: list[dict[str, Any]], queue: int) -> dict[str, Any]:
+    names = dict.fromkeys(name for link in links for name in (link["source"], link["target"]))
+    return {"nodes": [{"name": name} for name in names], "links": links, "queue": {"limit": f"{queue} packets"}}
+
+
+def _alone(draw: random.Random) -> dict[str, Any]:
+    return _dumbbell(draw, [{"stack": draw.choice(STACKS)}], [_log(draw, 8, 150)])
+
+
+def _one_rtt(draw: random.Random) -> dict[str, Any]:
+    flows, rtt_ms = draw.randint(2, 20), _log(draw, 8, 150)
+    stack = draw.choice(STACKS)
+    return _dumbbell(draw, [{"stack": stack}] * flows, [rtt_ms] * flows)
+
+
+def _mixed_rtts(draw: random.Random) -> dict[str, Any]:
+    flows, stack = draw.randint(2, 12), draw.choice(STACKS)
+    return _dumbbell(draw, [{"stack": stack}] * flows, [_log(draw, 8, 150) for _ in range(flows)])
+
+
+def _mixed_stacks(draw: random.Random) -> dict[str, Any]:
+    flows, one_rtt = draw.randint(2, 12), _log(draw, 8, 150)
+    rtts = [one_rtt if draw.random() < 0.5 else _log(draw, 8, 150) for _ in range(flows)]
+    return _dumbbell(draw, [{"stack": draw.choice(STACKS)} for _ in range(flows)], rtts)
+
+
+def _loss(draw: random.Random) -> dict[str, Any]:
+    flows = draw.randint(1, 4)
+    groups = [{"stack": draw.choice(STACKS)} for _ in range(flows)]
+    return _dumbbell(draw, groups, [_log(draw, 8, 150) for _ in range(flows)], _log(draw, 0.0005, 0.03))
+
+
+def _limits(draw: random.Random) -> dict[str, Any]:
+    flows = draw.randint(2, 10)
+    groups: list[dict[str, Any]] = []
+    for _ in range(flows):
+        kind = draw.random()
+        group: dict[str, Any] = {"stack": draw.choice(STACKS)}
+        if kind < 0.4:
+            group = {"stack": draw.choice(STACKS), "constant": f"{_log(draw, 0.1, 3):.3f}Mbps"}
+        elif kind < 0.6:
+            group = {"transport": "udp", "constant": f"{_log(draw, 0.05, 0.5):.3f}Mbps", "packet": "1000 bytes"}
+        groups.append(group)
+    return _dumbbell(draw, groups, [_log(draw, 8, 150) for _ in range(flows)])
+
+
+def _parking_lot(draw: random.Random) -> dict[str, Any]:
+    hops = draw.randint(2, 4)
+    links = [
+        {
+            "source": f"n{hop}", "target": f"n{hop + 1}", "capacity": f"{_log(draw, 5, 40):.2f}Mbps", "delay": f"{_log(draw, 2, 30):.2f}ms",
+        }
+        for hop in range(hops)
+    ]  # fmt: skip
+    traffic = []
+    stack = draw.choice(STACKS)
+    for index in range(draw.randint(hops + 1, 3 * hops)):
+        first = 0 if index == 0 else draw.randint(0, hops - 1)
+        last = hops if index == 0 else draw.randint(first + 1, hops)
+        traffic.append({"from": f"n{first}", "to": f"n{last}", "stack": stack})
+    return {"topology": _topology(links, draw.randint(20, 200)), "traffic": traffic}
+
+
+def _network(draw: random.Random) -> dict[str, Any]:
+    name = draw.choice(("Abilene", "Nsfnet", "Geant2001", "Aconet"))
+    topology = {
+        "from": f"topozoo/{name}", "capacity": f"{_log(draw, 5, 40):.1f}Mbps", "delay": {"speed": "2e8 m/s", "plus": "1ms"},
+        "queue": {"limit": f"{draw.randint(20, 200)} packets"},
+    }  # fmt: skip
+    pattern = draw.randint(6, 30)
+    return {
+        "topology": topology,
+        "routing": {"ospf": {"metric": "ospf"}},
+        "traffic": [
+            {
+                "from": "*",
+                "to": "*",
+                "pattern": "random-pairs",
+                "count": pattern,
+                "stack": draw.choice(STACKS),
+                "routing": "ospf",
+            }
+        ],
+    }
+
+
+def _sprayed(draw: random.Random) -> dict[str, Any]:
+    """Flows over parallel paths, packet by packet."""
+    paths, rate_mbps, delay_ms = draw.randint(2, 4), _log(draw, 4, 30), _log(draw, 3, 50)
+    links = [{"source": "a", "target": "left", "delay": "0.1ms", "capacity": "1Gbps"}]
+    links.append({"source": "right", "target": "b", "delay": "0.1ms", "capacity": "1Gbps"})
+    for path in range(paths):
+        delay = delay_ms * draw.uniform(1, draw.choice((1.001, 1.05, 1.5)))
+        links.append(
+            {"source": "left", "target": f"m{path}", "delay": f"{delay:.3f}ms", "capacity": f"{rate_mbps:.2f}Mbps"}
+        )
+        links.append({"source": f"m{path}", "target": "right", "delay": "0.1ms", "capacity": "1Gbps"})
+    routing = {
+        "spray": {
+            "metric": "hop-count",
+            "paths": {"disjoint": paths},
+            "select": draw.choice(("random", "round-robin")),
+            "per": "packet",
+        }
+    }
+    if draw.random() < 0.5:  # ACKs on one path, or sprayed as well
+        routing["one"] = {"metric": "hop-count"}
+        routing["spray"]["acks"] = "one"
+    stack = draw.choice(PATH_STACKS)
+    traffic = [{"from": "a", "to": "b", "stack": stack, "routing": "spray"} for _ in range(draw.randint(1, 3))]
+    return {
+        "topology": _topology(links, draw.randint(30, 200)),
+        "routing": routing,
+        "stacks": _stack(stack),
+        "traffic": traffic,
+    }
+
+
+def _stack(name: str) -> dict[str, Any]:
+    return {name: {"preset": "newreno", "detection": name}} if name == "path-count" else {name: {"preset": name}}
+
+
+FAMILIES: tuple[Callable[[random.Random], dict[str, Any]], ...] = (
+    _alone, _one_rtt, _mixed_rtts, _mixed_stacks, _loss, _limits, _parking_lot, _network, _sprayed,
+)  # fmt: skip

@@ -1,0 +1,140 @@
+//! What limits a flow, and how far single runs of the packet engine were from the model in such cases.
+
+use super::flows::FlowModel;
+use super::solver::Solution;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// RTTs count as one up to this ratio.
+const ONE_RTT: f64 = 1.1;
+/// An event rate is a part of a flow's from this share on.
+const PART: f64 = 0.1;
+/// A flow is limited by its window or source below this share of what its law gives.
+const RESPONDS: f64 = 0.98;
+
+/// What limits a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// The receiver's window, or what the application writes.
+    Limit,
+    /// Losses at random.
+    Loss,
+    /// A link with no other flow that reacts.
+    Alone,
+    /// A link shared with flows of the same control and RTT.
+    OneRtt,
+    /// A link shared with flows of other RTTs.
+    MixedRtts,
+    /// A link shared with other congestion controls.
+    MixedControls,
+    /// Several links.
+    Several,
+    /// Several paths, with a detector that counts duplicate ACKs.
+    SprayedCounting,
+    /// Several paths, with a detector that waits.
+    SprayedTimer,
+}
+
+/// The interval of a prediction, as factors.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
+pub struct Interval {
+    /// Of its lower end.
+    pub low: f64,
+    /// Of its upper end.
+    pub high: f64,
+}
+
+/// By class; `python -m bench.predict` measures it: 90 % of the single runs of random scenarios, each with the same weight.
+static CALIBRATION: LazyLock<BTreeMap<String, Interval>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("calibration.json")).expect("the bench writes valid JSON"));
+
+impl Class {
+    /// Its name in the results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Limit => "limit",
+            Class::Loss => "random loss",
+            Class::Alone => "alone",
+            Class::OneRtt => "one RTT",
+            Class::MixedRtts => "mixed RTTs",
+            Class::MixedControls => "mixed stacks",
+            Class::Several => "several bottlenecks",
+            Class::SprayedCounting => "sprayed, counting",
+            Class::SprayedTimer => "sprayed, timer",
+        }
+    }
+
+    /// Its interval.
+    pub fn interval(self) -> Interval {
+        CALIBRATION[self.name()]
+    }
+}
+
+/// The classes of the flows.
+pub fn classes(flows: &[FlowModel], solution: &Solution) -> Vec<Class> {
+    let mut bottlenecks = vec![Vec::new(); flows.len()];
+    let mut crowds = Vec::new();
+    for (index, link) in solution.links.iter().enumerate() {
+        let data = link.members.iter().filter(|member| !member.acks && solution.flows[member.flow].responds > 0.5);
+        crowds.push(Crowd::of(data.map(|member| member.flow), flows, solution));
+        for member in link.members.iter().filter(|member| !member.acks) {
+            let state = solution.flows[member.flow];
+            if link.events * member.takes_part * state.rtt_s > PART * (state.events.0 + state.events.1) {
+                bottlenecks[member.flow].push(index);
+            }
+        }
+    }
+    (0..flows.len()).map(|index| class(&flows[index], index, solution, &bottlenecks[index], &crowds)).collect()
+}
+
+fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usize], crowds: &[Crowd]) -> Class {
+    let state = solution.flows[index];
+    let Some(control) = flow.control else { return Class::Limit };
+    let sprayed = flow.data.count > 1;
+    let held_by_spray = state.rate >= 0.999 * state.spray_limit;
+    if state.responds < RESPONDS && !held_by_spray {
+        return Class::Limit;
+    }
+    if sprayed {
+        return if control.threshold.is_some() { Class::SprayedCounting } else { Class::SprayedTimer };
+    }
+    if state.events.1 > state.events.0 {
+        return Class::Loss;
+    }
+    let [link] = bottlenecks else { return Class::Several };
+    let crowd = crowds[*link];
+    if crowd.flows <= 1 {
+        Class::Alone
+    } else if crowd.mixed {
+        Class::MixedControls
+    } else if crowd.longest_s > ONE_RTT * crowd.shortest_s {
+        Class::MixedRtts
+    } else {
+        Class::OneRtt
+    }
+}
+
+/// The flows of a link that react to its events.
+#[derive(Debug, Clone, Copy)]
+struct Crowd {
+    flows: usize,
+    mixed: bool,
+    shortest_s: f64,
+    longest_s: f64,
+}
+
+impl Crowd {
+    fn of(members: impl Iterator<Item = usize>, flows: &[FlowModel], solution: &Solution) -> Crowd {
+        let mut crowd = Crowd { flows: 0, mixed: false, shortest_s: f64::INFINITY, longest_s: 0.0 };
+        let mut first = None;
+        for member in members {
+            let law = flows[member].control.map(|control| control.law);
+            let rtt_s = solution.flows[member].rtt_s;
+            crowd.flows += 1;
+            crowd.mixed |= *first.get_or_insert(law) != law;
+            crowd.shortest_s = crowd.shortest_s.min(rtt_s);
+            crowd.longest_s = crowd.longest_s.max(rtt_s);
+        }
+        crowd
+    }
+}

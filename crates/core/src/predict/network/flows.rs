@@ -1,0 +1,193 @@
+//! What a flow is to the model: its law, its limits, and the links that its packets and ACKs cross.
+
+use super::PredictError;
+use super::law::{Law, segments_per_ack};
+use super::refusal::GREATEST_LOSS;
+use crate::packet::LossSpec;
+use crate::packet::emulated::EmulatedNetwork;
+use crate::spec::{ApplicationSpec, LinkId, RunSpec, Selector, TransportSpec};
+use crate::tcp::detection::{DetectionSpec, path_count};
+
+/// Packets whose paths stand for all those of a flow that is not routed as a whole.
+const SAMPLE: u32 = 256;
+
+/// [`FlowModel::disorder`] of paths in turn, and at random.
+const DISORDER_IN_TURN: f64 = 0.3;
+/// See [`DISORDER_IN_TURN`].
+const DISORDER_AT_RANDOM: f64 = 2.5;
+
+/// The links of a direction of a flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Paths {
+    /// Each link, and the share of the packets that crosses it.
+    pub shares: Vec<(LinkId, f64)>,
+    /// Paths that the packets take.
+    pub count: usize,
+    /// Seconds between the shortest and the longest of them in an idle network.
+    pub spread_s: f64,
+}
+
+/// What TCP needs besides a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Control {
+    /// The stack's index.
+    pub stack: usize,
+    /// Its congestion control.
+    pub law: Law,
+    /// The receiver's window, segments.
+    pub window_limit: f64,
+    /// The least retransmission timeout, seconds.
+    pub min_rto_s: f64,
+    /// Duplicate ACKs that make a loss, if it counts them.
+    pub threshold: Option<f64>,
+}
+
+/// A flow in the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowModel {
+    /// `None` for UDP.
+    pub control: Option<Control>,
+    /// Bits on the wire of a packet.
+    pub wire_bits: f64,
+    /// Bits of its payload.
+    pub payload_bits: f64,
+    /// Bits of an ACK for each packet, on the wire.
+    pub ack_bits: f64,
+    /// ACKs for each packet.
+    pub acks: f64,
+    /// Packets that one ACK releases together. Of a burst, a full queue drops the more.
+    pub burst: f64,
+    /// Packets a second that the application writes; infinite without a limit.
+    pub source_rate: f64,
+    /// Where data goes.
+    pub data: Paths,
+    /// Where ACKs go.
+    pub ack: Paths,
+    /// How far packets of a sprayed flow fall apart besides by their paths' delays, in transmissions.
+    pub disorder: f64,
+    /// The RTT with empty queues, seconds.
+    pub idle_rtt_s: f64,
+    /// Ratio of data packets that the wires lose.
+    pub loss: f64,
+}
+
+/// The flows of a run.
+pub fn models(spec: &RunSpec, network: &mut EmulatedNetwork<()>) -> Result<Vec<FlowModel>, PredictError> {
+    let count = network.flows().len() as u32;
+    (0..count).map(|flow| model(spec, network, flow)).collect()
+}
+
+fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result<FlowModel, PredictError> {
+    let group = &spec.traffic[network.plan(flow).group as usize];
+    let wire_bits = 8.0 * f64::from(network.full_size(flow));
+    let (control, payload_bits, ack_bytes, acks) = match group.transport {
+        TransportSpec::Udp { packet } => (None, 8.0 * f64::from(packet), 0.0, 1.0),
+        TransportSpec::Tcp { stack: index } => {
+            let stack = &spec.stacks[index];
+            let control = Law::of(stack).map(|law| Control {
+                stack: index,
+                law,
+                window_limit: f64::from(stack.window_segments()),
+                min_rto_s: stack.min_rto.as_secs(),
+                threshold: None, // known with the paths
+            });
+            (control, 8.0 * f64::from(stack.mss), f64::from(stack.header), 1.0 / segments_per_ack(&stack.ack))
+        }
+    };
+    let source_rate = match group.application {
+        ApplicationSpec::Constant { rate } | ApplicationSpec::Poisson { rate } => rate.as_bps() / payload_bits,
+        _ => f64::INFINITY,
+    };
+    let data = paths(spec, network, flow, false, wire_bits)?;
+    let control = control.map(|control: Control| Control {
+        threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32),
+        ..control
+    });
+    let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
+    let burst = if acks > 0.0 { 1.0 / acks } else { 1.0 };
+    let ack_bits = 8.0 * ack_bytes;
+    let ack = if control.is_some() {
+        paths(spec, network, flow, true, ack_bits)?
+    } else {
+        Paths { shares: Vec::new(), count: 1, spread_s: 0.0 }
+    };
+    let lost = data.shares.iter().map(|(link, share)| share * libm::log1p(-loss_of(spec, *link))).sum::<f64>();
+    let loss = -libm::expm1(lost);
+    if loss > GREATEST_LOSS {
+        let plan = network.plan(flow);
+        let [src, dst] = [plan.src, plan.dst].map(|node| &spec.nodes[node as usize]);
+        return Err(PredictError::Refused(format!(
+            "flow {flow} ({src} -> {dst}): its path loses {loss:.3} of the packets, more than {GREATEST_LOSS}"
+        )));
+    }
+    let idle_rtt_s = idle_s(spec, &data, wire_bits) + idle_s(spec, &ack, ack_bits);
+    Ok(FlowModel {
+        disorder: if in_turn { DISORDER_IN_TURN } else { DISORDER_AT_RANDOM },
+        control,
+        wire_bits,
+        payload_bits,
+        ack_bits,
+        acks,
+        burst,
+        source_rate,
+        data,
+        ack,
+        idle_rtt_s,
+        loss,
+    })
+}
+
+/// The ratio of packets that a link loses at random.
+pub fn loss_of(spec: &RunSpec, link: LinkId) -> f64 {
+    spec.links[link as usize].loss.as_ref().map_or(0.0, LossSpec::stationary_ratio)
+}
+
+fn threshold(detection: &DetectionSpec, paths: u32) -> Option<f64> {
+    match detection {
+        DetectionSpec::PathCount(parameters) => Some(f64::from(path_count::threshold(parameters.threshold, paths))),
+        DetectionSpec::DupAck(parameters) => Some(f64::from(parameters.threshold)),
+        DetectionSpec::RackTlp(_) | DetectionSpec::FastRto(_) | DetectionSpec::TcpPr(_) => None,
+        _ => Some(f64::from(crate::tcp::detection::dup_ack::LEAST_THRESHOLD)),
+    }
+}
+
+/// Propagation and transmission over a link, seconds.
+fn crossing_s(spec: &RunSpec, link: LinkId, bits: f64) -> f64 {
+    let link = &spec.links[link as usize];
+    link.delay.as_secs() + bits / link.rate.as_bps()
+}
+
+fn idle_s(spec: &RunSpec, paths: &Paths, bits: f64) -> f64 {
+    paths.shares.iter().map(|(link, share)| share * crossing_s(spec, *link, bits)).sum()
+}
+
+/// The links that packets of a flow take, as the packet engine forwards them.
+fn paths(
+    spec: &RunSpec,
+    network: &mut EmulatedNetwork<()>,
+    flow: u32,
+    reverse: bool,
+    bits: f64,
+) -> Result<Paths, PredictError> {
+    let packets = if network.has_one_path(flow, reverse) { 1 } else { SAMPLE };
+    let mut shares: Vec<(LinkId, f64)> = Vec::new();
+    let mut found: Vec<(Vec<LinkId>, f64)> = Vec::new();
+    for number in 0..packets {
+        let links = network
+            .links_of_packet(flow, reverse, number)
+            .ok_or_else(|| PredictError::Refused(format!("flow {flow}: its packets go in a circle")))?;
+        for link in &links {
+            match shares.iter_mut().find(|(known, _)| known == link) {
+                Some((_, share)) => *share += 1.0 / f64::from(packets),
+                None => shares.push((*link, 1.0 / f64::from(packets))),
+            }
+        }
+        if !found.iter().any(|(known, _)| *known == links) {
+            let seconds = links.iter().map(|link| crossing_s(spec, *link, bits)).sum();
+            found.push((links, seconds));
+        }
+    }
+    let longest = found.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
+    let shortest = found.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
+    Ok(Paths { shares, count: found.len(), spread_s: longest - shortest })
+}

@@ -1,0 +1,131 @@
+//! The predict engine: what every flow of a run sends in the long run, and how busy its links are.
+//!
+//! Each link has a rate of congestion events, and each flow a window that balances its growth between events with its reductions. The
+//! [`solver`] changes the rates until no link carries more than its capacity.
+//! - [`law`]: the mean window of a congestion control by the number of its events a round trip.
+//! - [`flows`], [`links`]: what the run's flows and links are to the model, and their equations.
+//! - [`class`]: what limits a flow, and how far the model was from the packet engine in such cases.
+//! - [`refusal`]: what the model does not know.
+//!
+//! May use: the compiled run, and routes as the network without hosts ([`crate::packet::emulated`]) has them. No event loop.
+
+mod class;
+mod flows;
+mod law;
+mod links;
+mod refusal;
+mod solver;
+#[cfg(test)]
+mod tests;
+
+use crate::packet::BuildError;
+use crate::packet::emulated::EmulatedNetwork;
+use crate::spec::RunSpec;
+use class::{Class, Interval, classes};
+use flows::FlowModel;
+use links::LinkModel;
+use solver::FlowState;
+
+/// What is predicted of a flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlowPrediction {
+    /// Payload delivered, bit/s.
+    pub goodput_bps: f64,
+    /// The interval that has held 90 % of the goodputs of single runs of the packet engine.
+    pub interval_bps: (f64, f64),
+    /// What limits it.
+    pub limited_by: &'static str,
+    /// Mean RTT, seconds.
+    pub rtt_s: f64,
+    /// Mean congestion window, segments; NaN for UDP.
+    pub window: f64,
+}
+
+/// What is predicted of a directed link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkPrediction {
+    /// Bits on the wire a second.
+    pub carried_bps: f64,
+    /// Packets a second.
+    pub packets: f64,
+    /// Share of the capacity.
+    pub utilisation: f64,
+    /// Mean wait in the queue, seconds.
+    pub queue_delay_s: f64,
+    /// Packets that the queue drops a second.
+    pub drops: f64,
+    /// Packets that the wire loses a second.
+    pub losses: f64,
+}
+
+/// The prediction of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// By flow, as the packet engine numbers them.
+    pub flows: Vec<FlowPrediction>,
+    /// By link.
+    pub links: Vec<LinkPrediction>,
+    /// Whether the equations are solved.
+    pub converged: bool,
+    /// Whether two starts of the solver have led to one solution.
+    pub unique: bool,
+}
+
+/// Why a run has no prediction.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// No engine can run it.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The model does not know this.
+    #[error("the predict engine cannot predict {0}; run the packet engine (--engine packet)")]
+    Refused(String),
+}
+
+/// Predicts a run.
+///
+/// # Errors
+/// As for the packet engine, and names what the model does not know.
+pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
+    refusal::check(spec)?;
+    let mut network = EmulatedNetwork::<()>::new(spec.clone())?;
+    let flows = flows::models(spec, &mut network)?;
+    let links = links::models(spec, &flows);
+    refusal::check_udp(spec, &flows)?;
+    let few = solver::solve(&flows, links.clone(), solver::FEW_EVENTS);
+    let many = solver::solve(&flows, links, solver::MANY_EVENTS);
+    let unique = few.differs_by(&many) < solver::SAME;
+    let solution = if few.converged || !many.converged { few } else { many };
+    let found = classes(&flows, &solution);
+    let by_flow = flows.iter().zip(&solution.flows).zip(found);
+    Ok(Prediction {
+        flows: by_flow.map(|((flow, state), class)| flow_prediction(flow, *state, class)).collect(),
+        links: solution.links.iter().map(|link| link_prediction(link, &flows, &solution)).collect(),
+        converged: solution.converged,
+        unique,
+    })
+}
+
+fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class) -> FlowPrediction {
+    let goodput_bps = state.rate * flow.payload_bits * (1.0 - flow.loss);
+    let Interval { low, high } = class.interval();
+    FlowPrediction {
+        goodput_bps,
+        interval_bps: (goodput_bps * low, goodput_bps * high),
+        limited_by: class.name(),
+        rtt_s: state.rtt_s,
+        window: if flow.control.is_some() { state.window } else { f64::NAN },
+    }
+}
+
+fn link_prediction(link: &LinkModel, flows: &[FlowModel], solution: &solver::Solution) -> LinkPrediction {
+    let packets: f64 = link.members.iter().map(|member| solution.flows[member.flow].rate * member.packets(flows)).sum();
+    LinkPrediction {
+        carried_bps: link.load_bps.min(link.rate_bps),
+        packets,
+        utilisation: (link.load_bps / link.rate_bps).min(1.0),
+        queue_delay_s: link.queue_s,
+        drops: link.events * link.drops,
+        losses: packets * link.loss,
+    }
+}

@@ -1,0 +1,87 @@
+//! What the model does not know, by name.
+
+use super::PredictError;
+use super::flows::FlowModel;
+use super::law::Law;
+use crate::packet::{DisciplineSpec, LossSpec};
+use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
+
+/// A flow that starts after this share of the run is not in the long run that the model is of.
+const LATEST_START: f64 = 0.25;
+/// Beyond this loss on a path, timeouts decide.
+pub const GREATEST_LOSS: f64 = 0.05;
+
+fn refuse(what: String) -> PredictError {
+    PredictError::Refused(what)
+}
+
+/// Refuses a run with anything that the model does not know.
+pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
+    if !spec.events.is_empty() {
+        return Err(refuse("events during the run".into()));
+    }
+    if !spec.captures.is_empty() {
+        return Err(refuse("captures: it has no packets".into()));
+    }
+    for (index, link) in spec.links.iter().enumerate() {
+        let name = spec.link_name(index as u32);
+        if !matches!(link.queue.discipline, DisciplineSpec::DropTail(_)) {
+            return Err(refuse(format!("the queue of link {name}: only drop-tail")));
+        }
+        if !matches!(link.loss, None | Some(LossSpec::Bernoulli(_))) {
+            return Err(refuse(format!("the losses of link {name}: only bernoulli")));
+        }
+    }
+    for routing in &spec.routings {
+        if routing.link_state.is_some() {
+            return Err(refuse(format!("routing {}: it measures its links", routing.name)));
+        }
+        if matches!(routing.per, Granularity::Flowlet { .. }) {
+            return Err(refuse(format!("routing {}: flowlets", routing.name)));
+        }
+    }
+    for group in &spec.traffic {
+        let name = &group.name;
+        match group.application {
+            ApplicationSpec::Bulk { bytes: None }
+            | ApplicationSpec::Constant { .. }
+            | ApplicationSpec::Poisson { .. } => {}
+            ApplicationSpec::Bulk { bytes: Some(_) } | ApplicationSpec::ShortFlows { .. } => {
+                return Err(refuse(format!("traffic {name}: flows that end")));
+            }
+            ApplicationSpec::ParetoOnOff { .. } => return Err(refuse(format!("traffic {name}: on-off sources"))),
+        }
+        if group.stop.is_some() {
+            return Err(refuse(format!("traffic {name}: it stops during the run")));
+        }
+        let last = group.pairs.len() as f64 * f64::from(group.flows_per_pair) - 1.0;
+        if group.start.as_secs() + last * group.stagger.as_secs() > LATEST_START * spec.duration.as_secs() {
+            return Err(refuse(format!("traffic {name}: flows that start after the first quarter of the run")));
+        }
+        if let TransportSpec::Tcp { stack } = group.transport {
+            let stack = &spec.stacks[stack];
+            if Law::of(stack).is_none() {
+                return Err(refuse(format!("stack {}: its congestion control has no law", stack.name)));
+            }
+            if stack.pacing {
+                return Err(refuse(format!("stack {}: it paces", stack.name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses datagrams that alone fill a link.
+pub fn check_udp(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictError> {
+    let mut load_bps = vec![0.0; spec.links.len()];
+    for flow in flows.iter().filter(|flow| flow.control.is_none()) {
+        for (link, share) in &flow.data.shares {
+            load_bps[*link as usize] += share * flow.source_rate * flow.wire_bits;
+        }
+    }
+    let full = load_bps.iter().zip(&spec.links).position(|(load, link)| *load >= 0.9 * link.rate.as_bps());
+    match full {
+        Some(link) => Err(refuse(format!("UDP that alone fills link {}", spec.link_name(link as u32)))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,188 @@
+//! The equilibrium: rates of congestion events at which no link carries more than it can, and no flow less than its law gives.
+
+use super::flows::FlowModel;
+use super::links::LinkModel;
+
+/// Events a round trip of every link at the two starts.
+pub const FEW_EVENTS: f64 = 1e-4;
+/// See [`FEW_EVENTS`].
+pub const MANY_EVENTS: f64 = 0.3;
+/// Solutions closer than this are one.
+pub const SAME: f64 = 0.05;
+
+const ITERATIONS: u32 = 3000;
+/// A solution is found when no rate and no price changes by more than this share.
+const TOLERANCE: f64 = 1e-4;
+const LEAST_EVENTS: f64 = 1e-9;
+/// The weight of a new queue beside the former one.
+const DAMPING: f64 = 0.2;
+/// The power of the excess load by which a price follows it: bounds, and by how much it adapts to whether the load swings.
+const STEP: (f64, f64) = (0.01, 0.5);
+const SHRINK: f64 = 0.6;
+const GROW: f64 = 1.05;
+/// The evenness ([`super::law::Law::window`]) of losses at random. They come the more often the larger the window, 1.167 (Ott, Kemperman, Mathis 1996); the rest is
+/// what recovery costs.
+const RANDOM_EVENNESS: f64 = 1.28;
+/// The window, in segments, in which every other loss ends in a timeout.
+const TIMEOUT_WINDOW: f64 = 5.0;
+
+/// Packets that may overtake another, for three duplicate ACKs: the window shrinks when there are more, and is beyond them half of the time.
+const TOLERATED: f64 = 1.4;
+
+/// The state of a flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlowState {
+    /// Packets sent a second.
+    pub rate: f64,
+    /// Mean window, segments.
+    pub window: f64,
+    /// Mean RTT, seconds.
+    pub rtt_s: f64,
+    /// Segments by which the window grows a round trip.
+    pub growth: f64,
+    /// Events a round trip, of links and at random.
+    pub events: (f64, f64),
+    /// How far the flow follows its law, from 0, another limit holds it, to 1.
+    pub responds: f64,
+    /// The limit by reordering, packets a second.
+    pub spray_limit: f64,
+}
+
+/// What the solver has found.
+#[derive(Debug, Clone)]
+pub struct Solution {
+    /// By flow.
+    pub flows: Vec<FlowState>,
+    /// By link.
+    pub links: Vec<LinkModel>,
+    /// Whether nothing changed any more.
+    pub converged: bool,
+}
+
+impl Solution {
+    /// The greatest difference of a flow's rate, in logarithms.
+    pub fn differs_by(&self, other: &Solution) -> f64 {
+        let pairs = self.flows.iter().zip(&other.flows);
+        pairs.map(|(one, other)| (one.rate / other.rate).ln().abs()).fold(0.0, f64::max)
+    }
+}
+
+/// Solves the equations from a start with so many events a round trip.
+pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: f64) -> Solution {
+    let mut states: Vec<FlowState> = flows.iter().map(begin).collect();
+    for link in &mut links {
+        let rtts = link.members.iter().map(|member| flows[member.flow].idle_rtt_s);
+        let shortest = rtts.fold(f64::INFINITY, f64::min);
+        link.events = if link.can_queue && !link.members.is_empty() { start / shortest } else { 0.0 };
+    }
+    let mut steps = vec![(STEP.1 * 0.5, 0.0_f64); links.len()];
+    let mut converged = false;
+    for iteration in 0..ITERATIONS {
+        let moved = respond(flows, &links, &mut states);
+        let mut pulled = 0.0_f64;
+        for (link, step) in links.iter_mut().zip(&mut steps) {
+            let (queue_s, usable) = (link.queue_s, link.usable);
+            link.follow(flows, &states, DAMPING);
+            if !link.can_queue || link.members.is_empty() {
+                continue;
+            }
+            let excess = link.excess().max(1e-6).ln();
+            *step = (
+                if excess * step.1 < 0.0 { (step.0 * SHRINK).max(STEP.0) } else { (step.0 * GROW).min(STEP.1) },
+                excess,
+            );
+            let former = link.events;
+            link.events = (former * (step.0 * excess.clamp(-2.0, 2.0)).exp()).max(LEAST_EVENTS);
+            // A link with capacity to spare loses its price.
+            let change = excess.max(-excess * link.full());
+            pulled = pulled.max(change).max((link.usable - usable).abs()).max((link.queue_s - queue_s).abs() / 0.1);
+        }
+        if iteration > 20 && moved < TOLERANCE && pulled < 4.0 * TOLERANCE {
+            converged = true;
+            break;
+        }
+    }
+    Solution { flows: states, links, converged }
+}
+
+fn begin(flow: &FlowModel) -> FlowState {
+    FlowState {
+        rate: flow.source_rate.min(1.0 / flow.idle_rtt_s.max(1e-6)),
+        window: 1.0,
+        rtt_s: flow.idle_rtt_s,
+        growth: 0.0,
+        events: (0.0, 0.0),
+        responds: 0.0,
+        spray_limit: f64::INFINITY,
+    }
+}
+
+/// What flows send at the links' prices; the greatest change, in logarithms.
+fn respond(flows: &[FlowModel], links: &[LinkModel], states: &mut [FlowState]) -> f64 {
+    let mut events_s = vec![0.0; flows.len()];
+    let mut queues_s = vec![0.0; flows.len()];
+    for link in links {
+        for member in &link.members {
+            queues_s[member.flow] += member.share * link.queue_s;
+            if !member.acks {
+                // A share of the packets has that share of the drops: `takes_part` counts it.
+                events_s[member.flow] += link.events * member.takes_part;
+            }
+        }
+    }
+    let mut moved = 0.0_f64;
+    for (index, flow) in flows.iter().enumerate() {
+        let new = state(flow, events_s[index], flow.idle_rtt_s + queues_s[index], links);
+        moved = moved.max((new.rate / states[index].rate).ln().abs());
+        states[index] = new;
+    }
+    moved
+}
+
+fn state(flow: &FlowModel, events_s: f64, rtt_s: f64, links: &[LinkModel]) -> FlowState {
+    let Some(control) = flow.control else {
+        return FlowState { rate: flow.source_rate, rtt_s, ..begin(flow) };
+    };
+    let of_links = events_s * rtt_s;
+    let at = |window: f64| {
+        let at_random = -libm::expm1(-flow.loss * window);
+        let events = of_links + at_random;
+        let evenness = (of_links * control.law.evenness() + at_random * RANDOM_EVENNESS) / events.max(1e-300);
+        (at_random, control.law.window(events.max(1e-12), rtt_s, evenness))
+    };
+    let by_law = balanced(|window| at(window).1);
+    let window = by_law.min(control.window_limit);
+    let (at_random, _) = at(window);
+    let events = of_links + at_random;
+    // After a loss in a small window, too few segments follow for a detector: a timeout.
+    let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
+    let timeouts = events / (1.0 + (window / TIMEOUT_WINDOW).powi(2)) * timeout_s / rtt_s;
+    let spray_limit = spray_limit(flow, control.threshold, links);
+    let lawful = by_law.max(1.0) / rtt_s / (1.0 + timeouts);
+    let rate = lawful.min(control.window_limit / rtt_s).min(flow.source_rate).min(spray_limit);
+    let responds = (rate / lawful).powi(2);
+    let growth = (1.0 - control.law.remaining) * events * by_law * responds;
+    FlowState { rate, window: rate * rtt_s, rtt_s, growth, events: (of_links, at_random), responds, spray_limit }
+}
+
+/// The window that a falling function of it maps to itself.
+fn balanced(of: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.1_f64, 1e9_f64);
+    for _ in 0..60 {
+        let middle = (low * high).sqrt();
+        if of(middle) > middle { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Packets a second beyond which a sender that counts duplicate ACKs takes reordering for loss: of n paths, n - 1 in n packets may overtake.
+fn spray_limit(flow: &FlowModel, threshold: Option<f64>, links: &[LinkModel]) -> f64 {
+    let Some(threshold) = threshold else { return f64::INFINITY };
+    if flow.data.count < 2 {
+        return f64::INFINITY;
+    }
+    let slowest = flow.data.shares.iter().map(|(link, _)| links[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
+    let paths = flow.data.count as f64;
+    let apart_s = flow.data.spread_s + flow.disorder * flow.wire_bits / slowest;
+    TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s
+}

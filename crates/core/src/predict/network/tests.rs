@@ -1,0 +1,188 @@
+//! Laws and sawteeth by hand, and what no prediction may say of any run.
+
+use super::law::Law;
+use super::links::Sawtooth;
+use super::predict;
+use crate::packet::properties::random_run::{mesh_spec, run_spec};
+use crate::predict::{Flow, response};
+use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
+use crate::tcp::congestion::CongestionSpec;
+use crate::units::{Duration, Rate};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const RENO: Law = Law { increase: 1.0, remaining: 0.5, cubic: None };
+const CUBIC: Law = Law { increase: 0.529, remaining: 0.7, cubic: Some(0.4) };
+
+fn near(value: f64, expected: f64, relative: f64) {
+    assert!((value / expected - 1.0).abs() <= relative, "{value}, not {expected}");
+}
+
+#[test]
+fn renos_window_at_losses_at_even_distances_is_mathis() {
+    // Losses at even distances are p w events a round trip: w = 1.5 / (p w).
+    let p = 1e-3;
+    let window = (1.5_f64 / p).sqrt();
+    near(RENO.window(p * window, 0.1, RENO.evenness()), window, 1e-12);
+    let flow = Flow { mss_bytes: 0.125, rtt_s: 1.0, loss: p, max_window: f64::INFINITY };
+    near(window, response::mathis(flow, 1.0), 1e-12);
+}
+
+#[test]
+fn cubics_window_is_rfc_9438s() {
+    let (p, rtt_s) = (1e-5, 0.1);
+    let flow = Flow { mss_bytes: 0.125, rtt_s, loss: p, max_window: f64::INFINITY };
+    let window = response::cubic(flow, 0.4, 0.7) * rtt_s;
+    near(CUBIC.window(p * window, rtt_s, CUBIC.evenness()), window, 1e-6);
+}
+
+#[test]
+fn a_buffer_of_a_delay_bandwidth_product_keeps_reno_busy() {
+    let sawtooth = |buffer_s| Sawtooth { idle_s: 0.1, buffer_s, drop: 0.5, curve: 0.0 }.means();
+    let (usable, wait_s) = sawtooth(0.1);
+    near(usable, 1.0, 1e-12);
+    // The window rises from the product to twice it; waits are weighted by the length of a round trip: (1/2 + 1/3) / (3/2) of the buffer.
+    near(wait_s, 0.1 * 5.0 / 9.0, 1e-2);
+    // Without a buffer, three quarters of the capacity.
+    near(sawtooth(1e-9).0, 0.75, 1e-3);
+}
+
+/// One flow over a link of 10 Mbit/s and 10 ms.
+fn line(stack: &Value, loss: f64) -> RunSpec {
+    let link = |src: u32, loss: Value| {
+        json!({"src": src, "dst": 1 - src, "rate": 10_000_000, "delay": 10_000_000_000_u64, "cost": 1.0,
+               "queue": {"limit": {"packets": 100}, "discipline": "drop-tail"}, "loss": loss})
+    };
+    let mut whole = crate::packet::properties::random_run::usual_stack("newreno", false);
+    if let (Some(whole), Some(given)) = (whole.as_object_mut(), stack.as_object()) {
+        whole.extend(given.clone());
+    }
+    let loss = if loss > 0.0 { json!({"model": "bernoulli", "ratio": loss}) } else { Value::Null };
+    serde_json::from_value(json!({
+        "seed": 1, "duration": 100_000_000_000_000_u64, "warm_up": 0, "sample": null, "nodes": ["a", "b"],
+        "links": [link(0, loss), link(1, Value::Null)], "stacks": [whole],
+        "routings": [{"name": "r", "hops": {"kind": "shortest", "metric": "hop-count"}, "select": "hash", "per": {"unit": "flow"}, "hash": ["source"],
+                      "acks": null, "reconverge": null}],
+        "traffic": [{"name": "t", "pairs": [[0, 1]], "flows_per_pair": 1, "transport": {"tcp": {"stack": 0}}, "routing": 0, "start": 0, "stagger": 0,
+                     "stop": null, "application": {"kind": "bulk", "bytes": null}}],
+        "events": [], "captures": []
+    }))
+    .expect("a run")
+}
+
+#[test]
+fn a_window_is_sent_once_a_round_trip() {
+    let spec = line(&json!({"receive_window": 10_000, "mss": 1000, "header": 40}), 0.0);
+    let found = predict(&spec).expect("a prediction");
+    let rtt_s = 0.02 + 8.0 * (1040.0 + 40.0) / 1e7;
+    near(found.flows[0].goodput_bps, 8.0 * 10_000.0 / rtt_s, 1e-3);
+    assert_eq!(found.flows[0].limited_by, "limit");
+    near(found.links[0].utilisation, 10.0 * 1040.0 * 8.0 / rtt_s / 1e7, 1e-3);
+    near(found.links[1].utilisation, 10.0 * 40.0 * 8.0 / rtt_s / 1e7, 1e-3);
+}
+
+#[test]
+fn a_flow_alone_fills_its_link() {
+    let spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.0);
+    let found = predict(&spec).expect("a prediction");
+    assert!(found.converged && found.unique);
+    near(found.flows[0].goodput_bps, 1e7 * 1460.0 / 1500.0, 2e-3);
+    assert_eq!(found.flows[0].limited_by, "alone");
+}
+
+#[test]
+fn a_lossy_link_gives_what_losses_at_random_leave() {
+    let spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.005);
+    let found = predict(&spec).expect("a prediction");
+    let flow = Flow { mss_bytes: 1460.0, rtt_s: 0.0212, loss: 0.005, max_window: f64::INFINITY };
+    near(found.flows[0].goodput_bps, response::mathis(flow, 1.0), 0.12);
+    assert_eq!(found.flows[0].limited_by, "random loss");
+}
+
+#[test]
+fn what_the_model_does_not_know_is_refused_by_name() {
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut spec = serde_json::to_value(line(&json!({}), 0.0)).expect("a run is JSON");
+        change(&mut spec);
+        let spec: RunSpec = serde_json::from_value(spec).expect("a run");
+        predict(&spec).expect_err("a refusal").to_string()
+    };
+    type Change<'a> = &'a dyn Fn(&mut Value);
+    let cases: [(Change, &str); 5] = [
+        (
+            &|spec| spec["links"][0]["queue"] = json!({"limit": {"packets": 100}, "discipline": "codel"}),
+            "the queue of link a -> b: only drop-tail",
+        ),
+        (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "vegas"}), "its congestion control has no law"),
+        (&|spec| spec["traffic"][0]["application"]["bytes"] = json!(1000), "traffic t: flows that end"),
+        (&|spec| spec["traffic"][0]["stop"] = json!(1_000_000), "traffic t: it stops during the run"),
+        (
+            &|spec| spec["links"][0]["loss"] = json!({"model": "bernoulli", "ratio": 0.2}),
+            "loses 0.200 of the packets, more than 0.05",
+        ),
+    ];
+    for (change, expected) in cases {
+        let message = refused(change);
+        assert!(message.contains(expected) && message.contains("--engine packet"), "{message}");
+    }
+}
+
+/// What the model cannot take of random runs, or may not say of the others.
+fn check(spec: Value) -> Result<(), TestCaseError> {
+    let mut spec: RunSpec = serde_json::from_value(spec).expect("the generator makes runs");
+    spec.events.clear();
+    spec.captures.clear();
+    for link in &mut spec.links {
+        link.queue.discipline = serde_json::from_value(json!({"discipline": "drop-tail"})).expect("drop-tail");
+        link.loss = link
+            .loss
+            .take()
+            .map(|_| serde_json::from_value(json!({"model": "bernoulli", "ratio": 0.01})).expect("a loss"));
+    }
+    for routing in &mut spec.routings {
+        routing.link_state = None;
+        if matches!(routing.per, Granularity::Flowlet { .. }) {
+            routing.per = Granularity::Packet;
+        }
+    }
+    for stack in &mut spec.stacks {
+        stack.pacing = false;
+        if Law::of(stack).is_none() {
+            stack.congestion = CongestionSpec::LinuxCubic(Default::default()).into();
+        }
+    }
+    for group in &mut spec.traffic {
+        group.stop = None;
+        group.start = Duration::ZERO;
+        group.stagger = Duration::ZERO;
+        group.application = match group.transport {
+            TransportSpec::Tcp { .. } => ApplicationSpec::Bulk { bytes: None },
+            TransportSpec::Udp { .. } => ApplicationSpec::Constant { rate: Rate::from_bps(1e4) },
+        };
+    }
+    let Ok(found) = predict(&spec) else { return Ok(()) };
+    for flow in &found.flows {
+        prop_assert!(flow.goodput_bps.is_finite() && flow.goodput_bps > 0.0, "{flow:?}");
+        prop_assert!(flow.interval_bps.0 <= flow.goodput_bps && flow.goodput_bps <= flow.interval_bps.1, "{flow:?}");
+        prop_assert!(flow.rtt_s.is_finite() && flow.rtt_s >= 0.0, "{flow:?}");
+    }
+    for (link, spec) in found.links.iter().zip(&spec.links) {
+        prop_assert!((0.0..=1.0).contains(&link.utilisation), "{link:?}");
+        prop_assert!(link.carried_bps <= spec.rate.as_bps() && link.queue_delay_s.is_finite(), "{link:?}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
+
+    #[test]
+    fn over_parallel_relays_all_values_are_possible(spec in run_spec()) {
+        check(spec)?;
+    }
+
+    #[test]
+    fn over_meshes_all_values_are_possible(spec in mesh_spec()) {
+        check(spec)?;
+    }
+}

@@ -1,0 +1,61 @@
+//! The predict engine over a compiled run.
+
+use crate::read_spec;
+use anabranch_core::predict::network::{FlowPrediction, LinkPrediction, Prediction as Predicted, predict};
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The prediction of a run.
+#[pyclass]
+pub struct Prediction(Predicted);
+
+#[pymethods]
+impl Prediction {
+    #[new]
+    fn new(py: Python<'_>, spec: &str) -> PyResult<Prediction> {
+        let predicted = py.detach(|| {
+            let spec = read_spec(spec)?;
+            predict(&spec).map_err(|error| error.to_string())
+        });
+        Ok(Prediction(predicted.map_err(PyValueError::new_err)?))
+    }
+
+    /// By flow, by the names of the table of flows.
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let number = |value: fn(&FlowPrediction) -> f64| PyArray1::from_iter(py, self.0.flows.iter().map(value));
+        let columns = PyDict::new(py);
+        columns.set_item("goodput_bps", number(|flow| flow.goodput_bps))?;
+        columns.set_item("low_bps", number(|flow| flow.interval_bps.0))?;
+        columns.set_item("high_bps", number(|flow| flow.interval_bps.1))?;
+        columns.set_item("srtt_s", number(|flow| flow.rtt_s))?;
+        columns.set_item("cwnd_segments", number(|flow| flow.window))?;
+        let limits: Vec<&str> = self.0.flows.iter().map(|flow| flow.limited_by).collect();
+        columns.set_item("limited_by", limits)?;
+        Ok(columns)
+    }
+
+    /// By link: what it carries in bit/s and packets/s, its utilisation, mean wait in seconds, drops and losses a second.
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let number = |value: fn(&LinkPrediction) -> f64| PyArray1::from_iter(py, self.0.links.iter().map(value));
+        let columns = PyDict::new(py);
+        columns.set_item("carried_bps", number(|link| link.carried_bps))?;
+        columns.set_item("packets", number(|link| link.packets))?;
+        columns.set_item("utilisation", number(|link| link.utilisation))?;
+        columns.set_item("queue_delay_s", number(|link| link.queue_delay_s))?;
+        columns.set_item("drops", number(|link| link.drops))?;
+        columns.set_item("losses", number(|link| link.losses))?;
+        Ok(columns)
+    }
+
+    #[getter]
+    fn converged(&self) -> bool {
+        self.0.converged
+    }
+
+    #[getter]
+    fn unique(&self) -> bool {
+        self.0.unique
+    }
+}

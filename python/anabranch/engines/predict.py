@@ -1,0 +1,125 @@
+"""The predict engine: what every flow sends in the long run, by the equations of the Rust core, with the packet engine's tables."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.array_types import Columns
+from anabranch.result_tables import TABLES
+from anabranch.units import PICOSECONDS_PER_SECOND
+
+_PLANNED = ("flow", "traffic", "src", "dst", "stack", "routing", "start_s", "size_bytes")
+"""Columns of flows that the scenario says."""
+
+
+class PredictedRun:
+    """A prediction with the methods of the packet engine's simulation; it is made at once."""
+
+    def __init__(self, spec: str) -> None:
+        """Predict a compiled run (JSON).
+
+        Raises:
+            ValueError: names what the model does not know.
+        """
+        run = json.loads(spec)
+        self._prediction = _core.Prediction(spec)
+        # The packet engine plans the same flows and links.
+        planned = _core.Simulation(spec)
+        self._planned_flows, self._planned_links = planned.flows(), planned.links()
+        self._end_s: float = run["duration"] / PICOSECONDS_PER_SECOND
+        self._measured_s = (run["duration"] - run["warm_up"]) / PICOSECONDS_PER_SECOND
+        self._warm_up_s = run["warm_up"] / PICOSECONDS_PER_SECOND
+
+    def advance(self, _events: int) -> bool:
+        """Nothing is left to do."""
+        return False
+
+    @property
+    def now_s(self) -> float:
+        """The run's end, seconds."""
+        return self._end_s
+
+    @property
+    def packet_hops(self) -> int:
+        """None: there are no packets."""
+        return 0
+
+    def flows(self) -> Columns:
+        """One row for each flow; NaN is what the model does not predict."""
+        planned = self._planned_flows
+        count = len(planned["flow"])
+        columns: dict[str, Any] = {column.name: np.full(count, np.nan) for column in TABLES["flows"]}
+        columns |= {name: planned[name] for name in _PLANNED} | dict(self._prediction.flows())
+        measured_s = self._end_s - np.maximum(planned["start_s"], self._warm_up_s)
+        columns["delivered_bytes"] = np.round(columns["goodput_bps"] * measured_s / 8)
+        return columns
+
+    def links(self) -> Columns:
+        """One row for each directed link; NaN is what the model does not predict."""
+        predicted = self._prediction.links()
+        columns: dict[str, Any] = dict(self._planned_links)
+        packets, drops, losses = (predicted[name] for name in ("packets", "drops", "losses"))
+        columns["packets"] = np.round(packets * self._measured_s)
+        columns["bytes"] = np.round(predicted["carried_bps"] * self._measured_s / 8)
+        columns["utilisation"] = predicted["utilisation"]
+        columns["queue_drops"] = np.round(drops * self._measured_s)
+        columns["queue_drop_ratio"] = _ratio(drops, packets + drops)
+        columns["losses"] = np.round(losses * self._measured_s)
+        columns["loss_ratio"] = _ratio(losses, packets)
+        columns["queue_delay_mean_s"] = np.where(packets > 0, predicted["queue_delay_s"], np.nan)
+        columns["queue_delay_max_s"] = np.full(len(packets), np.nan)
+        return columns
+
+    def facts(self) -> Mapping[str, Any]:
+        """What the manifest says of the run besides."""
+        return {"converged": self._prediction.converged, "unique": self._prediction.unique}
+
+    def states(self) -> Mapping[str, Any]:
+        """None: the model has no states of congestion controls."""
+        return _empty("states")
+
+    def routes(self) -> Mapping[str, Any]:
+        """None: routings that measure links are refused."""
+        return _empty("routes")
+
+    def take_flow_series(self) -> Columns:
+        """None: the model has no time."""
+        return _empty("series_flows")
+
+    def take_link_series(self) -> Columns:
+        """None, as for flows."""
+        return _empty("series_links")
+
+    def take_link_state(self) -> Columns:
+        """None, as for routes."""
+        return _empty("link_state")
+
+    @property
+    def packets_without_route(self) -> int:
+        """None: a pair without a route is refused."""
+        return 0
+
+    @property
+    def packets_expired(self) -> int:
+        """None: routes in a circle are refused."""
+        return 0
+
+    @property
+    def threads(self) -> int:
+        """One."""
+        return 1
+
+    def take_capture(self, _link: int) -> bytes:
+        """None: captures are refused."""
+        return b""
+
+
+def _ratio(part: Any, whole: Any) -> Any:
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+
+
+def _empty(table: str) -> dict[str, Any]:
+    return {column.name: np.empty(0) for column in TABLES[table]}
