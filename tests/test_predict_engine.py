@@ -72,7 +72,9 @@ def test_the_report_and_the_comparison_take_a_prediction(tmp_path: Path, capsys:
     path.write_text(SCENARIO)
     out = tmp_path / "out"
     assert status(["run", str(path), "--engine", "predict", "--out", str(out)]) == 0
-    assert "Two limits" in (out / "report.html").read_text()
+    page = (out / "report.html").read_text()
+    assert "Two limits" in page
+    assert "Predicted goodput with intervals" in page
     flows = pl.read_parquet(out / "flows.parquet")
     assert {"low_bps", "high_bps", "limited_by"} <= set(flows.columns)
     arguments = ["compare", str(path), "--engines", "packet,predict", "--within", "10", "--out", str(tmp_path / "both")]

@@ -17,7 +17,7 @@ import tomlkit
 
 from anabranch import statistics
 from anabranch.matrix_columns import text
-from anabranch.report import answer, chart, libraries, routes, run_directory, series, swept, template
+from anabranch.report import answer, chart, libraries, predicted, routes, run_directory, series, swept, template
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.parts import Column, Figure, Table, cells, count, get, largest
 from anabranch.report.run_directory import Runs, Source
@@ -67,6 +67,7 @@ def render(run_directories: Sequence[Path]) -> str:
         distributions=_distributions(runs, stacks),
         summary=_summary_table(runs, summary, by),
         completions=_completion_table(runs, times, by),
+        predicted=predicted.table(runs),
         states=_state_table(runs),
         links=_link_table(runs, links),
         several=len(runs.sources) > 1,

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from anabranch.matrix_columns import key_table, text, unit
+from anabranch.result_tables import PREDICTED
 from anabranch.results import COMPLETE, MANIFEST
 from anabranch.runs import manifest
 from anabranch.runs.directory import settle
@@ -27,6 +28,8 @@ _COLUMNS = {
         *("queue_drop_ratio", "loss_ratio", "marks", "queue_delay_mean_s", "queue_delay_max_s"),
     ),
 }
+_PREDICTED = tuple(column.name for column in PREDICTED)
+"""Columns of flows that only predictions have."""
 _SERIES_COLUMNS = {
     "flows": ("run", "time_s", "flow", "cwnd_segments", "in_flight_segments", "srtt_s", "goodput_bps"),
     "links": ("run", "time_s", "link", "queue_packets"),
@@ -206,13 +209,14 @@ def _table(sources: list[Source], name: str, runs: pl.DataFrame) -> pl.DataFrame
         path = source.directory / f"{name}.parquet"
         try:
             _check_columns(path, _COLUMNS[name])
-            frame = pl.read_parquet(path, columns=list(_COLUMNS[name]))
+            predicted = [column for column in pl.read_parquet_schema(path) if column in _PREDICTED]
+            frame = pl.read_parquet(path, columns=[*_COLUMNS[name], *predicted])
         except FileNotFoundError:
             raise RunDirectoryError(f"{path}: no such file; `anabranch run` writes it beside manifest.json") from None
         except (OSError, pl.exceptions.PolarsError) as error:
             raise _unreadable(path, error) from None
         frames.append(_attach(frame.lazy(), index, runs).collect())
-    return pl.concat(frames)
+    return pl.concat(frames, how="diagonal")
 
 
 def _optional(
