@@ -85,8 +85,8 @@ def test_the_report_and_the_comparison_take_a_prediction(tmp_path: Path, capsys:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ('stack = ["newreno", "linux-cubic"]|stack = "bbr"', "stack bbr: its congestion control has no law"),
-        ('capacity = "10Mbps"|capacity = "10Mbps"\nqueue = { discipline = "codel" }', "the queue of link a -> b: only drop-tail"),
+        ('stack = ["newreno", "linux-cubic"]|stack = "vegas"', "stack vegas: its congestion control has no law"),
+        ('capacity = "10Mbps"|capacity = "10Mbps"\nqueue = { discipline = "ecn-threshold" }', "the queue of link a -> b: not all flows answer its marks"),
         ('constant = "2Mbps"|size = "1MB"', "traffic steady: flows that end"),
         ('warm_up = "10s"|warm_up = "10s"\n[[events]]\nat = "5s"\nfail = ["a", "b"]', "events during the run"),
     ],
@@ -97,3 +97,50 @@ def test_what_the_model_does_not_know_is_refused_by_name(change: str, expected: 
     scenario = Scenario.from_toml(SCENARIO.replace(before, after))
     with pytest.raises(RunError, match=f"the predict engine cannot predict .*{expected}.*--engine packet"):
         execute(scenario, engine="predict", show_progress=False)
+
+
+SHARED = """
+[topology]
+generate = { kind = "dumbbell", pairs = 4, bottleneck = "20Mbps", bottleneck_delay = "10ms", access = "1Gbps", access_delay = "1ms" }
+queue = QUEUE
+[[traffic]]
+name = "one half"
+from = ["s1", "s2"]
+to = ["d1", "d2"]
+pattern = "pairs"
+stagger = "100ms"
+stack = "ONE"
+[[traffic]]
+name = "other half"
+from = ["s3", "s4"]
+to = ["d3", "d4"]
+pattern = "pairs"
+stagger = "170ms"
+stack = "OTHER"
+[run]
+duration = "60s"
+warm_up = "10s"
+"""
+
+
+def both(queue: str, one: str, other: str) -> tuple[Result, Result]:
+    scenario = Scenario.from_toml(SHARED.replace("QUEUE", queue).replace("ONE", one).replace("OTHER", other))
+    packet, predicted = (execute(scenario, engine=engine, show_progress=False) for engine in ("packet", "predict"))
+    return packet, predicted
+
+
+def test_codel_keeps_the_packet_engines_wait() -> None:
+    packet, predicted = both('{ discipline = "codel", limit = "1000 packets" }', "newreno", "newreno")
+    waits = [result.links["queue_delay_mean_s"].max() for result in (packet, predicted)]
+    assert waits[1] == pytest.approx(waits[0], rel=0.35)
+    assert predicted.flows["goodput_bps"].sum() == pytest.approx(packet.flows["goodput_bps"].sum(), rel=0.05)
+
+
+def test_bbr_takes_the_share_that_it_takes_in_the_packet_engine() -> None:
+    def share(result: Result) -> float:
+        flows = result.flows
+        return float(flows.filter(stack="bbr")["goodput_bps"].sum() / flows["goodput_bps"].sum())
+
+    packet, predicted = both('{ limit = "0.5 bdp" }', "bbr", "cubic")
+    assert share(predicted) == pytest.approx(share(packet), abs=0.1)
+    assert set(predicted.flows["limited_by"]) == {"BBR", "beside BBR"}

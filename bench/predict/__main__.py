@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Calibrate, or judge with the intervals that are compiled in."""
     parser = argparse.ArgumentParser(prog="python -m bench.predict", description=__doc__)
     parser.add_argument("what", choices=("calibrate", "judge"), help="calibrate, then compile the core, then judge")
-    parser.add_argument("--scenarios", type=int, default=304, help="how many (default 304)")
+    parser.add_argument("--scenarios", type=int, default=330, help="how many (default 330)")
     options = parser.parse_args(arguments)
     first = FIRST_OF_CALIBRATION if options.what == "calibrate" else FIRST_OF_VERDICT
     judged = _all(range(first, first + options.scenarios))
@@ -175,6 +175,15 @@ def _verdict(judged: Sequence[Judged], count: int) -> str:
     lines.append(_row("all", flows.with_columns(weight=1 / pl.len().over("scenario"))))
     totals = flows.group_by("scenario").agg(pl.len(), pl.col("predicted", "truth").sum(), weight=pl.lit(1.0))
     totals = totals.filter(pl.col("len") > 1).with_columns(error=(pl.col("predicted") / pl.col("truth") - 1).abs())
+    of_bbr = pl.col("limited_by") == "BBR"
+    shares_of_bbr = flows.group_by("scenario").agg(
+        both=of_bbr.any() & ~of_bbr.all(),
+        error=(
+            pl.col("predicted").filter(of_bbr).sum() / pl.col("predicted").sum()
+            - pl.col("truth").filter(of_bbr).sum() / pl.col("truth").sum()
+        ).abs(),
+    )
+    points = shares_of_bbr.filter("both")["error"]
     near = links.with_columns(near=(pl.col("predicted") - pl.col("truth")).abs() < POINTS)
     shares = {network: part["near"].mean() for (network,), part in near.group_by("network")}
     lines += [
@@ -182,6 +191,8 @@ def _verdict(judged: Sequence[Judged], count: int) -> str:
         f"The sum over a scenario's flows is wrong by {100 * _quantile(totals['error'], totals['weight'], 0.5):.1f} % in the median and "
         f"{100 * _quantile(totals['error'], totals['weight'], 0.9):.1f} % at the 90th percentile. Of the links busier than {100 * BUSY:g} %, the utilisation is within "
         f"{100 * POINTS:g} points for {100 * float(shares.get(False, 0)):.0f} % in dumbbells and parking lots, and for {100 * float(shares.get(True, 0)):.0f} % in networks.",
+        f"The share of BBR beside other controls, in {points.len()} scenarios, is wrong by {100 * float(points.quantile(0.5) or 0):.1f} points in the median and "
+        f"{100 * float(points.quantile(0.9) or 0):.1f} at the 90th percentile.",
         "",
     ]
     return "\n".join(lines)

@@ -93,6 +93,32 @@ def _mixed_stacks(draw: random.Random) -> dict[str, Any]:
     return _dumbbell(draw, [{"stack": draw.choice(STACKS)} for _ in range(flows)], rtts)
 
 
+def _managed(draw: random.Random) -> dict[str, Any]:
+    """A queue that drops or marks before it is full."""
+    flows, one_rtt, stack = draw.randint(1, 12), _log(draw, 8, 150), draw.choice(STACKS)
+    rtts = [one_rtt if draw.random() < 0.5 else _log(draw, 8, 150) for _ in range(flows)]
+    found = _dumbbell(draw, [{"stack": "sender"}] * flows, rtts)
+    discipline = draw.choice(("red", "codel", "ecn-threshold"))
+    queue: dict[str, Any] = {"discipline": discipline, "limit": "1000 packets"}
+    if discipline == "red":
+        minimum = draw.randint(5, 30)
+        queue |= {"minimum": minimum, "maximum": 3 * minimum}
+    elif discipline == "ecn-threshold":
+        queue["mark"] = draw.randint(10, 100)
+    found["topology"]["queue"] = queue
+    found["stacks"] = {"sender": {"preset": stack, "ecn": discipline == "ecn-threshold"}}
+    return found
+
+
+def _bbr(draw: random.Random) -> dict[str, Any]:
+    """BBR alone, or beside senders that answer losses."""
+    count, others = draw.randint(1, 6), draw.choice((0, 0, 1, 1, 1)) * draw.randint(1, 6)
+    one_rtt, stack = _log(draw, 8, 150), draw.choice(STACKS[:4])
+    rtts = [one_rtt if draw.random() < 0.6 else _log(draw, 8, 150) for _ in range(count + others)]
+    groups = [{"stack": "bbr" if index < count else stack} for index in range(count + others)]
+    return _dumbbell(draw, groups, rtts)
+
+
 def _loss(draw: random.Random) -> dict[str, Any]:
     flows = draw.randint(1, 4)
     groups = [{"stack": draw.choice(STACKS)} for _ in range(flows)]
@@ -190,5 +216,5 @@ def _stack(name: str) -> dict[str, Any]:
 
 
 FAMILIES: tuple[Callable[[random.Random], dict[str, Any]], ...] = (
-    _alone, _one_rtt, _mixed_rtts, _mixed_stacks, _loss, _limits, _parking_lot, _network, _sprayed,
+    _alone, _one_rtt, _mixed_rtts, _mixed_stacks, _managed, _bbr, _loss, _limits, _parking_lot, _network, _sprayed,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 //! What a flow is to the model: its law, its limits, and the links that its packets and ACKs cross.
 
 use super::PredictError;
-use super::law::{Law, segments_per_ack};
+use super::law::{Law, Response, segments_per_ack};
 use super::refusal::GREATEST_LOSS;
 use crate::packet::LossSpec;
 use crate::packet::emulated::EmulatedNetwork;
@@ -27,13 +27,23 @@ pub struct Paths {
     pub spread_s: f64,
 }
 
+impl Control {
+    /// Its law, if losses determine its window.
+    pub fn law(&self) -> Option<Law> {
+        match self.response {
+            Response::Losses(law) => Some(law),
+            Response::Bandwidth => None,
+        }
+    }
+}
+
 /// What TCP needs besides a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Control {
     /// The stack's index.
     pub stack: usize,
     /// Its congestion control.
-    pub law: Law,
+    pub response: Response,
     /// The receiver's window, segments.
     pub window_limit: f64,
     /// The least retransmission timeout, seconds.
@@ -71,6 +81,13 @@ pub struct FlowModel {
     pub loss: f64,
 }
 
+impl FlowModel {
+    /// Whether it is TCP that holds a share by the bandwidth that it measures.
+    pub fn holds_share(&self) -> bool {
+        self.control.is_some_and(|control| control.response == Response::Bandwidth)
+    }
+}
+
 /// The flows of a run.
 pub fn models(spec: &RunSpec, network: &mut EmulatedNetwork<()>) -> Result<Vec<FlowModel>, PredictError> {
     let count = network.flows().len() as u32;
@@ -84,9 +101,9 @@ fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result
         TransportSpec::Udp { packet } => (None, 8.0 * f64::from(packet), 0.0, 1.0),
         TransportSpec::Tcp { stack: index } => {
             let stack = &spec.stacks[index];
-            let control = Law::of(stack).map(|law| Control {
+            let control = Response::of(stack).map(|response| Control {
                 stack: index,
-                law,
+                response,
                 window_limit: f64::from(stack.window_segments()),
                 min_rto_s: stack.min_rto.as_secs(),
                 threshold: None, // known with the paths
@@ -103,6 +120,9 @@ fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result
         threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32),
         ..control
     });
+    if data.count > 1 && control.is_some_and(|control| control.response == Response::Bandwidth) {
+        return Err(PredictError::Refused(format!("flow {flow}: BBR over several paths")));
+    }
     let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
     let burst = if acks > 0.0 { 1.0 / acks } else { 1.0 };
     let ack_bits = 8.0 * ack_bytes;

@@ -5,6 +5,25 @@ use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 use crate::tcp::congestion::{CongestionSpec, cubic};
 
+/// How a congestion control determines its rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Response {
+    /// By the events that reduce its window.
+    Losses(Law),
+    /// By the bandwidth that it measures: BBR holds a share of each link that losses do not change.
+    Bandwidth,
+}
+
+impl Response {
+    /// The response of a stack; `None` if the model has none.
+    pub fn of(stack: &StackSpec) -> Option<Response> {
+        match &stack.congestion {
+            ControlSpec::Named(CongestionSpec::Bbr(_)) => Some(Response::Bandwidth),
+            _ => Law::of(stack).map(Response::Losses),
+        }
+    }
+}
+
 /// A congestion control in congestion avoidance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {

@@ -2,7 +2,8 @@
 
 use super::flows::{FlowModel, loss_of};
 use super::solver::FlowState;
-use crate::spec::{QueueLimit, RunSpec};
+use crate::packet::DisciplineSpec;
+use crate::spec::{LinkSpec, QueueLimit, RunSpec};
 
 /// Points of the sawtooth.
 const POINTS: u32 = 24;
@@ -12,6 +13,9 @@ const RARE: f64 = 2e-3;
 
 /// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
+
+/// The power of their excess by which the level of flows that hold a share follows it.
+const HOLDERS_STEP: f64 = 0.3;
 
 /// A flow's part of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +43,53 @@ impl Member {
     }
 }
 
+/// When a queue drops or marks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Discipline {
+    /// When it is full: what its flows grow until they know of it.
+    DropTail,
+    /// One packet, when the wait has been above a target for an interval, seconds (RFC 8289).
+    Delay {
+        /// The acceptable wait.
+        target_s: f64,
+        /// How long it may be more.
+        interval_s: f64,
+    },
+    /// Single packets, with a probability that rises with the mean queue (Floyd and Jacobson 1993), packets.
+    Random {
+        /// The queue at which it begins.
+        minimum: f64,
+        /// The queue at which it is `probability`.
+        maximum: f64,
+        /// See `maximum`.
+        probability: f64,
+    },
+    /// All packets of a round trip, when the queue has this length, seconds.
+    Threshold {
+        /// The length.
+        mark_s: f64,
+    },
+}
+
+impl Discipline {
+    fn of(link: &LinkSpec, packet_s: f64) -> Discipline {
+        match &link.queue.discipline {
+            DisciplineSpec::DropTail(_) => Discipline::DropTail,
+            DisciplineSpec::Codel(parameters) => {
+                Discipline::Delay { target_s: parameters.target.as_secs(), interval_s: parameters.interval.as_secs() }
+            }
+            DisciplineSpec::Red(parameters) => Discipline::Random {
+                minimum: parameters.minimum,
+                maximum: parameters.maximum,
+                probability: parameters.probability.0,
+            },
+            DisciplineSpec::EcnThreshold(parameters) => {
+                Discipline::Threshold { mark_s: f64::from(parameters.mark) * packet_s }
+            }
+        }
+    }
+}
+
 /// A link in the model, with its state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkModel {
@@ -46,6 +97,10 @@ pub struct LinkModel {
     pub rate_bps: f64,
     /// The queue's limit, seconds of transmission.
     pub buffer_s: f64,
+    /// Seconds of transmission of a full packet.
+    pub packet_s: f64,
+    /// When its queue drops or marks.
+    pub discipline: Discipline,
     /// Ratio of packets lost on the wire.
     pub loss: f64,
     /// Whether its queue can grow: the links before it are together faster.
@@ -56,6 +111,8 @@ pub struct LinkModel {
     pub events: f64,
     /// Packets dropped in an event.
     pub drops: f64,
+    /// What a flow that holds a share may send, bit/s.
+    pub level_bps: f64,
     /// Mean wait, seconds.
     pub queue_s: f64,
     /// The share of the capacity that the sawtooth can use.
@@ -88,11 +145,14 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Vec<LinkModel> {
             LinkModel {
                 rate_bps,
                 buffer_s: buffer_bits / rate_bps,
+                packet_s: largest_bits / rate_bps,
+                discipline: Discipline::of(link, largest_bits / rate_bps),
                 loss: loss_of(spec, index as u32),
                 can_queue: fed_bps > rate_bps,
                 members,
                 events: 0.0,
                 drops: 1.0,
+                level_bps: rate_bps / 10.0,
                 queue_s: 0.0,
                 usable: 1.0,
                 load_bps: 0.0,
@@ -136,36 +196,80 @@ impl LinkModel {
         if !self.can_queue || self.load_bps <= 0.0 {
             return;
         }
-        let (mut drops, mut rtt_s, mut bursts) = (0.0, 0.0, 0.0);
+        let (mut growth, mut growth_s, mut rtt_s, mut bursts) = (0.0, 0.0, 0.0, 0.0);
         for member in self.members.iter().filter(|member| !member.acks) {
             let state = states[member.flow];
-            drops += state.growth * member.share;
+            growth += state.growth * member.share;
+            growth_s += state.growth * member.share / state.rtt_s * self.packet_s;
             let share = state.rate * member.bits(flows) / self.load_bps;
             rtt_s += share * (state.rtt_s - self.queue_s);
             bursts += share * flows[member.flow].burst;
         }
-        self.drops += damping * ((OVERFLOW_ROUND_TRIPS * drops).max(1.0) - self.drops);
+        let idle_s = rtt_s.max(1e-6);
+        let holders = Holders::of(self, flows, states);
+        self.follow_holders(holders, idle_s);
+        let (drops, buffer_s) = self.at_event(growth, growth_s, idle_s);
+        self.drops += damping * (drops.max(1.0) - self.drops);
         let (mut drop, mut curved) = (0.0, 0.0);
         for member in &mut self.members {
             let share = states[member.flow].rate * member.bits(flows) / self.load_bps;
-            // An event drops this number of packets, each of the flow with the probability of its share.
-            let of_drops = (share * flows[member.flow].burst / bursts.max(1e-9)).min(1.0);
-            let takes_part = 1.0 - (1.0 - of_drops).powf(self.drops);
+            // An event drops this number of packets, each of the flow with the probability of its share; full queues prefer bursts.
+            let of_drops = match self.discipline {
+                Discipline::DropTail => share * flows[member.flow].burst / bursts.max(1e-9),
+                _ => share,
+            };
+            let takes_part = 1.0 - (1.0 - of_drops.min(1.0)).powf(self.drops);
             member.takes_part += damping * (takes_part - member.takes_part);
-            if let (Some(control), false) = (flows[member.flow].control, member.acks) {
-                let lost = share * member.takes_part * (1.0 - control.law.remaining) * states[member.flow].responds;
+            if let (Some(law), false) = (flows[member.flow].control.and_then(|control| control.law()), member.acks) {
+                let lost = share * member.takes_part * (1.0 - law.remaining) * states[member.flow].responds;
                 drop += lost;
-                curved += lost * (control.law.mean_share() - (1.0 + control.law.remaining) / 2.0)
-                    / (1.0 - control.law.remaining);
+                curved += lost * (law.mean_share() - (1.0 + law.remaining) / 2.0) / (1.0 - law.remaining);
             }
         }
-        let sawtooth =
-            Sawtooth { idle_s: rtt_s.max(1e-6), buffer_s: self.buffer_s, drop, curve: curved / drop.max(1e-9) };
-        let (usable, queue_s) = sawtooth.means();
+        let sawtooth = Sawtooth { idle_s, buffer_s, drop, curve: curved / drop.max(1e-9) };
+        let (mut usable, mut queue_s) = sawtooth.means();
+        if holders.flows > 0.0 {
+            (usable, queue_s) = holders.keep(idle_s, self.buffer_s);
+        }
         // A link that is not full has neither events nor a queue; the step between the two is smooth.
         let full = self.full();
         self.usable += damping * (usable - self.usable);
         self.queue_s += damping * (full * queue_s - self.queue_s);
+    }
+
+    /// Changes what each flow that holds a share may send.
+    fn follow_holders(&mut self, holders: Holders, idle_s: f64) {
+        if holders.flows <= 0.0 {
+            return;
+        }
+        let carried_bps = self.usable * self.rate_bps;
+        // Where others do not fill the rest, it is the holders'.
+        let rest_bps = carried_bps - (self.load_bps - holders.load_bps);
+        let full = self.full();
+        let theirs_bps = full * holders.share(idle_s, self.buffer_s) * carried_bps + (1.0 - full) * rest_bps;
+        let step = (theirs_bps.max(1.0) / holders.load_bps.max(1.0)).powf(HOLDERS_STEP).clamp(0.5, 2.0);
+        self.level_bps = (self.level_bps * step).clamp(1.0, self.rate_bps);
+    }
+
+    /// How many packets an event drops or marks, and how long the queue is then, seconds. The flows grow by `growth` segments a round trip, which
+    /// lengthens the queue by `growth_s` a second.
+    fn at_event(&self, growth: f64, growth_s: f64, idle_s: f64) -> (f64, f64) {
+        match self.discipline {
+            Discipline::DropTail => (OVERFLOW_ROUND_TRIPS * growth, self.buffer_s),
+            Discipline::Delay { target_s, interval_s } => {
+                (1.0, (target_s + growth_s * (interval_s + idle_s)).min(self.buffer_s))
+            }
+            Discipline::Random { minimum, maximum, probability } => {
+                let ratio = self.events * self.drops * self.packet_s;
+                let packets = if ratio < probability {
+                    minimum + (maximum - minimum) * ratio / probability
+                } else {
+                    maximum * (1.0 + (ratio - probability) / (1.0 - probability).max(1e-9))
+                };
+                (1.0, (packets * self.packet_s).min(self.buffer_s))
+            }
+            Discipline::Threshold { mark_s } => (idle_s / self.packet_s, mark_s.min(self.buffer_s)),
+        }
     }
 
     /// From 0, the link has capacity to spare, to 1.
@@ -176,6 +280,47 @@ impl LinkModel {
     /// The load over what the link can carry.
     pub fn excess(&self) -> f64 {
         self.load_bps / (self.usable * self.rate_bps)
+    }
+}
+
+/// The flows of a link that hold a share of it, BBR's, beside those that answer losses.
+#[derive(Debug, Clone, Copy)]
+struct Holders {
+    flows: f64,
+    load_bps: f64,
+    /// How many flows answer losses.
+    others: f64,
+}
+
+impl Holders {
+    fn of(link: &LinkModel, flows: &[FlowModel], states: &[FlowState]) -> Holders {
+        let mut found = Holders { flows: 0.0, load_bps: 0.0, others: 0.0 };
+        for member in link.members.iter().filter(|member| !member.acks) {
+            let flow = &flows[member.flow];
+            if flow.holds_share() {
+                found.flows += member.share;
+                found.load_bps += states[member.flow].rate * member.bits(flows);
+            } else {
+                found.others += member.share * states[member.flow].responds;
+            }
+        }
+        found
+    }
+
+    /// Their share of a full link: the form of Ware et al. 2019 in buffer and numbers, fitted to the packet engine.
+    fn share(&self, idle_s: f64, buffer_s: f64) -> f64 {
+        let logit = 3.29 - 0.7 * (buffer_s / idle_s).ln() + 1.07 * (self.flows / self.others.max(1e-6)).ln();
+        1.0 / (1.0 + (-logit).exp())
+    }
+
+    /// Utilisation and mean wait in seconds. BBR's flight is bounded by two delay-bandwidth products, of which each flow overestimates its own, and
+    /// one flow alone drains the queue.
+    fn keep(&self, idle_s: f64, buffer_s: f64) -> (f64, f64) {
+        if self.flows + self.others > 1.0 {
+            (0.99, (0.9 * buffer_s).min(2.5 * idle_s))
+        } else {
+            (0.975, (0.4 * buffer_s).min(0.2 * idle_s))
+        }
     }
 }
 

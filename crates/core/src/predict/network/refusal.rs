@@ -2,7 +2,7 @@
 
 use super::PredictError;
 use super::flows::FlowModel;
-use super::law::Law;
+use super::law::Response;
 use crate::packet::{DisciplineSpec, LossSpec};
 use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
 
@@ -25,8 +25,9 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     }
     for (index, link) in spec.links.iter().enumerate() {
         let name = spec.link_name(index as u32);
-        if !matches!(link.queue.discipline, DisciplineSpec::DropTail(_)) {
-            return Err(refuse(format!("the queue of link {name}: only drop-tail")));
+        let marks = matches!(link.queue.discipline, DisciplineSpec::EcnThreshold(_));
+        if marks && !all_answer_marks(spec) {
+            return Err(refuse(format!("the queue of link {name}: not all flows answer its marks")));
         }
         if !matches!(link.loss, None | Some(LossSpec::Bernoulli(_))) {
             return Err(refuse(format!("the losses of link {name}: only bernoulli")));
@@ -60,7 +61,7 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
         }
         if let TransportSpec::Tcp { stack } = group.transport {
             let stack = &spec.stacks[stack];
-            if Law::of(stack).is_none() {
+            if Response::of(stack).is_none() {
                 return Err(refuse(format!("stack {}: its congestion control has no law", stack.name)));
             }
             if stack.pacing {
@@ -69,6 +70,14 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
         }
     }
     Ok(())
+}
+
+/// Whether all flows are TCP that answers congestion marks.
+fn all_answer_marks(spec: &RunSpec) -> bool {
+    spec.traffic.iter().all(|group| match group.transport {
+        TransportSpec::Tcp { stack } => spec.stacks[stack].ecn,
+        TransportSpec::Udp { .. } => false,
+    })
 }
 
 /// Refuses datagrams that alone fill a link.

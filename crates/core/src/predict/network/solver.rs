@@ -144,11 +144,18 @@ fn state(flow: &FlowModel, events_s: f64, rtt_s: f64, links: &[LinkModel]) -> Fl
         return FlowState { rate: flow.source_rate, rtt_s, ..begin(flow) };
     };
     let of_links = events_s * rtt_s;
+    let Some(law) = control.law() else {
+        let level_bps =
+            flow.data.shares.iter().map(|(link, _)| links[*link as usize].level_bps).fold(f64::INFINITY, f64::min);
+        let held = level_bps / flow.wire_bits;
+        let rate = held.min(control.window_limit / rtt_s).min(flow.source_rate);
+        return FlowState { rate, window: rate * rtt_s, rtt_s, responds: rate / held, ..begin(flow) };
+    };
     let at = |window: f64| {
         let at_random = -libm::expm1(-flow.loss * window);
         let events = of_links + at_random;
-        let evenness = (of_links * control.law.evenness() + at_random * RANDOM_EVENNESS) / events.max(1e-300);
-        (at_random, control.law.window(events.max(1e-12), rtt_s, evenness))
+        let evenness = (of_links * law.evenness() + at_random * RANDOM_EVENNESS) / events.max(1e-300);
+        (at_random, law.window(events.max(1e-12), rtt_s, evenness))
     };
     let by_law = balanced(|window| at(window).1);
     let window = by_law.min(control.window_limit);
@@ -161,7 +168,7 @@ fn state(flow: &FlowModel, events_s: f64, rtt_s: f64, links: &[LinkModel]) -> Fl
     let lawful = by_law.max(1.0) / rtt_s / (1.0 + timeouts);
     let rate = lawful.min(control.window_limit / rtt_s).min(flow.source_rate).min(spray_limit);
     let responds = (rate / lawful).powi(2);
-    let growth = (1.0 - control.law.remaining) * events * by_law * responds;
+    let growth = (1.0 - law.remaining) * events * by_law * responds;
     FlowState { rate, window: rate * rtt_s, rtt_s, growth, events: (of_links, at_random), responds, spray_limit }
 }
 

@@ -110,8 +110,8 @@ fn what_the_model_does_not_know_is_refused_by_name() {
     type Change<'a> = &'a dyn Fn(&mut Value);
     let cases: [(Change, &str); 5] = [
         (
-            &|spec| spec["links"][0]["queue"] = json!({"limit": {"packets": 100}, "discipline": "codel"}),
-            "the queue of link a -> b: only drop-tail",
+            &|spec| spec["links"][0]["queue"] = json!({"limit": {"packets": 100}, "discipline": "ecn-threshold"}),
+            "the queue of link a -> b: not all flows answer its marks",
         ),
         (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "vegas"}), "its congestion control has no law"),
         (&|spec| spec["traffic"][0]["application"]["bytes"] = json!(1000), "traffic t: flows that end"),
