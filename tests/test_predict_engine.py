@@ -79,7 +79,9 @@ def test_the_report_and_the_comparison_take_a_prediction(tmp_path: Path, capsys:
     assert {"low_bps", "high_bps", "limited_by"} <= set(flows.columns)
     arguments = ["compare", str(path), "--engines", "packet,predict", "--within", "10", "--out", str(tmp_path / "both")]
     assert status(arguments) == 0
-    assert "predict / packet" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "predict / packet" in printed
+    assert "of 4 goodputs of single runs within the predicted intervals" in printed
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ class Comparison:
     keys: Sequence[str]
     flows: pl.DataFrame
     links: pl.DataFrame
+    inside: tuple[int, int] | None
+    """How many goodputs of single runs are within the intervals that the other engine predicts, of how many; ``None`` without a prediction."""
 
     @property
     def deviations(self) -> pl.Series:
@@ -71,7 +73,18 @@ def compare(engines: tuple[str, str], first: Runs, second: Runs) -> Comparison:
     links = _join(_links(first), _links(second), [*_LINK, "seed"])
     loaded = pl.max_horizontal(f"{UTILISATION}_first", f"{UTILISATION}_second").mean().over(_LINK) >= LEAST_UTILISATION
     table = _ratios(links.filter(loaded), _LINK, UTILISATION)
-    return Comparison(engines, first.keys, _with_keys(flows, first), _with_keys(table, first))
+    inside = _inside(first, second) or _inside(second, first)
+    return Comparison(engines, first.keys, _with_keys(flows, first), _with_keys(table, first), inside)
+
+
+def _inside(predicted: Runs, other: Runs) -> tuple[int, int] | None:
+    if "low_bps" not in predicted.flows.columns:
+        return None
+    on = [*_FLOW, "seed"]
+    intervals = predicted.flows.select(*on, "low_bps", "high_bps")
+    rows = intervals.join(other.flows.select(*on, GOODPUT), on=on, nulls_equal=True).drop_nulls(GOODPUT)
+    held = rows.filter(pl.col(GOODPUT).is_between("low_bps", "high_bps"))
+    return held.height, rows.height
 
 
 def _flows(runs: Runs) -> pl.DataFrame:
@@ -136,6 +149,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "second": second,
         "median_deviation": comparison.median,
         "greatest_deviation": comparison.greatest,
+        "inside_intervals": comparison.inside,
         "flows": comparison.flows.to_dicts(),
         "links": comparison.links.to_dicts(),
     }

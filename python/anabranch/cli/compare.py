@@ -142,6 +142,11 @@ def _compare(
                 f"{engine} / {engines[0]}: {count(comparison.deviations.len(), 'ratio')}, median deviation {percent(comparison.median)}, "
                 f"greatest {percent(comparison.greatest)}"
             )
+            if comparison.inside is not None:
+                held, flows = comparison.inside
+                print(
+                    f"{held} of {count(flows, 'goodput')} of single runs within the predicted intervals, which are to hold 90 %"
+                )
         for file in files:
             say(f"Written: {file}")
     if output.json:
