@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from fake_simulation import FakeSimulation
 
+from anabranch.engines.packet import RunAgain
 from anabranch.engines.refusal import refusals
 from anabranch.result_tables import SCHEMAS, frame
 from anabranch.results import Result, ResultError, result_hash
@@ -184,3 +185,34 @@ def test_the_real_engine_gives_the_same_bytes_twice() -> None:
     assert first.hash == second.hash
     assert 0 < first.flows["goodput_bps"].item() < 10e6
     assert scenario.run(seeds=[1, 2]).flows["seed"].to_list() == [1, 2]
+
+
+@pytest.mark.parametrize(("failures", "attempts"), [(0, None), (2, 3)])
+def test_a_run_that_was_late_is_run_again(tmp_path: Path, failures: int, attempts: int | None) -> None:
+    made: list[FakeSimulation] = []
+
+    def flows(simulation: FakeSimulation) -> None:
+        if simulation.steps == 10 and len(made) <= failures:
+            raise RunAgain("too late")
+
+    def make(spec: str) -> FakeSimulation:
+        made.append(FakeSimulation(spec, flows))
+        return made[-1]
+
+    result = execute(Scenario.from_toml(LINE), directory=tmp_path, jobs=1, make=make, show_progress=False)
+    assert len(made) == failures + 1
+    assert result.manifest["runs"][0].get("attempts") == attempts
+    assert not list(tmp_path.glob("**/*.partial"))
+
+
+def test_a_run_that_is_always_late_is_refused(tmp_path: Path) -> None:
+    def late(_simulation: FakeSimulation) -> None:
+        raise RunAgain("too late")
+
+    with pytest.raises(RunError, match="too late"):
+        execute(
+            Scenario.from_toml(LINE),
+            directory=tmp_path,
+            make=lambda spec: FakeSimulation(spec, late),
+            show_progress=False,
+        )

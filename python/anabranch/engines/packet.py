@@ -15,6 +15,10 @@ EVENTS_AT_ONCE = 200_000
 """Events between two looks at the clock, the recordings and the stop signal: some 10 to 50 ms."""
 
 
+class RunAgain(ValueError):
+    """The results of a run cannot be used; another attempt may give some."""
+
+
 class Simulation(Protocol):
     """What this module uses of ``anabranch._core.Simulation``."""
 

@@ -1,7 +1,9 @@
 """One variant and seed of a scenario on its way through the engine."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -16,6 +18,9 @@ from anabranch.runs.kept import KeptRun, KeptRuns
 from anabranch.runs.recorder import Recorder
 from anabranch.scenario import Case
 from anabranch.units import PICOSECONDS_PER_SECOND, duration
+
+MOST_ATTEMPTS = 3
+"""Attempts at a run whose results cannot be used, such as one in real time while the machine was busy."""
 
 
 @dataclass
@@ -71,10 +76,7 @@ class Run:
         stop: Event,
         make: Callable[[str], packet.Simulation],
     ) -> KeptRun:
-        folder = self.kept.begin(key)
-        recorder = self._recorder = Recorder(folder, self.number, self.keys, spec)
-        outcome = packet.simulate(spec, recorder, stop, make)
-        recorder.close()
+        folder, recorder, outcome, attempts = self._attempted(spec, key, stop, make)
         names = {
             "traffic": traffic,
             "src": spec["nodes"],
@@ -102,7 +104,27 @@ class Run:
             "captures": recorder.captures(),
             **outcome.facts,
         }
+        if attempts > 1:
+            facts["attempts"] = attempts
         return KeptRun(folder, tables, facts, is_new=True)
+
+    def _attempted(
+        self, spec: dict[str, Any], key: str, stop: Event, make: Callable[[str], packet.Simulation]
+    ) -> tuple[Path, Recorder, packet.Outcome, int]:
+        """What a run has recorded, and its outcome, of the first attempt that can be used."""
+        for attempt in range(1, MOST_ATTEMPTS + 1):
+            folder = self.kept.begin(key)
+            recorder = self._recorder = Recorder(folder, self.number, self.keys, spec)
+            try:
+                outcome = packet.simulate(spec, recorder, stop, make)
+            except packet.RunAgain:
+                shutil.rmtree(folder, ignore_errors=True)
+                if attempt == MOST_ATTEMPTS or stop.is_set():
+                    raise
+            else:
+                recorder.close()
+                return folder, recorder, outcome, attempt
+        raise AssertionError("the last attempt returns or raises")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from anabranch.engines.kernel.hosts import make_hosts
 from anabranch.engines.kernel.programs import Programs
 from anabranch.engines.kernel.settings import LinuxStack, linux_stack
 from anabranch.linux_network import support
-from anabranch.linux_network.errors import NetworkError
+from anabranch.linux_network.errors import LatePacketsError, NetworkError
 from anabranch.linux_programs.loaded import available
 from anabranch.result_tables import TABLES
 from anabranch.units import PICOSECONDS_PER_SECOND
@@ -129,7 +129,7 @@ class KernelSimulation:
             "packets_foreign": foreign,
         }
         if late > self._max_lateness_s:
-            raise NetworkError(
+            raise LatePacketsError(
                 f"the kernel engine was too late: 1 % of the packets left more than {1e3 * late:.1f} ms after they were due "
                 f"(mean {1e6 * mean:.0f} us, at most {1e3 * latest:.0f} ms; bound {1e3 * self._max_lateness_s:g} ms, --max-lateness). "
                 f"Lower the rates, end other programs, or run as root for SCHED_FIFO (now {self._facts['scheduling']})"
