@@ -29,10 +29,10 @@ pub enum Class {
     MixedControls,
     /// Several links.
     Several,
-    /// BBR, with others that answer losses or without.
-    Bandwidth,
+    /// BBR, with others or without.
+    Bbr,
     /// A link shared with BBR.
-    BesideBandwidth,
+    BesideBbr,
     /// Several paths, with a detector that counts duplicate ACKs.
     SprayedCounting,
     /// Several paths, with a detector that waits.
@@ -63,8 +63,8 @@ impl Class {
             Class::MixedRtts => "mixed RTTs",
             Class::MixedControls => "mixed stacks",
             Class::Several => "several bottlenecks",
-            Class::Bandwidth => "BBR",
-            Class::BesideBandwidth => "beside BBR",
+            Class::Bbr => "BBR",
+            Class::BesideBbr => "beside BBR",
             Class::SprayedCounting => "sprayed, counting",
             Class::SprayedTimer => "sprayed, timer",
         }
@@ -101,8 +101,8 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usi
     if state.responds < RESPONDS && !held_by_spray {
         return Class::Limit;
     }
-    if flow.holds_share() {
-        return Class::Bandwidth;
+    if flow.is_bbr() {
+        return Class::Bbr;
     }
     if sprayed {
         return if control.threshold.is_some() { Class::SprayedCounting } else { Class::SprayedTimer };
@@ -112,8 +112,8 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usi
     }
     let [link] = bottlenecks else { return Class::Several };
     let crowd = crowds[*link];
-    if crowd.with_bandwidth {
-        Class::BesideBandwidth
+    if crowd.with_bbr {
+        Class::BesideBbr
     } else if crowd.flows <= 1 {
         Class::Alone
     } else if crowd.mixed {
@@ -130,19 +130,18 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usi
 struct Crowd {
     flows: usize,
     mixed: bool,
-    with_bandwidth: bool,
+    with_bbr: bool,
     shortest_s: f64,
     longest_s: f64,
 }
 
 impl Crowd {
     fn of(members: impl Iterator<Item = usize>, flows: &[FlowModel], solution: &Solution) -> Crowd {
-        let mut crowd =
-            Crowd { flows: 0, mixed: false, with_bandwidth: false, shortest_s: f64::INFINITY, longest_s: 0.0 };
+        let mut crowd = Crowd { flows: 0, mixed: false, with_bbr: false, shortest_s: f64::INFINITY, longest_s: 0.0 };
         let mut first = None;
         for member in members {
             let law = flows[member].control.map(|control| control.response);
-            crowd.with_bandwidth |= flows[member].holds_share();
+            crowd.with_bbr |= flows[member].is_bbr();
             let rtt_s = solution.flows[member].rtt_s;
             crowd.flows += 1;
             crowd.mixed |= *first.get_or_insert(law) != law;

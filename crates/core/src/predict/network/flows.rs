@@ -1,13 +1,14 @@
 //! What a flow is to the model: its law, its limits, and the links that its packets and ACKs cross.
 
-use super::PredictError;
+use super::error::PredictError;
 use super::law::{Law, Response, segments_per_ack};
-use super::refusal::GREATEST_LOSS;
 use crate::packet::LossSpec;
 use crate::packet::emulated::EmulatedNetwork;
 use crate::spec::{ApplicationSpec, LinkId, RunSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
 
+/// Beyond this loss on a path, timeouts decide.
+const GREATEST_LOSS: f64 = 0.05;
 /// Packets whose paths stand for all those of a flow that is not routed as a whole.
 const SAMPLE: u32 = 256;
 
@@ -32,7 +33,7 @@ impl Control {
     pub fn law(&self) -> Option<Law> {
         match self.response {
             Response::Losses(law) => Some(law),
-            Response::Bandwidth => None,
+            Response::Bbr => None,
         }
     }
 }
@@ -82,10 +83,29 @@ pub struct FlowModel {
 }
 
 impl FlowModel {
-    /// Whether it is TCP that holds a share by the bandwidth that it measures.
-    pub fn holds_share(&self) -> bool {
-        self.control.is_some_and(|control| control.response == Response::Bandwidth)
+    /// Whether its congestion control is BBR.
+    pub fn is_bbr(&self) -> bool {
+        self.control.is_some_and(|control| control.response == Response::Bbr)
     }
+}
+
+/// The state of a flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlowState {
+    /// Packets sent a second.
+    pub rate: f64,
+    /// Mean window, segments.
+    pub window: f64,
+    /// Mean RTT, seconds.
+    pub rtt_s: f64,
+    /// Segments by which the window grows a round trip.
+    pub growth: f64,
+    /// Events a round trip, of links and at random.
+    pub events: (f64, f64),
+    /// How far the flow follows its law, from 0, another limit holds it, to 1.
+    pub responds: f64,
+    /// The limit by reordering, packets a second.
+    pub spray_limit: f64,
 }
 
 /// The flows of a run.
@@ -120,7 +140,7 @@ fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result
         threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32),
         ..control
     });
-    if data.count > 1 && control.is_some_and(|control| control.response == Response::Bandwidth) {
+    if data.count > 1 && control.is_some_and(|control| control.response == Response::Bbr) {
         return Err(PredictError::Refused(format!("flow {flow}: BBR over several paths")));
     }
     let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;

@@ -10,15 +10,15 @@ use crate::tcp::congestion::{CongestionSpec, cubic};
 pub enum Response {
     /// By the events that reduce its window.
     Losses(Law),
-    /// By the bandwidth that it measures: BBR holds a share of each link that losses do not change.
-    Bandwidth,
+    /// By the bandwidth that it measures.
+    Bbr,
 }
 
 impl Response {
     /// The response of a stack; `None` if the model has none.
     pub fn of(stack: &StackSpec) -> Option<Response> {
         match &stack.congestion {
-            ControlSpec::Named(CongestionSpec::Bbr(_)) => Some(Response::Bandwidth),
+            ControlSpec::Named(CongestionSpec::Bbr(_)) => Some(Response::Bbr),
             _ => Law::of(stack).map(Response::Losses),
         }
     }
@@ -62,8 +62,8 @@ impl Law {
         Some(Law { increase: law.increase / segments, ..law })
     }
 
-    /// The mean window at `events` a round trip of `rtt_s`. `evenness` is the mean window over that under events at random, for an increase that is
-    /// constant: 1 for events at random, `2 / (1 + remaining)` less for events at even distances.
+    /// The mean window at `events` a round trip of `rtt_s`. `evenness` is how even their distances are, for an increase that is constant: 1 at random,
+    /// [`Self::evenness`] when all distances are the same.
     ///
     /// AIMD: growth of `increase` balances `(1 - remaining) events window`. CUBIC: the mean of its curve from one event to the next (RFC 9438
     /// equation 5), if that is more.
@@ -81,7 +81,7 @@ impl Law {
         if self.cubic.is_some() { (3.0 + self.remaining) / 4.0 } else { (1.0 + self.remaining) / 2.0 }
     }
 
-    /// The greatest window over that under events at random with the same mean: [`Self::window`]'s evenness.
+    /// What a sawtooth's greatest window is over its mean: [`Self::window`]'s evenness when all distances are the same.
     pub fn evenness(&self) -> f64 {
         2.0 / (1.0 + self.remaining)
     }

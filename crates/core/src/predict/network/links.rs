@@ -1,12 +1,11 @@
 //! What a link is to the model: its flows, its congestion events, and what the sawtooth of its queue leaves of capacity and delay.
 
-use super::flows::{FlowModel, loss_of};
-use super::solver::FlowState;
-use crate::packet::DisciplineSpec;
-use crate::spec::{LinkSpec, QueueLimit, RunSpec};
-
-/// Points of the sawtooth.
-const POINTS: u32 = 24;
+use super::bbr_share::BbrShare;
+use super::discipline::Discipline;
+use super::flows::{FlowModel, FlowState, loss_of};
+use super::member::Member;
+use super::sawtooth::Sawtooth;
+use crate::spec::{QueueLimit, RunSpec};
 
 /// Events a second at which a link counts as half full.
 const RARE: f64 = 2e-3;
@@ -14,81 +13,8 @@ const RARE: f64 = 2e-3;
 /// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
 
-/// The power of their excess by which the level of flows that hold a share follows it.
-const HOLDERS_STEP: f64 = 0.3;
-
-/// A flow's part of a link.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Member {
-    /// The flow's index.
-    pub flow: usize,
-    /// Whether its ACKs cross the link, and not its data.
-    pub acks: bool,
-    /// The share of these packets that crosses the link.
-    pub share: f64,
-    /// Probability that an event of the link reaches the flow.
-    pub takes_part: f64,
-}
-
-impl Member {
-    /// Packets on the link for each that the flow sends.
-    pub fn packets(&self, flows: &[FlowModel]) -> f64 {
-        self.share * if self.acks { flows[self.flow].acks } else { 1.0 }
-    }
-
-    /// Bits on the link for each packet that the flow sends.
-    fn bits(&self, flows: &[FlowModel]) -> f64 {
-        let flow = &flows[self.flow];
-        self.packets(flows) * if self.acks { flow.ack_bits } else { flow.wire_bits }
-    }
-}
-
-/// When a queue drops or marks.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Discipline {
-    /// When it is full: what its flows grow until they know of it.
-    DropTail,
-    /// One packet, when the wait has been above a target for an interval, seconds (RFC 8289).
-    Delay {
-        /// The acceptable wait.
-        target_s: f64,
-        /// How long it may be more.
-        interval_s: f64,
-    },
-    /// Single packets, with a probability that rises with the mean queue (Floyd and Jacobson 1993), packets.
-    Random {
-        /// The queue at which it begins.
-        minimum: f64,
-        /// The queue at which it is `probability`.
-        maximum: f64,
-        /// See `maximum`.
-        probability: f64,
-    },
-    /// All packets of a round trip, when the queue has this length, seconds.
-    Threshold {
-        /// The length.
-        mark_s: f64,
-    },
-}
-
-impl Discipline {
-    fn of(link: &LinkSpec, packet_s: f64) -> Discipline {
-        match &link.queue.discipline {
-            DisciplineSpec::DropTail(_) => Discipline::DropTail,
-            DisciplineSpec::Codel(parameters) => {
-                Discipline::Delay { target_s: parameters.target.as_secs(), interval_s: parameters.interval.as_secs() }
-            }
-            DisciplineSpec::Red(parameters) => Discipline::Random {
-                minimum: parameters.minimum,
-                maximum: parameters.maximum,
-                probability: parameters.probability.0,
-            },
-            DisciplineSpec::EcnThreshold(parameters) => {
-                Discipline::Threshold { mark_s: f64::from(parameters.mark) * packet_s }
-            }
-        }
-    }
-}
+/// The power of BBR's excess by which the rate of its flows follows it.
+const BBR_STEP: f64 = 0.3;
 
 /// A link in the model, with its state.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,8 +37,8 @@ pub struct LinkModel {
     pub events: f64,
     /// Packets dropped in an event.
     pub drops: f64,
-    /// What a flow that holds a share may send, bit/s.
-    pub level_bps: f64,
+    /// What each BBR flow may send, bit/s.
+    pub bbr_bps: f64,
     /// Mean wait, seconds.
     pub queue_s: f64,
     /// The share of the capacity that the sawtooth can use.
@@ -152,7 +78,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Vec<LinkModel> {
                 members,
                 events: 0.0,
                 drops: 1.0,
-                level_bps: rate_bps / 10.0,
+                bbr_bps: rate_bps / 10.0,
                 queue_s: 0.0,
                 usable: 1.0,
                 load_bps: 0.0,
@@ -206,8 +132,8 @@ impl LinkModel {
             bursts += share * flows[member.flow].burst;
         }
         let idle_s = rtt_s.max(1e-6);
-        let holders = Holders::of(self, flows, states);
-        self.follow_holders(holders, idle_s);
+        let bbr = BbrShare::of(&self.members, flows, states);
+        self.follow_bbr(bbr, idle_s);
         let (drops, buffer_s) = self.at_event(growth, growth_s, idle_s);
         self.drops += damping * (drops.max(1.0) - self.drops);
         let (mut drop, mut curved) = (0.0, 0.0);
@@ -228,8 +154,8 @@ impl LinkModel {
         }
         let sawtooth = Sawtooth { idle_s, buffer_s, drop, curve: curved / drop.max(1e-9) };
         let (mut usable, mut queue_s) = sawtooth.means();
-        if holders.flows > 0.0 {
-            (usable, queue_s) = holders.keep(idle_s, self.buffer_s);
+        if bbr.flows > 0.0 {
+            (usable, queue_s) = bbr.keep(idle_s, self.buffer_s);
         }
         // A link that is not full has neither events nor a queue; the step between the two is smooth.
         let full = self.full();
@@ -237,18 +163,18 @@ impl LinkModel {
         self.queue_s += damping * (full * queue_s - self.queue_s);
     }
 
-    /// Changes what each flow that holds a share may send.
-    fn follow_holders(&mut self, holders: Holders, idle_s: f64) {
-        if holders.flows <= 0.0 {
+    /// Changes what each BBR flow may send.
+    fn follow_bbr(&mut self, bbr: BbrShare, idle_s: f64) {
+        if bbr.flows <= 0.0 {
             return;
         }
         let carried_bps = self.usable * self.rate_bps;
-        // Where others do not fill the rest, it is the holders'.
-        let rest_bps = carried_bps - (self.load_bps - holders.load_bps);
+        // Where the others do not fill the rest, it is BBR's.
+        let rest_bps = carried_bps - (self.load_bps - bbr.load_bps);
         let full = self.full();
-        let theirs_bps = full * holders.share(idle_s, self.buffer_s) * carried_bps + (1.0 - full) * rest_bps;
-        let step = (theirs_bps.max(1.0) / holders.load_bps.max(1.0)).powf(HOLDERS_STEP).clamp(0.5, 2.0);
-        self.level_bps = (self.level_bps * step).clamp(1.0, self.rate_bps);
+        let theirs_bps = full * bbr.share(idle_s, self.buffer_s) * carried_bps + (1.0 - full) * rest_bps;
+        let step = (theirs_bps.max(1.0) / bbr.load_bps.max(1.0)).powf(BBR_STEP).clamp(0.5, 2.0);
+        self.bbr_bps = (self.bbr_bps * step).clamp(1.0, self.rate_bps);
     }
 
     /// How many packets an event drops or marks, and how long the queue is then, seconds. The flows grow by `growth` segments a round trip, which
@@ -280,79 +206,5 @@ impl LinkModel {
     /// The load over what the link can carry.
     pub fn excess(&self) -> f64 {
         self.load_bps / (self.usable * self.rate_bps)
-    }
-}
-
-/// The flows of a link that hold a share of it, BBR's, beside those that answer losses.
-#[derive(Debug, Clone, Copy)]
-struct Holders {
-    flows: f64,
-    load_bps: f64,
-    /// How many flows answer losses.
-    others: f64,
-}
-
-impl Holders {
-    fn of(link: &LinkModel, flows: &[FlowModel], states: &[FlowState]) -> Holders {
-        let mut found = Holders { flows: 0.0, load_bps: 0.0, others: 0.0 };
-        for member in link.members.iter().filter(|member| !member.acks) {
-            let flow = &flows[member.flow];
-            if flow.holds_share() {
-                found.flows += member.share;
-                found.load_bps += states[member.flow].rate * member.bits(flows);
-            } else {
-                found.others += member.share * states[member.flow].responds;
-            }
-        }
-        found
-    }
-
-    /// Their share of a full link: the form of Ware et al. 2019 in buffer and numbers, fitted to the packet engine.
-    fn share(&self, idle_s: f64, buffer_s: f64) -> f64 {
-        let logit = 3.29 - 0.7 * (buffer_s / idle_s).ln() + 1.07 * (self.flows / self.others.max(1e-6)).ln();
-        1.0 / (1.0 + (-logit).exp())
-    }
-
-    /// Utilisation and mean wait in seconds. BBR's flight is bounded by two delay-bandwidth products, of which each flow overestimates its own, and
-    /// one flow alone drains the queue.
-    fn keep(&self, idle_s: f64, buffer_s: f64) -> (f64, f64) {
-        if self.flows + self.others > 1.0 {
-            (0.99, (0.9 * buffer_s).min(2.5 * idle_s))
-        } else {
-            (0.975, (0.4 * buffer_s).min(0.2 * idle_s))
-        }
-    }
-}
-
-/// The sum of the windows of a link's flows between two events.
-pub struct Sawtooth {
-    /// Mean RTT of the flows without the link's queue, seconds.
-    pub idle_s: f64,
-    /// The queue's limit, seconds.
-    pub buffer_s: f64,
-    /// What of the sum an event takes.
-    pub drop: f64,
-    /// From 0, growth is even, to 1/4, growth is CUBIC's.
-    pub curve: f64,
-}
-
-impl Sawtooth {
-    /// Utilisation and the mean wait in seconds, over the time from one event to the next.
-    pub fn means(&self) -> (f64, f64) {
-        let peak_s = self.idle_s + self.buffer_s;
-        // The curve (1 - u)^k has the mean 1 / (k + 1): 1/2 for even growth, 1/4 for CUBIC's.
-        let power = 1.0 / (0.5 - self.curve.clamp(0.0, 0.25)) - 1.0;
-        let (mut time, mut busy, mut wait) = (0.0, 0.0, 0.0);
-        for point in 0..POINTS {
-            let u = (f64::from(point) + 0.5) / f64::from(POINTS);
-            let window_s = peak_s * (1.0 - self.drop * (1.0 - u).powf(power));
-            let queue_s = (window_s - self.idle_s).max(0.0);
-            // Growth that counts round trips is slower when they are long.
-            let slower = 1.0 + queue_s / self.idle_s * (1.0 - 4.0 * self.curve).clamp(0.0, 1.0);
-            time += slower;
-            busy += slower * (window_s / self.idle_s).min(1.0);
-            wait += slower * queue_s;
-        }
-        (busy / time, wait / busy)
     }
 }

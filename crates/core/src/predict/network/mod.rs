@@ -3,28 +3,34 @@
 //! Each link has a rate of congestion events, and each flow a window that balances its growth between events with its reductions. The
 //! [`solver`] changes the rates until no link carries more than its capacity.
 //! - [`law`]: the mean window of a congestion control by the number of its events a round trip.
-//! - [`flows`], [`links`]: what the run's flows and links are to the model, and their equations.
+//! - [`flows`], [`links`]: what the run's flows and links are to the model, and the links' equations.
+//! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, what the windows leave of it, and the share that BBR takes.
 //! - [`class`]: what limits a flow, and how far the model was from the packet engine in such cases.
 //! - [`refusal`]: what the model does not know.
 //!
 //! May use: the compiled run, and routes as the network without hosts ([`crate::packet::emulated`]) has them. No event loop.
 
+mod bbr_share;
 mod class;
+mod discipline;
+mod error;
 mod flows;
 mod law;
 mod links;
+mod member;
 mod refusal;
+mod sawtooth;
 mod solver;
 #[cfg(test)]
 mod tests;
 
-use crate::packet::BuildError;
 use crate::packet::emulated::EmulatedNetwork;
 use crate::spec::RunSpec;
+pub use error::PredictError;
+
 use class::{Class, Interval, classes};
-use flows::FlowModel;
+use flows::{FlowModel, FlowState};
 use links::LinkModel;
-use solver::FlowState;
 
 /// What is predicted of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,17 +75,6 @@ pub struct Prediction {
     pub converged: bool,
     /// Whether two starts of the solver have led to one solution.
     pub unique: bool,
-}
-
-/// Why a run has no prediction.
-#[derive(Debug, thiserror::Error)]
-pub enum PredictError {
-    /// No engine can run it.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The model does not know this.
-    #[error("the predict engine cannot predict {0}; run the packet engine (--engine packet)")]
-    Refused(String),
 }
 
 /// Predicts a run.

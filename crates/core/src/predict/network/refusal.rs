@@ -1,6 +1,6 @@
 //! What the model does not know, by name.
 
-use super::PredictError;
+use super::error::PredictError;
 use super::flows::FlowModel;
 use super::law::Response;
 use crate::packet::{DisciplineSpec, LossSpec};
@@ -8,8 +8,6 @@ use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
 
 /// A flow that starts after this share of the run is not in the long run that the model is of.
 const LATEST_START: f64 = 0.25;
-/// Beyond this loss on a path, timeouts decide.
-pub const GREATEST_LOSS: f64 = 0.05;
 
 fn refuse(what: String) -> PredictError {
     PredictError::Refused(what)

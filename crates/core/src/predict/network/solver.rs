@@ -1,6 +1,6 @@
 //! The equilibrium: rates of congestion events at which no link carries more than it can, and no flow less than its law gives.
 
-use super::flows::FlowModel;
+use super::flows::{FlowModel, FlowState};
 use super::links::LinkModel;
 
 /// Events a round trip of every link at the two starts.
@@ -28,25 +28,6 @@ const TIMEOUT_WINDOW: f64 = 5.0;
 
 /// Packets that may overtake another, for three duplicate ACKs: the window shrinks when there are more, and is beyond them half of the time.
 const TOLERATED: f64 = 1.4;
-
-/// The state of a flow.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FlowState {
-    /// Packets sent a second.
-    pub rate: f64,
-    /// Mean window, segments.
-    pub window: f64,
-    /// Mean RTT, seconds.
-    pub rtt_s: f64,
-    /// Segments by which the window grows a round trip.
-    pub growth: f64,
-    /// Events a round trip, of links and at random.
-    pub events: (f64, f64),
-    /// How far the flow follows its law, from 0, another limit holds it, to 1.
-    pub responds: f64,
-    /// The limit by reordering, packets a second.
-    pub spray_limit: f64,
-}
 
 /// What the solver has found.
 #[derive(Debug, Clone)]
@@ -145,9 +126,9 @@ fn state(flow: &FlowModel, events_s: f64, rtt_s: f64, links: &[LinkModel]) -> Fl
     };
     let of_links = events_s * rtt_s;
     let Some(law) = control.law() else {
-        let level_bps =
-            flow.data.shares.iter().map(|(link, _)| links[*link as usize].level_bps).fold(f64::INFINITY, f64::min);
-        let held = level_bps / flow.wire_bits;
+        let bbr_bps =
+            flow.data.shares.iter().map(|(link, _)| links[*link as usize].bbr_bps).fold(f64::INFINITY, f64::min);
+        let held = bbr_bps / flow.wire_bits;
         let rate = held.min(control.window_limit / rtt_s).min(flow.source_rate);
         return FlowState { rate, window: rate * rtt_s, rtt_s, responds: rate / held, ..begin(flow) };
     };

@@ -1,8 +1,8 @@
 //! Laws and sawteeth by hand, and what no prediction may say of any run.
 
 use super::law::Law;
-use super::links::Sawtooth;
 use super::predict;
+use super::sawtooth::Sawtooth;
 use crate::packet::properties::random_run::{mesh_spec, run_spec};
 use crate::predict::{Flow, response};
 use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
