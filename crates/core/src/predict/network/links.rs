@@ -2,6 +2,7 @@
 
 use super::bbr_share::BbrShare;
 use super::discipline::Discipline;
+use super::error::PredictError;
 use super::flows::{FlowModel, FlowState, loss_of};
 use super::member::Member;
 use super::sawtooth::Sawtooth;
@@ -48,7 +49,10 @@ pub struct LinkModel {
 }
 
 /// The links of a run.
-pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Vec<LinkModel> {
+///
+/// # Errors
+/// Names a link whose queue discipline the model does not know.
+pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, PredictError> {
     let mut members: Vec<Vec<Member>> = vec![Vec::new(); spec.links.len()];
     for (index, flow) in flows.iter().enumerate() {
         for (paths, acks) in [(&flow.data, false), (&flow.ack, true)] {
@@ -68,11 +72,13 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Vec<LinkModel> {
                 QueueLimit::Packets(packets) => f64::from(packets) * largest_bits,
                 QueueLimit::Bytes(bytes) => 8.0 * bytes as f64,
             };
-            LinkModel {
+            let unknown =
+                || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
+            Ok(LinkModel {
                 rate_bps,
                 buffer_s: buffer_bits / rate_bps,
                 packet_s: largest_bits / rate_bps,
-                discipline: Discipline::of(link, largest_bits / rate_bps),
+                discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
                 loss: loss_of(spec, index as u32),
                 can_queue: fed_bps > rate_bps,
                 members,
@@ -82,7 +88,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Vec<LinkModel> {
                 queue_s: 0.0,
                 usable: 1.0,
                 load_bps: 0.0,
-            }
+            })
         })
         .collect()
 }

@@ -85,7 +85,7 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
     refusal::check(spec)?;
     let mut network = EmulatedNetwork::<()>::new(spec.clone())?;
     let flows = flows::models(spec, &mut network)?;
-    let links = links::models(spec, &flows);
+    let links = links::models(spec, &flows)?;
     refusal::check_udp(spec, &flows)?;
     let few = solver::solve(&flows, links.clone(), solver::FEW_EVENTS);
     let many = solver::solve(&flows, links, solver::MANY_EVENTS);
