@@ -1,5 +1,6 @@
 //! What limits a flow, and how far single runs of the packet engine were from the model in such cases.
 
+use super::discipline::Discipline;
 use super::flows::FlowModel;
 use super::solver::Solution;
 use std::collections::BTreeMap;
@@ -76,8 +77,14 @@ impl Class {
     }
 }
 
-/// The classes of the flows.
-pub fn classes(flows: &[FlowModel], solution: &Solution) -> Vec<Class> {
+/// RTTs of flows whose phases can lock are this near to one another, and the flows fewer than [`FEW`].
+const ONE_PHASE: f64 = 1.02;
+/// See [`ONE_PHASE`].
+const FEW: usize = 10;
+
+/// The classes of the flows; and of each link, whether phase effects decide about single runs (Floyd and Jacobson 1992): so few flows of one RTT share
+/// a full drop-tail queue that some may lose in every event and others in none.
+pub fn classes(flows: &[FlowModel], solution: &Solution) -> (Vec<Class>, Vec<bool>) {
     let mut bottlenecks = vec![Vec::new(); flows.len()];
     let mut crowds = Vec::new();
     for (index, link) in solution.links.iter().enumerate() {
@@ -90,7 +97,12 @@ pub fn classes(flows: &[FlowModel], solution: &Solution) -> Vec<Class> {
             }
         }
     }
-    (0..flows.len()).map(|index| class(&flows[index], index, solution, &bottlenecks[index], &crowds)).collect()
+    let in_phase = solution.links.iter().zip(&crowds).map(|(link, crowd)| {
+        let few = (2..FEW).contains(&crowd.flows) && crowd.longest_s <= ONE_PHASE * crowd.shortest_s;
+        few && link.discipline == Discipline::DropTail && link.full() > 0.5
+    });
+    let classes = (0..flows.len()).map(|index| class(&flows[index], index, solution, &bottlenecks[index], &crowds));
+    (classes.collect(), in_phase.collect())
 }
 
 fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usize], crowds: &[Crowd]) -> Class {

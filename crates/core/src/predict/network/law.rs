@@ -5,6 +5,12 @@ use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 use crate::tcp::congestion::{CongestionSpec, cubic};
 
+/// The greatest window over the mean one that balances it, of losses at random. They come the more often the larger the window, 1.167 (Ott, Kemperman,
+/// Mathis 1996); the rest is what recovery costs.
+const RANDOM_EVENNESS: f64 = 1.28;
+/// CUBIC's mean window with losses at random, over that with as many at even distances: its curve grows with the third power of a distance.
+const RANDOM_CUBIC: f64 = 2.3;
+
 /// How a congestion control determines its rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Response {
@@ -62,18 +68,19 @@ impl Law {
         Some(Law { increase: law.increase / segments, ..law })
     }
 
-    /// The mean window at `events` a round trip of `rtt_s`. `evenness` is how even their distances are, for an increase that is constant: 1 at random,
-    /// [`Self::evenness`] when all distances are the same.
+    /// The mean window at `events` a round trip of `rtt_s`. `even` tells the distances of events: 1, all the same, to 0, at random.
     ///
     /// AIMD: growth of `increase` balances `(1 - remaining) events window`. CUBIC: the mean of its curve from one event to the next (RFC 9438
-    /// equation 5), if that is more.
-    pub fn window(&self, events: f64, rtt_s: f64, evenness: f64) -> f64 {
+    /// equation 5), if that is more; long distances at random make it more still.
+    pub fn window(&self, events: f64, rtt_s: f64, even: f64) -> f64 {
         let lost = 1.0 - self.remaining;
+        let evenness = even * self.evenness() + (1.0 - even) * RANDOM_EVENNESS;
         let friendly = self.increase / (lost * evenness * events);
         let Some(c) = self.cubic else { return friendly };
         let between_s = rtt_s / events;
         let mean = (3.0 + self.remaining) / 4.0;
-        friendly.max(mean * c * between_s.powi(3) / lost)
+        let random = 1.0 + (RANDOM_CUBIC - 1.0) * (1.0 - even).sqrt();
+        friendly.max(random * mean * c * between_s.powi(3) / lost)
     }
 
     /// The mean window over the greatest, when events come at even distances.
@@ -81,7 +88,7 @@ impl Law {
         if self.cubic.is_some() { (3.0 + self.remaining) / 4.0 } else { (1.0 + self.remaining) / 2.0 }
     }
 
-    /// What a sawtooth's greatest window is over its mean: [`Self::window`]'s evenness when all distances are the same.
+    /// What a sawtooth's greatest window is over its mean.
     pub fn evenness(&self) -> f64 {
         2.0 / (1.0 + self.remaining)
     }

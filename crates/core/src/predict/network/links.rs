@@ -56,8 +56,9 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
     let mut members: Vec<Vec<Member>> = vec![Vec::new(); spec.links.len()];
     for (index, flow) in flows.iter().enumerate() {
         for (paths, acks) in [(&flow.data, false), (&flow.ack, true)] {
-            for (link, share) in &paths.shares {
-                members[*link as usize].push(Member { flow: index, acks, share: *share, takes_part: 1.0 });
+            for (place, (link, share)) in paths.shares.iter().enumerate() {
+                let first = place == 0 && paths.count == 1;
+                members[*link as usize].push(Member { flow: index, acks, share: *share, first, takes_part: 1.0 });
             }
         }
     }
@@ -128,14 +129,14 @@ impl LinkModel {
         if !self.can_queue || self.load_bps <= 0.0 {
             return;
         }
-        let (mut growth, mut growth_s, mut rtt_s, mut bursts) = (0.0, 0.0, 0.0, 0.0);
+        let (mut growth, mut growth_s, mut rtt_s, mut droppable) = (0.0, 0.0, 0.0, 0.0);
         for member in self.members.iter().filter(|member| !member.acks) {
             let state = states[member.flow];
             growth += state.growth * member.share;
             growth_s += state.growth * member.share / state.rtt_s * self.packet_s;
             let share = state.rate * member.bits(flows) / self.load_bps;
             rtt_s += share * (state.rtt_s - self.queue_s);
-            bursts += share * flows[member.flow].burst;
+            droppable += share * member.droppable(flows);
         }
         let idle_s = rtt_s.max(1e-6);
         let bbr = BbrShare::of(&self.members, flows, states);
@@ -145,9 +146,9 @@ impl LinkModel {
         let (mut drop, mut curved) = (0.0, 0.0);
         for member in &mut self.members {
             let share = states[member.flow].rate * member.bits(flows) / self.load_bps;
-            // An event drops this number of packets, each of the flow with the probability of its share; full queues prefer bursts.
+            // An event drops this number of packets, each of the flow with the probability of its share; full queues choose.
             let of_drops = match self.discipline {
-                Discipline::DropTail => share * flows[member.flow].burst / bursts.max(1e-9),
+                Discipline::DropTail => share * member.droppable(flows) / droppable.max(1e-9),
                 _ => share,
             };
             let takes_part = 1.0 - (1.0 - of_drops.min(1.0)).powf(self.drops);

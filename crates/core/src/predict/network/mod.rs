@@ -62,6 +62,8 @@ pub struct LinkPrediction {
     pub drops: f64,
     /// Packets that the wire loses a second.
     pub losses: f64,
+    /// Whether phase effects decide about single runs.
+    pub in_phase: bool,
 }
 
 /// The prediction of a run.
@@ -91,11 +93,16 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
     let many = solver::solve(&flows, links, solver::MANY_EVENTS);
     let unique = few.differs_by(&many) < solver::SAME;
     let solution = if few.converged || !many.converged { few } else { many };
-    let found = classes(&flows, &solution);
+    let (found, in_phase) = classes(&flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found);
     Ok(Prediction {
         flows: by_flow.map(|((flow, state), class)| flow_prediction(flow, *state, class)).collect(),
-        links: solution.links.iter().map(|link| link_prediction(link, &flows, &solution)).collect(),
+        links: solution
+            .links
+            .iter()
+            .zip(in_phase)
+            .map(|(link, locked)| link_prediction(link, &flows, &solution, locked))
+            .collect(),
         converged: solution.converged,
         unique,
     })
@@ -113,7 +120,12 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class) -> FlowPred
     }
 }
 
-fn link_prediction(link: &LinkModel, flows: &[FlowModel], solution: &solver::Solution) -> LinkPrediction {
+fn link_prediction(
+    link: &LinkModel,
+    flows: &[FlowModel],
+    solution: &solver::Solution,
+    in_phase: bool,
+) -> LinkPrediction {
     let packets: f64 = link.members.iter().map(|member| solution.flows[member.flow].rate * member.packets(flows)).sum();
     LinkPrediction {
         carried_bps: link.load_bps.min(link.rate_bps),
@@ -122,5 +134,6 @@ fn link_prediction(link: &LinkModel, flows: &[FlowModel], solution: &solver::Sol
         queue_delay_s: link.queue_s,
         drops: link.events * link.drops,
         losses: packets * link.loss,
+        in_phase,
     }
 }

@@ -20,9 +20,6 @@ const DAMPING: f64 = 0.2;
 const STEP: (f64, f64) = (0.01, 0.5);
 const SHRINK: f64 = 0.6;
 const GROW: f64 = 1.05;
-/// The evenness ([`super::law::Law::window`]) of losses at random. They come the more often the larger the window, 1.167 (Ott, Kemperman, Mathis 1996); the rest is
-/// what recovery costs.
-const RANDOM_EVENNESS: f64 = 1.28;
 /// The window, in segments, in which every other loss ends in a timeout.
 const TIMEOUT_WINDOW: f64 = 5.0;
 
@@ -101,26 +98,29 @@ fn begin(flow: &FlowModel) -> FlowState {
 /// What flows send at the links' prices; the greatest change, in logarithms.
 fn respond(flows: &[FlowModel], links: &[LinkModel], states: &mut [FlowState]) -> f64 {
     let mut events_s = vec![0.0; flows.len()];
+    let mut squares = vec![0.0; flows.len()];
     let mut queues_s = vec![0.0; flows.len()];
     for link in links {
         for member in &link.members {
             queues_s[member.flow] += member.share * link.queue_s;
             if !member.acks {
                 // A share of the packets has that share of the drops: `takes_part` counts it.
-                events_s[member.flow] += link.events * member.takes_part;
+                let events = link.events * member.takes_part;
+                events_s[member.flow] += events;
+                squares[member.flow] += events * events * member.takes_part;
             }
         }
     }
     let mut moved = 0.0_f64;
     for (index, flow) in flows.iter().enumerate() {
-        let new = state(flow, events_s[index], flow.idle_rtt_s + queues_s[index], links);
+        let new = state(flow, (events_s[index], squares[index]), flow.idle_rtt_s + queues_s[index], links);
         moved = moved.max((new.rate / states[index].rate).ln().abs());
         states[index] = new;
     }
     moved
 }
 
-fn state(flow: &FlowModel, events_s: f64, rtt_s: f64, links: &[LinkModel]) -> FlowState {
+fn state(flow: &FlowModel, (events_s, squares): (f64, f64), rtt_s: f64, links: &[LinkModel]) -> FlowState {
     let Some(control) = flow.control else {
         return FlowState { rate: flow.source_rate, rtt_s, ..begin(flow) };
     };
@@ -135,8 +135,9 @@ fn state(flow: &FlowModel, events_s: f64, rtt_s: f64, links: &[LinkModel]) -> Fl
     let at = |window: f64| {
         let at_random = -libm::expm1(-flow.loss * window);
         let events = of_links + at_random;
-        let evenness = (of_links * law.evenness() + at_random * RANDOM_EVENNESS) / events.max(1e-300);
-        (at_random, law.window(events.max(1e-12), rtt_s, evenness))
+        // Of one link, all of whose events the flow takes part in, distances are even.
+        let even = squares * rtt_s * rtt_s / (events * events).max(1e-300);
+        (at_random, law.window(events.max(1e-12), rtt_s, even.min(1.0)))
     };
     let by_law = balanced(|window| at(window).1);
     let window = by_law.min(control.window_limit);

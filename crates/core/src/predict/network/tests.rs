@@ -23,7 +23,7 @@ fn renos_window_at_losses_at_even_distances_is_mathis() {
     // Losses at even distances are p w events a round trip: w = 1.5 / (p w).
     let p = 1e-3;
     let window = (1.5_f64 / p).sqrt();
-    near(RENO.window(p * window, 0.1, RENO.evenness()), window, 1e-12);
+    near(RENO.window(p * window, 0.1, 1.0), window, 1e-12);
     let flow = Flow { mss_bytes: 0.125, rtt_s: 1.0, loss: p, max_window: f64::INFINITY };
     near(window, response::mathis(flow, 1.0), 1e-12);
 }
@@ -33,7 +33,35 @@ fn cubics_window_is_rfc_9438s() {
     let (p, rtt_s) = (1e-5, 0.1);
     let flow = Flow { mss_bytes: 0.125, rtt_s, loss: p, max_window: f64::INFINITY };
     let window = response::cubic(flow, 0.4, 0.7) * rtt_s;
-    near(CUBIC.window(p * window, rtt_s, CUBIC.evenness()), window, 1e-6);
+    near(CUBIC.window(p * window, rtt_s, 1.0), window, 1e-6);
+}
+
+#[test]
+fn cubics_window_with_losses_at_random_is_that_of_its_curve_between_random_losses() {
+    let curve = Law { increase: 0.0, ..CUBIC };
+    let (rtt_s, p) = (0.1, 1e-3);
+    let draws = crate::rng::Stream::new(1, crate::rng::Purpose::Loss, 0);
+    // The window `since` seconds after a loss at `greatest`, and the segments sent since.
+    let window = |greatest: f64, since: f64| greatest + 0.4 * (since - (greatest * 0.3 / 0.4).cbrt()).powi(3);
+    let sent = |greatest: f64, since: f64| {
+        let k = (greatest * 0.3 / 0.4).cbrt();
+        (greatest * since + 0.1 * ((since - k).powi(4) - k.powi(4))) / rtt_s
+    };
+    let (mut greatest, mut segments, mut time_s) = (50.0, 0.0, 0.0);
+    let losses = 40_000_u32;
+    for loss in 0..losses {
+        let until = draws.exponential(u64::from(loss), 1.0 / p);
+        let (mut low, mut high) = (0.0, 1e3);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if sent(greatest, middle) < until { low = middle } else { high = middle }
+        }
+        greatest = window(greatest, low);
+        segments += until;
+        time_s += low;
+    }
+    let events = f64::from(losses) * rtt_s / time_s;
+    near(curve.window(events, rtt_s, 0.0), segments * rtt_s / time_s, 0.05);
 }
 
 #[test]
