@@ -146,3 +146,32 @@ def test_bbr_takes_the_share_that_it_takes_in_the_packet_engine() -> None:
     packet, predicted = both('{ limit = "0.5 bdp" }', "bbr", "cubic")
     assert share(predicted) == pytest.approx(share(packet), abs=0.1)
     assert set(predicted.flows["limited_by"]) == {"BBR", "beside BBR"}
+
+
+def test_few_flows_of_one_rtt_over_a_drop_tail_queue_are_warned_of(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Phases decide about their shares (Floyd and Jacobson 1992); other delays end that."""
+    text = """
+    [topology]
+    links = [
+        { source = "a", target = "left", delay = "5ms", capacity = "1Gbps" },
+        { source = "b", target = "left", delay = "DELAY", capacity = "1Gbps" },
+        { source = "left", target = "right", delay = "10ms", capacity = "10Mbps" },
+    ]
+    queue = { limit = "50 packets" }
+    [[traffic]]
+    from = ["a", "b"]
+    to = "right"
+    stack = "newreno"
+    [run]
+    duration = "60s"
+    """
+    said = {}
+    for delay in ("5ms", "15ms"):
+        path = tmp_path / f"{delay}.toml"
+        path.write_text(text.replace("DELAY", delay))
+        assert status(["run", str(path), "--engine", "predict"]) == 0
+        said[delay] = capsys.readouterr().err
+    assert "fewer than ten flows of one RTT share the drop-tail queue of left -> right" in said["5ms"]
+    assert "one RTT" not in said["15ms"]

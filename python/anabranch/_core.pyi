@@ -228,6 +228,26 @@ class Prediction:
     def unique(self) -> bool:
         """Whether two starts of the solver have led to one solution."""
 
+    @property
+    def in_phase(self) -> list[int]:
+        """Links at which phase effects decide about single runs."""
+
+class Cables:
+    """Cables between the switches of a testbed, moved by a thread of its own; on Linux only."""
+
+    def __init__(self, spec: str, devices: Sequence[int]) -> None:
+        """Begin, with the flows of a compiled run (JSON) as directed links; :class:`ValueError` says what the network refuses.
+
+        ``devices`` are descriptors of TAP devices, one at the entry of each flow; they are copied.
+        """
+
+    @property
+    def thread(self) -> int:
+        """The thread that moves frames."""
+
+    def end(self) -> tuple[float, float, float, int, int]:
+        """End it. Mean, 99th percentile and greatest lateness in seconds, frames written, and frames that devices refused."""
+
 class KernelRun:
     """One run of the kernel engine, in threads of its own; on Linux only."""
 

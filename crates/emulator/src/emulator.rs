@@ -1,18 +1,28 @@
 //! Packets of Linux through the network, in whatever time the caller has.
 
 use crate::flow_table::FlowTable;
+use crate::network::{Network, Output};
 use crate::packets;
 use anabranch_core::packet::BuildError;
 use anabranch_core::packet::capture::pcapng::Capture;
 use anabranch_core::packet::emulated::{EmulatedNetwork, Taker};
+use anabranch_core::packet::output::table::Table;
 use anabranch_core::spec::{LinkId, NodeId, RunSpec};
 use anabranch_core::units::Time;
 use std::collections::BTreeMap;
 
-/// Who gets the packets that have reached their host.
-pub trait Output {
-    /// A packet reaches this host, and should have reached it at this time.
-    fn write(&mut self, due: Time, host: NodeId, packet: &[u8]);
+/// What has happened since the last report.
+pub struct Report {
+    /// The time reached.
+    pub now: Time,
+    /// Packets that have crossed a link.
+    pub packet_hops: u64,
+    /// Samples of links.
+    pub link_series: Table,
+    /// Samples of routings that measure links.
+    pub link_state: Table,
+    /// Pieces of captures.
+    pub captures: Vec<(LinkId, Vec<u8>)>,
 }
 
 /// The network, the flows of its packets, and its captures.
@@ -60,13 +70,33 @@ impl Emulator {
         Ok(Emulator { flows: FlowTable::new(&network), network, captures, foreign: 0 })
     }
 
-    /// Moves packets on, up to this time.
-    pub fn advance(&mut self, now: Time, output: &mut impl Output) {
-        self.network.run_until(now, &mut Ends { output, captures: &mut self.captures });
+    /// The network.
+    pub fn network(&self) -> &EmulatedNetwork<Vec<u8>> {
+        &self.network
     }
 
-    /// A host sends a packet now. Packets other than IPv4 between the ends of a traffic group are counted as foreign, and dropped.
-    pub fn send(&mut self, now: Time, packet: &[u8], output: &mut impl Output) {
+    /// Packets dropped because they belong to no traffic group.
+    pub fn foreign(&self) -> u64 {
+        self.foreign
+    }
+
+    /// What has happened since the last call.
+    pub fn report(&mut self) -> Report {
+        let captures = self.captures.iter_mut();
+        Report {
+            now: self.network.now(),
+            packet_hops: self.network.packet_hops(),
+            link_series: self.network.take_link_series(),
+            link_state: self.network.take_link_state(),
+            captures: captures.map(|(link, capture)| (*link, capture.take())).collect(),
+        }
+    }
+}
+
+/// The device of a host has the number of its node.
+impl Network for Emulator {
+    /// Packets other than IPv4 between the ends of a traffic group are counted as foreign, and dropped.
+    fn send(&mut self, now: Time, _device: NodeId, packet: &[u8], output: &mut impl Output) {
         self.advance(now, output);
         let sent = packets::read(packet).and_then(|header| self.flows.look_up(&mut self.network, &header));
         match sent {
@@ -77,29 +107,12 @@ impl Emulator {
         }
     }
 
-    /// When a packet moves next; [`Time::NEVER`] if none does.
-    pub fn next_event(&self) -> Time {
+    fn advance(&mut self, now: Time, output: &mut impl Output) {
+        self.network.run_until(now, &mut Ends { output, captures: &mut self.captures });
+    }
+
+    fn next_event(&self) -> Time {
         self.network.next_event()
-    }
-
-    /// The network.
-    pub fn network(&self) -> &EmulatedNetwork<Vec<u8>> {
-        &self.network
-    }
-
-    /// The network, to take its samples.
-    pub fn network_mut(&mut self) -> &mut EmulatedNetwork<Vec<u8>> {
-        &mut self.network
-    }
-
-    /// Packets dropped because they belong to no traffic group.
-    pub fn foreign(&self) -> u64 {
-        self.foreign
-    }
-
-    /// The bytes of a link's capture since the last call; all calls together give the file. Empty if the run does not capture the link.
-    pub fn take_capture(&mut self, link: LinkId) -> Vec<u8> {
-        self.captures.get_mut(&link).map_or(Vec::new(), Capture::take)
     }
 }
 

@@ -4,21 +4,25 @@
 //! | --- | --- |
 //! | addresses, ports and marks of IPv4 packets | [`packets`] |
 //! | the flow of a packet | [`flow_table`] |
-//! | packets through the network, in whatever time the caller has | [`emulator`] |
+//! | packets between devices, in whatever time the caller has | [`network`] |
+//! | Linux's packets over the packet engine's network | [`emulator`] |
+//! | frames over cables between switches | [`cables`] |
 //! | how late packets leave | [`lateness`] |
 //! | the time of a run | [`clock`] |
 //! | packets in real time, between TUN devices | [`driver`] |
 //! | connections of Linux that send and receive | [`traffic`], [`socket_options`] |
 //! | a run: a thread for packets and one for traffic | [`run`] |
 //!
-//! The network itself is `anabranch_core::packet::emulated`. The first four know no clock and no system.
+//! The network itself is `anabranch_core::packet::emulated`. The first six know no clock and no system.
 
+pub mod cables;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod driver;
 pub mod emulator;
 pub mod flow_table;
 pub mod lateness;
+pub mod network;
 pub mod packets;
 #[cfg(target_os = "linux")]
 pub mod run;

@@ -1,8 +1,8 @@
 //! A run: one thread moves packets, another one has the traffic.
 
 use crate::clock::Clock;
-use crate::driver::{Device, Driven, Report, drive};
-use crate::emulator::Emulator;
+use crate::driver::{AWAKE, Device, Driven, drive};
+use crate::emulator::{Emulator, Report};
 use crate::traffic::records::{FlowRecord, FlowSample};
 use crate::traffic::{StackOptions, Traffic};
 use anabranch_core::spec::{NodeId, RunSpec};
@@ -36,7 +36,7 @@ pub struct Run {
     stop: Arc<AtomicBool>,
     /// Of the thread that moves packets, and of the one that has the traffic.
     threads: [Pid; 2],
-    packets: JoinHandle<Driven>,
+    packets: JoinHandle<nix::Result<Driven<Emulator>>>,
     traffic: JoinHandle<Vec<FlowRecord>>,
     reports: Mutex<Receiver<Report>>,
     samples: Mutex<Receiver<FlowSample>>,
@@ -47,7 +47,7 @@ pub struct Ended {
     /// The time reached.
     pub now: Time,
     /// The network, its links and its lateness.
-    pub driven: Driven,
+    pub driven: Driven<Emulator>,
     /// By flow.
     pub flows: Vec<FlowRecord>,
 }
@@ -62,7 +62,7 @@ impl Run {
         let emulator = Emulator::new(spec).map_err(|error| error.to_string())?;
         let (mut devices, mut namespaces) = (Vec::new(), HashMap::new());
         for Host { node, device, namespace } in hosts {
-            devices.push(Device { node, descriptor: device });
+            devices.push(Device { number: node, descriptor: device });
             namespaces.insert(node, namespace);
         }
         let stop = Arc::new(AtomicBool::new(false));
@@ -90,7 +90,10 @@ impl Run {
             let stop = stop.clone();
             std::thread::spawn(move || {
                 let _ = tell_thread.send(gettid());
-                drive(emulator, &devices, &clock, end, &stop, &reporter)
+                drive(emulator, &devices, &clock, end, &stop, AWAKE, |emulator| {
+                    // Nobody takes it if the run is being stopped.
+                    let _ = reporter.send(emulator.report());
+                })
             })
         };
         let packet_thread = thread.recv().map_err(|_| "the thread of packets has ended".to_string())?;
@@ -131,7 +134,8 @@ impl Run {
         self.stop.store(true, Ordering::Relaxed);
         let flows = self.traffic.join().map_err(|_| "the traffic's thread has failed".to_string())?;
         let driven = self.packets.join().map_err(|_| "the thread of packets has failed".to_string())?;
-        let now = driven.emulator.network().now();
+        let driven = driven.map_err(|error| format!("Linux does not watch the devices: {error}"))?;
+        let now = driven.network.network().now();
         Ok((Ended { now, driven, flows }, drained(&self.reports), drained(&self.samples)))
     }
 }

@@ -4,7 +4,7 @@ use crate::{columns, read_spec};
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::units::Time;
-use anabranch_emulator::driver::Report;
+use anabranch_emulator::emulator::Report;
 use anabranch_emulator::run::{Ended, Host, Run};
 use anabranch_emulator::traffic::StackOptions;
 use anabranch_emulator::traffic::records::{FlowRecord, FlowSample};
@@ -34,7 +34,7 @@ pub struct KernelRun {
 
 /// A copy of a descriptor that Python has open.
 #[allow(unsafe_code)]
-fn copy_of(descriptor: i32) -> PyResult<OwnedFd> {
+pub fn copy_of(descriptor: i32) -> PyResult<OwnedFd> {
     if descriptor < 0 {
         return Err(PyValueError::new_err(format!("descriptor {descriptor}: must be open")));
     }
@@ -134,11 +134,11 @@ impl KernelRun {
     }
 
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.ended()?.driven.emulator.network().link_table())
+        columns(py, self.ended()?.driven.network.network().link_table())
     }
 
     fn routes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let changes = self.ended()?.driven.emulator.network().route_changes();
+        let changes = self.ended()?.driven.network.network().route_changes();
         columns(py, Table::of(ROUTES, changes.iter().cloned()))
     }
 
@@ -152,18 +152,18 @@ impl KernelRun {
             late.greatest_s(),
             late.packets(),
             driven.refused,
-            driven.emulator.foreign(),
+            driven.network.foreign(),
         ))
     }
 
     #[getter]
     fn packets_without_route(&self) -> PyResult<u64> {
-        Ok(self.ended()?.driven.emulator.network().packets_without_route())
+        Ok(self.ended()?.driven.network.network().packets_without_route())
     }
 
     #[getter]
     fn packets_expired(&self) -> PyResult<u64> {
-        Ok(self.ended()?.driven.emulator.network().packets_expired())
+        Ok(self.ended()?.driven.network.network().packets_expired())
     }
 
     fn take_flow_series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

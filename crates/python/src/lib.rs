@@ -1,6 +1,8 @@
 //! The Python face of `anabranch-core`: as thin as it can be.
 #![allow(missing_docs)] // what pyo3 generates has no documentation; the Python stub has it
 
+#[cfg(target_os = "linux")]
+mod cables;
 mod control;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -266,7 +268,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<Trace>()?;
     #[cfg(target_os = "linux")]
-    module.add_class::<kernel::KernelRun>()?;
+    {
+        module.add_class::<cables::Cables>()?;
+        module.add_class::<kernel::KernelRun>()?;
+    }
     module.add_class::<prediction::Prediction>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(network::metrics, module)?)?;

@@ -49,6 +49,13 @@ impl Prediction {
         Ok(columns)
     }
 
+    /// Links at which phase effects decide about single runs.
+    #[getter]
+    fn in_phase(&self) -> Vec<usize> {
+        let links = self.0.links.iter().enumerate();
+        links.filter(|(_, link)| link.in_phase).map(|(index, _)| index).collect()
+    }
+
     #[getter]
     fn converged(&self) -> bool {
         self.0.converged

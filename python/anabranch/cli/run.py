@@ -125,6 +125,9 @@ def run(
     return INTERRUPTED
 
 
+_SHOWN_LINKS = 3
+
+
 def _say_of_engine(result: "Result") -> None:
     """How late the kernel engine's packets were, and which predictions are none."""
     for run in result.manifest["runs"]:
@@ -133,6 +136,12 @@ def _say_of_engine(result: "Result") -> None:
         elif not run.get("unique", True):
             say(
                 f"Run {run['run']}: the equations have more than one solution; the packet engine says which one is reached."
+            )
+        if links := run.get("in_phase"):
+            shown = ", ".join(links[:_SHOWN_LINKS]) + (" and others" if len(links) > _SHOWN_LINKS else "")
+            say(
+                f"Run {run['run']}: fewer than ten flows of one RTT share the drop-tail queue of {shown}. Phases decide which of them lose, "
+                "and single runs of the packet engine differ: give their hosts other delays."
             )
         if late := run.get("lateness"):
             say(

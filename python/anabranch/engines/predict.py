@@ -25,6 +25,7 @@ class PredictedRun:
             ValueError: names what the model does not know.
         """
         run = json.loads(spec)
+        self._nodes: list[str] = run["nodes"]
         self._prediction = _core.Prediction(spec)
         # The packet engine plans the same flows and links.
         planned = _core.Simulation(spec)
@@ -75,7 +76,13 @@ class PredictedRun:
 
     def facts(self) -> Mapping[str, Any]:
         """What the manifest says of the run besides."""
-        return {"converged": self._prediction.converged, "unique": self._prediction.unique}
+        ends = zip(self._planned_links["src"], self._planned_links["dst"], strict=True)
+        links = [f"{self._nodes[src]} -> {self._nodes[dst]}" for src, dst in ends]
+        return {
+            "converged": self._prediction.converged,
+            "unique": self._prediction.unique,
+            "in_phase": [links[index] for index in self._prediction.in_phase],
+        }
 
     def states(self) -> Mapping[str, Any]:
         """None: the model has no states of congestion controls."""

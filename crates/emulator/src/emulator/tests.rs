@@ -68,8 +68,8 @@ fn dues(written: &Written) -> Vec<u64> {
 fn packets_are_due_after_transmission_and_delay_of_each_link_and_wait_for_the_ones_before() {
     let mut emulator = Emulator::new(spec(&shortest(), |_| ())).unwrap();
     let mut written = Written::default();
-    emulator.send(Time(0), &packet(1000, 49_152), &mut written);
-    emulator.send(Time(0), &packet(500, 49_152), &mut written);
+    emulator.send(Time(0), 0, &packet(1000, 49_152), &mut written);
+    emulator.send(Time(0), 0, &packet(500, 49_152), &mut written);
     emulator.advance(Time(20 * MS), &mut written);
     // 1000 us of transmission and 2000 us of delay, twice. The second packet departs from each link 500 us after the first.
     assert_eq!(dues(&written), [6000, 6500]);
@@ -82,7 +82,7 @@ fn spraying_alternates_exactly_between_disjoint_paths() {
     let mut emulator = Emulator::new(spec(&sprayed(), |_| ())).unwrap();
     let mut written = Written::default();
     for number in 0..10 {
-        emulator.send(Time(number * 100 * MS), &packet(1000, 49_152), &mut written);
+        emulator.send(Time(number * 100 * MS), 0, &packet(1000, 49_152), &mut written);
     }
     emulator.advance(Time(2000 * MS), &mut written);
     let delays: Vec<u64> = dues(&written).iter().zip(0..).map(|(due, number)| due - number * 100_000).collect();
@@ -94,11 +94,11 @@ fn spraying_alternates_exactly_between_disjoint_paths() {
 fn a_flow_that_is_not_planned_takes_the_route_of_its_group_and_strangers_go_nowhere() {
     let mut emulator = Emulator::new(spec(&shortest(), |_| ())).unwrap();
     let mut written = Written::default();
-    emulator.send(Time(0), &packet(1000, 5201), &mut written);
+    emulator.send(Time(0), 0, &packet(1000, 5201), &mut written);
     let mut stranger = packet(1000, 5201);
     stranger[15] = 9; // from a host that the run does not have
-    emulator.send(Time(0), &stranger, &mut written);
-    emulator.send(Time(0), &[0x60; 60], &mut written);
+    emulator.send(Time(0), 0, &stranger, &mut written);
+    emulator.send(Time(0), 0, &[0x60; 60], &mut written);
     emulator.advance(Time(20 * MS), &mut written);
     assert_eq!((dues(&written), emulator.foreign()), (vec![6000], 2));
 }
@@ -113,7 +113,7 @@ fn a_queue_marks_packets_that_may_be_marked() {
     for capable in [2, 2, 2, 0] {
         let mut bytes = packet(1000, 49_152);
         bytes[1] = capable;
-        emulator.send(Time(0), &bytes, &mut written);
+        emulator.send(Time(0), 0, &bytes, &mut written);
     }
     emulator.advance(Time(50 * MS), &mut written);
     let ecn = |bytes: &[u8]| Ipv4HeaderSlice::from_slice(bytes).unwrap().ecn();
@@ -131,9 +131,9 @@ fn losses_drops_and_failures_take_packets_and_links_count_them() {
     let mut emulator = Emulator::new(spec(&shortest(), change)).unwrap();
     let mut written = Written::default();
     for _ in 0..6 {
-        emulator.send(Time(0), &packet(1000, 49_152), &mut written);
+        emulator.send(Time(0), 0, &packet(1000, 49_152), &mut written);
     }
-    emulator.send(Time(98 * MS), &packet(1000, 49_152), &mut written); // on the wire of the second link as it fails
+    emulator.send(Time(98 * MS), 0, &packet(1000, 49_152), &mut written); // on the wire of the second link as it fails
     emulator.advance(Time::ZERO + Duration::from_secs(10), &mut written);
     assert_eq!(dues(&written), [6000, 8000, 9000]);
     let links = emulator.network().link_table();
@@ -145,8 +145,8 @@ fn losses_drops_and_failures_take_packets_and_links_count_them() {
 fn a_capture_has_the_bytes_of_what_enters_its_link() {
     let mut emulator = Emulator::new(spec(&shortest(), |_| ())).unwrap();
     let sent = packet(100, 49_152);
-    emulator.send(Time(0), &sent, &mut Written::default());
-    let file = emulator.take_capture(0);
+    emulator.send(Time(0), 0, &sent, &mut Written::default());
+    let file = emulator.report().captures.remove(0).1;
     assert!(file.windows(100).any(|bytes| bytes == sent));
-    assert!(read(&sent).is_some() && emulator.take_capture(0).is_empty() && emulator.take_capture(1).is_empty());
+    assert!(read(&sent).is_some() && emulator.report().captures == [(0, Vec::new())]);
 }
