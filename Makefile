@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo core programs test lint docs validate spraying kernel fuzz kills mutants bench papers guard drill clean
+.PHONY: help demo core programs test lint docs validate spraying testbed kernel fuzz kills mutants bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,10 @@ validate: $(VENV)/installed ## compare with formulas, ns-2 (apt-get install ns2)
 
 spraying: $(VENV)/installed ## this machine's own Linux over sprayed paths, beside the simulator, with a report (as root; ten minutes)
 	$(RUN)/anabranch compare scenarios/real-linux-spraying.toml --engines kernel,packet --out runs/real-linux-spraying
+
+testbed: $(VENV)/installed ## TCPBP's SDN testbed, live, and its tables (as root; apt-get install openvswitch-switch iperf3; forty minutes)
+	$(RUN)/python -m anabranch.papers.tcpbp.testbed --out runs/testbed
+	cp runs/testbed/testbed.md runs/testbed/testbed.csv runs/testbed/testbed-routes.json papers/tcpbp/
 
 kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares with (apt-get install flex bison bc; some minutes)
 	$(RUN)/python -m bench.peers.linux.kernel

@@ -20,6 +20,7 @@ include_patterns = [
     "docs/**",
     "python/anabranch/papers/README.md",
     "python/anabranch/papers/*/README.md",
+    "python/anabranch/papers/tcpbp/testbed.md",
 ]
 exclude_patterns = [
     ".*",

@@ -1,0 +1,105 @@
+"""Addresses, ports and rates that the controller and the rest of the testbed share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from anabranch.papers.tcpbp import networks
+from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, TCPBP
+from anabranch.topologies import Link, Topology
+
+METRICS = (TCPBP, EXACT, DELAY, HOPS)
+"""Each has a range of TCP source ports, in this order."""
+FIRST_SOURCE_PORT, SOURCE_PORTS = 0x8000, 0x1000
+SOURCE_PORT_MASK = 0x10000 - SOURCE_PORTS
+HOST_PORT = 100
+"""Of a switch; the port to a neighbour has the neighbour's number."""
+FIRST_PROBE_PORT = 20_000
+"""The UDP port of the probes to a neighbour, without its number."""
+CONTROLLER_PORT = 6653
+INTERVAL_S = 10.0
+"""Link state is sampled so often (section 5.1)."""
+SAMPLES = 3
+"""Of a moving average."""
+PROBED_S = 120.0
+"""Random packets go between neighbours for so long."""
+PROBE_BPS = 5e6
+"""A tenth of the paper's 50 Mbit/s, which 42 directions of cables would make 2.1 Gbit/s."""
+PROBE_BYTES = 1500
+CAPACITY_BPS = 1e9
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The network, and how much slower than the paper's it is."""
+
+    topology: Topology
+    slower: float
+
+    @classmethod
+    def drawn(cls, seed: int, slower: float, fewer_losses: float = 1.0) -> "Plan":
+        """The paper's ten nodes, with values within 5 % of those printed.
+
+        ``slower``: rates are divided by it, and delays multiplied. ``fewer_losses``: loss ratios are divided by it.
+        """
+        own = networks.noisy(networks.ten_nodes(), seed)
+
+        def slowed(link: Link) -> Link:
+            return link._replace(
+                delay_s=(link.delay_s or 0) * slower,
+                loss=(link.loss or 0) / fewer_losses,
+                capacity_bps=round(CAPACITY_BPS / slower),
+            )
+
+        return cls(replace(own, links=tuple(map(slowed, own.links))), slower)
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """Of the nodes, from 1."""
+        return {node.name: number for number, node in enumerate(self.topology.nodes, 1)}
+
+    def neighbours(self, node: str) -> list[str]:
+        """In the order of the links."""
+        return [link.target for link in self.topology.links if link.source == node]
+
+
+def address(number: int) -> str:
+    """Of a node's host."""
+    return f"10.0.0.{number}"
+
+
+def mac(number: int) -> str:
+    """Of a node's host."""
+    return f"02:00:00:00:00:{number:02x}"
+
+
+def source_port(metric: str) -> int:
+    """The first TCP source port of a metric."""
+    return FIRST_SOURCE_PORT + METRICS.index(metric) * SOURCE_PORTS
+
+
+def port_name(node: str, other: str) -> str:
+    """The device of a switch's port to a neighbour."""
+    return f"s{node}-{other}"
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the controller reads and writes."""
+
+    directory: Path
+
+    @property
+    def topology(self) -> Path:
+        """Nodes and links, without delays and losses: those are measured."""
+        return self.directory / "network.json"
+
+    @property
+    def state(self) -> Path:
+        """The last link state and routes."""
+        return self.directory / "state.json"
+
+    @property
+    def log(self) -> Path:
+        """What the controller reports of itself."""
+        return self.directory / "controller.log"
