@@ -1,7 +1,7 @@
 """The testbed's controller, a program of its own: ``python -m anabranch.papers.tcpbp.testbed.controller DIRECTORY``.
 
-Every ten seconds it samples loss (counters at both ends of a cable) and delay (frames that it sends through a switch and gets back from its
-neighbour), takes the mean of three samples, computes the routes of all metrics, and changes the rules that have changed.
+Every ten seconds it samples the loss of each cable by the counters at both ends. It samples the delay by frames that it sends through a switch and
+gets back from the neighbour. It computes the routes of all metrics by the mean of three samples, and changes the rules that have changed.
 """
 
 import json
