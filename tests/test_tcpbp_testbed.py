@@ -12,8 +12,7 @@ import pytest
 
 from anabranch.papers.tcpbp import networks
 from anabranch.papers.tcpbp.networks import DELAY, TCPBP
-from anabranch.papers.tcpbp.testbed import rules
-from anabranch.papers.tcpbp.testbed.lab import Testbed
+from anabranch.papers.tcpbp.testbed import lab, rules
 from anabranch.papers.tcpbp.testbed.link_state import LinkState
 from anabranch.papers.tcpbp.testbed.plan import HOST_PORT, METRICS, PROBE_BPS, SOURCE_PORTS, Plan, address, source_port
 from anabranch.papers.tcpbp.testbed.probes import Probes
@@ -99,7 +98,7 @@ def test_the_controller_measures_the_cables_and_routes_real_tcp_by_what_it_measu
     if (reason := lacking()) is not None:
         pytest.skip(reason)
     before = programs()
-    with Testbed(PLAN, 1) as bed:
+    with lab.Testbed(PLAN, 1) as bed:
         with Probes(PLAN, bed.hosts, 1):
             routed = bed.wait_for_routes(20)
         true = {(link.source, link.target): link for link in PLAN.topology.links}

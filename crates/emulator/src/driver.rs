@@ -19,8 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const LARGEST_PACKET: usize = 65_535;
 /// Packets read from a device before others, and packets that are due, have their turn.
 const READS_AT_ONCE: usize = 32;
-/// A thread that sleeps is woken some 50 us too late. For hosts, the last part of a wait is spent awake.
-pub const AWAKE: Duration = Duration(30_000_000);
 /// How often others learn what has happened.
 const REPORT_INTERVAL: Duration = Duration(100_000_000_000);
 
@@ -61,8 +59,7 @@ pub struct Driven<N> {
     pub refused: u64,
 }
 
-/// Moves packets until this time, or until `stop`. `look` sees the network now and then, and at the end. The thread is
-/// awake for the time `awake` before a packet is due.
+/// Moves packets until this time, or until `stop`. `look` sees the network now and then, and at the end.
 ///
 /// # Errors
 /// Linux does not watch the devices.
@@ -72,7 +69,6 @@ pub fn drive<N: Network>(
     clock: &Clock,
     end: Time,
     stop: &AtomicBool,
-    awake: Duration,
     mut look: impl FnMut(&mut N),
 ) -> nix::Result<Driven<N>> {
     // Of 50 us, by which Linux may delay a timer. A kernel that refuses this wakes the thread later, which the lateness shows.
@@ -101,8 +97,7 @@ pub fn drive<N: Network>(
             next_report = clock.now() + REPORT_INTERVAL;
         }
         if count == 0 {
-            let until = network.next_event().min(next_report);
-            wait(&watched, clock, Time(until.0.saturating_sub(awake.0)));
+            wait(&watched, clock.until(network.next_event().min(next_report)));
         }
     }
     network.advance(clock.now().min(end), &mut output);
@@ -111,14 +106,15 @@ pub fn drive<N: Network>(
     Ok(Driven { network, lateness, refused })
 }
 
-/// Waits until a device has a packet, or until this time.
-fn wait(watched: &Epoll, clock: &Clock, until: Time) {
-    let left = clock.until(until);
-    if left.is_zero() {
+/// Waits until a device has a packet, or for so long. The thread never waits awake: Linux takes the processor from a SCHED_FIFO thread that does not sleep,
+/// for 50 ms in a second.
+fn wait(watched: &Epoll, longest: std::time::Duration) {
+    if longest.is_zero() {
         return;
     }
     // A signal ends the wait early, as a packet does.
-    let _ = ppoll(&mut [PollFd::new(watched.0.as_fd(), PollFlags::POLLIN)], Some(TimeSpec::from_duration(left)), None);
+    let devices = PollFd::new(watched.0.as_fd(), PollFlags::POLLIN);
+    let _ = ppoll(&mut [devices], Some(TimeSpec::from_duration(longest)), None);
 }
 
 /// Linux's number of the calling thread, for its scheduling.

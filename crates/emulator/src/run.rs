@@ -1,7 +1,7 @@
 //! A run: one thread moves packets, another one has the traffic.
 
 use crate::clock::Clock;
-use crate::driver::{AWAKE, Device, Driven, drive};
+use crate::driver::{Device, Driven, drive};
 use crate::emulator::{Emulator, Report};
 use crate::traffic::records::{FlowRecord, FlowSample};
 use crate::traffic::{StackOptions, Traffic};
@@ -90,7 +90,7 @@ impl Run {
             let stop = stop.clone();
             std::thread::spawn(move || {
                 let _ = tell_thread.send(gettid());
-                drive(emulator, &devices, &clock, end, &stop, AWAKE, |emulator| {
+                drive(emulator, &devices, &clock, end, &stop, |emulator| {
                     // Nobody takes it if the run is being stopped.
                     let _ = reporter.send(emulator.report());
                 })

@@ -2,7 +2,7 @@
 
 use crate::kernel::copy_of;
 use crate::read_spec;
-use anabranch_core::units::{Duration, Time};
+use anabranch_core::units::Time;
 use anabranch_emulator::cables::Cables as Network;
 use anabranch_emulator::clock::Clock;
 use anabranch_emulator::driver::{Device, Driven, drive, this_thread};
@@ -38,7 +38,7 @@ impl Cables {
             let stop = stop.clone();
             std::thread::spawn(move || {
                 let _ = tell.send(this_thread());
-                drive(cables, &devices, &Clock::beginning(Instant::now()), end, &stop, Duration::ZERO, |_| ())
+                drive(cables, &devices, &Clock::beginning(Instant::now()), end, &stop, |_| ())
                     .map_err(|error| format!("Linux does not watch the devices: {error}"))
             })
         };
