@@ -11,6 +11,7 @@
  * - A timeout marks every segment in flight as lost, so that Linux sends all of them again. FastRTO resends only those that
  *   are old.
  * - The receiver's delayed ACKs, up to 40 ms, may outlast the timeout where RTTs are short. The sender cannot switch them off.
+ * - After more duplicate ACKs than segments are outstanding, Linux lowers tcp_reordering to these, and duplicate ACKs make losses again.
  * - Each further timeout without an ACK between doubles the RTO. FastRTO doubles only while nothing is delivered.
  */
 #include "anabranch.bpf.h"

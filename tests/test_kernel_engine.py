@@ -80,7 +80,8 @@ def test_the_manifest_names_the_engine_its_lateness_and_what_linux_was_asked_for
     (stack,) = facts["stacks"]
     assert stack["socket"]["TCP_CONGESTION"] == "cubic"
     assert stack["sysctls"]["net.ipv4.tcp_sack"] == "1"
-    assert stack["route"] == {"initcwnd": "10", "rto_min": "200ms"}
+    assert stack["route"] == {"initcwnd": "10"}
+    assert stack["sysctls"]["net.ipv4.tcp_rto_min_us"] == "200000"
     assert facts["linux"] == os.uname().release
 
 

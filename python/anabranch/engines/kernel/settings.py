@@ -101,12 +101,14 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         "net.ipv4.tcp_frto": "2" if stack["f_rto"] else "0",
         "net.ipv4.tcp_ecn": _flag(stack["ecn"]),
         "net.ipv4.tcp_slow_start_after_idle": _flag(stack["restart_after_idle"]),
+        # Not the route's rto_min: that would override what a congestion control asks for (TCP_BPF_RTO_MIN).
+        "net.ipv4.tcp_rto_min_us": str(1000 * (whole_ms["min_rto"] or 0)),
         "net.ipv4.tcp_rto_max_ms": str(whole_ms["max_rto"]),
         "net.ipv4.tcp_rmem": f"4096 131072 {max(window, 131_072)}",
         "net.ipv4.tcp_wmem": f"4096 16384 {max(window, 16_384)}",
         "net.ipv4.tcp_no_metrics_save": "1",
     }
-    route = {"initcwnd": str(stack["initial_window"]), "rto_min": f"{whole_ms['min_rto']}ms"}
+    route = {"initcwnd": str(stack["initial_window"])}
     if stack["ack"]["name"] == "immediate":
         route["quickack"] = "1"
     elif stack["ack"]["name"] != "quick-ack":

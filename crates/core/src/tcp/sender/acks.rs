@@ -203,7 +203,8 @@ impl Sender {
                     if self.board.una() < *until && !self.options.ends_recovery_at_partial_ack =>
                 {
                     self.retransmit_now = true; // the next hole, whatever PRR allows
-                    if std::mem::replace(partial, true) {
+                    // Linux restarts the timer at every one: RFC 6582's "Slow-but-Steady" variant (section 4).
+                    if std::mem::replace(partial, true) && self.options.follows != Follows::Linux {
                         self.board.restart_timer(prior_timer_start);
                     }
                 }

@@ -161,8 +161,9 @@ impl Sender {
         let number = self.board.retransmit(segment, now);
         // RFC 6675 section 6, and Linux: the timer runs from this copy, not from the last ACK that advanced. Otherwise it would
         // expire just before every repair if the RTO is hardly more than the RTT. After a partial ACK without SACK it goes on
-        // (RFC 6582 section 3.2).
-        if is_first && !matches!(self.phase, Phase::Fast { partial: true, .. }) {
+        // (RFC 6582 section 3.2), but not in Linux.
+        let goes_on = matches!(self.phase, Phase::Fast { partial: true, .. }) && self.options.follows != Follows::Linux;
+        if is_first && !goes_on {
             self.board.restart_timer(now);
         }
         self.unreported_retransmits += 1;
