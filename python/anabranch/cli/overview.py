@@ -23,6 +23,7 @@ COMMANDS = {
     "routes": "Find routes by a metric, or compare metrics; by default by delay x sqrt(loss), that is, for the most TCP throughput.",
     "run": "Run a scenario: all variants of its matrix with all seeds, into a run directory with a report.",
     "schema": 'Print the JSON Schema of scenarios; begin a scenario with "#:schema FILE" to have an editor use it.',
+    "sweep": "Run a plan: a scenario over many values, with every seed, on all cores or many machines; started again, it goes on.",
     "topology": "Topologies by name or from a file: list, show, plot.",
 }
 """Each command, with the first sentence of its help."""

@@ -1,0 +1,96 @@
+"""Workers on many machines, through dask.distributed."""
+
+import logging
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from anabranch.sweep.errors import SweepError
+from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
+from anabranch.sweep.workers import Answer, Died
+
+CONNECT_S = 10
+AHEAD = 2
+"""Chunks for each thread of the cluster, so that none waits for the network."""
+
+
+class Cluster:
+    """The workers of a dask scheduler. Workers may come and go; the scheduler gives the chunks of one that dies to another."""
+
+    def __init__(self, address: str) -> None:
+        """Connect.
+
+        Raises:
+            SweepError: dask.distributed is not installed, or no scheduler answers.
+        """
+        try:
+            from distributed import Client
+        except ImportError:
+            raise SweepError(
+                f"cluster {address}: needs dask.distributed; install it by pip install 'anabranch[cluster]'"
+            ) from None
+        # Workers that come and go are expected here; the sweep says what matters.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        self._address = address
+        try:
+            self._client = Client(address, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise SweepError(
+                f"cluster {address}: no scheduler answers ({reason}); give its address, such as tcp://10.0.0.1:8786"
+            ) from None
+        self._ended: SimpleQueue[Any] = SimpleQueue()
+        self._under_way: dict[str, tuple[Chunk, Any]] = {}
+        """The chunks and their futures, by the future's key."""
+
+    def free(self) -> int:
+        """As many as give each thread of the cluster one at work and one ahead."""
+        return self.capacity() - len(self._under_way)
+
+    def capacity(self) -> int:
+        """Also without workers one, which waits for the first of them."""
+        threads: int = sum(self._client.nthreads().values())
+        return max(1, AHEAD * threads)
+
+    def submit(self, chunk: Chunk) -> None:
+        """Have the scheduler give it to a worker."""
+        future = self._client.submit(execute, chunk, pure=False)
+        self._under_way[future.key] = chunk, future
+        future.add_done_callback(self._ended.put)
+
+    def collect(self, timeout_s: float) -> list[Answer]:
+        """What workers have answered.
+
+        Raises:
+            OtherBuildError: a worker has another build of Anabranch.
+            SweepError: the scheduler has gone, or a worker cannot run Anabranch.
+        """
+        try:
+            ended = [self._ended.get(timeout=timeout_s)]
+            while True:
+                ended.append(self._ended.get_nowait())
+        except Empty:
+            pass
+        return [(self._under_way.pop(future.key)[0], self._answer(future)) for future in ended]
+
+    def _answer(self, future: Any) -> Batch | Died:
+        from distributed import KilledWorker
+
+        try:
+            answer: Batch = future.result()
+        except KilledWorker:
+            return Died("workers died with it")
+        except OtherBuildError:
+            raise
+        except Exception as error:
+            what = (
+                "the scheduler has gone; the same command goes on"
+                if future.status in ("cancelled", "lost")
+                else f"a worker cannot run Anabranch ({type(error).__name__}: {error})"
+            )
+            raise SweepError(f"cluster {self._address}: {what}") from None
+        return answer
+
+    def close(self) -> None:
+        """Cancel what is under way."""
+        self._client.cancel([future for _, future in self._under_way.values()])
+        self._client.close()
