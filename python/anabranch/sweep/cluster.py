@@ -64,8 +64,9 @@ class Cluster:
             OtherBuildError: a worker has another build of Anabranch.
             SweepError: the scheduler has gone, or a worker cannot run Anabranch.
         """
+        ended = []
         try:
-            ended = [self._ended.get(timeout=timeout_s)]
+            ended.append(self._ended.get(timeout=timeout_s))
             while True:
                 ended.append(self._ended.get_nowait())
         except Empty:

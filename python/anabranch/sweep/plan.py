@@ -334,7 +334,7 @@ class Sweep:
             self._paths.append(list(dimension.paths))
 
     def _check(self, scenario_text: str) -> None:
-        """Check each axis's values by themselves: values that do not go together become failed runs.
+        """Check the first point, and each axis's values by themselves there. Values that do not go together become runs with an error.
 
         Raises:
             PlanError: a value of the plan is wrong.
@@ -353,9 +353,6 @@ class Sweep:
                 own = [problem for problem in problems if problem.path[:1] in _SECTION_PATHS]
                 if not own and rows is first:
                     raise ScenarioError(problems, str(self._file), scenario_text) from None
-                if not own:  # what a value of the plan leads to elsewhere in the scenario
-                    axis, row = next((a, r) for a, r, f in zip(self._axes, rows, first, strict=True) if r != f)
-                    own = [Problem(axis.places[0], error.problems[0].describe(), row[0])]
                 of_plan += [problem for problem in own if problem not in of_plan]
         if of_plan:
             raise self._error(*of_plan)

@@ -61,6 +61,8 @@ class Store(AbstractContextManager["Store"]):
         """The runs of what was added."""
         self._recalled: dict[str, list[int]] = {}
         """Further runs of what is here already."""
+        self._is_torn = False
+        """Whether a write has failed half way: nothing more is written, and the next command runs the rest again."""
 
     def __enter__(self) -> "Store":
         """Make and lock it, and find what is finished.
@@ -111,8 +113,9 @@ class Store(AbstractContextManager["Store"]):
         """
         together = [*self._numbers.items(), *self._recalled.items()]
         pairs = [(run_hash, number) for run_hash, numbers in together for number in numbers]
-        if not pairs:
+        if not pairs or self._is_torn:
             return
+        self._is_torn = True
         hashes = pl.Series("run_hash", [run_hash for run_hash, _ in pairs], dtype=pl.String)
         numbering = self._sweep.labels([number for _, number in pairs]).with_columns(hashes)
         for name in _TABLES:
@@ -122,6 +125,7 @@ class Store(AbstractContextManager["Store"]):
                 self._append(name, pl.concat(rows).join(numbering, on="run_hash"))
         self.finished |= {number for _, number in pairs}
         self._numbers, self._recalled = {}, {}
+        self._is_torn = False
 
     def complete(self) -> None:
         """Remove files of former plans whose results this plan has all taken."""
@@ -208,7 +212,7 @@ class Store(AbstractContextManager["Store"]):
 
     def _append(self, name: str, rows: pl.DataFrame) -> None:
         new = conformed(rows, self._schemas[name])
-        former = self._open.pop(name, new.clear())
+        former = self._open.get(name, new.clear())
         part = self.path / name / f"part-{self._part[name]:05}.parquet"
         whole = pl.concat([former, new]).sort(ROWS_OF_A_RUN[name])
         self._write(part, whole)
@@ -219,6 +223,7 @@ class Store(AbstractContextManager["Store"]):
         if rows.height < ROWS_PER_PART:
             self._open[name] = rows
         else:
+            self._open.pop(name, None)
             self._part[name] += 1
 
     def _write(self, part: Path, rows: pl.DataFrame) -> None:
