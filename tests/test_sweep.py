@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -433,6 +434,16 @@ def test_a_second_command_is_refused(tmp_path: Path) -> None:
     found = sweep(tmp_path)
     with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="in use by process"):
         found.execute(tmp_path / "out", jobs=1)
+
+
+def test_the_plans_of_the_guide_can_be_swept(tmp_path: Path) -> None:
+    page = (GUIDE / "sweeps.md").read_text(encoding="utf-8")
+    first, second = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    root = GUIDE.parents[1]
+    assert tomllib.loads(first) == tomllib.loads((root / "sweeps" / "random-loss.toml").read_text())
+    found = Sweep(tomllib.loads(f'scenario = "scenarios/lossy-link.toml"\n{second}'), directory=root)
+    assert found.points == 2 * 200 * 2
+    assert found.conditions == ["capacity", "delay", "limit", "loss"]
 
 
 def described(page: str) -> Iterator[str]:

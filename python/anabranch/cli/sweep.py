@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.engines import DEFAULT_MAX_LATENESS, simulation
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED
-from anabranch.cli.options import OUTPUT, SEARCH, WORK, Jobs, Json, at_least
+from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, at_least
 from anabranch.cli.output import count, json_text, say
 from anabranch.text_table import TextTable, percent, print_table, quantity
 
@@ -22,7 +22,7 @@ MOST_ROWS = 30
 MOST_ERRORS = 3
 
 
-@Parameter(name="*", group=SEARCH)
+@Parameter(name="*", group=WORK)
 @dataclass(frozen=True)
 class Seeds:
     """When to add seeds."""
