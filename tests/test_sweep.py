@@ -16,9 +16,10 @@ from sweep_plans import plan, sweep
 
 from anabranch import statistics
 from anabranch.cli import status
+from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
 from anabranch.scenario import Scenario, ScenarioError
-from anabranch.sweep import PlanError, Sweep, SweepError, SweepResult, execution, store, workers
+from anabranch.sweep import PlanError, Sweep, SweepError, SweepResult, execution, run_directory, store, workers
 from anabranch.sweep.columns import FACTS, HEAD
 from anabranch.sweep.tasks import Batch, Chunk, execute
 from anabranch.sweep.until import Until
@@ -219,13 +220,13 @@ def test_a_run_that_kills_its_process_does_not_end_the_sweep(tmp_path: Path, mon
         "class Deadly(Control):\n    def __init__(self, flow):\n        os.kill(os.getpid(), 9)\n"
     )
     more = '[[treatments.zip]]\n"stacks.x.congestion" = ["newreno", { python = "deadly.py:Deadly" }, "cubic"]\nrun.duration = ["100ms", "200ms", "300ms"]'
-    found = sweep(tmp_path, losses=(0.01,), seeds=2, stacks=["x"], more=more)
+    found = sweep(tmp_path, losses=(0.01,), seeds=1, stacks=["x"], more=more)
     result = found.execute(tmp_path / "out", jobs=2)
     rows = result.flows.group_by("duration", "status").len().sort("duration").rows()
-    assert rows == [(0.1, "complete", 2), (0.2, "failed", 2), (0.3, "complete", 2)]
+    assert rows == [(0.1, "complete", 1), (0.2, "failed", 1), (0.3, "complete", 1)]
     assert "killed by signal 9, 2 times" in result.failures["error"][0]
     with store.Store(tmp_path / "out", found) as opened:
-        assert len(opened.finished) == 4
+        assert len(opened.finished) == 2
 
 
 def test_a_changed_plan_runs_only_what_is_new(tmp_path: Path, executed: list[str]) -> None:
@@ -434,6 +435,38 @@ def test_a_second_command_is_refused(tmp_path: Path) -> None:
     found = sweep(tmp_path)
     with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="in use by process"):
         found.execute(tmp_path / "out", jobs=1)
+
+
+def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
+    """The same matrix, swept and run: the same summary, and conditions that are numbers with their unit."""
+    more = 'topology.links.0.delay = ["5ms", "10ms", "12.5ms"]'
+    result = sweep(tmp_path, losses=(0.01,), links=True, more=more).execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept" / "out")
+    text = (tmp_path / "scenario.toml").read_text()
+    matrix = text.replace('"newreno"', '["newreno", "cubic"]').replace('"5ms"', '["5ms", "10ms", "12.5ms"]')
+    Scenario.from_toml(matrix).run(seeds=[1, 2], directory=tmp_path / "run")
+    tables = []
+    for folder, stack in (("swept/out", "variant_stack"), ("run", "stack")):
+        runs = report_of([tmp_path / folder])
+        assert runs.treatments - {"run directory"} == {stack}
+        assert all(variant.units == {"delay": "s"} for variant in runs.variants)
+        places = [(variant.values[stack], variant.numbers["delay"]) for variant in runs.variants]
+        head = pl.DataFrame(places, schema=["which", "delay"], orient="row").with_row_index("variant")
+        tables.append(head.join(statistics.summary(runs.flows, ["variant"]), on="variant").drop("variant"))
+        assert runs.links.height == 2 * 3 * 2 * 2
+    assert_frame_equal(*(table.sort("which", "delay") for table in tables))
+
+
+def test_the_command_writes_a_report_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without links, with failed runs, and with two engines."""
+    found = sweep(tmp_path, engines=["packet", "predict"], more='traffic.0.start = ["0s", "200ms"]')
+    found.execute(tmp_path / "out", jobs=1)
+    page = tmp_path / "page.html"
+    assert status(["report", str(tmp_path / "out"), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert "Two stacks over a link that loses" in text
+    assert "Goodput, ranked within each condition" in text
+    assert "anabranch replay" not in text
 
 
 def test_the_plans_of_the_guide_can_be_swept(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Workers on many machines, through dask.distributed."""
 
 import logging
+import time
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -11,6 +12,8 @@ from anabranch.sweep.workers import Answer, Died
 CONNECT_S = 10
 AHEAD = 2
 """Chunks for each thread of the cluster, so that none waits for the network."""
+ASK_S = 1.0
+"""The scheduler is asked for its workers about so often."""
 
 
 class Cluster:
@@ -41,6 +44,7 @@ class Cluster:
         self._ended: SimpleQueue[Any] = SimpleQueue()
         self._under_way: dict[str, tuple[Chunk, Any]] = {}
         """The chunks and their futures, by the future's key."""
+        self._threads, self._asked_at = 0, float("-inf")
 
     def free(self) -> int:
         """As many as give each thread of the cluster one at work and one ahead."""
@@ -48,8 +52,10 @@ class Cluster:
 
     def capacity(self) -> int:
         """Also without workers one, which waits for the first of them."""
-        threads: int = sum(self._client.nthreads().values())
-        return max(1, AHEAD * threads)
+        if time.monotonic() - self._asked_at > ASK_S:
+            self._asked_at = time.monotonic()
+            self._threads = sum(self._client.nthreads().values())
+        return max(1, AHEAD * self._threads)
 
     def submit(self, chunk: Chunk) -> None:
         """Have the scheduler give it to a worker."""

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 from pydantic import Field, ValidationError
 
-from anabranch import input_files
+from anabranch import input_files, version
 from anabranch.compile import compile_run
-from anabranch.matrix_columns import column_names, key_table
+from anabranch.matrix_columns import column_names, key_table, unit
 from anabranch.runs.directory import purpose
 from anabranch.runs.jobs import spread
 from anabranch.runs.kept import engine_build
+from anabranch.runs.manifest import topology_record
 from anabranch.scenario import LARGEST_FILE, Case, Scenario, label, walk
 from anabranch.scenario.problems import MISSING, Problem, ScenarioError, from_validation, suggest
 from anabranch.scenario.settings import put
@@ -251,15 +252,23 @@ class Sweep:
     def document(self) -> dict[str, Any]:
         """What ``sweep.json`` says of the plan."""
         keys = [key for axis in self._axes for key in axis.keys]
+        first = [unit(label(value)) for axis in self._axes for value in axis.rows[0]]
         names = [name for names in self._names for name in names]
+        case = self.case(0)
         return {
+            "anabranch": version(),
             "title": self.title,
+            "plan": self.source,
             "scenario": str(self._file),
+            "document": self._base,
+            "document_hash": sha256(str(self._base).encode()).hexdigest(),
+            "topology": topology_record(case, compile_run(case, self.seeds[0])),
             "engines": self.engines,
             "seeds": self.seeds,
             "treatments": self.treatments,
             "conditions": self.conditions,
             "keys": dict(zip(names, keys, strict=True)),
+            "units": {name: one for name, one in zip(names, first, strict=True) if one},
             "links": self.links,
             "planned_runs": self.planned,
         }
