@@ -13,15 +13,15 @@ from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
 from anabranch.cli import status
-from anabranch.sweep import Sweep, SweepError, execution, tasks
+from anabranch.sweep import Sweep, SweepError, execution, store, tasks
 from anabranch.sweep.cluster import Cluster
 
 pytest.importorskip("distributed", reason="pip install 'anabranch[cluster]'")
 
 
 @pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[str]:
-    """The address of a scheduler without workers."""
+def scheduler(tmp_path: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """The address of a scheduler without workers, and its process."""
     contact = tmp_path / "scheduler.json"
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(contact)]
     process = subprocess.Popen(
@@ -30,7 +30,7 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
     while not contact.exists() or not contact.read_text():
         assert process.poll() is None
         time.sleep(0.05)
-    yield json.loads(contact.read_text())["address"]
+    yield json.loads(contact.read_text())["address"], process
     process.kill()
     process.wait()
 
@@ -43,14 +43,16 @@ def worker(address: str, folder: Path) -> "subprocess.Popen[bytes]":
 
 
 @pytest.mark.slow("starts a scheduler and two workers, each of which imports everything")
-def test_a_killed_worker_changes_nothing(tmp_path: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_changes_nothing(
+    tmp_path: Path, scheduler: tuple[str, "subprocess.Popen[bytes]"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is killed once half of the runs are there, while it is at another one: all rows are those of one process."""
     runs = int(os.environ.get("SWEEP_CLUSTER_RUNS", "24"))
     losses = f'{{ from = 1e-3, to = 1e-1, values = {max(2, runs // 4)}, scale = "log" }}'
     found = sweep(tmp_path, losses=losses, more='run.duration = "4s"', links=True)
     alone = found.execute(tmp_path / "alone", jobs=1)
     monkeypatch.setattr(execution, "CHUNK_S", 1e-9)  # a run for each chunk
-    both = [worker(scheduler, tmp_path) for _ in range(2)]
+    both = [worker(scheduler[0], tmp_path) for _ in range(2)]
     collect = Cluster.collect
     ended = 0
 
@@ -65,7 +67,7 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path, scheduler: str, monkeyp
 
     monkeypatch.setattr(Cluster, "collect", killing)
     try:
-        together = found.execute(tmp_path / "together", cluster=scheduler)
+        together = found.execute(tmp_path / "together", cluster=scheduler[0])
     finally:
         for one in both:
             one.kill()
@@ -78,16 +80,44 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path, scheduler: str, monkeyp
 
 @pytest.mark.slow("starts a scheduler and a worker")
 def test_a_worker_with_another_build_is_refused(
-    tmp_path: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scheduler: tuple[str, "subprocess.Popen[bytes]"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(execution, "engine_build", lambda: "another")
-    one = worker(scheduler, tmp_path)
+    one = worker(scheduler[0], tmp_path)
     try:
         with pytest.raises(tasks.OtherBuildError, match="install the same wheel everywhere"):
-            sweep(tmp_path).execute(tmp_path / "out", cluster=scheduler)
+            sweep(tmp_path).execute(tmp_path / "out", cluster=scheduler[0])
     finally:
         one.kill()
         one.wait()
+
+
+@pytest.mark.slow("starts a scheduler and a worker")
+def test_a_scheduler_that_dies_ends_the_command_which_then_goes_on(
+    tmp_path: Path, scheduler: tuple[str, "subprocess.Popen[bytes]"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, process = scheduler
+    found = sweep(tmp_path, losses='{ from = 1e-3, to = 1e-1, values = 40, scale = "log" }')
+    monkeypatch.setattr(execution, "CHUNK_S", 1e-9)
+    collect = Cluster.collect
+
+    def killing(self: Cluster, timeout_s: float) -> list[object]:
+        answers = collect(self, timeout_s)
+        if answers:
+            process.kill()
+        return answers  # type: ignore[return-value]
+
+    monkeypatch.setattr(Cluster, "collect", killing)
+    one = worker(address, tmp_path)
+    try:
+        with pytest.raises(SweepError, match="the scheduler has gone"):
+            found.execute(tmp_path / "out", cluster=address)
+    finally:
+        one.kill()
+        one.wait()
+    with store.Store(tmp_path / "out", found) as opened:
+        assert 0 < len(opened.finished) < found.planned
+    assert_frame_equal(found.execute(tmp_path / "out", jobs=1).flows, found.execute(tmp_path / "alone", jobs=1).flows)
 
 
 def test_a_cluster_that_is_not_there_is_named(

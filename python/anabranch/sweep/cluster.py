@@ -2,6 +2,8 @@
 
 import logging
 import time
+from asyncio import CancelledError
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -31,8 +33,8 @@ class Cluster:
             raise SweepError(
                 f"cluster {address}: needs dask.distributed; install it by pip install 'anabranch[cluster]'"
             ) from None
-        # Workers that come and go are expected here; the sweep says what matters.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client"):  # workers may come and go; the sweep says what matters
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address = address
         try:
             self._client = Client(address, timeout=CONNECT_S, set_as_default=False)
@@ -51,10 +53,17 @@ class Cluster:
         return self.capacity() - len(self._under_way)
 
     def capacity(self) -> int:
-        """Also without workers one, which waits for the first of them."""
+        """Also without workers one, which waits for the first of them.
+
+        Raises:
+            SweepError: the scheduler has gone.
+        """
         if time.monotonic() - self._asked_at > ASK_S:
             self._asked_at = time.monotonic()
-            self._threads = sum(self._client.nthreads().values())
+            try:
+                self._threads = sum(self._client.nthreads().values())
+            except (OSError, CancelledError):
+                raise self._gone() from None
         return max(1, AHEAD * self._threads)
 
     def submit(self, chunk: Chunk) -> None:
@@ -88,16 +97,21 @@ class Cluster:
             return Died("workers died with it")
         except OtherBuildError:
             raise
+        except (OSError, CancelledError):
+            raise self._gone() from None
         except Exception as error:
-            what = (
-                "the scheduler has gone; the same command goes on"
-                if future.status in ("cancelled", "lost")
-                else f"a worker cannot run Anabranch ({type(error).__name__}: {error})"
-            )
-            raise SweepError(f"cluster {self._address}: {what}") from None
+            raise SweepError(
+                f"cluster {self._address}: a worker cannot run Anabranch ({type(error).__name__}: {error})"
+            ) from None
         return answer
+
+    def _gone(self) -> SweepError:
+        return SweepError(
+            f"cluster {self._address}: the scheduler has gone; finished runs are kept, and the same command goes on with another"
+        )
 
     def close(self) -> None:
         """Cancel what is under way."""
-        self._client.cancel([future for _, future in self._under_way.values()])
+        with suppress(OSError, CancelledError):  # the scheduler has gone
+            self._client.cancel([future for _, future in self._under_way.values()])
         self._client.close()
