@@ -1,8 +1,9 @@
 """Workers on many machines, through dask.distributed."""
 
+import asyncio
+import concurrent.futures
 import logging
 import time
-from asyncio import CancelledError
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -14,6 +15,8 @@ from anabranch.sweep.workers import Answer, Died
 CONNECT_S = 10
 AHEAD = 2
 """Chunks for each thread of the cluster, so that none waits for the network."""
+_LOST = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
+"""What dask raises once the scheduler has gone."""
 ASK_S = 1.0
 """The scheduler is asked for its workers about so often."""
 
@@ -62,7 +65,7 @@ class Cluster:
             self._asked_at = time.monotonic()
             try:
                 self._threads = sum(self._client.nthreads().values())
-            except (OSError, CancelledError):
+            except _LOST:
                 raise self._gone() from None
         return max(1, AHEAD * self._threads)
 
@@ -97,7 +100,7 @@ class Cluster:
             return Died("workers died with it")
         except OtherBuildError:
             raise
-        except (OSError, CancelledError):
+        except _LOST:
             raise self._gone() from None
         except Exception as error:
             raise SweepError(
@@ -112,6 +115,6 @@ class Cluster:
 
     def close(self) -> None:
         """Cancel what is under way."""
-        with suppress(OSError, CancelledError):  # the scheduler has gone
+        with suppress(*_LOST):  # the scheduler has gone
             self._client.cancel([future for _, future in self._under_way.values()])
         self._client.close()
