@@ -19,27 +19,41 @@ SWEEP = """
 import sys
 from anabranch import cli
 from anabranch.sweep import execution, tasks, workers
+from bench.kills.process import KilledAtChange
 execution.FLUSH_S, execution.CHUNK_S = 0.05, 0.02
 def noted(chunk, *arguments):
     with open("executed.txt", "a") as file:
         file.writelines(f"{task.run_hash}\\n" for task in chunk.tasks)
     return tasks.execute(chunk, *arguments)
 workers.execute = noted
-sys.exit(cli.status(["sweep", "plan.toml", "--out", "out", *sys.argv[1:]]))
+plan, jobs, change = sys.argv[1:]
+if change != "none":
+    sys.addaudithook(KilledAtChange(int(change)))
+sys.exit(cli.status(["sweep", plan, "--out", "out", "-j", jobs]))
 """
 """The command with many writes, so that kills hit them. In one process it notes what it executes."""
+LOSSES = '{ from = 1e-3, to = 1e-1, values = 40, scale = "log" }'
 RUNS = 2 * 40 * 4
+CHANGES = 300
+"""Changes of the file system by the command, about."""
 
 
 def big(folder: Path) -> Sweep:
-    """A plan of some seconds."""
-    losses = '{ from = 1e-3, to = 1e-1, values = 40, scale = "log" }'
-    return Sweep.load(plan(folder, seeds=4, losses=losses, links=True, more='run.duration = "2s"'))
+    """A plan of some seconds, and another one that wants half of its runs."""
+    plan(folder, seeds=4, losses=LOSSES, links=True, more='run.duration = "2s"', stacks=["cubic"], name="other")
+    return Sweep.load(plan(folder, seeds=4, losses=LOSSES, links=True, more='run.duration = "2s"'))
 
 
-def start(folder: Path, *options: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-c", SWEEP, *options]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def start(folder: Path, name: str = "plan", jobs: int = 1, change: object = "none") -> "subprocess.Popen[bytes]":
+    """The command; with a change, it is killed before that change of the file system."""
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, "-c", SWEEP, f"{name}.toml", str(jobs), str(change)],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": path},
+    )
 
 
 def written(out: Path) -> pl.DataFrame:
@@ -56,45 +70,59 @@ def written(out: Path) -> pl.DataFrame:
     return table
 
 
+def known(out: Path) -> set[str]:
+    """The runs whose results are there, for either plan."""
+    kept = [pl.read_parquet(path) for path in out.glob(".anabranch/kept/flows-*.parquet")]
+    return set(written(out)["run_hash"]).union(*(table["run_hash"] for table in kept))
+
+
 @pytest.mark.slow("runs a sweep to its end, killed again and again")
 def test_killed_sweeps_come_to_the_table_of_an_undisturbed_one(tmp_path: Path) -> None:
+    """Half of the time after a time, half of the time before a change of the file system; a plan or another one, in one process or two."""
     whole = big(tmp_path).execute(tmp_path / "whole", jobs=1)
-    moments = random.Random(3)
-    longest = 3.0
+    out, log = tmp_path / "out", tmp_path / "executed.txt"
+    draw = random.Random(3)
+    before: set[str] = set()
     for number in range(int(os.environ.get("SWEEP_KILLS", "3"))):
-        options = ["-j", str(1 + number % 2)]
-        process = start(tmp_path, *options)
-        time.sleep(moments.uniform(0.3, longest))
-        process.kill()
-        process.wait()
-        before = written(tmp_path / "out")
-        (tmp_path / "executed.txt").write_text("")
-        if before.height >= RUNS - 40:  # begin anew: a kill at the end of a sweep hits little
-            assert start(tmp_path, *options).wait() == 0
-            assert_same(tmp_path, whole, before)
-            (tmp_path / "out").rename(tmp_path / f"out-{number}")
-    before = written(tmp_path / "out")
-    (tmp_path / "executed.txt").write_text("")
-    assert start(tmp_path, "-j", "1").wait() == 0
-    assert_same(tmp_path, whole, before)
+        log.write_text("")
+        name, jobs = draw.choice(["plan", "plan", "other"]), 1 + number % 2
+        if jobs == 1:
+            start(tmp_path, name, jobs, change=draw.randrange(CHANGES)).wait()
+        else:
+            process = start(tmp_path, name, jobs)
+            time.sleep(draw.uniform(0.3, 3.0))
+            process.kill()
+            process.wait()
+        executed = log.read_text().split()
+        assert not set(executed) & before
+        assert len(executed) == len(set(executed))
+        after = known(out)
+        assert after >= before
+        before = after
+        if len(before) >= RUNS - 40:  # begin anew: a kill at the end of a sweep hits little
+            assert_same(tmp_path, whole)
+            out.rename(tmp_path / f"out-{number}")
+            before = set()
+    assert_same(tmp_path, whole)
 
 
-def assert_same(folder: Path, whole: SweepResult, before: pl.DataFrame) -> None:
-    """The tables are those of the other sweep, and no run that was there before the last command was executed by it."""
-    executed = (folder / "executed.txt").read_text().split()
-    assert not set(executed) & set(before["run_hash"])
-    assert len(executed) == len(set(executed))
+def assert_same(folder: Path, whole: SweepResult) -> None:
+    """The command goes on to the tables of the other sweep, without the runs that were there."""
+    before = known(folder / "out")
+    (folder / "executed.txt").write_text("")
+    assert start(folder).wait() == 0
+    assert not set((folder / "executed.txt").read_text().split()) & before
     result = SweepResult.load(folder / "out")
     assert_frame_equal(result.flows, whole.flows)
     assert_frame_equal(result.links, whole.links)
-    assert not [path for path in (folder / "out").rglob("*") if path.suffix == ".partial" or path.name == "new.parquet"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["flows", "links", "sweep.json"]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path: Path, jobs: str) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path: Path, jobs: int) -> None:
     found = big(tmp_path)
     out = tmp_path / "out"
-    process = start(tmp_path, "-j", jobs)
+    process = start(tmp_path, jobs=jobs)
     while not list(out.glob("flows/*.parquet")):
         assert process.poll() is None
         time.sleep(0.02)
@@ -108,7 +136,7 @@ def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path: Path, jobs: str) 
 
 def test_worker_processes_end_with_a_killed_command(tmp_path: Path) -> None:
     big(tmp_path)
-    process = start(tmp_path, "-j", "2")
+    process = start(tmp_path, jobs=2)
     mark = "anabranch.sweep.process"
     while len(children := processes_of(process.pid, mark)) < 2:
         assert process.poll() is None

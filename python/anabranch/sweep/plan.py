@@ -6,7 +6,7 @@ a run its number, so that the number says all of them.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -247,7 +247,7 @@ class Sweep:
         """The same for plans whose numbers mean the same runs, on this build of Anabranch."""
         rows = [[axis.keys, axis.rows] for axis in self._axes]
         files = {name: _digest(name) for name in sorted(set(self._files()))}
-        return purpose(str(self._base), str(rows), self.seeds, self.engines, self.links, engine_build(), files)
+        return purpose(str(self._base), str(rows), self.seeds, self.engines, self.links, engine_build(), _code(), files)
 
     def document(self) -> dict[str, Any]:
         """What ``sweep.json`` says of the plan."""
@@ -444,6 +444,15 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for one in value:
             yield from _texts(one)
+
+
+@cache
+def _code() -> str:
+    """SHA-256 of the package's modules: another one may compile the same values to another run."""
+    digest = sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _digest(path: str) -> str:
