@@ -21,7 +21,7 @@ from anabranch.results import Result
 from anabranch.scenario import Scenario, ScenarioError
 from anabranch.sweep import PlanError, Sweep, SweepError, SweepResult, execution, run_directory, store, workers
 from anabranch.sweep.columns import FACTS, HEAD
-from anabranch.sweep.tasks import Batch, Chunk, execute
+from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
 from anabranch.sweep.until import Until
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
@@ -119,6 +119,7 @@ def test_every_cell_has_the_same_seeds_and_numbers_say_what_they_are(tmp_path: P
         (("[0.01, 0.02, 0.03]", "{ from = 0, to = 0.1, values = 3, scale = 'log' }"), "from must be greater than 0"),
         (("[0.01, 0.02, 0.03]", "{ from = 0.1, to = 0.2 }"), "values must say how many"),
         (("impairments[0]", "impairments[7]"), 'cannot set "impairments[7].loss": impairments has no 7'),
+        (("['packet']", "['packet', 'packet']"), "engines must differ from each other"),
         (("[treatments]", "[treatments]\nrun.seeds = 5"), "give seeds in the plan"),
         (("[treatments]", "[treatments]\nimpairments.0.loss = 0.1\n'impairments[0].loss' = 0.1"), "stands twice"),
         (("[treatments]", "[[treatments.zip]]\nrun.duration = ['1s']\n[treatments]"), "needs two keys or more"),
@@ -227,6 +228,17 @@ def test_a_run_that_kills_its_process_does_not_end_the_sweep(tmp_path: Path, mon
     assert "killed by signal 9, 2 times" in result.failures["error"][0]
     with store.Store(tmp_path / "out", found) as opened:
         assert len(opened.finished) == 2
+
+
+def test_a_worker_with_another_build_is_refused() -> None:
+    """On a cluster its results might differ, by a bit."""
+    processes = workers.Processes(1)
+    try:
+        processes.submit(Chunk([], links=False, build="another"))
+        with pytest.raises(OtherBuildError, match="install the same wheel everywhere"):
+            processes.collect(60)
+    finally:
+        processes.close()
 
 
 def test_a_changed_plan_runs_only_what_is_new(tmp_path: Path, executed: list[str]) -> None:

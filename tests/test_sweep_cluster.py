@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from sweep_plans import plan, sweep
 
 from anabranch.cli import status
-from anabranch.sweep import Sweep, SweepError, execution, store, tasks
+from anabranch.sweep import Sweep, SweepError, execution, store
 from anabranch.sweep.cluster import Cluster
 
 pytest.importorskip("distributed", reason="pip install 'anabranch[cluster]'")
@@ -76,20 +76,6 @@ def test_a_killed_worker_changes_nothing(
     assert ended >= found.planned
     assert_frame_equal(together.flows, alone.flows)
     assert_frame_equal(together.links, alone.links)
-
-
-@pytest.mark.slow("starts a scheduler and a worker")
-def test_a_worker_with_another_build_is_refused(
-    tmp_path: Path, scheduler: tuple[str, "subprocess.Popen[bytes]"], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(execution, "engine_build", lambda: "another")
-    one = worker(scheduler[0], tmp_path)
-    try:
-        with pytest.raises(tasks.OtherBuildError, match="install the same wheel everywhere"):
-            sweep(tmp_path).execute(tmp_path / "out", cluster=scheduler[0])
-    finally:
-        one.kill()
-        one.wait()
 
 
 @pytest.mark.slow("starts a scheduler and a worker")

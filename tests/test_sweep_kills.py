@@ -32,9 +32,9 @@ if change != "none":
 sys.exit(cli.status(["sweep", plan, "--out", "out", "-j", jobs]))
 """
 """The command with many writes, so that kills hit them. In one process it notes what it executes."""
-LOSSES = '{ from = 1e-3, to = 1e-1, values = 40, scale = "log" }'
-RUNS = 2 * 40 * 4
-CHANGES = 300
+LOSSES = '{ from = 1e-3, to = 1e-1, values = 24, scale = "log" }'
+RUNS = 2 * 24 * 4
+CHANGES = 160
 """Changes of the file system by the command, about."""
 
 
@@ -99,7 +99,7 @@ def test_killed_sweeps_come_to_the_table_of_an_undisturbed_one(tmp_path: Path) -
         after = known(out)
         assert after >= before
         before = after
-        if len(before) >= RUNS - 40:  # begin anew: a kill at the end of a sweep hits little
+        if len(before) >= RUNS - 24:  # begin anew: a kill at the end of a sweep hits little
             assert_same(tmp_path, whole)
             out.rename(tmp_path / f"out-{number}")
             before = set()

@@ -3,7 +3,7 @@
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -122,15 +122,15 @@ def _print_summary(result: "SweepResult") -> None:
     keys = [key for key in result.keys if summary[key].n_unique() > 1]
     has_sizes = summary["fct_mean_s"].count() > 0
 
-    def row(one: dict[str, object]) -> tuple[str, ...]:
+    def row(one: dict[str, Any]) -> tuple[str, ...]:
         values = (one[key] for key in keys)
-        rates = (quantity(one[name], "bit/s") for name in ("goodput_bps", "goodput_interval_bps"))  # type: ignore[arg-type]
-        times = (quantity(one[name], "s") for name in ("fct_mean_s", "fct_interval_s"))  # type: ignore[arg-type]
+        rates = (quantity(one[name], "bit/s") for name in ("goodput_bps", "goodput_interval_bps"))
+        times = (quantity(one[name], "s") for name in ("fct_mean_s", "fct_interval_s"))
         return (
             *(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values),
             str(one["runs"]),
             *rates,
-            percent(one["retransmit_ratio"]),  # type: ignore[arg-type]
+            percent(one["retransmit_ratio"]),
             *(times if has_sizes else ()),
         )
 

@@ -1,7 +1,8 @@
 """Finished runs, kept by what was run: whoever asks for the same run again gets its results without running it.
 
 A run is known by the SHA-256 of its compiled form (:mod:`anabranch.compile`) and of the engine itself. So another build of the engine
-never passes off an old result as its own. Each has a folder with its tables, ``series/``, ``captures/`` and ``facts.json``. The folder gets its name when the run is complete, so it is there whole or not at all.
+never passes off an old result as its own. Each has a folder with its tables, ``series/``, ``captures/`` and ``facts.json``. The folder
+gets its name when the run is complete, so it is there whole or not at all.
 """
 
 import json

@@ -49,6 +49,21 @@ TAKEN = frozenset({*(column.name for column in HEAD), *RESULT_SCHEMAS[FLOWS], *R
 ROWS_OF_A_RUN = {FLOWS: ["run", "flow"], LINKS: ["run", "link"]}
 """The order of rows."""
 
+SUMMED_UP = (
+    *("run", "traffic", "stack", "start_s", "end_s", "fct_s", "idle_fct_s", "size_bytes", "goodput_bps", "warm_up_s"),
+    *(
+        "simulated_s",
+        "segments_sent",
+        "retransmits",
+        "spurious_retransmits",
+        "timeouts",
+        "reordered_segments",
+        "srtt_s",
+    ),
+    *("reordering_extent_mean", "reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes"),
+)
+"""The columns of flows that :mod:`anabranch.statistics` sums up."""
+
 Types = Mapping[str, pl.DataType | type[pl.DataType]]
 
 

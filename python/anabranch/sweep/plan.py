@@ -94,7 +94,9 @@ class Sweep:
         self._text = text
         written = self._written(document)
         self.links = written.links
-        self.engines: list[str] = list(dict.fromkeys(written.engines))
+        self.engines: list[str] = list(written.engines)
+        if len(set(self.engines)) < len(self.engines):
+            raise self._error(Problem(("engines",), "engines must differ from each other", self.engines))
         self._file = (directory or Path()) / written.scenario
         scenario_text = self._read_scenario(written.scenario)
         self._base = _scenario_document(scenario_text, str(self._file))

@@ -8,7 +8,7 @@ import polars as pl
 
 from anabranch.forks import refuse_after_fork
 from anabranch.report.run_directory import active_share
-from anabranch.sweep.columns import COMPLETE, FLOWS, HEAD, LINKS, RESULT_SCHEMAS, ROWS_OF_A_RUN
+from anabranch.sweep.columns import COMPLETE, FLOWS, HEAD, LINKS, RESULT_SCHEMAS, ROWS_OF_A_RUN, SUMMED_UP
 from anabranch.sweep.store import parts, read_plan
 
 
@@ -69,7 +69,8 @@ class SweepResult:
         """
         from anabranch import statistics
 
-        flows = self.flows.filter(pl.col("flow").is_not_null()).with_columns(active_share())
+        rows = self.scan().filter(pl.col("flow").is_not_null()).select(*self.keys, *SUMMED_UP, "flow")
+        flows = rows.with_columns(active_share()).collect().sort(ROWS_OF_A_RUN[FLOWS])
         times = statistics.completion_times(flows, self.keys).filter(statistics.ALL_SIZES)
         figures = ["fct_mean_s", "fct_interval_s", "unfinished"]
         return statistics.summary(flows, self.keys).join(

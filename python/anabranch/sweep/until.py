@@ -9,16 +9,12 @@ import polars as pl
 
 from anabranch import statistics
 from anabranch.report.run_directory import active_share
+from anabranch.sweep.columns import SUMMED_UP
 from anabranch.sweep.errors import SweepError
 from anabranch.sweep.plan import Sweep
 
 _RULE = re.compile(r"\s*ci\s*<\s*(\d+(?:\.\d+)?)\s*%\s*")
 DEFAULT_MOST = 100
-_COLUMNS = (
-    *("run", "traffic", "stack", "start_s", "end_s", "fct_s", "size_bytes", "goodput_bps", "warm_up_s", "simulated_s"),
-    *("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "reordered_segments", "srtt_s"),
-    *("reordering_extent_mean", "reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes"),
-)
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def goodput_by_cell(sweep: Sweep, flows: pl.LazyFrame) -> Mapping[int, dict[int,
     run = pl.col("run").cast(pl.Int64)
     further = (run - sweep.planned) % sweep.cells
     cell = pl.when(run < sweep.planned).then(run // len(sweep.seeds)).otherwise(further)
-    rows = flows.filter(pl.col("flow").is_not_null()).select(_COLUMNS)
+    rows = flows.filter(pl.col("flow").is_not_null()).select(SUMMED_UP)
     table = statistics.per_run(rows.with_columns(active_share(), cell=cell).collect(), ["cell"])
     found: dict[int, dict[int, float]] = {}
     for number, goodput in table.select("run", "goodput_bps").drop_nulls().sort("run").iter_rows():
