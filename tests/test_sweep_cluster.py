@@ -25,7 +25,9 @@ def scheduler(tmp_path: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]
     contact = tmp_path / "scheduler.json"
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(contact)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", *options], stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", *options],
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"DASK_TEMPORARY_DIRECTORY": str(tmp_path)},
     )
     while not contact.exists() or not contact.read_text():
         assert process.poll() is None
