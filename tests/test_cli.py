@@ -234,6 +234,7 @@ GROUPS = {
     "check": ["Scenario", "Output"],
     "compare": ["Comparison", "Scenario", "Work", "Output"],
     "report": ["Output"],
+    "sweep": ["Work", "Output"],
     "replay": ["Scenario", "Output"],
     "routes": ["Topology", "Paths", "Comparison", "Export", "Output"],
     "robust": ["Topology", "Traffic", "Paths", "Failures", "Search", "Output"],

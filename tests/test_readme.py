@@ -64,7 +64,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with what the commands of the README name: the reader's scenario and topology, and the repository's."""
     (tmp_path / "my.toml").write_text(block("toml"))
     (tmp_path / "my.csv").write_text(block("text"))
-    for folder in ("scenarios", "tests"):
+    for folder in ("scenarios", "sweeps", "tests"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -80,14 +80,16 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     return answer
 
 
-class _Changes:
+class KilledAtChange:
     """Counts changes of the file system, and kills this process before one of them."""
 
     def __init__(self, fatal: int | None) -> None:
+        """Kill before the change with this number, counted from 0; without one, only count."""
         self.count = 0
         self._fatal = fatal
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit hook of the interpreter."""
         opens = event == "open" and arguments[2] and arguments[2] & (os.O_WRONLY | os.O_RDWR)
         if not (opens or event in CHANGES):
             return
@@ -108,7 +110,7 @@ def _command(arguments: Sequence[str], folder: Path, kill_at_change: int | None)
         from bench.kills import toy_paper
 
         toy_paper.install()
-        changes = _Changes(kill_at_change)
+        changes = KilledAtChange(kill_at_change)
         sys.addaudithook(changes)
         status = cli.status(list(arguments))
         (folder / "changes.txt").write_text(str(changes.count))

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anabranch.results import Result
     from anabranch.scenario import Scenario, ScenarioError
+    from anabranch.sweep import Sweep, SweepResult
 
-__all__ = ["Result", "Scenario", "ScenarioError", "version"]
+__all__ = ["Result", "Scenario", "ScenarioError", "Sweep", "SweepResult", "version"]
 
-_HOMES = {"Result": "anabranch.results", "Scenario": "anabranch.scenario", "ScenarioError": "anabranch.scenario"}
+_HOMES = {
+    "Result": "anabranch.results",
+    "Scenario": "anabranch.scenario",
+    "ScenarioError": "anabranch.scenario",
+    "Sweep": "anabranch.sweep",
+    "SweepResult": "anabranch.sweep",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ packets, metres, m/s or events per second. A key whose values do not all have on
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -28,13 +28,21 @@ def with_keys(table: pl.DataFrame, variant: pl.DataFrame) -> pl.DataFrame:
     """The table with the columns of one variant: a row of :func:`key_table`, or no row for an empty table."""
     if variant.width == 0:
         return table
-    names: dict[str, str] = {}
-    for key in variant.columns:
+    names = column_names(variant.columns, table.columns)
+    return table.join(
+        variant.rename(dict(zip(variant.columns, names, strict=True))), how="cross", maintain_order="left"
+    )
+
+
+def column_names(keys: Sequence[str], taken: Collection[str]) -> list[str]:
+    """The names of the columns of keys, beside columns whose names are taken."""
+    names: list[str] = []
+    for key in keys:
         name = key
-        while name in table.columns or name in names.values():
+        while name in taken or name in names:
             name = CLASH + name
-        names[key] = name
-    return table.join(variant.rename(names), how="cross", maintain_order="left")
+        names.append(name)
+    return names
 
 
 def text(value: object) -> str:
@@ -52,7 +60,7 @@ def _typed(key: str, values: Sequence[Any]) -> pl.Series:
         return pl.Series(key, values, dtype=pl.Int64)
     if kinds == {float} or kinds == {int, float}:
         return pl.Series(key, [float(value) for value in values], dtype=pl.Float64)
-    for parse, scale, _ in _QUANTITIES:
+    for parse, scale, _ in QUANTITIES:
         try:
             return pl.Series(key, [float(parse(value) / scale) for value in values], dtype=pl.Float64)
         except units.UnitError:
@@ -63,7 +71,7 @@ def _typed(key: str, values: Sequence[Any]) -> pl.Series:
 def unit(value: object) -> str:
     """The base unit of a value of the matrix that is a text with a unit; empty for any other."""
     if isinstance(value, str):
-        for parse, _, base in _QUANTITIES:
+        for parse, _, base in QUANTITIES:
             try:
                 parse(value)
             except units.UnitError:
@@ -72,7 +80,7 @@ def unit(value: object) -> str:
     return ""
 
 
-_QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int, str], ...] = (
+QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int, str], ...] = (
     (units.duration, PICOSECONDS_PER_SECOND, "s"),
     (units.rate, 1, "bit/s"),
     (units.size, 1, "bytes"),

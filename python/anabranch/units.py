@@ -108,7 +108,7 @@ def packets(text: str) -> int:
 def queue_limit(text: str) -> QueueLimit:
     """A queue's limit: ``"100 packets"``, ``"3 MB"`` or ``"1 bdp"``."""
     what, example = "a queue limit", '100 packets", "3 MB" or "1 bdp'
-    _, unit = _split(text, what, example)
+    _, unit = split(text, what, example)
     amount = _parse(text, _PACKETS | _BYTES | _BDP, what, example)
     if unit in _BDP:
         return QueueLimit(amount, "bdp")
@@ -158,7 +158,8 @@ def format_duration(picoseconds: int) -> str:
     return f"{picoseconds}ps"
 
 
-def _split(text: object, what: str, example: str) -> tuple[Fraction, str]:
+def split(text: object, what: str, example: str) -> tuple[Fraction, str]:
+    """The number and the unit of a text; :class:`UnitError` says that it must be ``what``, as in the example."""
     if not isinstance(text, str):
         raise UnitError(f'must be {what} with its unit, as a text such as "{example}"')
     match = _NUMBER.fullmatch(text)
@@ -172,7 +173,7 @@ def _split(text: object, what: str, example: str) -> tuple[Fraction, str]:
 
 
 def _parse(text: str, units: dict[str, Fraction], what: str, example: str) -> Fraction:
-    number, unit = _split(text, what, example)
+    number, unit = split(text, what, example)
     if unit not in units:
         shown = re.match(r"\s*[^\sA-Za-zµμ/]*", text)
         plain = shown.group().strip() if shown else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 from cyclopts import Parameter
 
-from anabranch.cli.engines import EngineName, MaxLateness, simulation
+from anabranch.cli.engines import DEFAULT_MAX_LATENESS, EngineName, MaxLateness, simulation
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say
@@ -62,7 +62,7 @@ def compare(
     compared: Compared = Compared(),
     settings: Settings = None,
     jobs: Jobs = None,
-    max_lateness: Annotated[MaxLateness, Parameter(group=WORK)] = "2ms",
+    max_lateness: Annotated[MaxLateness, Parameter(group=WORK)] = DEFAULT_MAX_LATENESS,
     output: Output = Output(),
 ) -> int:
     """Run a scenario by several engines, and compare them flow by flow and link by link.

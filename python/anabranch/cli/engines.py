@@ -14,6 +14,7 @@ from anabranch.cli.exit_status import UsageError
 if TYPE_CHECKING:
     from anabranch.engines.packet import Simulation
 
+DEFAULT_MAX_LATENESS = "2ms"
 EngineName = Literal["packet", "predict", "kernel"]
 MaxLateness = Annotated[
     str,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from anabranch.cli.engines import EngineName, MaxLateness, simulation
+from anabranch.cli.engines import DEFAULT_MAX_LATENESS, EngineName, MaxLateness, simulation
 from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say
@@ -51,7 +51,7 @@ class Work:
 
     jobs: Jobs = None
     threads: Annotated[int, Parameter(help="Threads for one run, if it is large; the results are the same.")] = 1
-    max_lateness: MaxLateness = "2ms"
+    max_lateness: MaxLateness = DEFAULT_MAX_LATENESS
 
 
 @Parameter(name="*", group=OUTPUT)

@@ -139,7 +139,7 @@ def read(directories: Iterable[Path]) -> Runs:
     several = len(sources) > 1
     keys = list(dict.fromkeys(key for source in sources for key in source.manifest["keys"]))
     variants, runs = _variants(sources, keys, several)
-    flows = _table(sources, "flows", runs).with_columns(_active_share())
+    flows = _table(sources, "flows", runs).with_columns(active_share())
     return Runs(
         sources=sources,
         keys=([DIRECTORY] if several else []) + keys,
@@ -271,7 +271,8 @@ def _attach(frame: pl.LazyFrame, source: int, runs: pl.DataFrame) -> pl.LazyFram
     )
 
 
-def _active_share() -> pl.Expr:
+def active_share() -> pl.Expr:
+    """The column ``active_share`` of :class:`Runs`."""
     first = pl.max_horizontal("start_s", "warm_up_s")
     last = pl.min_horizontal("end_s", "simulated_s")
     share = (last - first) / (pl.col("simulated_s") - pl.col("warm_up_s"))

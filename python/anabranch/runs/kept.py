@@ -1,14 +1,14 @@
 """Finished runs, kept by what was run: whoever asks for the same run again gets its results without running it.
 
-A run is known by the SHA-256 of its compiled form (:mod:`anabranch.compile`), of the names of its traffic, and of the engine
-itself. So another build of the engine never passes off an old result as its own. Each has a folder with its tables,
-``series/``, ``captures/`` and ``facts.json``. The folder gets its name when the run is complete, so it is there whole or not at all.
+A run is known by the SHA-256 of its compiled form (:mod:`anabranch.compile`) and of the engine itself. So another build of the engine
+never passes off an old result as its own. Each has a folder with its tables, ``series/``, ``captures/`` and ``facts.json``. The folder
+gets its name when the run is complete, so it is there whole or not at all.
 """
 
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -38,17 +38,18 @@ class KeptRun:
     """Whether it was made now, so that its series have the number and the matrix values of the run that asked for it."""
 
 
+def run_key(spec: Mapping[str, Any], engine: str = "packet") -> str:
+    """The name of a compiled run by this engine."""
+    text = json.dumps([engine_build(), engine, spec], sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
+
+
 class KeptRuns:
     """A directory of finished runs, and of those that go on. Only one process may use it at a time."""
 
     def __init__(self, directory: Path) -> None:
         """The directory need not exist; it is made with the first run."""
         self.directory = directory
-
-    def key(self, spec: Mapping[str, Any], traffic: Sequence[str], engine: str = "packet") -> str:
-        """The name of a compiled run by this engine."""
-        text = json.dumps([_engine(), engine, spec, traffic], sort_keys=True, separators=(",", ":"))
-        return sha256(text.encode()).hexdigest()
 
     def get(self, key: str) -> KeptRun | None:
         """A finished run, if there is one. One that a failing disk has damaged is removed."""
@@ -120,7 +121,8 @@ def _removed(folder: Path) -> Path:
 
 
 @cache
-def _engine() -> str:
-    from anabranch import _core
+def engine_build() -> str:
+    """The package's version, and the SHA-256 of the Rust core."""
+    from anabranch import _core, version
 
-    return sha256(Path(_core.__file__).read_bytes()).hexdigest()
+    return f"{version()} {sha256(Path(_core.__file__).read_bytes()).hexdigest()}"

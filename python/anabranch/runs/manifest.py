@@ -26,7 +26,7 @@ from anabranch import _core, input_files, version
 from anabranch.compile import compile_run
 from anabranch.input_files import InputError
 from anabranch.runs.run import Finished
-from anabranch.scenario import Scenario
+from anabranch.scenario import Case, Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND
 
 FORMAT = 1
@@ -68,7 +68,6 @@ def of_scenario(
     """What a manifest says of the scenario, its topology and the command; runs and files are to be added."""
     case = scenario.cases[0]
     spec = finished[0].spec if finished else compile_run(case, scenario.seeds[0])
-    names = spec["nodes"]
     return {
         "format": FORMAT,
         "anabranch": version(),
@@ -81,22 +80,28 @@ def of_scenario(
         "treatments": scenario.treatments,
         "warnings": scenario.warnings.as_records(),
         "programs": _programs(scenario),
-        "topology": {
-            "nodes": [
-                {"name": n.name, "latitude": n.latitude, "longitude": n.longitude, "x": n.x, "y": n.y}
-                for n in case.topology.nodes
-            ],
-            "links": [
-                {
-                    "src": names[link["src"]],
-                    "dst": names[link["dst"]],
-                    "capacity_bps": link["rate"],
-                    "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
-                    "loss": _core.stationary_loss(json.dumps(link["loss"])) if link["loss"] else 0.0,
-                }
-                for link in spec["links"]
-            ],
-        },
+        "topology": topology_record(case, spec),
+    }
+
+
+def topology_record(case: Case, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a manifest says of the topology of a variant, with its compiled form."""
+    names = spec["nodes"]
+    return {
+        "nodes": [
+            {"name": n.name, "latitude": n.latitude, "longitude": n.longitude, "x": n.x, "y": n.y}
+            for n in case.topology.nodes
+        ],
+        "links": [
+            {
+                "src": names[link["src"]],
+                "dst": names[link["dst"]],
+                "capacity_bps": link["rate"],
+                "delay_s": link["delay"] / PICOSECONDS_PER_SECOND,
+                "loss": _core.stationary_loss(json.dumps(link["loss"])) if link["loss"] else 0.0,
+            }
+            for link in spec["links"]
+        ],
     }
 
 

@@ -22,7 +22,7 @@ class Recorder:
 
     def __init__(self, folder: Path, number: int, keys: pl.DataFrame, spec: Mapping[str, Any]) -> None:
         """Of the run's folder, its number and values of the matrix, which are columns of the series, and the compiled run."""
-        self._folder = folder
+        self.folder = folder
         self._keys = keys
         self._number = number
         self._names = {"routing": [routing["name"] for routing in spec["routings"]]}
@@ -75,7 +75,7 @@ class Recorder:
             return
         part = self._parts.get(kind, 0)
         self._parts[kind] = part + 1
-        folder = self._folder / SERIES
+        folder = self.folder / SERIES
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:

@@ -1,26 +1,23 @@
 """One variant and seed of a scenario on its way through the engine."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event
 from typing import Any
 
 import polars as pl
 
-from anabranch.compile import compile_run, traffic_name
+from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.matrix_columns import with_keys
 from anabranch.result_tables import frame
 from anabranch.results import COMPLETE, result_hash
-from anabranch.runs.kept import KeptRun, KeptRuns
+from anabranch.runs.kept import KeptRun, KeptRuns, run_key
+from anabranch.runs.outcomes import attempted, facts_of, names_of
 from anabranch.runs.recorder import Recorder
 from anabranch.scenario import Case
 from anabranch.units import PICOSECONDS_PER_SECOND, duration
-
-MOST_ATTEMPTS = 3
-"""Attempts at a run whose results cannot be used, such as one in real time while the machine was busy."""
 
 
 @dataclass
@@ -57,33 +54,29 @@ class Run:
         if stop.is_set():
             return None
         spec = compile_run(self.case, self.seed)
-        traffic = [traffic_name(entry, index) for index, entry in enumerate(self.case.variant.traffic)]
-        key = self.kept.key(spec, traffic, self.engine)
+        key = run_key(spec, self.engine)
         former = self.kept.get(key)
         if former is not None:
             self.was_kept = True
             return Finished(self, spec, former)
-        result = self._simulated(spec, traffic, key, stop, make)
+        result = self._simulated(spec, key, stop, make)
         if result.facts["status"] == COMPLETE:
             result = self.kept.put(key, result)
         return Finished(self, spec, result)
 
     def _simulated(
-        self,
-        spec: dict[str, Any],
-        traffic: Sequence[str],
-        key: str,
-        stop: Event,
-        make: Callable[[str], packet.Simulation],
+        self, spec: dict[str, Any], key: str, stop: Event, make: Callable[[str], packet.Simulation]
     ) -> KeptRun:
-        folder, recorder, outcome, attempts = self._attempted(spec, key, stop, make)
-        names = {
-            "traffic": traffic,
-            "src": spec["nodes"],
-            "dst": spec["nodes"],
-            "stack": [stack["name"] for stack in spec["stacks"]],
-            "routing": [routing["name"] for routing in spec["routings"]],
-        }
+        def begin() -> Recorder:
+            self._recorder = Recorder(self.kept.begin(key), self.number, self.keys, spec)
+            return self._recorder
+
+        def discard(recorder: Recorder) -> None:
+            shutil.rmtree(recorder.folder, ignore_errors=True)
+
+        recorder, outcome, attempts = attempted(spec, begin, discard, stop, make)
+        recorder.close()
+        names = names_of(spec)
         constants = {"run": self.number, "seed": self.seed}
         reported = {
             "flows": outcome.flows,
@@ -94,11 +87,7 @@ class Run:
         tables = {table: frame(table, columns, constants, names) for table, columns in reported.items()}
         facts = {
             "status": COMPLETE if outcome.complete else "interrupted",
-            "warm_up_s": spec["warm_up"] / PICOSECONDS_PER_SECOND,
-            "simulated_s": outcome.now_s,
-            "packet_hops": outcome.packet_hops,
-            "packets_without_route": outcome.packets_without_route,
-            "packets_expired": outcome.packets_expired,
+            **facts_of(spec, outcome),
             "threads": outcome.threads,
             "result_hash": result_hash(tables["flows"], tables["links"]),
             "captures": recorder.captures(),
@@ -106,25 +95,7 @@ class Run:
         }
         if attempts > 1:
             facts["attempts"] = attempts
-        return KeptRun(folder, tables, facts, is_new=True)
-
-    def _attempted(
-        self, spec: dict[str, Any], key: str, stop: Event, make: Callable[[str], packet.Simulation]
-    ) -> tuple[Path, Recorder, packet.Outcome, int]:
-        """What a run has recorded, and its outcome, of the first attempt that can be used."""
-        for attempt in range(1, MOST_ATTEMPTS + 1):
-            folder = self.kept.begin(key)
-            recorder = self._recorder = Recorder(folder, self.number, self.keys, spec)
-            try:
-                outcome = packet.simulate(spec, recorder, stop, make)
-            except packet.RunAgain:
-                shutil.rmtree(folder, ignore_errors=True)
-                if attempt == MOST_ATTEMPTS or stop.is_set():
-                    raise
-            else:
-                recorder.close()
-                return folder, recorder, outcome, attempt
-        raise AssertionError("the last attempt returns or raises")
+        return KeptRun(recorder.folder, tables, facts, is_new=True)
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ class Scenario:
             else:
                 topology, found = _names(variant, resolver)
                 if topology is not None:
-                    names = {d.name: _label(value) for d, value in zip(self._matrix, values, strict=True)}
+                    names = {d.name: label(value) for d, value in zip(self._matrix, values, strict=True)}
                     cases.append(Case(names, variant, topology))
             problems += [self._in_document(problem, values) for problem in found]
         return cases, problems
@@ -248,11 +248,11 @@ def _unique(problems: list[Problem]) -> list[Problem]:
     return list(seen.values())
 
 
-def _label(value: Any) -> Any:
+def label(value: Any) -> Any:
     """A value of the matrix for tables and axes: a table becomes ``fast-rto gamma=1.5``, a percentage a number."""
     if isinstance(value, Mapping):
         discriminators = ("name", "discipline", "model", "kind", "preset")
-        return " ".join(str(_label(v)) if k in discriminators else f"{k}={_label(v)}" for k, v in value.items())
+        return " ".join(str(label(v)) if k in discriminators else f"{k}={label(v)}" for k, v in value.items())
     if isinstance(value, str) and value.endswith("%"):
         with suppress(units.UnitError):
             return units.percentage(value)

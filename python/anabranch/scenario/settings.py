@@ -7,7 +7,7 @@ from typing import Any
 import tomlkit
 
 from anabranch.scenario.problems import Problem, ScenarioError
-from anabranch.toml_text import TomlError, format_path, parse
+from anabranch.toml_text import Path, TomlError, format_path, parse
 
 _STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
 
@@ -20,11 +20,16 @@ def with_values(text: str, settings: Mapping[str, str], source: str) -> str:
     """
     document = tomlkit.parse(text)
     for key, value in settings.items():
-        _set(document, key, value, source)
+        put(document, key, _value(value), source)
     return tomlkit.dumps(document)
 
 
-def _set(document: Any, key: str, value: str, source: str) -> None:
+def put(document: Any, key: str, value: Any, source: str) -> Path:
+    """Set a key of a document, with the tables on the way to it; the path of the key.
+
+    Raises:
+        ScenarioError: the key is not one, or leads nowhere.
+    """
     steps: list[str | int] = []
     position = 0
     while position < len(key):
@@ -43,14 +48,15 @@ def _set(document: Any, key: str, value: str, source: str) -> None:
         last = depth == len(steps) - 1
         try:
             if last:
-                here[step] = _value(value)
-                return
+                here[step] = value
+                return tuple(steps)
             if isinstance(here, Mapping) and step not in here:
-                here[step] = tomlkit.table()  # type: ignore[index]
+                here[step] = {}  # type: ignore[index]
             here = here[step]
         except (KeyError, IndexError, TypeError):
             place = format_path(tuple(steps[:depth])) or "the scenario"
             raise ScenarioError([Problem((), f'cannot set "{key}": {place} has no {step}')], source) from None
+    raise ScenarioError([Problem((), "a key is empty; give one such as run.duration")], source)
 
 
 def _value(text: str) -> Any:

@@ -52,11 +52,14 @@ class Run(Table):
 
     def seed_list(self) -> list[int]:
         """The seeds to run, in order."""
-        if isinstance(self.seeds, list):
-            return self.seeds
         if self.seeds is not None:
-            return list(range(1, self.seeds + 1))
+            return seed_list(self.seeds)
         return [1 if self.seed is None else self.seed]
+
+
+def seed_list(seeds: int | list[int]) -> list[int]:
+    """The seeds that a number or a list stands for."""
+    return seeds if isinstance(seeds, list) else list(range(1, seeds + 1))
 
 
 class Variant(Table):

@@ -70,7 +70,7 @@ def dimensions(sweeps: list[Sweep]) -> list[Dimension]:
         key = tuple(part for part in sweep.path if not isinstance(part, int))
         groups.setdefault((key, repr(sweep.values)), []).append(sweep)
     paths = [tuple(sweep.path for sweep in group) for group in groups.values()]
-    names = _short_names([group[0] if len(group) == 1 else _common(group) for group in paths])
+    names = short_names([group[0] if len(group) == 1 else _common(group) for group in paths])
     values = [group[0].values for group in groups.values()]
     return [Dimension(*parts) for parts in zip(names, paths, values, strict=True)]
 
@@ -229,7 +229,7 @@ def _common(paths: tuple[Path, ...]) -> Path:
     return tuple(part for part in paths[0] if not isinstance(part, int))
 
 
-def _short_names(paths: list[Path]) -> list[str]:
+def short_names(paths: list[Path]) -> list[str]:
     """The last key of each path, lengthened to the left where two would be alike."""
     lengths = [1] * len(paths)
     while True:

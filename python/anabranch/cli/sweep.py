@@ -1,0 +1,161 @@
+"""``anabranch sweep``."""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from anabranch.cli.engines import DEFAULT_MAX_LATENESS, simulation
+from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED
+from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, at_least
+from anabranch.cli.output import count, json_text, say
+from anabranch.text_table import TextTable, percent, print_table, quantity
+
+if TYPE_CHECKING:
+    from anabranch.sweep import SweepResult
+    from anabranch.sweep.estimate import Estimate
+
+MOST_ROWS = 30
+"""Rows of the table in the terminal. ``--json`` has all."""
+MOST_ERRORS = 3
+
+
+@Parameter(name="*", group=WORK)
+@dataclass(frozen=True)
+class Seeds:
+    """When to add seeds."""
+
+    until: Annotated[
+        str | None,
+        Parameter(
+            help='Add seeds while half the 95 % interval of the mean goodput is more than this share of it: "ci < 2 %".'
+        ),
+    ] = None
+    max_seeds: Annotated[
+        int | None, Parameter(help="Seeds of each treatment and condition at most, with --until (default 100).")
+    ] = None
+
+
+@Parameter(name="*", group=WORK)
+@dataclass(frozen=True)
+class Work:
+    """Who does the work."""
+
+    jobs: Jobs = None
+    cluster: Annotated[str | None, Parameter(help="Run on the workers of a dask scheduler: tcp://HOST:PORT.")] = None
+    dry_run: Annotated[
+        bool,
+        Parameter(
+            negative="", help="Say how many runs there are, and what they take by some pilot runs; keep nothing."
+        ),
+    ] = False
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class Output:
+    """Where the results go."""
+
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Directory (default runs/NAME).")] = None
+    json: Json = False
+
+
+def sweep(
+    plan: Annotated[Path, Parameter(help="A plan (TOML).")],
+    /,
+    *,
+    seeds: Seeds = Seeds(),
+    work: Work = Work(),
+    output: Output = Output(),
+) -> int:
+    """Run a plan: a scenario over many values, with every seed, on all cores or many machines; started again, it goes on.
+
+    The results are Parquet files, which can be read at any moment. A run that fails becomes a row with its error.
+    """
+    at_least(1, jobs=work.jobs)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
+    from anabranch.sweep import Sweep
+
+    loaded = Sweep.load(plan)
+    if "kernel" in loaded.engines:
+        simulation("kernel", DEFAULT_MAX_LATENESS)  # for its privileges
+    directory = output.out or Path("runs") / plan.stem
+    for key in loaded.not_kept:
+        say(f"note: {key} has no effect: a sweep keeps neither samples nor captures. `anabranch run` does.")
+    say(loaded.size)
+    if work.dry_run:
+        from anabranch.sweep.estimate import estimate
+
+        found = estimate(loaded, directory, work.jobs)
+        print(json_text(asdict(found)) if output.json else "\n".join(_lines(found, work.cluster)))
+        return DONE
+    result = loaded.execute(
+        directory,
+        jobs=work.jobs,
+        cluster=work.cluster,
+        until=seeds.until,
+        max_seeds=seeds.max_seeds,
+        show_progress=True,
+    )
+    if output.json:
+        print(json_text(result.to_json()))
+    else:
+        _print_summary(result)
+    if result.note:
+        say(result.note)
+    say(f"Results: {directory} ({count(result.runs(), 'run')})")
+    failures = result.failures
+    for row in failures.head(MOST_ERRORS).to_dicts():
+        say(f"Run {row['run']} {row['status']}: {row['error']}")
+    if failures.height:
+        say(f"{count(failures.height, 'run')} without a result; the column error says why.")
+    if result.interrupted:
+        say("Interrupted: finished runs are kept, and the same command goes on from there.")
+        return INTERRUPTED
+    return FAILED if failures.height else DONE
+
+
+def _print_summary(result: "SweepResult") -> None:
+    summary = result.summary
+    keys = [key for key in result.keys if summary[key].n_unique() > 1]
+    has_sizes = summary["fct_mean_s"].count() > 0
+
+    def row(one: dict[str, Any]) -> tuple[str, ...]:
+        values = (one[key] for key in keys)
+        rates = (quantity(one[name], "bit/s") for name in ("goodput_bps", "goodput_interval_bps"))
+        times = (quantity(one[name], "s") for name in ("fct_mean_s", "fct_interval_s"))
+        return (
+            *(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values),
+            str(one["runs"]),
+            *rates,
+            percent(one["retransmit_ratio"]),
+            *(times if has_sizes else ()),
+        )
+
+    more = summary.height - MOST_ROWS
+    notes = (f"... and {count(more, 'row')} more.",) if more > 0 else ()
+    head = (*keys, "runs", "goodput", "± 95 %", "retransmits", *(("completion", "± 95 %") if has_sizes else ()))
+    print(result.document["title"])
+    print_table(TextTable(head, [row(one) for one in summary.head(MOST_ROWS).to_dicts()], len(keys), notes))
+
+
+def _lines(found: "Estimate", cluster: str | None) -> list[str]:
+    where = "on one core; a cluster has more" if cluster else f"on {found.processes} at a time, a core each"
+    seconds = found.seconds * found.processes if cluster else found.seconds
+    failed = f" ({found.failed} failed)" if found.failed else ""
+    return [
+        f"runs    {found.runs}, {found.finished} of them finished",
+        f"time    about {_time(seconds)} {where}",
+        f"memory  about {quantity(found.worker_bytes, 'B')} for each run at a time, and {quantity(found.own_bytes, 'B')} beside them",
+        f"disk    about {quantity(found.disk_bytes, 'B')}, or less: many rows compress better than few",
+        f"Estimated from {count(found.pilots, 'pilot run')}{failed}, at points spread over the plan, which took {_time(found.least_s)} to "
+        f"{_time(found.most_s)} each. Nothing of them is kept.",
+    ]
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return quantity(seconds, "s") if seconds < 1 else f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,92 @@
+"""The results of a sweep, also of one that is going on: tables of all runs that are finished."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anabranch.forks import refuse_after_fork
+from anabranch.report.run_directory import active_share
+from anabranch.sweep.columns import COMPLETE, FLOWS, HEAD, LINKS, RESULT_SCHEMAS, ROWS_OF_A_RUN, SUMMED_UP
+from anabranch.sweep.store import parts, read_plan
+
+
+class SweepResult:
+    """The directory of a sweep: :attr:`flows` has a row for each run and flow, :attr:`links` for each run and directed link."""
+
+    def __init__(self, directory: Path, document: dict[str, Any], *, interrupted: bool = False, note: str = "") -> None:
+        """Of what ``sweep.json`` says; ``interrupted`` says that the sweep was stopped just now, ``note`` what came of its seeds."""
+        self.directory = directory
+        self.document = document
+        self.interrupted = interrupted
+        self.note = note
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "SweepResult":
+        """Read what is there so far.
+
+        Raises:
+            anabranch.sweep.errors.SweepError: it is not the directory of a sweep.
+        """
+        return cls(Path(directory), read_plan(Path(directory)))
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that tell runs apart besides the seed: the engine, treatments and conditions."""
+        return ["engine", *self.document["treatments"], *self.document["conditions"]]
+
+    def scan(self, table: str = FLOWS) -> pl.LazyFrame:
+        """A table (``flows`` or ``links``) without reading it whole, its rows in any order."""
+        refuse_after_fork()
+        found = parts(self.directory, table)
+        if found:
+            return pl.scan_parquet(found)
+        labels = dict.fromkeys([*self.document["treatments"], *self.document["conditions"]], pl.String)
+        return pl.LazyFrame(schema={column.name: column.type for column in HEAD} | labels | RESULT_SCHEMAS[table])
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """All flows, in the order of the plan's runs."""
+        return self.scan().collect().sort(ROWS_OF_A_RUN[FLOWS])
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """All directed links, in the order of the plan's runs; empty if the plan does not ask for links."""
+        return self.scan(LINKS).collect().sort(ROWS_OF_A_RUN[LINKS])
+
+    @cached_property
+    def failures(self) -> pl.DataFrame:
+        """The runs that are not complete, with their ``error``."""
+        failed = self.scan().filter(pl.col("status") != COMPLETE)
+        return failed.select("run", *self.keys, "seed", "status", "error").collect().sort("run")
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """A row for each engine, treatment and condition: :func:`anabranch.statistics.summary` over its seeds.
+
+        Flows with a size add their mean completion time, half the width of its interval, and how many were unfinished.
+        """
+        from anabranch import statistics
+
+        rows = self.scan().filter(pl.col("flow").is_not_null()).select(*self.keys, *SUMMED_UP, "flow")
+        flows = rows.with_columns(active_share()).collect().sort(ROWS_OF_A_RUN[FLOWS])
+        times = statistics.completion_times(flows, self.keys).filter(statistics.ALL_SIZES)
+        figures = ["fct_mean_s", "fct_interval_s", "unfinished"]
+        return statistics.summary(flows, self.keys).join(
+            times.select(*self.keys, *figures), on=self.keys, how="left", nulls_equal=True, maintain_order="left"
+        )
+
+    def runs(self) -> int:
+        """How many runs are finished."""
+        found: int = self.scan().select(pl.col("run").n_unique()).collect().item()
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary and the failures, as JSON has them."""
+        head = {"title": self.document["title"], "runs": self.runs(), "interrupted": self.interrupted}
+        return head | {"summary": self.summary.to_dicts(), "failures": self.failures.to_dicts()}
+
+    def __repr__(self) -> str:
+        """The title and the summary."""
+        return f"{self.document['title']}\n{self.summary}"

@@ -1,0 +1,183 @@
+"""Workers that execute chunks of runs on this machine: this very process, or processes beside it."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe, wait
+from pathlib import Path
+from threading import Event, Thread
+from typing import Protocol
+
+from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
+
+PARENT_CHECK_S = 1.0
+
+
+@dataclass(frozen=True)
+class Died:
+    """Why a worker gave no answer."""
+
+    reason: str
+
+
+Answer = tuple[Chunk, Batch | Died]
+
+
+class Workers(Protocol):
+    """Whoever executes chunks."""
+
+    def free(self) -> int:
+        """How many chunks may be submitted now."""
+
+    def capacity(self) -> int:
+        """How many chunks may be under way at once."""
+
+    def submit(self, chunk: Chunk) -> None:
+        """Have a chunk executed."""
+
+    def collect(self, timeout_s: float) -> list[Answer]:
+        """The chunks that have ended; waits so long for the first one."""
+
+    def close(self) -> None:
+        """End; what is under way is given up."""
+
+
+class Here:
+    """This process."""
+
+    def __init__(self, stop: Event) -> None:
+        """``stop`` ends a run early."""
+        self._stop = stop
+        self._chunks: list[Chunk] = []
+
+    def free(self) -> int:
+        """One chunk at a time."""
+        return 1 - len(self._chunks)
+
+    def capacity(self) -> int:
+        """One chunk."""
+        return 1
+
+    def submit(self, chunk: Chunk) -> None:
+        """Keep it until it is collected."""
+        self._chunks.append(chunk)
+
+    def collect(self, timeout_s: float) -> list[Answer]:
+        """Execute it."""
+        chunks, self._chunks = self._chunks, []
+        return [(chunk, execute(chunk, self._stop)) for chunk in chunks]
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+class _Process:
+    """A process with a pipe, and the chunk that it is at."""
+
+    def __init__(self) -> None:
+        self.connection, other = Pipe()
+        path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(path),
+            "OPENBLAS_NUM_THREADS": "1",  # there are as many processes as cores
+            "POLARS_MAX_THREADS": "1",
+        }
+        # Not by multiprocessing: it imports the main module again, which a notebook or a script without a guard does not survive.
+        command = [sys.executable, "-m", "anabranch.sweep.process", str(other.fileno())]
+        self.process = subprocess.Popen(command, pass_fds=[other.fileno()], env=environment, stdin=subprocess.DEVNULL)
+        other.close()
+        self.chunk: Chunk | None = None
+
+    def died(self) -> Died:
+        """Why, once it has."""
+        code = self.process.wait()
+        self.connection.close()
+        return Died(
+            f"its process was killed by signal {-code}" if code < 0 else f"its process ended with status {code}"
+        )
+
+    def close(self) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.wait()
+        self.connection.close()
+
+
+class Processes:
+    """Processes on this machine. One that dies is replaced; they end with this process, however it ends."""
+
+    def __init__(self, number: int) -> None:
+        """So many."""
+        self._processes = [_Process() for _ in range(number)]
+
+    def free(self) -> int:
+        """Those without a chunk."""
+        return sum(one.chunk is None for one in self._processes)
+
+    def capacity(self) -> int:
+        """A chunk for each."""
+        return len(self._processes)
+
+    def submit(self, chunk: Chunk) -> None:
+        """Send it to a process without a chunk."""
+        one = next(one for one in self._processes if one.chunk is None)
+        one.chunk = chunk
+        with suppress(OSError):  # it has died; whoever collects learns it
+            one.connection.send(chunk)
+
+    def collect(self, timeout_s: float) -> list[Answer]:
+        """What processes have answered, or died of.
+
+        Raises:
+            OtherBuildError: the package was changed since this process began.
+        """
+        busy = [one for one in self._processes if one.chunk is not None]
+        ended = set(wait([one.connection for one in busy], timeout_s))
+        answers: list[Answer] = []
+        for one in busy:
+            if one.connection not in ended or one.chunk is None:
+                continue
+            chunk, one.chunk = one.chunk, None
+            try:
+                answer: Batch | OtherBuildError = one.connection.recv()
+            except (EOFError, OSError):
+                answers.append((chunk, one.died()))
+                self._processes[self._processes.index(one)] = _Process()
+                continue
+            if isinstance(answer, OtherBuildError):
+                raise answer
+            answers.append((chunk, answer))
+        return answers
+
+    def close(self) -> None:
+        """Kill them: the store has what they have answered."""
+        for one in self._processes:
+            one.close()
+
+
+def serve(connection: Connection) -> None:
+    """Answer chunks until the other end has gone."""
+    _end_with_parent()
+    with suppress(EOFError, OSError):
+        while True:
+            chunk = connection.recv()
+            try:
+                answer: Batch | OtherBuildError = execute(chunk)
+            except OtherBuildError as error:
+                answer = error
+            connection.send(answer)
+
+
+def _end_with_parent() -> None:
+    """A run may take hours: end when the parent does, though it was killed."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK_S)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()

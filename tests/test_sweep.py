@@ -1,0 +1,501 @@
+"""Sweeps: their values, their runs, what they keep, and what they tell of mistakes."""
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from sweep_plans import plan, sweep
+
+from anabranch import statistics
+from anabranch.cli import status
+from anabranch.report.run_directory import read as report_of
+from anabranch.results import Result
+from anabranch.scenario import Scenario, ScenarioError
+from anabranch.sweep import PlanError, Sweep, SweepError, SweepResult, execution, run_directory, store, workers
+from anabranch.sweep.columns import FACTS, HEAD
+from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
+from anabranch.sweep.until import Until
+
+GUIDE = Path(__file__).parents[1] / "docs" / "guide"
+
+
+@pytest.fixture
+def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The hashes of all runs that this process executes."""
+    hashes: list[str] = []
+
+    def counted(chunk: Chunk, *arguments: object) -> Batch:
+        hashes.extend(task.run_hash for task in chunk.tasks)
+        return execute(chunk, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(workers, "execute", counted)
+    return hashes
+
+
+def values(plan: Sweep, column: str) -> list[object]:
+    """The values of a column over all points, without repetition."""
+    own = plan.labels([point * len(plan.seeds) * len(plan.engines) for point in range(plan.points)])
+    return own[column].unique(maintain_order=True).to_list()
+
+
+def test_ranges_are_those_of_numpy(tmp_path: Path) -> None:
+    log = sweep(tmp_path, losses='{ from = 1e-4, to = 1e-1, values = 7, scale = "log" }')
+    assert values(log, "loss") == pytest.approx(np.geomspace(1e-4, 1e-1, 7), rel=1e-5)
+    more = 'topology.links.0.delay = { from = "5ms", to = "50ms", values = 4 }'
+    linear = sweep(tmp_path, more=more)
+    assert values(linear, "delay") == pytest.approx(np.linspace(0.005, 0.05, 4))
+
+
+def test_a_range_has_no_more_digits_than_its_unit(tmp_path: Path) -> None:
+    more = 'topology.links.0.capacity = { from = "10 kbps", to = "20 kbps", values = 7 }'
+    rates = np.array(values(sweep(tmp_path, more=more), "capacity"))
+    assert (rates == np.round(rates)).all()
+    assert rates == pytest.approx(np.linspace(10e3, 20e3, 7), rel=1e-4)
+
+
+def test_keys_of_a_zip_vary_together(tmp_path: Path) -> None:
+    more = '[[conditions.zip]]\nrun.duration = ["100ms", "200ms"]\ntopology.links.0.delay = ["5ms", "9ms"]'
+    found = sweep(tmp_path, more=more)
+    assert found.points == 2 * 3 * 2
+    pairs = found.labels(range(found.planned)).select("duration", "delay").unique().sort("duration").rows()
+    assert pairs == [(0.1, 0.005), (0.2, 0.009)]
+
+
+def test_random_samples_fill_their_ranges_and_more_of_them_leave_the_first_ones(tmp_path: Path) -> None:
+    more = (
+        '[[conditions.random]]\nsamples = {}\ntopology.links.0.delay = {{ from = "1ms", to = "100ms", scale = "log" }}'
+    )
+    few, many = (sweep(tmp_path, more=more.format(count)) for count in (20, 400))
+    drawn = np.array(values(many, "delay"), dtype=float)
+    assert drawn[:20].tolist() == values(few, "delay")
+    # On a log scale half of them are below the geometric mean, 10 ms: 200 of 400, with a standard deviation of 10.
+    assert 150 < (drawn < 0.01).sum() < 250
+    assert drawn.min() < 0.0015
+    assert 0.07 < drawn.max() <= 0.1
+
+
+def test_lists_of_the_scenario_are_parameters_unless_the_plan_replaces_them(tmp_path: Path) -> None:
+    path = plan(tmp_path)
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace('"300ms"', '["100ms", "200ms"]').replace("0.01", "[0.1, 0.2]"))
+    found = Sweep.load(path)
+    assert found.treatments == ["variant_stack"]
+    assert found.conditions == ["loss", "duration"]
+    assert values(found, "duration") == [0.1, 0.2]
+    assert values(found, "loss") == [0.01, 0.02, 0.03]
+
+
+def test_every_cell_has_the_same_seeds_and_numbers_say_what_they_are(tmp_path: Path) -> None:
+    """Common random numbers: treatments differ by what they do, not by luck."""
+    found = sweep(tmp_path, seeds=3, engines=["packet", "predict"])
+    table = found.labels(range(found.planned))
+    assert table.height == 2 * 3 * 2 * 3
+    seeds = table.group_by("engine", "variant_stack", "loss").agg(pl.col("seed").sort())["seed"].to_list()
+    assert seeds == [[1, 2, 3]] * 12
+    for cell in range(found.cells):
+        for seed in range(6):
+            assert found.cell_and_seed(found.number(cell, seed)) == (cell, seed)
+    numbers = {found.number(cell, seed) for cell in range(found.cells) for seed in range(6)}
+    assert numbers == set(range(6 * found.cells))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("seeds = 2", "sceds = 2"), 'plan.toml:2: sceds: unknown key; did you mean "seeds"?'),
+        (("scenario.toml", "other.toml"), 'plan.toml:1: scenario = "other.toml": cannot be read'),
+        (("cubic", "cubicc"), 'plan.toml:7: treatments."traffic[0].stack" = "cubicc": no such stack'),
+        (("0.03", "3"), 'plan.toml:10: conditions."impairments[0].loss" = 3'),
+        (("[0.01, 0.02, 0.03]", "[]"), 'conditions."impairments[0].loss" = []: needs at least one value'),
+        (("[0.01, 0.02, 0.03]", "{ from = 0.1, to = 0.01, values = 3 }"), "from must be less than to"),
+        (("[0.01, 0.02, 0.03]", "{ from = 0, to = 0.1, values = 3, scale = 'log' }"), "from must be greater than 0"),
+        (("[0.01, 0.02, 0.03]", "{ from = 0.1, to = 0.2 }"), "values must say how many"),
+        (("impairments[0]", "impairments[7]"), 'cannot set "impairments[7].loss": impairments has no 7'),
+        (("['packet']", "['packet', 'packet']"), "engines must differ from each other"),
+        (("[treatments]", "[treatments]\nrun.seeds = 5"), "give seeds in the plan"),
+        (("[treatments]", "[treatments]\nimpairments.0.loss = 0.1\n'impairments[0].loss' = 0.1"), "stands twice"),
+        (("[treatments]", "[[treatments.zip]]\nrun.duration = ['1s']\n[treatments]"), "needs two keys or more"),
+        (("[treatments]", "[[treatments.random]]\nrun.duration = ['1s']\n[treatments]"), "samples must say how many"),
+    ],
+)
+def test_mistakes_are_named_with_their_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    path = plan(tmp_path)
+    text = path.read_text()
+    assert change[0] in text
+    path.write_text(text.replace(*change))
+    with pytest.raises(PlanError) as error:
+        Sweep.load(path)
+    assert message in str(error.value)
+
+
+def test_a_mistake_of_the_scenario_is_named_there(tmp_path: Path) -> None:
+    path = plan(tmp_path)
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("300ms", "300 moons"))
+    with pytest.raises(ScenarioError, match=r'scenario.toml:5: run.duration = "300 moons"'):
+        Sweep.load(path)
+
+
+@pytest.mark.parametrize("engine", ["packet", "predict"])
+def test_the_tables_are_those_of_a_run_of_the_same_matrix(tmp_path: Path, engine: str) -> None:
+    """One by one through `run`, whose tables are made for each run by itself."""
+    swept = sweep(tmp_path, engines=[engine], links=True).execute(tmp_path / "out", jobs=1)
+    text = (tmp_path / "scenario.toml").read_text()
+    matrix = text.replace('"newreno"', '["newreno", "cubic"]').replace("0.01", "[0.01, 0.02, 0.03]")
+    single: Result = Scenario.from_toml(matrix).run(engine=engine, seeds=[1, 2])
+    for name, order in (("flows", ["variant_stack", "loss", "seed"]), ("links", ["stack", "loss", "seed", "link"])):
+        one, other = getattr(swept, name), getattr(single, name)
+        if name == "links":
+            one = one.rename({"variant_stack": "stack"})
+        assert one.height == other.height
+        columns = [column for column in other.columns if column != "run"]
+        assert_frame_equal(one.sort(order).select(columns), other.sort(order).select(columns))
+
+
+def test_runs_with_names_of_their_own_share_a_table(tmp_path: Path) -> None:
+    """Nodes, stacks and traffic, in runs that one table is made of."""
+    more = """
+[[conditions.zip]]
+topology.links = [[{ source = "A", target = "B", capacity = "1Mbps", delay = "5ms" }], [{ source = "C", target = "B", capacity = "1Mbps", delay = "5ms" }]]
+traffic.0.from = ["A", "C"]
+impairments.0.link = [["A", "B"], ["C", "B"]]
+traffic.0.name = ["first", "second"]
+"""
+    flows = sweep(tmp_path, more=more).execute(tmp_path / "out", jobs=1).flows
+    pairs = flows.select("traffic", "src", "dst").unique().sort("traffic").rows()
+    assert pairs == [("first", "A", "B"), ("second", "C", "B")]
+    assert flows.filter(stack="cubic").height == flows.height // 2
+
+
+def test_the_number_of_processes_and_parts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sweep(tmp_path, links=True)
+    one = found.execute(tmp_path / "one", jobs=1)
+    monkeypatch.setattr(store, "ROWS_PER_PART", 3)
+    monkeypatch.setattr(execution, "FLUSH_S", 0.0)
+    monkeypatch.setattr(execution, "CHUNK_S", 1e-9)
+    two = found.execute(tmp_path / "two", jobs=2)
+    assert len(list((tmp_path / "two" / "flows").glob("*.parquet"))) > 1
+    assert_frame_equal(one.flows, two.flows)
+    assert_frame_equal(one.links, two.links)
+
+
+def test_values_that_do_not_go_together_are_rows_with_an_error(tmp_path: Path, executed: list[str]) -> None:
+    more = 'run.warm_up = ["0s", "250ms"]\nrun.duration = ["300ms", "200ms"]'
+    path = plan(tmp_path, more=more)
+    out = tmp_path / "out"
+    assert status(["sweep", str(path), "--out", str(out), "-j", "1"]) == 1
+    result = SweepResult.load(out)
+    assert result.runs() == 2 * 3 * 4 * 2
+    failures = result.failures
+    assert failures.select("warm_up", "duration").unique().rows() == [(0.25, 0.2)]
+    assert failures.height == 2 * 3 * 2
+    assert all("must be shorter than duration" in error for error in failures["error"])
+    count = len(executed)
+    assert status(["sweep", str(path), "--out", str(out), "-j", "1"]) == 1
+    assert len(executed) == count
+    assert_frame_equal(SweepResult.load(out).flows, result.flows)
+
+
+def test_what_an_engine_refuses_is_a_row_with_its_error(tmp_path: Path) -> None:
+    more = 'traffic.0.start = ["0s", "200ms"]'
+    result = sweep(tmp_path, engines=["packet", "predict"], seeds=1, more=more).execute(tmp_path / "out", jobs=1)
+    refused = result.failures
+    assert refused.select("engine", "start", "status").unique().rows() == [("predict", 0.2, "refused")]
+    assert "flows that start after the first quarter" in refused["error"][0]
+    assert result.flows.filter(status="complete").height == 2 * 3 * 3
+
+
+def test_a_run_that_kills_its_process_does_not_end_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others of its chunk have results, and the same command tries it again, and no other."""
+    monkeypatch.setattr(execution, "MOST_DEATHS", 2)
+    (tmp_path / "deadly.py").write_text(
+        "import os\nfrom anabranch.control import Control\n"
+        "class Deadly(Control):\n    def __init__(self, flow):\n        os.kill(os.getpid(), 9)\n"
+    )
+    more = '[[treatments.zip]]\n"stacks.x.congestion" = ["newreno", { python = "deadly.py:Deadly" }, "cubic"]\nrun.duration = ["100ms", "200ms", "300ms"]'
+    found = sweep(tmp_path, losses=(0.01,), seeds=1, stacks=["x"], more=more)
+    result = found.execute(tmp_path / "out", jobs=2)
+    rows = result.flows.group_by("duration", "status").len().sort("duration").rows()
+    assert rows == [(0.1, "complete", 1), (0.2, "failed", 1), (0.3, "complete", 1)]
+    assert "killed by signal 9, 2 times" in result.failures["error"][0]
+    with store.Store(tmp_path / "out", found) as opened:
+        assert len(opened.finished) == 2
+
+
+def test_a_worker_with_another_build_is_refused() -> None:
+    """On a cluster its results might differ, by a bit."""
+    processes = workers.Processes(1)
+    try:
+        processes.submit(Chunk([], links=False, build="another"))
+        with pytest.raises(OtherBuildError, match="install the same wheel everywhere"):
+            processes.collect(60)
+    finally:
+        processes.close()
+
+
+def test_a_changed_plan_runs_only_what_is_new(tmp_path: Path, executed: list[str]) -> None:
+    out = tmp_path / "out"
+    first = sweep(tmp_path, seeds=2, links=True)
+    before = first.execute(out, jobs=1)
+    flows, links = before.flows, before.links
+    assert len(executed) == 12
+    wider = sweep(tmp_path, seeds=3, losses=(0.04, 0.02, 0.01), stacks=["cubic"], links=True)
+    after = wider.execute(out, jobs=1)
+    assert len(executed) == 12 + 3 + 2
+    assert_frame_equal(after.flows, wider.execute(tmp_path / "fresh", jobs=1).flows)
+    executed.clear()
+    again = first.execute(out, jobs=1)
+    assert executed == []
+    assert_frame_equal(again.flows, flows)
+    assert_frame_equal(again.links, links)
+
+
+def test_a_changed_file_of_the_scenario_changes_its_runs(tmp_path: Path, executed: list[str]) -> None:
+    path = plan(tmp_path)
+    scenario = tmp_path / "scenario.toml"
+    text = re.sub(r"topology.links = .*", 'topology.from = "my.csv"', scenario.read_text())
+    scenario.write_text(text)
+    topology = "source,target,capacity,delay\nA,B,{},5ms\n"
+    (tmp_path / "my.csv").write_text(topology.format("10Mbps"))
+    first = Sweep.load(path).execute(tmp_path / "out", jobs=1).flows
+    assert Sweep.load(path).execute(tmp_path / "out", jobs=1).flows.equals(first)
+    assert len(executed) == 12
+    (tmp_path / "my.csv").write_text(topology.format("5Mbps"))
+    second = Sweep.load(path).execute(tmp_path / "out", jobs=1).flows
+    assert len(executed) == 24
+    assert not second.equals(first)
+
+
+def test_runs_that_are_the_same_are_done_once(tmp_path: Path, executed: list[str]) -> None:
+    found = sweep(tmp_path, more='topology.links.0.delay = ["5ms", "0.005s"]', losses=(0.01,))
+    result = found.execute(tmp_path / "out", jobs=1)
+    assert len(executed) == 2 * 2
+    assert result.flows["run"].to_list() == list(range(2 * 2 * 2))
+    assert result.flows["run_hash"].n_unique() == 4
+
+
+@pytest.mark.parametrize("table", ["links", "flows"])
+def test_a_full_disk_between_the_tables_loses_no_finished_run(
+    tmp_path: Path, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = sweep(tmp_path, links=True)
+    whole = found.execute(tmp_path / "whole", jobs=1)
+    write = store.Store._write
+
+    def failing(self: store.Store, part: Path, rows: pl.DataFrame) -> None:
+        if part.parent.name == table and rows.height > 3:
+            raise OSError(28, "No space left on device", str(part))
+        write(self, part, rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execution, "FLUSH_S", 0.0)
+        patch.setattr(execution, "CHUNK_S", 1e-9)
+        patch.setattr(store.Store, "_write", failing)
+        with pytest.raises(OSError, match="No space"):
+            found.execute(tmp_path / "out", jobs=1)
+    result = found.execute(tmp_path / "out", jobs=1)
+    assert_frame_equal(result.flows, whole.flows)
+    assert_frame_equal(result.links, whole.links)
+
+
+def test_the_tables_open_in_pandas_and_by_a_glob(tmp_path: Path) -> None:
+    found = sweep(tmp_path)
+    result = found.execute(tmp_path / "out", jobs=1)
+    assert pd.read_parquet(tmp_path / "out" / "flows").shape == result.flows.shape
+    assert pl.read_parquet(tmp_path / "out" / "flows" / "*.parquet").sort("run").equals(result.flows)
+
+
+def test_flows_without_any_and_completion_times(tmp_path: Path) -> None:
+    """A run in which no flow arrives is finished all the same."""
+    path = plan(tmp_path, losses=(0.01,), more='traffic.0.short.arrivals = ["0.001/s", "50/s"]')
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        scenario.read_text().replace("bulk = true", 'short = { arrivals = "1/s", sizes = [[1000, 0.0], [2000, 1.0]] }')
+    )
+    result = Sweep.load(path).execute(tmp_path / "out", jobs=1)
+    assert result.runs() == 8
+    assert result.failures.is_empty()
+    assert result.flows.filter(arrivals=0.001)["flow"].to_list() == [None] * 4
+    assert (result.summary["fct_mean_s"] > 0.01).all()
+
+
+def test_until_adds_the_seeds_that_the_interval_needs() -> None:
+    rule = Until.read("ci < 10 %", 50)
+    assert rule.wanted([100.0]) == 2
+    assert rule.wanted([100.0, 100.0]) == 2
+    spread = [80.0, 120.0, 90.0, 110.0]
+    half = statistics.half_width(spread)
+    assert half is not None
+    assert rule.wanted(spread) == min(8, math.ceil(4 * (half / 10) ** 2))
+    assert Until.read("ci<10%", 5).wanted(spread) == 5
+    assert rule.wanted([0.0, 0.0]) == 2
+    for text, most in (("ci < 0 %", None), ("ci > 2 %", None), ("2 %", None), ("ci < 2 %", 1)):
+        with pytest.raises(SweepError, match="must be"):
+            Until.read(text, most)
+
+
+def test_until_ends_when_every_mean_is_known_or_has_all_its_seeds(tmp_path: Path, executed: list[str]) -> None:
+    found = sweep(tmp_path, seeds=2)
+    result = found.execute(tmp_path / "out", jobs=1, until="ci < 20 %", max_seeds=7)
+    cells = result.flows.group_by("variant_stack", "loss").agg(pl.col("goodput_bps"), pl.col("seed").sort())
+    counts = set()
+    for goodput, seeds in cells.select("goodput_bps", "seed").rows():
+        assert seeds == list(range(1, len(seeds) + 1))
+        half = statistics.half_width(goodput)
+        assert half is not None
+        assert half <= 0.2 * np.mean(goodput) or len(seeds) == 7
+        counts.add(len(seeds))
+    assert len(counts) > 1, "some cells need more than others"
+    assert "means of goodput are within ± 20 %" in result.note
+    assert len(executed) == len(set(executed)) == result.runs()
+
+
+def test_a_stopped_sweep_comes_to_the_same_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = sweep(tmp_path, seeds=2)
+    rule = {"jobs": 1, "until": "ci < 20 %", "max_seeds": 7}
+    whole = found.execute(tmp_path / "whole", **rule)  # type: ignore[arg-type]
+    count = iter(range(1000))
+
+    def stopping(chunk: Chunk, *arguments: object) -> Batch:
+        if next(count) % 5 == 4:
+            raise MemoryError
+        return execute(chunk, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(workers, "execute", stopping)
+    monkeypatch.setattr(execution, "CHUNK_S", 1e-9)
+    stops = 0
+    while True:
+        try:
+            result = found.execute(tmp_path / "out", **rule)  # type: ignore[arg-type]
+        except MemoryError:
+            stops += 1
+        else:
+            break
+    assert stops > 2
+    assert_frame_equal(result.flows, whole.flows)
+
+
+def test_a_dry_run_counts_and_keeps_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = plan(tmp_path), tmp_path / "out"
+    Sweep.load(plan(tmp_path, losses=(0.01, 0.02, 0.03))).execute(out, jobs=1)
+    before = sorted(out.rglob("*"))
+    assert status(["sweep", str(path), "--out", str(out), "--dry-run", "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert (done["runs"], done["finished"], done["pilots"]) == (12, 12, 0)
+    assert sorted(out.rglob("*")) == before
+    assert status(["sweep", str(path), "--out", str(tmp_path / "none"), "--dry-run", "-j", "2"]) == 0
+    text = capsys.readouterr().out
+    for line in (
+        r"^runs +12, 0 of them",
+        r"^time +about [\d.]+ m?s on 2 at a time",
+        r"^memory +about",
+        r"^disk +about",
+    ):
+        assert re.search(line, text, re.MULTILINE), line
+    assert "6 pilot runs" in text
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_command_prints_a_summary_and_its_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = plan(tmp_path), tmp_path / "out"
+    assert status(["sweep", str(path), "--out", str(out), "-j", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Two stacks over a link that loses"
+    assert lines[1].split() == ["variant_stack", "loss", "runs", "goodput", "±", "95", "%", "retransmits"]
+    assert len(lines) == 2 + 6
+    assert status(["sweep", str(path), "--out", str(out), "-j", "1", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    means = (
+        SweepResult.load(out).flows.group_by("variant_stack", "loss", maintain_order=True).agg(pl.mean("goodput_bps"))
+    )
+    assert [row["goodput_bps"] for row in document["summary"]] == pytest.approx(means["goodput_bps"].to_list())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cluster", "tcp://127.0.0.1:1", "-j", "2"], "give either jobs or cluster"),
+        (["--max-seeds", "5"], "max-seeds goes with until"),
+        (["--until", "soon"], 'until "soon": must be such as "ci < 2 %"'),
+        (["-j", "0"], "--jobs 0: must be at least 1"),
+    ],
+)
+def test_options_that_cannot_be_meant(
+    tmp_path: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["sweep", str(plan(tmp_path)), "--out", str(tmp_path / "out"), *options]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_a_directory_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(plan(tmp_path))
+    assert status(["sweep", path, "--out", str(tmp_path), "-j", "1"]) == 1
+    assert "is not the directory of a sweep" in capsys.readouterr().err
+    with pytest.raises(SweepError, match="is not the directory of a sweep"):
+        SweepResult.load(tmp_path)
+
+
+def test_a_second_command_is_refused(tmp_path: Path) -> None:
+    found = sweep(tmp_path)
+    with store.Store(tmp_path / "out", found), pytest.raises(ValueError, match="in use by process"):
+        found.execute(tmp_path / "out", jobs=1)
+
+
+def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
+    """The same matrix, swept and run: the same summary, and conditions that are numbers with their unit."""
+    more = 'topology.links.0.delay = ["5ms", "10ms", "12.5ms"]'
+    result = sweep(tmp_path, losses=(0.01,), links=True, more=more).execute(tmp_path / "out", jobs=1)
+    run_directory.write(result, tmp_path / "swept" / "out")
+    text = (tmp_path / "scenario.toml").read_text()
+    matrix = text.replace('"newreno"', '["newreno", "cubic"]').replace('"5ms"', '["5ms", "10ms", "12.5ms"]')
+    Scenario.from_toml(matrix).run(seeds=[1, 2], directory=tmp_path / "run")
+    tables = []
+    for folder, stack in (("swept/out", "variant_stack"), ("run", "stack")):
+        runs = report_of([tmp_path / folder])
+        assert runs.treatments - {"run directory"} == {stack}
+        assert all(variant.units == {"delay": "s"} for variant in runs.variants)
+        places = [(variant.values[stack], variant.numbers["delay"]) for variant in runs.variants]
+        head = pl.DataFrame(places, schema=["which", "delay"], orient="row").with_row_index("variant")
+        tables.append(head.join(statistics.summary(runs.flows, ["variant"]), on="variant").drop("variant"))
+        assert runs.links.height == 2 * 3 * 2 * 2
+    assert_frame_equal(*(table.sort("which", "delay") for table in tables))
+
+
+def test_the_command_writes_a_report_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without links, with failed runs, and with two engines."""
+    found = sweep(tmp_path, engines=["packet", "predict"], more='traffic.0.start = ["0s", "200ms"]')
+    found.execute(tmp_path / "out", jobs=1)
+    page = tmp_path / "page.html"
+    assert status(["report", str(tmp_path / "out"), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert "Two stacks over a link that loses" in text
+    assert "Goodput, ranked within each condition" in text
+    assert "anabranch replay" not in text
+
+
+def test_the_plans_of_the_guide_can_be_swept(tmp_path: Path) -> None:
+    page = (GUIDE / "sweeps.md").read_text(encoding="utf-8")
+    first, second = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    root = GUIDE.parents[1]
+    assert tomllib.loads(first) == tomllib.loads((root / "sweeps" / "random-loss.toml").read_text())
+    found = Sweep(tomllib.loads(f'scenario = "scenarios/lossy-link.toml"\n{second}'), directory=root)
+    assert found.points == 2 * 200 * 2
+    assert found.conditions == ["capacity", "delay", "limit", "loss"]
+
+
+def described(page: str) -> Iterator[str]:
+    """The columns of the page's table."""
+    text = (GUIDE / page).read_text(encoding="utf-8").partition("## The tables")[2].partition("\n## ")[0]
+    yield from re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+
+
+def test_the_page_on_sweeps_names_the_columns_that_the_code_declares() -> None:
+    assert list(described("sweeps.md")) == [column.name for column in (*HEAD, *FACTS)]

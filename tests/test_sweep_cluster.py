@@ -1,0 +1,122 @@
+"""A sweep on the workers of a dask cluster, one of which is killed. SWEEP_CLUSTER_RUNS says how many runs (default 24)."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+from sweep_plans import plan, sweep
+
+from anabranch.cli import status
+from anabranch.sweep import Sweep, SweepError, execution, store
+from anabranch.sweep.cluster import Cluster
+
+pytest.importorskip("distributed", reason="pip install 'anabranch[cluster]'")
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """The address of a scheduler without workers, and its process."""
+    contact = tmp_path / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(contact)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", *options],
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"DASK_TEMPORARY_DIRECTORY": str(tmp_path)},
+    )
+    while not contact.exists() or not contact.read_text():
+        assert process.poll() is None
+        time.sleep(0.05)
+    yield json.loads(contact.read_text())["address"], process
+    process.kill()
+    process.wait()
+
+
+def worker(address: str, folder: Path) -> "subprocess.Popen[bytes]":
+    """A worker with one thread."""
+    options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)]
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.slow("starts a scheduler and two workers, each of which imports everything")
+def test_a_killed_worker_changes_nothing(
+    tmp_path: Path, scheduler: tuple[str, "subprocess.Popen[bytes]"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is killed once half of the runs are there, while it is at another one: all rows are those of one process."""
+    runs = int(os.environ.get("SWEEP_CLUSTER_RUNS", "24"))
+    losses = f'{{ from = 1e-3, to = 1e-1, values = {max(2, runs // 4)}, scale = "log" }}'
+    found = sweep(tmp_path, losses=losses, more='run.duration = "4s"', links=True)
+    alone = found.execute(tmp_path / "alone", jobs=1)
+    monkeypatch.setattr(execution, "CHUNK_S", 1e-9)  # a run for each chunk
+    both = [worker(scheduler[0], tmp_path) for _ in range(2)]
+    collect = Cluster.collect
+    ended = 0
+
+    def killing(self: Cluster, timeout_s: float) -> list[object]:
+        nonlocal ended
+        answers = collect(self, timeout_s)
+        ended += len(answers)
+        if ended >= found.planned // 2 and both[0].poll() is None:
+            both[0].kill()
+            both[0].wait()
+        return answers  # type: ignore[return-value]
+
+    monkeypatch.setattr(Cluster, "collect", killing)
+    try:
+        together = found.execute(tmp_path / "together", cluster=scheduler[0])
+    finally:
+        for one in both:
+            one.kill()
+            one.wait()
+    assert both[0].returncode == -9
+    assert ended >= found.planned
+    assert_frame_equal(together.flows, alone.flows)
+    assert_frame_equal(together.links, alone.links)
+
+
+@pytest.mark.slow("starts a scheduler and a worker")
+def test_a_scheduler_that_dies_ends_the_command_which_then_goes_on(
+    tmp_path: Path, scheduler: tuple[str, "subprocess.Popen[bytes]"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, process = scheduler
+    found = sweep(tmp_path, losses='{ from = 1e-3, to = 1e-1, values = 40, scale = "log" }')
+    monkeypatch.setattr(execution, "CHUNK_S", 1e-9)
+    collect = Cluster.collect
+
+    def killing(self: Cluster, timeout_s: float) -> list[object]:
+        answers = collect(self, timeout_s)
+        if answers:
+            process.kill()
+        return answers  # type: ignore[return-value]
+
+    monkeypatch.setattr(Cluster, "collect", killing)
+    one = worker(address, tmp_path)
+    try:
+        with pytest.raises(SweepError, match="the scheduler has gone"):
+            found.execute(tmp_path / "out", cluster=address)
+    finally:
+        one.kill()
+        one.wait()
+    with store.Store(tmp_path / "out", found) as opened:
+        assert 0 < len(opened.finished) < found.planned
+    assert_frame_equal(found.execute(tmp_path / "out", jobs=1).flows, found.execute(tmp_path / "alone", jobs=1).flows)
+
+
+def test_a_cluster_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("anabranch.sweep.cluster.CONNECT_S", 1)
+    assert status(["sweep", str(plan(tmp_path)), "--out", str(tmp_path / "out"), "--cluster", "tcp://127.0.0.1:9"]) == 1
+    assert "cluster tcp://127.0.0.1:9: no scheduler answers" in capsys.readouterr().err
+
+
+def test_an_engine_in_real_time_needs_a_machine_for_itself(tmp_path: Path) -> None:
+    found = Sweep.load(plan(tmp_path, engines=["kernel"]))
+    with pytest.raises(SweepError, match="kernel runs in real time"):
+        found.execute(tmp_path / "out", cluster="tcp://127.0.0.1:9")
