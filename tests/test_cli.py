@@ -234,6 +234,8 @@ GROUPS = {
     "check": ["Scenario", "Output"],
     "compare": ["Comparison", "Scenario", "Work", "Output"],
     "report": ["Output"],
+    "figure": ["Output"],
+    "export": ["Output"],
     "replay": ["Scenario", "Output"],
     "routes": ["Topology", "Paths", "Comparison", "Export", "Output"],
     "robust": ["Topology", "Traffic", "Paths", "Failures", "Search", "Output"],
