@@ -71,14 +71,17 @@ def test_a_command_without_its_packages_fails_with_the_sentence(
 
 
 def test_the_base_runs_a_scenario_and_draws_a_map_without_any_extra(tmp_path: Path) -> None:
-    """The report's JavaScript is in the wheel; here it is missing, so a report is refused, and the run is kept."""
+    """The report's JavaScript is in a wheel; here it is missing, so a report is refused before the run."""
     blocked = tuple({module for extra in EXTRAS.values() for module in extra.modules})
     (tmp_path / "tiny.toml").write_text(SCENARIO, encoding="utf-8")
-    ran = without(blocked, "run", "tiny.toml", folder=tmp_path)
-    assert ran.returncode == 1
-    assert ran.stderr.splitlines()[-1] == (
-        "the charts of a report: altair and vl_convert are not installed; run: pip install 'anabranch[figures]'"
+    refused = without(blocked, "run", "tiny.toml", folder=tmp_path)
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "the charts of a report: altair and vl_convert are not installed; run: pip install 'anabranch[figures]'\n"
     )
+    assert not (tmp_path / "runs").exists()
+    ran = without(blocked, "run", "tiny.toml", "--no-report", folder=tmp_path)
+    assert ran.returncode == 0, ran.stderr
     assert Result.load(tmp_path / "runs" / "tiny").flows["delivered_bytes"][0] > 0
     drawn = without(blocked, "topology", "plot", "nsfnet", "-o", "map.svg", folder=tmp_path)
     assert drawn.returncode == 0, drawn.stderr
@@ -90,7 +93,7 @@ def test_the_base_runs_a_scenario_and_draws_a_map_without_any_extra(tmp_path: Pa
 def test_a_comparison_without_the_packages_for_pictures_has_its_tables(tmp_path: Path) -> None:
     """With the JavaScript in the user's cache or the wheel; here a page of another process stands for it."""
     (tmp_path / "tiny.toml").write_text(SCENARIO, encoding="utf-8")
-    stand_in = "from anabranch.report import libraries; libraries.vega = str"
+    stand_in = "from anabranch.report import libraries; libraries.vega = str; libraries.check = lambda: None"
     code = WITHOUT.format(blocked=("altair", "vl_convert")).replace("main()", f"{stand_in}\nmain()")
     command = ["compare", "tiny.toml", "--engines", "packet,predict", "--out", "both"]
     done = subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, capture_output=True, text=True)

@@ -75,6 +75,9 @@ def compare(
         raise UsageError(f"--within {compared.within:g}: must be at least 0")
     makers = {engine: simulation(engine, max_lateness) for engine in engines}
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
+    from anabranch.report import libraries
+
+    libraries.check()
     loaded = load(scenario, settings)
     warn(loaded)
     directory = output.out or Path("runs") / f"{scenario.stem}-engines"

@@ -9,10 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from polars.exceptions import PolarsError
+
 from anabranch.extras import needed
 from anabranch.output_files import write_bytes
 from anabranch.report import page
 from anabranch.report.parts import Figure
+from anabranch.report.run_directory import unreadable_series
 from anabranch.report.vega_lite import Specification
 
 FORMATS = (".pdf", ".svg", ".png")
@@ -21,8 +24,10 @@ PIXELS_PER_MM = 96 / 25.4
 _DOTS_PER_INCH = 300
 _POINTS_PER_PIXEL = 0.75
 _GREY = "#333333"
-_NARROW = 500
+_NARROW_MAP = 500
 """Below so many pixels the names on a map are smaller."""
+_NARROW_BAR = 36
+"""Below so many pixels the number above a bar stands upright."""
 _SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
 
 
@@ -36,7 +41,10 @@ def figures(run_directories: Sequence[Path]) -> dict[str, Figure]:
     Raises:
         anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
     """
-    parts = page.content(run_directories).values()
+    try:
+        parts = page.content(run_directories).values()
+    except PolarsError as error:
+        raise unreadable_series(run_directories, error) from None
     listed = [each for part in parts for each in (part if isinstance(part, list) else [part])]
     shown = [one for each in listed if isinstance(each, Figure) for one in _each_variant(each)]
     return {figure.name: figure for figure in shown}
@@ -68,23 +76,29 @@ def fitted(figure: Figure, width: float) -> Specification:
     """The figure's specification for a width in pixels, with the sizes of texts; ``report.js`` does this for the page."""
     drawing: Specification = deepcopy(dict(figure.specification))
     layout = figure.layout
+    config = _configuration(width, layout)
     if layout["kind"] == "single":
         drawing["autosize"] = {"type": "fit", "contains": "padding"}
         drawing["width"] = min(width, 150 + 100 * layout["bars"]) if "bars" in layout else width
-        drawing["height"] = layout.get("height") or min(
-            layout["most"], max(layout["least"] * width / 640, width * layout["aspect"])
-        )
+        drawing["height"] = layout.get("height") or min(layout["most"], max(layout["least"], width * layout["aspect"]))
+        if (width - 60) / layout.get("bars", 1) < _NARROW_BAR:
+            config["legend"]["offset"] = 26
+            _change_texts(drawing, angle=270, align="left", baseline="middle", dx=5, dy=0, fontSize=10)
     elif layout["kind"] == "map":
         drawing["width"] = min(width - 12, 580 / layout["aspect"])
         drawing["height"] = round(drawing["width"] * layout["aspect"])
-        if drawing["width"] < _NARROW:
-            for each in drawing["layer"]:
-                if each["mark"]["type"] == "text":
-                    each["mark"]["fontSize"] = 9
-    else:
+        if drawing["width"] < _NARROW_MAP:
+            _change_texts(drawing, fontSize=9)
+    elif layout["kind"] == "panels":
         _fit_panels(drawing, layout, width)
         drawing["title"] = {"text": figure.title, "anchor": "start", "fontSize": 12, "fontWeight": 400}
-    return drawing | {"config": _configuration(width, layout)}
+    return drawing | {"config": config}
+
+
+def _change_texts(drawing: Specification, **options: Any) -> None:
+    for layer in drawing.get("layer", ()):
+        if layer["mark"]["type"] == "text":
+            layer["mark"] |= options
 
 
 def _in_points(size: re.Match[str]) -> str:

@@ -15,12 +15,11 @@ def vega() -> str:
     """The libraries: from the wheel, or from the user's cache, or made by vl-convert and then kept there.
 
     Raises:
-        anabranch.extras.MissingExtraError: this is no wheel, and vl-convert is not installed.
+        anabranch.extras.MissingExtraError: as :func:`check`.
     """
-    file = bundled.path(FILE)
-    if file is not None:
+    check()
+    if file := bundled.path(FILE):
         return file.read_text(encoding="utf-8")
-    require("the charts of a report", "figures")
     name = f"vega-{metadata.version('vl-convert-python')}.js"
     kept = cache.read(name)
     if kept is not None:
@@ -28,6 +27,16 @@ def vega() -> str:
     bundle = make()
     cache.keep(name, bundle.encode())
     return bundle
+
+
+def check() -> None:
+    """To be called before runs whose report needs the libraries.
+
+    Raises:
+        anabranch.extras.MissingExtraError: this is no wheel, and vl-convert is not installed.
+    """
+    if bundled.path(FILE) is None:
+        require("the charts of a report", "figures")
 
 
 def make() -> str:
