@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-from anabranch.extras import command, missing
 from anabranch.input_files import InputError, content
 from anabranch.topologies import topohub_names
 from anabranch.topologies.builtin import BUILTINS
@@ -82,6 +81,8 @@ def _content(path: Path, shown: str) -> bytes:
     except InputError as error:
         if os.path.lexists(path):
             raise TopologyError(shown, "file", None, error.reason) from None
+        from anabranch.extras import command, missing
+
         if missing("topologies"):
             hint = f"for TopoHub's topologies run: {command('topologies')}"
             raise TopologyError(shown, "topology", None, f"is no file and no built-in; {hint}") from None
