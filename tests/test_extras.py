@@ -17,6 +17,9 @@ WITHOUT = """\
 import sys
 for name in {blocked!r}:
     sys.modules[name] = None  # as if it were not installed: importing it fails, and find_spec() finds nothing
+import pathlib
+import anabranch.bundled
+anabranch.bundled.FOLDER = pathlib.Path("no wheel")
 from anabranch.__main__ import main
 main()
 """

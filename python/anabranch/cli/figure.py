@@ -39,7 +39,8 @@ def figure(
     from anabranch.progress import Computing
     from anabranch.report.figure_files import FigureError, figures, write
 
-    found = figures(runs)
+    with Computing("figures of the report"):
+        found = figures(runs)
     if name is not None and name not in found:
         raise FigureError(f"--figure {name}: is no figure of these runs; possible: {', '.join(found)}")
     if output is None:
