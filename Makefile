@@ -99,4 +99,4 @@ drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=p
 	$(RUN)/python -m bench.drill $(SCRIPTS) --page
 
 clean: ## removes what make has made
-	rm -rf $(VENV) target bench/.build docs/_build
+	rm -rf $(VENV) target dist bench/.build docs/_build python/anabranch/bundle

@@ -32,9 +32,9 @@ def linked() -> list[Crate]:
     """The crates that the compiler links into the core: no build scripts, no macros, none for tests.
 
     Raises:
-        subprocess.CalledProcessError: Cargo.lock is out of date, or its crates have not been fetched.
+        subprocess.CalledProcessError: Cargo.lock is out of date, or its crates cannot be fetched.
     """
-    command = ["cargo", "metadata", "--offline", "--locked", "--format-version", "1", "--filter-platform", _TARGET]
+    command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", _TARGET]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     document = json.loads(done.stdout)
     packages = {package["id"]: package for package in document["packages"]}
