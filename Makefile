@@ -5,7 +5,7 @@ RUN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo core programs test lint docs validate spraying testbed kernel fuzz kills mutants bench papers guard drill clean
+.PHONY: help demo core programs wheel test lint docs validate spraying testbed kernel fuzz kills mutants bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,12 @@ core: ## compile a changed core within seconds into the package of .venv, withou
 
 programs: ## compile the congestion controls of bpf/ into the package (apt-get install clang llvm libbpf-dev)
 	$(MAKE) --directory bpf
+
+wheel: $(VENV)/installed ## a wheel for any Linux with glibc 2.28 (2018) in dist/, tried in an empty environment with the README's main job
+	$(RUN)/python -m pip install --quiet --group wheel
+	rm -rf dist
+	$(RUN)/python -m distribution.build
+	$(RUN)/python -m distribution.try_wheel dist/*.whl
 
 test: $(VENV)/installed ## all tests, of Rust and Python
 	cargo test --quiet --package anabranch-bpf --package anabranch-core --package anabranch-emulator
@@ -94,4 +100,4 @@ drill: $(VENV)/installed ## run the scripts of a packetdrill checkout (SCRIPTS=p
 	$(RUN)/python -m bench.drill $(SCRIPTS) --page
 
 clean: ## removes what make has made
-	rm -rf $(VENV) target bench/.build docs/_build
+	rm -rf $(VENV) target dist bench/.build docs/_build python/anabranch/bundle

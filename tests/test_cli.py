@@ -235,6 +235,8 @@ GROUPS = {
     "compare": ["Comparison", "Scenario", "Work", "Output"],
     "report": ["Output"],
     "sweep": ["Work", "Output"],
+    "figure": ["Output"],
+    "export": ["Output"],
     "replay": ["Scenario", "Output"],
     "routes": ["Topology", "Paths", "Comparison", "Export", "Output"],
     "robust": ["Topology", "Traffic", "Paths", "Failures", "Search", "Output"],

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import doctor
+from anabranch.extras import EXTRAS
 
 
 def found(name: str, directory: Path | None = None) -> doctor.Check:
@@ -20,8 +21,8 @@ def test_what_is_missing_has_a_remedy_and_what_is_there_has_none() -> None:
 
 def test_python_and_topohub_are_there() -> None:
     assert found("Python").detail == ".".join(map(str, sys.version_info[:3]))
-    assert found("TopoHub").ok
-    assert "707" in found("TopoHub").detail
+    assert found("Extra topologies").ok
+    assert "707" in found("Extra topologies").detail
 
 
 def test_programs_that_are_not_on_the_path_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,12 +51,27 @@ def test_clang_needs_its_headers_and_linux_says_why_it_loads_no_program(monkeypa
     assert found("clang").detail == "not found"
 
 
-def test_a_module_that_fails_to_import_is_a_finding_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    check = found("vl-convert")
-    assert not check.ok
-    assert check.needed
-    assert check.remedy == "`pip install vl-convert-python`"
+def test_a_module_that_fails_to_import_is_a_finding_not_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "highspy.py").write_text("raise RuntimeError('no libhighs.so')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "highspy", raising=False)
+    check = found("Extra te")
+    assert (check.ok, check.detail, check.needed) == (False, "no libhighs.so", False)
+    assert check.remedy == "`pip install 'anabranch[te]'`"
+
+
+def test_an_extra_without_its_packages_says_which_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for extra in EXTRAS.values():
+        for module in extra.modules:
+            monkeypatch.setitem(sys.modules, module, None)
+    checks = {check.name.split()[1]: check for check in doctor.checks() if check.name.startswith("Extra")}
+    assert list(checks) == list(EXTRAS)
+    for name, check in checks.items():
+        assert (check.ok, check.needed) == (False, False)
+        assert check.detail == f"without {', '.join(EXTRAS[name].modules)}"
+        assert check.remedy == f"`pip install 'anabranch[{name}]'`"
 
 
 def test_disk(tmp_path: Path) -> None:

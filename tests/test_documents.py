@@ -30,10 +30,9 @@ def test_a_page_is_what_the_declarations_in_the_code_say(page: str) -> None:
     assert written == module.text(), f"run: python docs/guide/{page}.py"
 
 
-def test_the_notebook_runs_and_its_cells_show_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cell by cell as a kernel does it: the last expression of a cell is what it shows."""
-    monkeypatch.chdir(GUIDE)
-    cells = json.loads((GUIDE / "first-steps.ipynb").read_text(encoding="utf-8"))["cells"]
+def shown_by(notebook: str) -> list[Any]:
+    """What the cells show, run one by one as a kernel does it: the last expression of each."""
+    cells = json.loads((GUIDE / notebook).read_text(encoding="utf-8"))["cells"]
     names: dict[str, Any] = {}
     shown = []
     for cell in cells:
@@ -42,14 +41,36 @@ def test_the_notebook_runs_and_its_cells_show_something(monkeypatch: pytest.Monk
         assert cell["outputs"] == [], "outputs are not committed"
         tree = ast.parse("".join(cell["source"]))
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, "first-steps.ipynb", "exec"), names)
+        exec(compile(tree, notebook, "exec"), names)
         if isinstance(last, ast.Expr):
-            shown.append(eval(compile(ast.Expression(last.value), "first-steps.ipynb", "eval"), names))
-    result, flows, drawing, smaller = shown
+            shown.append(eval(compile(ast.Expression(last.value), notebook, "eval"), names))
+    return shown
+
+
+def test_the_notebook_of_the_first_steps_shows_a_sawtooth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its teeth are those of its text: they end where path and queue are full, and a small queue costs NewReno more."""
+    monkeypatch.chdir(GUIDE)
+    result, head, drawing, smaller = shown_by("first-steps.ipynb")
     assert "<table" in result._repr_html_()
-    assert flows.height == 5
-    assert drawing.to_dict()["layer"]
-    assert smaller.height == 12
+    assert head.height == 5
+    assert drawing.to_dict()["mark"]["type"] == "line"
+    window = drawing.data.filter(pl.col("time_s") > 5, stack="newreno")["cwnd_segments"]
+    assert 62 < window.max() < 66
+    assert window.max() / 2 - 2 < window.min() < window.max() / 2 + 2
+    goodput = dict(smaller.select("stack", "goodput_bps").iter_rows())
+    assert goodput["newreno"] < goodput["cubic"] < 0.95 * 10e6
+
+
+def test_the_notebook_on_spraying_shows_who_tolerates_reordering(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(GUIDE)
+    flows, windows, swept, others = shown_by("spraying.ipynb")
+    newreno, mprc = flows.to_dicts()
+    assert newreno["spurious_retransmits"] == newreno["retransmits"] > 0
+    assert mprc["goodput_bps"] > 3 * newreno["goodput_bps"]
+    assert windows.data["stack"].n_unique() == 2
+    assert len(swept.to_dict()["layer"]) > 1
+    goodput = dict(others.select("stack", "goodput_bps").iter_rows())
+    assert goodput["linux-reno"] > 3 * goodput["newreno"]
 
 
 def test_the_examples_of_the_page_on_prediction_are_what_python_says() -> None:

@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from report_fixture import write_run_directory
 
 from anabranch.cli import status
 from anabranch.scenario import Scenario
@@ -37,6 +38,17 @@ def test_the_first_steps_lead_to_the_table_that_they_show(
     (program,) = blocks("first-steps.md", "python")
     exec(program, {})
     assert "(6, 3)" in capsys.readouterr().out
+
+
+def test_the_commands_of_the_page_on_files_write_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run_directory(Path("runs/my"))
+    for block in blocks("files.md", "sh"):
+        for command in block.splitlines():
+            assert status(shlex.split(command)[1:]) == 0, command
+    assert Path("goodput.pdf").read_bytes().startswith(b"%PDF")
+    for folder in ("runs/my/csv", "tables"):
+        assert {"flows.csv", "links.csv", "summary.csv"} <= {file.name for file in Path(folder).iterdir()}
 
 
 def test_the_stacks_of_the_page_on_transports_run() -> None:

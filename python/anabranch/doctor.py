@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
+from anabranch.extras import EXTRAS, command, missing
+
 _LEAST_PYTHON = (3, 11)
 _LEAST_FREE_BYTES = 2**30
 _PATIENCE_S = 20
@@ -31,8 +33,8 @@ def checks(directory: Path | None = None) -> list[Check]:
     return [
         _python(),
         _required("Rust module anabranch._core", _core, "`pip install .` (needs a Rust toolchain)"),
-        _required("TopoHub's topologies", _topohub, "`pip install topohub`"),
-        _required("vl-convert (charts as PNG and SVG)", _vl_convert, "`pip install vl-convert-python`"),
+        _required("Charts of reports", _vega, f"`{command('figures')}`"),
+        *(_extra(name) for name in EXTRAS),
         _optional("tshark (reads captures in tests)", _tshark, "`apt install tshark`"),
         _optional("ns-2 (peer in `make bench` and `make validate`)", _ns2, "`apt install ns2`"),
         _optional("ns-3 (peer in `make bench`)", _ns3, "`apt install libns3-dev`"),
@@ -82,6 +84,24 @@ def _optional(name: str, look: Callable[[], str | None], remedy: str) -> Check:
     return Check(name, found is not None, found or "not found", None if found else remedy, needed=False)
 
 
+def _extra(name: str) -> Check:
+    """An extra whose packages are all there, and which work, as far as that is quickly tried."""
+    title = f"Extra {name} ({EXTRAS[name].enables})"
+    remedy = f"`{command(name)}`"
+    if absent := missing(name):
+        return Check(title, False, f"without {', '.join(absent)}", remedy, needed=False)
+    try:
+        return Check(title, True, _TRIALS.get(name, _versions)(name), None, needed=False)
+    except Exception as error:  # a broken package may raise anything on import
+        return Check(title, False, _reason(error), remedy, needed=False)
+
+
+def _versions(name: str) -> str:
+    packages = metadata.packages_distributions()
+    found = dict.fromkeys(packages.get(module, [module])[0] for module in EXTRAS[name].modules)
+    return ", ".join(f"{package} {metadata.version(package)}" for package in found)
+
+
 def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
@@ -92,19 +112,36 @@ def _core() -> str:
     return metadata.version("anabranch")
 
 
-def _topohub() -> str:
+def _vega() -> str:
+    from anabranch.report import libraries
+
+    return f"{len(libraries.vega()) / 1e6:.1f} MB of JavaScript"
+
+
+def _topologies(name: str) -> str:
     from anabranch.topologies import load, topohub_names
 
     load("topozoo/Abilene")
-    return f"{metadata.version('topohub')}, {len(topohub_names.names())} topologies"
+    return f"{_versions(name)}, {len(topohub_names.names())} topologies"
 
 
-def _vl_convert() -> str:
+def _figures(name: str) -> str:
     convert = import_module("vl_convert")
     chart = {"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x", "type": "quantitative"}}}
     if not convert.vegalite_to_svg(chart).startswith("<svg"):
         raise RuntimeError("drew no SVG")
-    return metadata.version("vl-convert-python")
+    return _versions(name)
+
+
+def _te(name: str) -> str:
+    highs = import_module("highspy").Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.run()
+    return _versions(name)
+
+
+_TRIALS = {"figures": _figures, "te": _te, "topologies": _topologies}
+"""Those that are more than imports."""
 
 
 def _tshark() -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from anabranch import output_files
+from anabranch import extras, output_files
 from anabranch.report.run_directory import Runs
 from anabranch.report.vega_lite import Specification
 from anabranch.statistics import ratio_of_means
@@ -190,17 +190,20 @@ def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
 def write(comparison: Comparison, directory: Path) -> list[Path]:
     """Write ``flows-ENGINE.csv``, ``links-ENGINE.csv`` and ``comparison-ENGINE.svg`` of the second engine; the paths of the files.
 
+    Without the packages that draw it, the picture is left out.
+
     Raises:
         anabranch.output_files.FileError: a file cannot be written.
     """
-    import vl_convert
-
     second = comparison.engines[1]
     contents = {
         f"flows-{second}.csv": comparison.flows.write_csv(),
         f"links-{second}.csv": comparison.links.write_csv(),
-        f"comparison-{second}.svg": vl_convert.vegalite_to_svg(picture(comparison)),
     }
+    if not extras.missing("figures"):
+        import vl_convert
+
+        contents[f"comparison-{second}.svg"] = vl_convert.vegalite_to_svg(picture(comparison))
     for name, content in contents.items():
         output_files.write_text(directory / name, content)
     return [directory / name for name in contents]

@@ -75,6 +75,9 @@ def compare(
         raise UsageError(f"--within {compared.within:g}: must be at least 0")
     makers = {engine: simulation(engine, max_lateness) for engine in engines}
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
+    from anabranch.report import libraries
+
+    libraries.check()
     loaded = load(scenario, settings)
     warn(loaded)
     directory = output.out or Path("runs") / f"{scenario.stem}-engines"
@@ -122,6 +125,7 @@ def _compare(
     """Print and write the comparisons with the first engine; the exit status."""
     from anabranch.engine_comparison import compare as compare_engines
     from anabranch.engine_comparison import document, tables, write
+    from anabranch.extras import command, missing
     from anabranch.report import write as write_report
 
     page = write_report([result.directory for result in results], directory / "report.html")
@@ -149,6 +153,8 @@ def _compare(
                 )
         for file in files:
             say(f"Written: {file}")
+    if absent := missing("figures"):
+        say(f"Without {' and '.join(absent)} there is no picture of the comparison: {command('figures')}")
     if output.json:
         print(json_text(documents))
     if within is not None and 100 * worst > within:

@@ -14,6 +14,8 @@ COMMANDS = {
     "congestion-control": "Congestion controls in eBPF: new, replay; in the running Linux: check, load, unload, list, trace.",
     "doctor": "List which features work on this machine, and how to install the others.",
     "drill": "Run scripts in packetdrill's language against the simulated sender and receiver.",
+    "export": "Write the tables of a run directory as CSV files.",
+    "figure": "Draw a figure of the report into a file for a paper; without --output, list the figures.",
     "paper": "Reproduce a paper: its figures and tables, its numbers beside ours, and a verdict for each claim.",
     "plan": "Find the routing with the most TCP throughput whose worst-case load is allowed: single paths wherever they fit.",
     "predict": "Predict the rate of one TCP flow from round-trip time and loss, by all models, with their ranges of validity.",

@@ -23,6 +23,7 @@ from anabranch.cli.options import (
 )
 from anabranch.cli.output import json_text, say
 from anabranch.cli.traffic import Traffic
+from anabranch.extras import require
 from anabranch.output_files import require_writable, write_text
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ def robust(
     from anabranch.robust.progress import Bounds
     from anabranch.topologies.warned import load_warned
 
+    if output.picture is not None:
+        require("--picture", "figures")
     for file in (output.out, output.picture):
         if file is not None:
             require_writable(file)

@@ -91,6 +91,10 @@ def run(
     if directory is None and not output.json:
         directory = default_directory(Path("runs") / scenario.stem, loaded, chosen, variation.engine)
     page = directory / "report.html" if output.report and directory is not None else None
+    if page is not None:
+        from anabranch.report import libraries
+
+        libraries.check()
     result = execute(
         loaded,
         engine=variation.engine,

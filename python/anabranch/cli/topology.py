@@ -7,14 +7,17 @@ from cyclopts import App, Parameter
 
 from anabranch.cli.exit_status import DONE, FAILED
 from anabranch.cli.options import OUTPUT, Directed, Json, TopologyName
-from anabranch.cli.output import count, json_text
+from anabranch.cli.output import count, json_text, say
 from anabranch.text_table import TextTable, plain, print_table, quantity
 
 
 def list_topologies(pattern: str = "", /, *, json: Json = False) -> int:
     """List the names for a scenario's "from" that contain PATTERN."""
     from anabranch import topologies
+    from anabranch.extras import command, missing
 
+    if missing("topologies"):
+        say(f"Without TopoHub's topologies; to have them run: {command('topologies')}")
     names = [name for name in topologies.names() if pattern.lower() in name.lower()]
     if json:
         print(json_text({"topologies": names}))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import version
+from anabranch.extras import require
 from anabranch.locks import Lock
 from anabranch.output_files import unwritable, write_json
 from anabranch.papers import findings as documents
@@ -36,7 +37,9 @@ def run(
 
     Raises:
         FileError: the directory is in use, or cannot be written.
+        MissingExtraError: packages of papers are not installed.
     """
+    require(f"paper {place.name}", "figures", "te", "topologies")
     try:
         place.directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -25,13 +25,12 @@ def write(run_directories: list[Path], output: Path) -> Path:
     from anabranch.forks import refuse_after_fork
     from anabranch.output_files import write_text
     from anabranch.report import page
-    from anabranch.report.run_directory import RunDirectoryError
+    from anabranch.report.run_directory import unreadable_series
 
     refuse_after_fork()
     try:
         html = page.render(run_directories)
-    except PolarsError as error:  # the feet of all files were whole, so it is among what is read only when it is drawn
-        names = ", ".join(str(directory / "series") for directory in run_directories)
-        raise RunDirectoryError(f"{names}: a time series cannot be read ({str(error).partition(chr(10))[0]})") from None
+    except PolarsError as error:
+        raise unreadable_series(run_directories, error) from None
     write_text(output, html)
     return output

@@ -39,6 +39,11 @@ LEAST_COMPLETED = 5
 
 def render(run_directories: Sequence[Path]) -> str:
     """The HTML of the report."""
+    return template.render(**content(run_directories), libraries=markupsafe.Markup(libraries.vega()))
+
+
+def content(run_directories: Sequence[Path]) -> dict[str, Any]:
+    """What the report's template shows, by the names that it has there; figures are in lists, or alone."""
     runs = run_directory.read(run_directories)
     by = _grouping(runs)
     summary, times = (
@@ -51,7 +56,7 @@ def render(run_directories: Sequence[Path]) -> str:
     summary, times = _named(runs, summary), _named(runs, times)
     whole = times.filter(statistics.ALL_SIZES)
     links = statistics.link_summary(runs.links)
-    return template.render(
+    return dict(  # noqa: C408
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
         sources=[_facts(source, index, runs) for index, source in enumerate(runs.sources)],
         answers=[answer.of_goodput(runs, by, groups), answer.of_completion(runs, by, groups)],
@@ -72,7 +77,6 @@ def render(run_directories: Sequence[Path]) -> str:
         links=_link_table(runs, links),
         several=len(runs.sources) > 1,
         seeds=largest(summary["runs"]),
-        libraries=markupsafe.Markup(libraries.vega()),
     )
 
 

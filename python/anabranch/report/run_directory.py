@@ -53,6 +53,12 @@ class RunDirectoryError(ValueError):
     """A run directory that cannot be read: says which file, which field, and what would be right."""
 
 
+def unreadable_series(directories: Iterable[Path], error: Exception) -> RunDirectoryError:
+    """The error for what polars says while charts are made: :func:`read` has checked all that is not read only then."""
+    names = ", ".join(str(directory / "series") for directory in directories)
+    return RunDirectoryError(f"{names}: a time series cannot be read ({str(error).partition(chr(10))[0]})")
+
+
 @dataclass(frozen=True)
 class Variant:
     """One combination of the matrix values, in one run directory.

@@ -91,9 +91,7 @@ def own_demands(network: Network) -> Floats:
     demands: dict[Any, Any] = {}
     ids: dict[Any, int] = {}
     if name in topohub_names.names():
-        import topohub
-
-        document = topohub.get(name)
+        document = topohub_names.document(name)
         demands = document["graph"].get("demands") or {}
         ids = {node["id"]: index for index, node in enumerate(document["nodes"])}
     if not demands:

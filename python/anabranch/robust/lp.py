@@ -4,12 +4,15 @@ import threading
 from dataclasses import dataclass
 from typing import Literal
 
-import highspy
 import numpy as np
 import numpy.typing as npt
 
 from anabranch.array_types import Floats, Integers
+from anabranch.extras import needed
 from anabranch.robust.errors import RobustError
+
+with needed("linear programs", "te"):
+    import highspy
 
 Method = Literal["interior-point", "first-order", "simplex"]
 _SOLVERS = {"interior-point": "ipx", "first-order": "hipdlp", "simplex": "simplex"}

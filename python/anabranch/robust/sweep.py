@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from anabranch.extras import needed
 from anabranch.output_files import write_text
 from anabranch.robust.candidates import By
 from anabranch.robust.hybrid import with_single_paths
@@ -87,8 +88,9 @@ def picture(steps: Sequence[Step], title: str, output: Path, reference: Mapping[
 
     ``reference`` are loads to draw as level lines, such as that over all paths.
     """
-    import altair as alt
-    import vl_convert
+    with needed("pictures of sweeps", "figures"):
+        import altair as alt
+        import vl_convert
 
     rows = records(steps)
     ranges = [{"single_percent": row["single_percent"], **row["over_ties"]} for row in rows if row["over_ties"]]

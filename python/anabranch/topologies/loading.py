@@ -81,6 +81,11 @@ def _content(path: Path, shown: str) -> bytes:
     except InputError as error:
         if os.path.lexists(path):
             raise TopologyError(shown, "file", None, error.reason) from None
+        from anabranch.extras import command, missing
+
+        if missing("topologies"):
+            hint = f"for TopoHub's topologies run: {command('topologies')}"
+            raise TopologyError(shown, "topology", None, f"is no file and no built-in; {hint}") from None
         close = suggest(shown)
         hint = f"did you mean {' or '.join(close)}?" if close else "`anabranch topology list` shows the names"
         raise TopologyError(shown, "topology", None, f"is no file, no built-in and no TopoHub name; {hint}") from None

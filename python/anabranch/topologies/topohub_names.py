@@ -1,26 +1,30 @@
 """The topologies of the ``topohub`` package, by name (``topozoo/Abilene``); nothing is fetched.
 
 TopoHub gives nodes names and positions and links lengths, and nothing else that a link has. Nodes without a name
-carry their id.
+carry their id. A wheel has the topology of the first example, so that it runs without the package.
 """
 
+import json
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from anabranch import bundled
 from anabranch.topologies.errors import TopologyError
 from anabranch.topologies.model import Topology
 
+BUNDLED = "topozoo/Abilene"
 _PLANE = "gabriel/"
 """The group of synthetic graphs: their positions are on a plane, whatever they look like."""
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """All names, sorted; none if the package is not installed."""
+    """All names, sorted; without the package, that of the wheel."""
     data = _data()
     if data is None:
-        return ()
+        return (BUNDLED,) if bundled.path(f"{BUNDLED}.json") else ()
     return tuple(sorted(path.relative_to(data).with_suffix("").as_posix() for path in data.rglob("*.json")))
 
 
@@ -30,16 +34,29 @@ def load(name: str) -> Topology:
     Raises:
         TopologyError: the data cannot be used.
     """
-    import topohub
-
     from anabranch.topologies.formats.node_link import from_document
 
+    found = document(name)
+    found["graph"] = {**found["graph"], "name": name}
+    return from_document(found, name, name, geographical=False if name.startswith(_PLANE) else None).topology()
+
+
+def document(name: str) -> dict[str, Any]:
+    """TopoHub's data of that name, as long as :func:`names` has it.
+
+    Raises:
+        TopologyError: it cannot be read.
+    """
+    if _data() is None and (file := bundled.path(f"{name}.json")):
+        found: dict[str, Any] = json.loads(file.read_bytes())
+        return found
+    import topohub
+
     try:
-        document = topohub.get(name)
+        found = topohub.get(name)
     except (KeyError, ValueError) as error:
         raise TopologyError(name, "TopoHub", None, f"cannot be read ({error}); install topohub again") from None
-    document["graph"] = {**document["graph"], "name": name}
-    return from_document(document, name, name, geographical=False if name.startswith(_PLANE) else None).topology()
+    return found
 
 
 def _data() -> Path | None:

@@ -1,0 +1,27 @@
+"""Builds the wheel into dist/. ``python -m distribution.build`` needs what ``pip install --group wheel`` installs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from distribution import bundle
+from distribution.crates import ROOT
+
+PLATFORM = "manylinux_2_28"
+"""Linux with glibc 2.28 or newer (2018). Zig links against it, whatever this machine has, and maturin checks the symbols."""
+
+
+def main(out: Path = ROOT / "dist") -> None:
+    """Build it."""
+    command = [sys.executable, "-m", "maturin", "build", "--release", "--zig", "--compatibility", PLATFORM]
+    # maturin looks for pip's Zig on the path
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    with bundle.filled():
+        subprocess.run(
+            [*command, "--interpreter", sys.executable, "--out", str(out)], cwd=ROOT, env=environment, check=True
+        )
+
+
+if __name__ == "__main__":
+    main()

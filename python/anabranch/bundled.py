@@ -1,0 +1,11 @@
+"""What only a wheel has: data of optional packages that the base installation needs too. ``distribution/bundle.py`` puts it there."""
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "bundle"
+
+
+def path(name: str) -> Path | None:
+    """The file of that name; ``None`` outside of a wheel."""
+    file = FOLDER / name
+    return file if file.is_file() else None

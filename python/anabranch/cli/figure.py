@@ -1,0 +1,58 @@
+"""``anabranch figure``."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from anabranch.cli.exit_status import DONE, UsageError
+from anabranch.cli.options import OUTPUT
+from anabranch.cli.output import say
+
+LEAST_MM, MOST_MM = 40.0, 1000.0
+
+
+def figure(
+    runs: Annotated[list[Path], Parameter(help="Run directories.", negative="")],
+    /,
+    *,
+    name: Annotated[
+        str | None, Parameter(name="--figure", group=OUTPUT, help="Its name (default: the first one).")
+    ] = None,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], group=OUTPUT, help="The file: .pdf, .svg or .png.")
+    ] = None,
+    width: Annotated[
+        float, Parameter(group=OUTPUT, help="Width in millimetres: 88 is a column of a paper of two columns.")
+    ] = 170.0,
+) -> int:
+    """Draw a figure of the report into a file for a paper; without --output, list the figures.
+
+    Texts have 8 or 9 points, whatever the width.
+    """
+    if not LEAST_MM <= width <= MOST_MM:
+        raise UsageError(f"--width {width:g}: must be from {LEAST_MM:g} to {MOST_MM:g} millimetres")
+    if output is not None:
+        from anabranch.extras import require
+
+        require("figures as files", "figures")
+    from anabranch.progress import Computing
+    from anabranch.report.figure_files import FigureError, figures, write
+
+    with Computing("figures of the report"):
+        found = figures(runs)
+    if name is not None and name not in found:
+        raise FigureError(f"--figure {name}: is no figure of these runs; possible: {', '.join(found)}")
+    if output is None:
+        for each in found.values() if name is None else [found[name]]:
+            print(f"{each.name:24} {each.title or 'Map'}")
+        return DONE
+    chosen = found[name or next(iter(found))]
+    with Computing(f"figure {chosen.name}"):
+        write(chosen, output, width)
+    if name is None:
+        say(
+            f"Figure {chosen.name}; --figure chooses another: {', '.join(each for each in found if each != chosen.name)}"
+        )
+    print(output)
+    return DONE

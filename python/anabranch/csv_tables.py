@@ -1,0 +1,45 @@
+"""The tables of a run directory as CSV files, for spreadsheets and other programs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from anabranch.output_files import unwritable, write_text
+from anabranch.progress import Steps
+from anabranch.result_tables import SCHEMAS
+from anabranch.results import Result
+
+COMPUTED = ("summary", "completion_times")
+"""Tables of a result that are computed from others."""
+
+
+def write(run_directory: Path, output: Path) -> list[Path]:
+    """Write ``NAME.csv`` for each table of :class:`anabranch.results.Result` that has rows; the paths of the files.
+
+    Columns, units and order of rows are those of the tables. A value that is not known is empty. Numbers are written so that reading
+    them gives the same number.
+
+    Raises:
+        anabranch.runs.manifest.ManifestError: it is no run directory, or damaged.
+        anabranch.results.ResultError: a table cannot be read.
+        anabranch.output_files.FileError: a file cannot be written; those before it stand.
+    """
+    result = Result.load(run_directory)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(output, error) from None
+    files = []
+    with Steps(len(SCHEMAS) + len(COMPUTED), "tables") as progress:
+        for name, table in _tables(result):
+            if table.height:
+                write_text(output / f"{name}.csv", table.write_csv())
+                files.append(output / f"{name}.csv")
+            progress.advance()
+    return files
+
+
+def _tables(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
+    for name in (*SCHEMAS, *COMPUTED):
+        yield name, getattr(result, name)

@@ -1,0 +1,153 @@
+"""The charts of a report as files for papers: PDF, SVG or PNG, of a given width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from polars.exceptions import PolarsError
+
+from anabranch.extras import needed
+from anabranch.output_files import write_bytes
+from anabranch.report import page
+from anabranch.report.parts import Figure
+from anabranch.report.run_directory import unreadable_series
+from anabranch.report.vega_lite import Specification
+
+FORMATS = (".pdf", ".svg", ".png")
+PIXELS_PER_MM = 96 / 25.4
+"""CSS's pixels, which Vega draws in: a text of 11 pixels has 8.25 points."""
+_DOTS_PER_INCH = 300
+_POINTS_PER_PIXEL = 0.75
+_GREY = "#333333"
+_NARROW_MAP = 500
+"""Below so many pixels the names on a map are smaller."""
+_NARROW_BAR = 36
+"""Below so many pixels the number above a bar stands upright."""
+_SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
+
+
+class FigureError(ValueError):
+    """A figure that cannot be drawn: says which one, and which there are."""
+
+
+def figures(run_directories: Sequence[Path]) -> dict[str, Figure]:
+    """The figures of the report by name, in its order; a map that shows a variant at a time is a figure for each.
+
+    Raises:
+        anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
+    """
+    try:
+        parts = page.content(run_directories).values()
+    except PolarsError as error:
+        raise unreadable_series(run_directories, error) from None
+    listed = [each for part in parts for each in (part if isinstance(part, list) else [part])]
+    shown = [one for each in listed if isinstance(each, Figure) for one in _each_variant(each)]
+    return {figure.name: figure for figure in shown}
+
+
+def write(figure: Figure, output: Path, width_mm: float) -> None:
+    """Draw a figure into a file, whose suffix says the format.
+
+    Raises:
+        FigureError: it is no format for figures.
+        anabranch.extras.MissingExtraError: vl-convert is not installed.
+        anabranch.output_files.FileError: the file cannot be written.
+    """
+    if output.suffix not in FORMATS:
+        raise FigureError(f'{output}: "{output.suffix}" is no format of figures; possible: {", ".join(FORMATS)}')
+    with needed("figures as files", "figures"):
+        import vl_convert
+    drawing = fitted(figure, width_mm * PIXELS_PER_MM)
+    if output.suffix == ".pdf":
+        data = vl_convert.svg_to_pdf(_SIZE.sub(_in_points, vl_convert.vegalite_to_svg(drawing), count=1))
+    elif output.suffix == ".png":
+        data = vl_convert.vegalite_to_png(drawing, scale=_POINTS_PER_PIXEL, ppi=_DOTS_PER_INCH)
+    else:
+        data = vl_convert.vegalite_to_svg(drawing).encode()
+    write_bytes(output, data)
+
+
+def fitted(figure: Figure, width: float) -> Specification:
+    """The figure's specification for a width in pixels, with the sizes of texts; ``report.js`` does this for the page."""
+    drawing: Specification = deepcopy(dict(figure.specification))
+    layout = figure.layout
+    config = _configuration(width, layout)
+    if layout["kind"] == "single":
+        drawing["autosize"] = {"type": "fit", "contains": "padding"}
+        drawing["width"] = min(width, 150 + 100 * layout["bars"]) if "bars" in layout else width
+        drawing["height"] = layout.get("height") or min(layout["most"], max(layout["least"], width * layout["aspect"]))
+        if (width - 60) / layout.get("bars", 1) < _NARROW_BAR:
+            config["legend"]["offset"] = 26
+            _change_texts(drawing, angle=270, align="left", baseline="middle", dx=5, dy=0, fontSize=10)
+    elif layout["kind"] == "map":
+        drawing["width"] = min(width - 12, 580 / layout["aspect"])
+        drawing["height"] = round(drawing["width"] * layout["aspect"])
+        if drawing["width"] < _NARROW_MAP:
+            _change_texts(drawing, fontSize=9)
+    elif layout["kind"] == "panels":
+        _fit_panels(drawing, layout, width)
+        drawing["title"] = {"text": figure.title, "anchor": "start", "fontSize": 12, "fontWeight": 400}
+    return drawing | {"config": config}
+
+
+def _change_texts(drawing: Specification, **options: Any) -> None:
+    for layer in drawing.get("layer", ()):
+        if layer["mark"]["type"] == "text":
+            layer["mark"] |= options
+
+
+def _in_points(size: re.Match[str]) -> str:
+    """A PDF's unit is the point, whatever unit the SVG means."""
+    width, height = (_POINTS_PER_PIXEL * float(number) for number in size.groups())
+    return f' width="{width:g}" height="{height:g}"'
+
+
+def _fit_panels(drawing: Specification, layout: Mapping[str, Any], width: float) -> None:
+    axis, gap = 48, 16
+    columns = max(1, min(layout["columns"], int((width - axis + gap) / (layout["least"] + gap))))
+    each = int((width - axis - (columns - 1) * gap) / columns)
+    drawing["columns"] = columns
+    drawing["spec"]["width"] = each
+    drawing["spec"]["height"] = round(min(layout["tallest"], max(90, each * layout["aspect"])))
+    for layer in drawing["spec"].get("layer", [drawing["spec"]]):
+        layer["encoding"]["y"]["title"] = None  # it is above the panels, once
+    drawing["facet"]["header"] |= {"labelLimit": each + gap - 4, "labelFontSize": 10 if each < 200 else 12}
+
+
+def _configuration(width: float, layout: Mapping[str, Any]) -> Specification:
+    texts = {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": 400}
+    return {
+        "background": "white",
+        "view": {"stroke": None},
+        "axis": texts | {"labelColor": _GREY, "titleColor": _GREY, "gridColor": "#e8ebef", "tickSize": 4},
+        "axisX": {"grid": False},
+        "header": {"labelFontWeight": 600, "labelPadding": 4},
+        "legend": texts | {"columns": max(1, int(width / (layout["legend"] * 7 + 30))), "offset": 10},
+        "facet": {"spacing": 16},
+    }
+
+
+def _each_variant(figure: Figure) -> list[Figure]:
+    """A figure with a selector of variants, one by one; any other as it is."""
+    labels = figure.layout.get("variants", ())
+    if len(labels) < 2:
+        return [figure]
+    params = figure.specification["params"]
+    return [
+        replace(
+            figure,
+            name=f"{figure.name}.{place}",
+            title=f"Map: {label}",
+            specification={**figure.specification, "params": [_fixed(each, place) for each in params]},
+        )
+        for place, label in enumerate(labels, 1)
+    ]
+
+
+def _fixed(param: Specification, place: int) -> Specification:
+    return {"name": "variant", "value": place - 1} if param["name"] == "variant" else param

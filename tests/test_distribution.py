@@ -1,0 +1,81 @@
+"""What is distributed: one version, licences that are known and named, and what only a wheel has."""
+
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from anabranch import version
+from anabranch.report import libraries
+from anabranch.topologies import load, topohub_names
+from distribution import bundle, crates, licences, python_packages
+
+ROOT = crates.ROOT
+PAGE = licences.PAGE.read_text(encoding="utf-8")
+PYTHON = PAGE.partition("## Rust crates")[0]
+
+
+def test_there_is_one_version() -> None:
+    """It stands in Cargo.toml; the package, the docs and the command line take it from there."""
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
+    number = workspace["package"]["version"]
+    assert version() == number
+    for manifest in ROOT.glob("crates/*/Cargo.toml"):
+        assert tomllib.loads(manifest.read_text(encoding="utf-8"))["package"]["version"] == {"workspace": True}
+    assert "version" in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dynamic"]
+    assert f"\n## {number}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_licences_has_every_crate_in_the_core() -> None:
+    assert licences.crate_rows() in PAGE, "run: python -m distribution.licences"
+
+
+def test_the_page_of_licences_has_every_package_with_the_licence_of_the_installed_one() -> None:
+    rows = {
+        name: (licence, by) for name, licence, by in re.findall(r"^\| ([\w-]+) \| (.+?) \| (.+?) \|$", PYTHON, re.M)
+    }
+    missing = []
+    for package in python_packages.named():
+        licence, used_by = rows[package.name]
+        assert used_by == ", ".join(package.used_by), "run: python -m distribution.licences"
+        try:
+            assert python_packages.licence(package.name) == licence, "run: python -m distribution.licences"
+        except metadata.PackageNotFoundError:
+            missing.append(package.name)
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}; pip install --group dev --editable .")
+
+
+def test_every_package_that_the_base_requires_in_turn_has_a_known_licence() -> None:
+    names = [package.name for package in python_packages.named() if python_packages.BASE in package.used_by]
+    found = python_packages.closure(names)
+    assert {"markupsafe", "pydantic-core", "pygments"} <= set(found)
+    for name in found:
+        assert python_packages.licence(name)
+
+
+def test_a_wheel_has_the_javascript_the_topology_and_the_text_of_each_licence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has is what the packages have that the base leaves out."""
+    expected = load(topohub_names.BUNDLED)
+    script = libraries.vega()
+    monkeypatch.setattr("anabranch.bundled.FOLDER", tmp_path / "bundle")
+    with bundle.filled(tmp_path / "bundle") as folder:
+        texts = (folder / bundle.LICENCES).read_text(encoding="utf-8")
+        for crate in crates.linked():
+            assert f"{crate.name} {crate.version}" in texts
+        assert "University of Washington Interactive Data Lab" in texts
+        assert "Piotr Jurkiewicz" in texts
+        monkeypatch.setattr(topohub_names, "_data", lambda: None)
+        monkeypatch.setattr("anabranch.report.cache.read", lambda name: None)
+        topohub_names.names.cache_clear()
+        try:
+            assert topohub_names.names() == (topohub_names.BUNDLED,)
+            assert load(topohub_names.BUNDLED) == expected
+        finally:
+            topohub_names.names.cache_clear()
+        assert libraries.vega() == script
+    assert not folder.exists()

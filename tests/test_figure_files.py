@@ -1,0 +1,83 @@
+"""Figures for papers: the charts of the report, as wide as they are to be."""
+
+import re
+import struct
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import altair
+import pytest
+from report_fixture import write_run_directory
+
+from anabranch.cli import status
+from anabranch.report import figure_files, page
+
+MM_PER_INCH = 25.4
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("runs") / "abilene"
+    write_run_directory(directory)
+    return directory
+
+
+def test_the_list_has_every_figure_of_the_report_and_each_variant_of_the_map(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["figure", str(run)]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    ids = set(re.findall(r'data-chart="([\w.-]+)"', page.render([run])))
+    assert {name.split(".")[0] for name in listed} == ids
+    maps = [name for name in listed if name.startswith("map-0")]
+    assert maps == [f"map-0.{number}" for number in range(1, 13)]
+
+
+def test_a_map_shows_the_variant_of_its_name(run: Path) -> None:
+    drawn = figure_files.figures([run])["map-0.3"]
+    assert {"name": "variant", "value": 2} in drawn.specification["params"]
+    assert "spray round robin" in drawn.title
+
+
+@pytest.mark.parametrize(("name", "width"), [("goodput", 88.0), ("map-0.2", 88.0), ("time-cwnd", 170.0)])
+def test_a_figure_is_as_wide_as_asked_for(run: Path, tmp_path: Path, name: str, width: float) -> None:
+    """Within 6 %: Vega measures texts before it knows how wide the axis of panels is. The PDF's page is in points, the SVG in CSS's pixels."""
+    drawn = figure_files.figures([run])[name]
+    altair.Chart.from_dict(figure_files.fitted(drawn, width))  # compares it with Vega-Lite's schema
+    for suffix in (".pdf", ".svg", ".png"):
+        figure_files.write(drawn, tmp_path / f"x{suffix}", width)
+    box = re.search(rb"/MediaBox ?\[0 0 ([\d.]+)", (tmp_path / "x.pdf").read_bytes())
+    assert box
+    pixels = struct.unpack(">I", (tmp_path / "x.png").read_bytes()[16:20])[0]
+    svg = ET.fromstring((tmp_path / "x.svg").read_text(encoding="utf-8"))
+    for inches in (float(box[1]) / 72, pixels / 300, float(svg.attrib["width"]) / 96):
+        assert inches * MM_PER_INCH == pytest.approx(width, rel=0.06)
+
+
+def test_without_a_name_the_first_figure_is_drawn_and_the_others_are_named(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["figure", str(run), "-o", str(tmp_path / "x.svg")]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"{tmp_path}/x.svg\n"
+    assert shown.err.startswith("Figure goodput; --figure chooses another: map-0.1, ")
+    assert "newreno" in (tmp_path / "x.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (["--figure", "nope"], 1, "--figure nope: is no figure of these runs; possible: goodput, map-0.1"),
+        (["-o", "x.gif"], 1, 'x.gif: ".gif" is no format of figures; possible: .pdf, .svg, .png'),
+        (["-o", "missing/x.svg"], 1, "missing/x.svg: cannot be written (No such file or directory)"),
+        (["--width", "3"], 2, "--width 3: must be from 40 to 1000 millimetres"),
+    ],
+)
+def test_bad_input_is_named(
+    run: Path, options: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert status(["figure", str(run), *options]) == code
+    assert capsys.readouterr().err.startswith(says)
+    assert list(tmp_path.iterdir()) == []
