@@ -43,7 +43,11 @@ class Page(HTMLParser):
         self.close()
         assert self.open == []
         for name in self.charts:
-            altair.Chart.from_dict(self.specification(name))  # compares it with the schema; the report does not
+            # Compares it with the schema; the report does not. A few rows of the data are like all others.
+            specification = self.specification(name)
+            rows = specification.get("data", specification.get("datasets"))
+            rows |= {name: values[:3] for name, values in rows.items()}
+            altair.Chart.from_dict(specification)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.attributes += [(tag, name, value or "") for name, value in attributes]

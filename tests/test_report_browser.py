@@ -47,7 +47,8 @@ def test_every_chart_is_drawn_and_axe_finds_nothing(
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == (
         "rgb(17, 22, 29)" if dark else "rgb(255, 255, 255)"
     )
-    assert violations(browser) == []
+    if (width, dark) in ((1400, False), (400, True)):  # axe takes seconds; colours do not depend on the width
+        assert violations(browser) == []
 
 
 def test_charts_of_many_variants_are_drawn(browser: Browser, page: tuple[Path, Page]) -> None:
