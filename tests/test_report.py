@@ -224,6 +224,16 @@ class TestPage:
         assert not any(name.startswith("time") for name in page.charts)
         assert "Over time" not in page.seen.replace("Over time , all panels", "")
 
+    def test_no_interval_is_drawn_below_zero(self, tmp_path: Path) -> None:
+        """Two seeds of 1 and 9 Mbit/s: 5 ± 50.8."""
+        directory = write_run_directory(tmp_path / "run", stacks=["mprc"], routings=["ospf"], seeds=2, sample_s=None)
+        path = directory / "flows.parquet"
+        pl.read_parquet(path).with_columns(goodput_bps=pl.Series([1e6, 9e6])).write_parquet(path)
+        page = Page(report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8"))
+        (bar,) = page.specification("goodput")["data"]["values"]
+        assert (bar["mean"], bar["low"]) == (5, 0)
+        assert bar["half"] == pytest.approx(12.7062 * 4, rel=1e-4)
+
     def test_one_seed_has_no_interval_and_says_so(self, tmp_path: Path) -> None:
         _, page = write(tmp_path, seeds=1)
         bars = page.specification("goodput")["data"]["values"]

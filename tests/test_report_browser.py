@@ -13,6 +13,7 @@ from report_fixture import ABILENE, ROUTINGS, STACKS, write_run_directory
 from test_report import HOSTILE, Page, write
 
 from anabranch import report
+from anabranch.scenario import Scenario
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,7 @@ def small_page(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Page]:
     """All kinds of figures and tables, few of each: axe looks at every mark."""
     folder = tmp_path_factory.mktemp("small")
     few: dict[str, Any] = {"stacks": STACKS[2:], "routings": ROUTINGS[:1], "seeds": 2, "flows": 12, "sample_s": 2.0}
+    few |= {"nodes": {name: ABILENE[name] for name in ("Seattle", "Atlanta")}, "edges": [("Seattle", "Atlanta")]}
     directories = [write_run_directory(folder / name, sized=True, **few) for name in ("before", "after")]
     path = report.write(directories, folder / "report.html")
     return path, Page(path.read_text(encoding="utf-8"))
@@ -165,6 +167,31 @@ def test_twelve_variants_fit_four_screens_with_the_table_first(browser: Browser,
     assert browser.evaluate("document.querySelectorAll('#time svg').length") == 0
     browser.evaluate("document.querySelector(\"nav a[href='#time']\").click()")
     browser.wait("document.querySelectorAll('#time .chart svg').length === 5")
+
+
+def test_twelve_variants_of_lasting_and_short_flows_fit_four_screens(browser: Browser, tmp_path: Path) -> None:
+    """Two answers: goodput of the bulk flow, and completion times of those beside it."""
+    matrix = {"stack": ["newreno", "cubic", "bbr", "mprc"], "routing": ["one", "hash", "spray"]}
+    ends = {"from": "left", "to": "right"}
+    document = {
+        "topology": {"from": "parallel"},
+        "routing": {
+            "one": {},
+            "hash": {"paths": {"disjoint": 2}, "select": "hash", "per": "flow"},
+            "spray": {"paths": {"disjoint": 2}, "select": "random", "per": "packet"},
+        },
+        "traffic": [
+            {"name": "bulk", "bulk": True} | ends | matrix,
+            {"name": "short", "short": {"arrivals": "10/s", "sizes": "web-search"}} | ends | matrix,
+        ],
+        "run": {"duration": "2s", "seeds": 2, "sample": "500ms"},
+    }
+    Scenario(document).run(directory=tmp_path / "run")
+    path = report.write([tmp_path / "run"], tmp_path / "report.html")
+    open_report(browser, path, unfolded=False)
+    assert "finishes flows soonest" in browser.evaluate("document.querySelector('#answer').textContent")
+    assert browser.evaluate("document.querySelectorAll('#ranking-goodput tbody tr').length") == 12
+    assert browser.evaluate("document.documentElement.scrollHeight") <= 4 * 900
 
 
 def test_every_figure_can_be_saved(browser: Browser, page: tuple[Path, Page], directory: Path) -> None:

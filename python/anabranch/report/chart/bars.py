@@ -53,7 +53,11 @@ def _bars(
         pl.col(count).alias("count"),
         mean=pl.col(shown.column) * shown.factor,
         half=pl.col(interval) * shown.factor,
-    ).with_columns(low=pl.col("mean") - pl.col("half"), high=pl.col("mean") + pl.col("half"))
+    ).with_columns(
+        # Neither a rate nor a time is below zero.
+        low=(pl.col("mean") - pl.col("half")).clip(lower_bound=0),
+        high=pl.col("mean") + pl.col("half"),
+    )
     rows = rows.with_columns(
         pl.col("mean", "half", "low", "high").round_sig_figs(5),
         text=pl.col("mean").map_elements(three_digits, return_dtype=pl.String),
