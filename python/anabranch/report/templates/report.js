@@ -68,6 +68,8 @@ async function draw(chart) {
     actions: false,
   });
   for (const [name, value] of chosen) if (value !== undefined) await view.signal(name, value).runAsync();
+  // A layer without marks has no name to be read out.
+  for (const layer of chart.element.querySelectorAll("g.role-mark:empty")) layer.setAttribute("aria-hidden", "true");
   chart.view = view;
   chart.element.closest("figure").querySelector(".save").hidden = false;
 }
