@@ -43,7 +43,7 @@ class Axis:
         """Logarithmic where the values span much."""
         least, most = self.ordered[0], self.ordered[-1]
         wide = least > 0 and most > _WIDE * least
-        return {"type": "log" if wide else "linear", "zero": False, "nice": False}
+        return {"type": "log", "nice": False} if wide else {"type": "linear", "zero": False, "nice": False}
 
 
 def axes(runs: Runs) -> list[Axis]:
