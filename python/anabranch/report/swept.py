@@ -85,7 +85,11 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     rows = rows.filter(pl.col("panel").is_in(panels)).sort("x", maintain_order=True)
     treatments = rows["treatment"].unique(maintain_order=True).to_list()
     x = quantitative("x", title=axis.title, scale=axis.scale, axis={"values": axis.ordered, "format": "~g"})
-    dash = nominal("treatment", scale={"domain": treatments, "range": _dashes(rows, treatments)}, legend=None)
+    dash: Specification = {}
+    if len(treatments) > rows["stack"].n_unique():
+        scale = {"domain": treatments, "range": _dashes(rows, treatments)}
+        grey = legend("Treatment", symbolStrokeColor="#64748b")
+        dash = {"strokeDash": nominal("treatment", scale=scale, legend=grey)}
     shared = {"x": x, "color": chart.stack_colour(stacks), "detail": nominal("treatment")}
     tooltip = [
         nominal("treatment", title="treatment"),
@@ -96,13 +100,11 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     y = quantitative("mean", title=shown.axis, axis={"tickCount": 5})
     band = {**shared, "y": quantitative("low"), "y2": {"field": "high"}}
     layers = [mark("area", band, opacity=0.18)] if rows["half"].count() else []
-    layers.append(
-        mark("line", {**shared, "y": y, "strokeDash": dash, "tooltip": tooltip}, strokeWidth=1.8, point={"size": 30})
-    )
+    layers.append(mark("line", {**shared, "y": y, **dash, "tooltip": tooltip}, strokeWidth=1.8, point={"size": 30}))
     small = {"width": 300, "height": 200, "layer": layers}
     columns = _columns(len(panels))
     layout = {"kind": "panels", "columns": columns, "least": 230, "aspect": 0.6, "tallest": 320}
-    layout |= {"legend": longest(stacks)}
+    layout |= {"legend": longest(treatments)}
     omitted = f" The first {MOST_PANELS} of {len(distinct)} panels." if len(distinct) > MOST_PANELS else ""
     title = f"{shown.axis}, by {axis.key}"
     return Figure(
