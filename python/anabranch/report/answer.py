@@ -100,6 +100,8 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
     def verdict(row: Mapping[str, Any]) -> str:
         if row["rank"] == 1:
             return "best"
+        if row["behind"] == row["behind_half"] == 0:
+            return "equal"
         return {True: "behind", False: UNDECIDED, None: "one seed"}[row["decided"]]
 
     condition = [Column("Condition", "", "What one is given: all other keys of the matrix.", get(CONDITION))]

@@ -100,7 +100,10 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     y = quantitative("mean", title=shown.axis, axis={"tickCount": 5})
     band = {**shared, "y": quantitative("low"), "y2": {"field": "high"}}
     layers = [mark("area", band, opacity=0.18)] if rows["half"].count() else []
-    layers.append(mark("line", {**shared, "y": y, **dash, "tooltip": tooltip}, strokeWidth=1.8, point={"size": 30}))
+    line = {**shared, "y": y, "tooltip": tooltip}
+    layers.append(mark("line", line | dash, strokeWidth=1.8))
+    # A layer of its own: as a part of the line, points would take the dashes from the legend.
+    layers.append(mark("point", line, filled=True, size=30, opacity=1))
     small = {"width": 300, "height": 200, "layer": layers}
     columns = _columns(len(panels))
     layout = {"kind": "panels", "columns": columns, "least": 230, "aspect": 0.6, "tallest": 320}
