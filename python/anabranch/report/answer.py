@@ -12,10 +12,9 @@ from anabranch import comparison
 from anabranch.report import chart
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.outcomes import Outcome
-from anabranch.report.parts import Column, Table, cells, count, get
+from anabranch.report.parts import MOST_ROWS, Column, Table, cells, count, get
 from anabranch.report.treatments import CONDITION, TREATMENT
 
-MOST_ROWS = 500
 UNDECIDED = "undecided"
 
 

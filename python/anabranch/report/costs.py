@@ -9,10 +9,8 @@ import polars as pl
 from anabranch import statistics
 from anabranch.report import chart
 from anabranch.report.chart import Measure
-from anabranch.report.evaluation import Evaluation
+from anabranch.report.evaluation import RUN, Evaluation
 from anabranch.report.parts import largest
-
-_RUN = ["source", "run", "seed"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Cost:
 
 def costs(e: Evaluation) -> list[Cost]:
     """Those that are known of some run, and not zero in all."""
-    runs = statistics.per_run(e.runs.flows, [*_RUN, *e.by])
+    runs = statistics.per_run(e.runs.flows, [*RUN, *e.by])
     waits = e.runs.links.group_by("source", "run").agg(value=pl.col("queue_delay_mean_s").max())
     queueing = runs.join(waits, on=["source", "run"], how="left", maintain_order="left")
     resent = runs.with_columns(value=(pl.col("retransmits") / pl.col("segments_sent")).fill_nan(None))
@@ -36,17 +34,13 @@ def costs(e: Evaluation) -> list[Cost]:
             "queueing",
             chart.seconds("value", "Mean wait in the longest queue", largest(queueing["value"])),
             "Mean wait of a packet at the link of the run where it is longest",
-            _values(e, queueing),
+            e.values(queueing, "value"),
         ),
         Cost(
             "retransmitted",
             Measure("value", "Retransmitted", "%", 100),
             "Retransmissions per segment sent",
-            _values(e, resent),
+            e.values(resent, "value"),
         ),
     ]
     return [cost for cost in found if largest(cost.values["value"]) > 0]
-
-
-def _values(e: Evaluation, runs: pl.DataFrame) -> pl.DataFrame:
-    return runs.select(*_RUN, *e.by, "value").join(e.groups, on=e.by, maintain_order="left")

@@ -15,6 +15,8 @@ from anabranch.report.run_directory import Runs
 
 NO_STACK = "UDP"
 """What stands for the stack of flows that have none."""
+RUN = ("source", "run", "seed")
+"""The columns that identify a run."""
 MOST_GROUPS = 9
 """Routings or traffic groups of more values than this make no rows of their own."""
 
@@ -64,6 +66,10 @@ class Evaluation:
         return links.join(
             peaks.with_columns(pl.col("link").cast(links.schema["link"])), on=key, how="left", maintain_order="left"
         )
+
+    def values(self, runs: pl.DataFrame, column: str) -> pl.DataFrame:
+        """A row for each run and row of the summary: :data:`RUN`, ``by``, ``value`` from the column, treatment and condition."""
+        return runs.select(*RUN, *self.by, value=column).join(self.groups, on=self.by, maintain_order="left")
 
     @property
     def has_several_seeds(self) -> bool:

@@ -10,7 +10,7 @@ import polars as pl
 from anabranch import statistics
 from anabranch.report import chart
 from anabranch.report.chart import Measure
-from anabranch.report.evaluation import Evaluation
+from anabranch.report.evaluation import RUN, Evaluation
 from anabranch.report.parts import largest
 from anabranch.report.vega_lite import Specification
 
@@ -56,7 +56,7 @@ def _goodput(e: Evaluation) -> Outcome:
         shown=chart.rate("goodput_bps", "Goodput", largest(e.summary["goodput_bps"])),
         half="goodput_interval_bps",
         draw=chart.goodput_bars,
-        values=_values(e, statistics.per_run(e.runs.flows, [*_RUN, *e.by]), "goodput_bps"),
+        values=e.values(statistics.per_run(e.runs.flows, [*RUN, *e.by]), "goodput_bps"),
         most_is_best=True,
     )
 
@@ -66,7 +66,7 @@ def _completion(e: Evaluation) -> Outcome:
     caption = "From the start of a flow to the arrival of its last byte, mean over the flows with a size"
     if table["unfinished"].sum():
         caption += " (a flow that had not finished counts with the time that it had had: such a mean is a lower bound)"
-    times = statistics.completion_times(e.runs.flows, [*_RUN, *e.by]).filter(statistics.ALL_SIZES)
+    times = statistics.completion_times(e.runs.flows, [*RUN, *e.by]).filter(statistics.ALL_SIZES)
     return Outcome(
         name="completion-mean",
         heading="Completion time",
@@ -75,13 +75,6 @@ def _completion(e: Evaluation) -> Outcome:
         shown=chart.seconds("fct_mean_s", "Mean completion time", largest(table["fct_mean_s"])),
         half="fct_interval_s",
         draw=chart.completion_bars,
-        values=_values(e, times, "fct_mean_s"),
+        values=e.values(times, "fct_mean_s"),
         most_is_best=False,
     )
-
-
-_RUN = ["source", "run", "seed"]
-
-
-def _values(e: Evaluation, runs: pl.DataFrame, column: str) -> pl.DataFrame:
-    return runs.select(*_RUN, *e.by, value=column).join(e.groups, on=e.by, maintain_order="left")
