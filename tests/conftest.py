@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browser import Browser, started
 from hypothesis import settings
 
 settings.register_profile("anabranch", deadline=None)  # no test depends on how fast the machine is
@@ -19,6 +20,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("slow"):
             if not mark.args:
                 raise pytest.UsageError(f'{item.nodeid}: give the reason, as in @pytest.mark.slow("compiles the core")')
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless Chromium for all tests, one page at a time; skips where none is installed."""
+    with started(tmp_path_factory.mktemp("browser")) as page:
+        yield page
 
 
 @pytest.fixture

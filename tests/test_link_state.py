@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from browser import Browser, assert_drawn, open_report
 from test_capture import frames, needs_tshark
-from test_report import Page, assert_drawn, rendered
+from test_report import Page
 
 from anabranch import Result, Scenario, _core, report
 from anabranch.compile import compile_run
@@ -213,8 +214,9 @@ def test_the_report_shows_the_routes_changing(page: tuple[Path, Page], diamond: 
     assert "B → D, configured" in configured
 
 
-def test_a_browser_draws_it(page: tuple[Path, Page], tmp_path: Path) -> None:
-    assert_drawn(rendered(page[0], tmp_path / "profile"), page[1].charts)
+def test_a_browser_draws_it(browser: Browser, page: tuple[Path, Page]) -> None:
+    open_report(browser, page[0])
+    assert_drawn(browser, page[1].charts)
 
 
 # Links with delay in ms and loss on which the heuristic's trees go in a circle between 1 and 3 for what is for 7.

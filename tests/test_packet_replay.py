@@ -1,6 +1,5 @@
 """The replay of a run: its packets are those of the run's tables, and the page plays them."""
 
-import json
 import re
 import shlex
 import subprocess
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from test_report import rendered
+from browser import Browser, violations
 
 from anabranch.replay import Recording, ReplayError, record, write
 from anabranch.scenario import Scenario
@@ -113,27 +112,26 @@ def test_the_command_writes_the_page_beside_the_tables(directory: Path) -> None:
     assert "--for 20: must be a duration with its unit" in failed.stderr
 
 
-def test_the_player_shows_what_is_on_the_links_and_plays_on(recording: Recording, tmp_path: Path) -> None:
+READY = "document.documentElement.dataset.player === 'ready'"
+
+
+def test_the_player_shows_what_is_on_the_links_and_plays_on(
+    browser: Browser, recording: Recording, tmp_path: Path
+) -> None:
     """At the chosen instant, as many packets move and wait as the columns say; then playing moves the clock."""
-    page = write(recording, tmp_path / "replay.html")
-    hand = """<script type="module">
-        while (document.documentElement.dataset.player !== "ready") await new Promise(done => setTimeout(done, 20));
-        const seek = document.getElementById("seek");
-        seek.value = 100000;
-        seek.dispatchEvent(new Event("input"));
-        document.body.dataset.sought = ["now", "moving", "waiting"].map(name => document.body.dataset[name]).join();
-        document.getElementById("speed").value = 10;
-        document.getElementById("speed").dispatchEvent(new Event("change"));
-        // A browser without a window draws no frames.
-        window.requestAnimationFrame = frame => setTimeout(() => frame(performance.now()), 16);
-        document.getElementById("play").click();
-        await new Promise(done => setTimeout(done, 500));
-        document.getElementById("play").click();
-    </script></body>"""
-    page.write_text(page.read_text().replace("</body>", hand))
-    html = rendered(page, tmp_path / "profile")
-    body = dict(re.findall(r'data-([a-z]+)="([^"]*)"', re.search(r"<body[^>]*>", html)[0]))  # type: ignore[index]
-    assert 'data-errors=""' in html
+    browser.open(write(recording, tmp_path / "replay.html"), until=READY)
+    sought = browser.evaluate(
+        """(() => {
+            const seek = document.getElementById("seek");
+            seek.value = 100000;
+            seek.dispatchEvent(new Event("input"));
+            return ["now", "moving", "waiting"].map(name => Number(document.body.dataset[name]));
+        })()"""
+    )
+    browser.evaluate("document.getElementById('play').click()")
+    browser.wait("Number(document.body.dataset.now) > 100000")
+    browser.evaluate("document.getElementById('play').click()")
+    assert browser.evaluate("document.documentElement.dataset.errors") == ""
     columns = {name: np.asarray(values) for name, values in recording.crossings.items()}
     at, links = 0.6, recording.links
     transfer = np.array([links[link]["delay_s"] for link in columns["link"]]) + columns["bytes"] * 8 / np.array(
@@ -143,12 +141,11 @@ def test_the_player_shows_what_is_on_the_links_and_plays_on(recording: Recording
     known = np.isin(columns["fate"], ["arrived", "lost"])
     moving = known & (begun <= at) & (columns["left_s"] >= at)
     waiting = known & (columns["entered_s"] <= at) & (begun > at)
-    now, moves, waits = map(int, body["sought"].split(","))
+    now, moves, waits = sought
     assert now == 100_000
     assert abs(moves - moving.sum()) <= 2, "times on the page are rounded to microseconds"
     assert abs(waits - waiting.sum()) <= 2
     assert waits > 3
-    assert int(body["now"]) > now
 
 
 def test_the_recording_ends_where_the_page_is_full(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,13 +156,23 @@ def test_the_recording_ends_where_the_page_is_full(directory: Path, monkeypatch:
     assert 0.5 < found.until_s < 1.5
 
 
-def test_hostile_names_are_only_text(tmp_path: Path) -> None:
+def test_hostile_names_are_only_text(browser: Browser, tmp_path: Path) -> None:
     bad = "</script><script>document.documentElement.dataset.errors='pwned'</script>"
     directory = run(tmp_path / "run", title=bad)
-    page = write(record(directory, at_s=0.5, for_s=0.01), tmp_path / "replay.html")
-    html = rendered(page, tmp_path / "profile")
-    assert 'data-errors=""' in html
-    assert json.loads(re.search(r'id="recording">(.*?)</script>', page.read_text(), re.DOTALL)[1])["seed"] == 1  # type: ignore[index]
+    browser.open(write(record(directory, at_s=0.5, for_s=0.01), tmp_path / "replay.html"), until=READY)
+    assert browser.evaluate("document.documentElement.dataset.errors") == ""
+    assert browser.evaluate("document.querySelector('h1').textContent") == bad
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1400, False), (400, True)])
+def test_the_player_fits_requests_nothing_and_axe_finds_nothing(
+    browser: Browser, recording: Recording, tmp_path: Path, width: int, dark: bool
+) -> None:
+    browser.open(write(recording, tmp_path / "replay.html"), width, dark=dark, until=READY)
+    assert browser.messages == []
+    assert len(browser.requests) == 1
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert violations(browser) == []
 
 
 def test_the_commands_of_the_page_for_teaching_work(tmp_path: Path) -> None:

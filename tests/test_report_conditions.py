@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from browser import Browser, assert_drawn, open_report
 
 from anabranch import report
 from anabranch.scenario import Scenario
@@ -86,3 +87,8 @@ def test_the_sentence_counts_the_conditions_that_a_stack_wins(directory: Path, h
     for stack in set(best):
         won = best.count(stack)
         assert re.search(rf"{stack} carries the most under {won} of 9 conditions \(\d decided\)", seen)
+
+
+def test_a_browser_draws_it(browser: Browser, directory: Path, html: str) -> None:
+    open_report(browser, directory / "report.html")
+    assert_drawn(browser, set(re.findall(r'data-chart="([^"]*)"', html)))

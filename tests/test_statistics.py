@@ -1,6 +1,7 @@
 """Statistics of results against worked numbers and printed tables."""
 
 import math
+import random
 from pathlib import Path
 
 import numpy as np
@@ -185,7 +186,7 @@ def test_jain_index(goodput: list[float], index: float | None) -> None:
 def test_cumulative_distribution_keeps_every_value_while_there_is_room() -> None:
     """What is unknown is above what is known, as the time of a flow that has not finished."""
     found = statistics.cumulative_distribution(pl.Series([3.0, 1.0, None, 2.0, 2.0]))
-    assert found.rows() == [(1.0, 0.2), (2.0, 0.4), (2.0, 0.6), (3.0, 0.8)]
+    assert found.select("value", "share").rows() == [(1.0, 0.2), (2.0, 0.4), (2.0, 0.6), (3.0, 0.8)]
 
 
 def test_cumulative_distribution_of_many_values_stays_on_the_curve() -> None:
@@ -207,3 +208,25 @@ def test_a_flow_counts_with_its_share_of_the_measured_time(tmp_path: Path) -> No
     assert found["goodput_bps"].item() == pytest.approx(8e6 * 10 / 25 + 2e6)
     assert found["flow_goodput_bps"].item() == pytest.approx(5e6)
     assert found["goodput_interval_bps"].item() is None
+
+
+def test_the_band_of_a_distribution_has_the_whole_of_it_in_95_of_100_cases() -> None:
+    """1,000 samples of 40 uniform values, each against the exact distribution: Kolmogorov's largest distance."""
+    draw = random.Random(1)
+    half = statistics.distribution_band(40)
+    assert half == pytest.approx(1.3581 / 40**0.5, rel=1e-4), "Kolmogorov's asymptotic 95 % quantile is 1.3581"
+    inside = 0
+    for _ in range(1000):
+        ordered = sorted(draw.random() for _ in range(40))
+        distance = max(max((i + 1) / 40 - value, value - i / 40) for i, value in enumerate(ordered))
+        inside += distance <= half
+    assert 940 <= inside <= 985, "the inequality is a bound: at least 95 %, within chance"
+
+
+def test_the_band_is_around_the_share_and_within_0_and_1() -> None:
+    found = statistics.cumulative_distribution(pl.Series(range(100), dtype=pl.Float64))
+    half = statistics.distribution_band(100)
+    middle = found.row(49, named=True)
+    assert (middle["low"], middle["high"]) == pytest.approx((0.5 - half, 0.5 + half))
+    assert found["low"].min() == 0
+    assert found["high"].max() == 1

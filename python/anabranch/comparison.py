@@ -6,7 +6,7 @@ the same seed have the same random numbers, so the difference of two treatments 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -63,9 +63,22 @@ def _behind(
     best: dict[int, float], other: dict[int, float], most_is_best: bool
 ) -> tuple[float, float | None, bool | None]:
     """The mean paired difference, half the width of its interval, and whether that excludes zero."""
-    sign = 1 if most_is_best else -1
-    differences = [sign * (best[seed] - other[seed]) for seed in best if seed in other]
-    if not differences:
-        return float("nan"), None, None
-    mean, half = sum(differences) / len(differences), half_width(differences)
+    mean, half = paired(other, best) if most_is_best else paired(best, other)
     return mean, half, None if half is None else mean > half
+
+
+def paired(first: Mapping[int, float], second: Mapping[int, float]) -> tuple[float, float | None]:
+    """The mean of ``second - first`` over the seeds that both have, and half the width of its 95 % confidence interval.
+
+    Values are by seed. The mean is NaN without a common seed, and the interval is unknown with fewer than two.
+    """
+    differences = [second[seed] - first[seed] for seed in first if seed in second]
+    if not differences:
+        return float("nan"), None
+    return sum(differences) / len(differences), half_width(differences)
+
+
+def is_on_front(costs: Sequence[float], gains: Sequence[float]) -> list[bool]:
+    """Whether each point is on the Pareto front: no other has at most its cost and at least its gain, and is better in one."""
+    points = list(zip(costs, gains, strict=True))
+    return [not any(c <= cost and g >= gain and (c < cost or g > gain) for c, g in points) for cost, gain in points]

@@ -238,14 +238,31 @@ def link_summary(links: pl.DataFrame) -> pl.DataFrame:
 def cumulative_distribution(values: pl.Series, points: int = 200) -> pl.DataFrame:
     """The empirical distribution function: a ``value``, and the ``share`` at or below it; at most ``points`` rows.
 
-    A null is a value above all others: with one, the shares end below 1.
+    A null is a value above all others: with one, the shares end below 1. ``low`` and ``high`` are the band of
+    :func:`distribution_band`, within 0 and 1.
     """
     ordered = values.drop_nulls().sort()
     count = len(ordered)
     if count == 0:
-        return pl.DataFrame(schema={"value": pl.Float64, "share": pl.Float64})
+        return pl.DataFrame(schema=dict.fromkeys(("value", "share", "low", "high"), pl.Float64))
     wanted = min(points, count)
     ranks = [math.ceil(count * step / wanted) for step in range(1, wanted + 1)]
+    shares = pl.Series([rank / len(values) for rank in ranks], dtype=pl.Float64)
+    half = distribution_band(len(values))
     return pl.DataFrame(
-        {"value": ordered.gather([rank - 1 for rank in ranks]), "share": [rank / len(values) for rank in ranks]}
+        {
+            "value": ordered.gather([rank - 1 for rank in ranks]),
+            "share": shares,
+            "low": (shares - half).clip(lower_bound=0),
+            "high": (shares + half).clip(upper_bound=1),
+        }
     )
+
+
+def distribution_band(count: int, confidence: float = CONFIDENCE) -> float:
+    """Half the height of a band that has the whole distribution function with at least this probability.
+
+    It is ``sqrt(ln(2 / (1 - confidence)) / (2 count))`` around the empirical function of ``count`` independent values: the
+    inequality of Dvoretzky, Kiefer and Wolfowitz (1956) with the constant of Massart (1990).
+    """
+    return math.sqrt(math.log(2 / (1 - confidence)) / (2 * count))

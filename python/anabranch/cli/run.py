@@ -62,6 +62,12 @@ class Output:
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Run directory (default runs/NAME).")] = None
     report: Annotated[bool, Parameter(help="Write report.html into the run directory.")] = True
     json: Json = False
+    watch: Annotated[
+        bool,
+        Parameter(
+            help="Draw goodput over time and the finished runs in the terminal while the runs go on.", negative=""
+        ),
+    ] = False
 
 
 def run(
@@ -77,6 +83,8 @@ def run(
     With --json the tables go to standard output, and files are written only if --out says where.
     """
     at_least(1, jobs=work.jobs, threads=work.threads)
+    if output.watch and not sys.stderr.isatty():
+        raise UsageError("--watch draws in a terminal, and standard error is none: leave it out")
     make = simulation(variation.engine, work.max_lateness)
     # As it is imported, numpy starts threads for linear algebra, which takes as long as the rest of the import. A run has none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -106,6 +114,7 @@ def run(
         command=["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])],
         report=page is not None,
         make=make,
+        watch=output.watch,
     )
     _say_of_engine(result)
     if result.kept_runs:

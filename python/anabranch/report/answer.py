@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from anabranch import comparison, statistics
+from anabranch import comparison
 from anabranch.report import chart
 from anabranch.report.chart import Measure, three_digits
-from anabranch.report.parts import Column, Table, cells, count, get, largest
-from anabranch.report.run_directory import Runs
+from anabranch.report.outcomes import Outcome
+from anabranch.report.parts import MOST_ROWS, Column, Table, cells, count, get
+from anabranch.report.treatments import CONDITION, TREATMENT
 
-CONDITION, TREATMENT = "condition", "treatment"
-MOST_ROWS = 500
 UNDECIDED = "undecided"
 
 
@@ -24,7 +23,7 @@ class Answer:
     """What the page says of one measure. Values are texts with their unit."""
 
     measure: str
-    """``goodput`` or ``completion``: chooses the words."""
+    """The name of the outcome: chooses the words."""
     conditions: int
     best: tuple[str, str]
     """Of the first condition, as ``worst``: its name and value."""
@@ -35,61 +34,17 @@ class Answer:
     """Treatments of the first condition that may be as good as the best."""
     wins: list[tuple[str, int, int]]
     """Treatment, under how many conditions it is the best, and under how many of these its lead over the second is decided."""
+    span: tuple[tuple[str, str], tuple[str, str]] | None
+    """Of a single treatment under several conditions: the condition and the value where it is the best, and the worst."""
     table: Table | None
 
 
-def of_goodput(runs: Runs, by: Sequence[str], groups: pl.DataFrame) -> Answer | None:
-    """The answer of goodput, over the flows that send to the end of the run; nothing without such flows.
-
-    Args:
-        runs: what was run.
-        by: columns that make a row of the summary.
-        groups: :func:`groups` of these rows.
-    """
-    values = goodput_values(runs, by, groups)
-    shown = chart.rate("goodput_bps", "Goodput", largest(values["value"]))
-    return _answer("goodput", values, shown, most_is_best=True)
-
-
-def goodput_values(runs: Runs, by: Sequence[str], groups: pl.DataFrame) -> pl.DataFrame:
-    """A row for each run and row of the summary: ``by``, ``seed``, ``value`` (bit/s), :data:`TREATMENT` and :data:`CONDITION`."""
-    keys = ["source", "run", "seed"]
-    values = statistics.per_run(runs.flows, [*keys, *by]).select(*keys, *by, value="goodput_bps")
-    return values.join(groups, on=by, maintain_order="left")
-
-
-def of_completion(runs: Runs, by: Sequence[str], groups: pl.DataFrame) -> Answer | None:
-    """The answer of mean completion times; nothing without flows that have a size. Arguments as :func:`of_goodput`."""
-    values = completion_values(runs, by, groups)
-    shown = chart.seconds("fct_mean_s", "Completion", largest(values["value"]))
-    return _answer("completion", values, shown, most_is_best=False)
-
-
-def completion_values(runs: Runs, by: Sequence[str], groups: pl.DataFrame) -> pl.DataFrame:
-    """As :func:`goodput_values`, with the mean completion time in seconds."""
-    keys = ["source", "run", "seed"]
-    values = statistics.completion_times(runs.flows, [*keys, *by]).filter(statistics.ALL_SIZES)
-    return values.select(*keys, *by, value="fct_mean_s").join(groups, on=by, maintain_order="left")
-
-
-def groups(runs: Runs, rows: pl.DataFrame, by: Sequence[str], stack_keys: set[str]) -> pl.DataFrame:
-    """For each row of a summary its treatment and its condition: the columns ``by``, :data:`TREATMENT`, :data:`CONDITION`."""
-    treatments, conditions = [], []
-    for row in rows.to_dicts():
-        values = runs.variants[row["variant"]].values
-        chosen = [value for key, value in values.items() if key in runs.treatments and key not in stack_keys]
-        given = [f"{key} {value}" for key, value in values.items() if key not in runs.treatments]
-        treatments.append(" · ".join([row["stack"], *chosen, *([row["routing"]] if "routing" in by else [])]))
-        conditions.append(" · ".join([*given, *([row["traffic"]] if "traffic" in by else [])]))
-    return rows.select(by).with_columns(
-        pl.Series(TREATMENT, treatments, pl.String), pl.Series(CONDITION, conditions, pl.String)
-    )
-
-
-def _answer(measure: str, values: pl.DataFrame, shown: Measure, *, most_is_best: bool) -> Answer | None:
-    ranked = comparison.rank(values, [CONDITION], TREATMENT, most_is_best=most_is_best)
+def of(outcome: Outcome) -> Answer | None:
+    """The answer by one outcome; nothing if it is known of no treatment."""
+    ranked = comparison.rank(outcome.values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
     if ranked.is_empty():
         return None
+    shown = outcome.shown
 
     def say(row: Mapping[str, Any]) -> tuple[str, str]:
         half = row["half"]
@@ -108,15 +63,24 @@ def _answer(measure: str, values: pl.DataFrame, shown: Measure, *, most_is_best:
     if len(first) > 1 and first[0]["mean"]:
         ahead = first[1][TREATMENT], f"{_percent(first[1], first[0], 'behind')} %"
     return Answer(
-        measure,
+        outcome.name,
         len(conditions),
         say(first[0]),
         say(first[-1]) if len(first) > 1 else None,
         ahead,
         [row[TREATMENT] for row in first[1:] if row["decided"] is False],
         sorted(((name, len(won), len(decided & set(won))) for name, won in wins.items()), key=lambda win: -win[1]),
+        _span(ranked, say, outcome.most_is_best) if len(conditions) == ranked.height > 1 else None,
         _table(ranked, shown, len(conditions) > 1) if ranked.height > len(conditions) else None,
     )
+
+
+def _span(
+    ranked: pl.DataFrame, say: Callable[[Mapping[str, Any]], tuple[str, str]], most_is_best: bool
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    rows = ranked.sort("mean", descending=most_is_best, maintain_order=True).to_dicts()
+    best, worst = ((row[CONDITION], say(row)[1]) for row in (rows[0], rows[-1]))
+    return best, worst
 
 
 def _percent(row: Mapping[str, Any], best: Mapping[str, Any], name: str) -> str:
@@ -135,6 +99,8 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
     def verdict(row: Mapping[str, Any]) -> str:
         if row["rank"] == 1:
             return "best"
+        if row["behind"] == row["behind_half"] == 0:
+            return "equal"
         return {True: "behind", False: UNDECIDED, None: "one seed"}[row["decided"]]
 
     condition = [Column("Condition", "", "What one is given: all other keys of the matrix.", get(CONDITION))]

@@ -13,7 +13,7 @@ from polars.exceptions import PolarsError
 
 from anabranch.extras import needed
 from anabranch.output_files import write_bytes
-from anabranch.report import page
+from anabranch.report import figures as report_figures
 from anabranch.report.parts import Figure
 from anabranch.report.run_directory import unreadable_series
 from anabranch.report.vega_lite import Specification
@@ -42,12 +42,10 @@ def figures(run_directories: Sequence[Path]) -> dict[str, Figure]:
         anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
     """
     try:
-        parts = page.content(run_directories).values()
+        found = report_figures.figures(run_directories)
     except PolarsError as error:
         raise unreadable_series(run_directories, error) from None
-    listed = [each for part in parts for each in (part if isinstance(part, list) else [part])]
-    shown = [one for each in listed if isinstance(each, Figure) for one in _each_variant(each)]
-    return {figure.name: figure for figure in shown}
+    return {one.name: one for figure in found for one in _each_variant(figure)}
 
 
 def write(figure: Figure, output: Path, width_mm: float) -> None:

@@ -8,6 +8,10 @@ from typing import Any
 
 import polars as pl
 
+# More than this is no longer read, and would make the page heavy; the page says so where it leaves something out.
+MOST_ROWS = 500
+MOST_PANELS = 240
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -78,6 +82,16 @@ def cells(columns: Sequence[Column], row: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
+def longest(labels: Sequence[str]) -> int:
+    """The number of characters of the longest text, 0 if there is none."""
+    return max((len(label) for label in labels), default=0)
+
+
 def largest(values: pl.Series) -> float:
     """The greatest value, 0 if there is none."""
     return float(values.max() or 0)  # type: ignore[arg-type]
+
+
+def smallest(values: pl.Series) -> float:
+    """The least value, 0 if there is none."""
+    return float(values.min() or 0)  # type: ignore[arg-type]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from anabranch.report import chart
 from anabranch.report.chart import three_digits
-from anabranch.report.parts import Column, Table, cells, get, largest
+from anabranch.report.parts import MOST_ROWS, Column, Table, cells, get, largest
 from anabranch.report.run_directory import Runs
-
-MOST_ROWS = 500
 
 
 def table(runs: Runs) -> Table | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ _PREDICTED = tuple(column.name for column in PREDICTED)
 """Columns of flows that only predictions have."""
 _SERIES_COLUMNS = {
     "flows": ("run", "time_s", "flow", "cwnd_segments", "in_flight_segments", "srtt_s", "goodput_bps"),
-    "links": ("run", "time_s", "link", "queue_packets"),
+    "links": ("run", "time_s", "link", "queue_packets", "utilisation"),
     "link_state": ("run", "time_s", "routing", "link", "delay_s", "loss"),
 }
 _STATES: dict[str, type[pl.DataType]] = {
@@ -76,6 +76,15 @@ class Variant:
     def label(self) -> str:
         """The matrix values in order, as one text."""
         return " · ".join(self.values.values()) or "the scenario"
+
+    @property
+    def own_label(self) -> str:
+        """The label without the run directory: equal for the same variant in another one."""
+        return self.rest(()) or "the scenario"
+
+    def rest(self, without: Collection[str]) -> str:
+        """The matrix values as one text, without the run directory and some keys."""
+        return " · ".join(value for key, value in self.values.items() if key != DIRECTORY and key not in without)
 
 
 @dataclass(frozen=True)

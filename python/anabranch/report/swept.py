@@ -8,18 +8,20 @@ from dataclasses import dataclass
 import polars as pl
 
 from anabranch import comparison
-from anabranch.report import answer, chart
-from anabranch.report.chart import Measure, three_digits
-from anabranch.report.parts import Figure
+from anabranch.report import chart
+from anabranch.report.answer import UNDECIDED
+from anabranch.report.chart import three_digits
+from anabranch.report.evaluation import Evaluation
+from anabranch.report.outcomes import Outcome
+from anabranch.report.parts import MOST_PANELS, Figure, longest
 from anabranch.report.run_directory import Runs
+from anabranch.report.treatments import CONDITION, TREATMENT
 from anabranch.report.vega_lite import Specification, faceted, layered, legend, mark, nominal, quantitative
 
 LEAST_VALUES = 3
 """A condition with fewer values is no axis."""
-MOST_PANELS = 24
 _WIDE = 20
 """An axis is logarithmic if its values span more than this factor."""
-_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Axis:
         """Logarithmic where the values span much."""
         least, most = self.ordered[0], self.ordered[-1]
         wide = least > 0 and most > _WIDE * least
-        return {"type": "log" if wide else "linear", "zero": False, "nice": False}
+        return {"type": "log", "nice": False} if wide else {"type": "linear", "zero": False, "nice": False}
 
 
 def axes(runs: Runs) -> list[Axis]:
@@ -57,39 +59,37 @@ def axes(runs: Runs) -> list[Axis]:
     return sorted(found, key=lambda axis: -len(axis.ordered))
 
 
-def lines(
-    runs: Runs, table: pl.DataFrame, shown: Measure, half: str, axis: Axis, stacks: Sequence[str], caption: str
-) -> Figure:
-    """A measure along a condition, with its interval as a band: a line for each treatment, a panel for the rest of the condition.
-
-    Args:
-        runs: what was run.
-        table: a row for each variant and treatment: ``variant``, ``stack``, the measure's column and the column ``half``, and
-            :data:`answer.TREATMENT`, :data:`answer.CONDITION`.
-        shown: the measure.
-        half: the column of half the interval's width.
-        axis: the condition along which to draw.
-        stacks: all stacks, in the order of their colours.
-        caption: what is drawn.
-    """
-    rows = table.select(
-        "stack",
-        treatment=answer.TREATMENT,
-        panel=pl.struct("variant", answer.CONDITION).map_elements(
-            lambda row: _rest(runs, row["variant"], row[answer.CONDITION], [axis]), return_dtype=pl.String
-        ),
-        x=pl.col("variant").replace_strict(axis.values, return_dtype=pl.Float64),
-        mean=pl.col(shown.column) * shown.factor,
-        half=pl.col(half) * shown.factor,
-    ).drop_nulls("mean")
+def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
+    """A measure along a condition, with its interval as a band: a line for each treatment, a panel for the rest of the condition."""
+    shown, stacks = outcome.shown, e.stacks
+    bands = ", mean over the seeds. Bands: 95 % confidence interval." if e.has_several_seeds else "."
+    rows = (
+        outcome.table.join(e.groups, on=e.by, maintain_order="left")
+        .select(
+            "stack",
+            treatment=TREATMENT,
+            panel=pl.struct("variant", CONDITION).map_elements(
+                lambda row: _rest(e.runs, row["variant"], row[CONDITION], [axis]), return_dtype=pl.String
+            ),
+            x=pl.col("variant").replace_strict(axis.values, return_dtype=pl.Float64),
+            mean=pl.col(shown.column) * shown.factor,
+            half=pl.col(outcome.half) * shown.factor,
+        )
+        .drop_nulls("mean")
+    )
     rows = rows.with_columns(
         low=(pl.col("mean") - pl.col("half")).clip(lower_bound=0), high=pl.col("mean") + pl.col("half")
     ).with_columns(pl.col("mean", "half", "low", "high").round_sig_figs(5))
-    panels = rows["panel"].unique(maintain_order=True).to_list()[:MOST_PANELS]
+    distinct = rows["panel"].unique(maintain_order=True).to_list()
+    panels = distinct[:MOST_PANELS]
     rows = rows.filter(pl.col("panel").is_in(panels)).sort("x", maintain_order=True)
     treatments = rows["treatment"].unique(maintain_order=True).to_list()
     x = quantitative("x", title=axis.title, scale=axis.scale, axis={"values": axis.ordered, "format": "~g"})
-    dash = nominal("treatment", scale={"domain": treatments, "range": _dashes(rows, treatments)}, legend=None)
+    dash: Specification = {}
+    if len(treatments) > rows["stack"].n_unique():
+        scale = {"domain": treatments, "range": _dashes(rows, treatments)}
+        grey = legend("Treatment", symbolStrokeColor="#64748b")
+        dash = {"strokeDash": nominal("treatment", scale=scale, legend=grey)}
     shared = {"x": x, "color": chart.stack_colour(stacks), "detail": nominal("treatment")}
     tooltip = [
         nominal("treatment", title="treatment"),
@@ -98,52 +98,50 @@ def lines(
         quantitative("half", title="± (95 %)"),
     ]
     y = quantitative("mean", title=shown.axis, axis={"tickCount": 5})
-    small = {
-        "width": 300,
-        "height": 200,
-        "layer": [
-            mark("area", {**shared, "y": quantitative("low"), "y2": {"field": "high"}}, opacity=0.18),
-            mark(
-                "line", {**shared, "y": y, "strokeDash": dash, "tooltip": tooltip}, strokeWidth=1.8, point={"size": 30}
-            ),
-        ],
-    }
+    band = {**shared, "y": quantitative("low"), "y2": {"field": "high"}}
+    layers = [mark("area", band, opacity=0.18)] if rows["half"].count() else []
+    line = {**shared, "y": y, "tooltip": tooltip}
+    layers.append(mark("line", line | dash, strokeWidth=1.8))
+    # A layer of its own: as a part of the line, points would take the dashes from the legend.
+    layers.append(mark("point", line, filled=True, size=30, opacity=1))
+    small = {"width": 300, "height": 200, "layer": layers}
     columns = _columns(len(panels))
     layout = {"kind": "panels", "columns": columns, "least": 230, "aspect": 0.6, "tallest": 320}
-    layout |= {"legend": max(map(len, stacks), default=0)}
-    omitted = "" if table.is_empty() or len(panels) < MOST_PANELS else f" At most {MOST_PANELS} panels."
+    layout |= {"legend": longest(treatments)}
+    omitted = f" The first {MOST_PANELS} of {len(distinct)} panels." if len(distinct) > MOST_PANELS else ""
     title = f"{shown.axis}, by {axis.key}"
-    return Figure(f"along-{shown.column}", title, caption + omitted, faceted(small, rows, panels, columns), layout)
+    return Figure(
+        f"along-{shown.column}", title, outcome.caption + bands + omitted, faceted(small, rows, panels, columns), layout
+    )
 
 
-def winners(runs: Runs, values: pl.DataFrame, shown: Measure, x: Axis, y: Axis, *, most_is_best: bool) -> Figure:
+def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
     """Which treatment is best over two conditions: a cell for each pair of their values, in the colour of the best.
 
     Args:
         runs: what was run.
-        values: a row for each run: ``variant``, ``seed``, ``value``, and the treatment and condition, as :func:`comparison.rank` takes them.
-        shown: the measure.
+        outcome: what is judged.
         x: the condition across.
         y: the condition upwards.
-        most_is_best: whether the greatest mean is the best.
     """
-    place = values.group_by(answer.CONDITION, maintain_order=True).agg(pl.col("variant").first())
-    ranked = comparison.rank(values, [answer.CONDITION], answer.TREATMENT, most_is_best=most_is_best)
-    second = ranked.filter(pl.col("rank") == 2).select(answer.CONDITION, "behind", "decided", next=answer.TREATMENT)
-    best = ranked.filter(pl.col("rank") == 1).select(answer.CONDITION, "mean", best=answer.TREATMENT)
-    found = best.join(second, on=answer.CONDITION, how="left").join(place, on=answer.CONDITION)
-    treatments = values[answer.TREATMENT].unique(maintain_order=True).to_list()
+    values, shown = outcome.values, outcome.shown
+    place = values.group_by(CONDITION, maintain_order=True).agg(pl.col("variant").first())
+    ranked = comparison.rank(values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
+    second = ranked.filter(pl.col("rank") == 2).select(CONDITION, "behind", "decided", next=TREATMENT)
+    best = ranked.filter(pl.col("rank") == 1).select(CONDITION, "mean", best=TREATMENT)
+    found = best.join(second, on=CONDITION, how="left").join(place, on=CONDITION)
+    treatments = values[TREATMENT].unique(maintain_order=True).to_list()
     rows = pl.DataFrame(
         [
             {
-                "panel": _rest(runs, row["variant"], row[answer.CONDITION], [x, y]),
+                "panel": _rest(runs, row["variant"], row[CONDITION], [x, y]),
                 "x": x.texts[x.values[row["variant"]]],
                 "y": y.texts[y.values[row["variant"]]],
                 "best": row["best"],
                 "next": row["next"] or "–",
                 "mean": float(f"{row['mean'] * shown.factor:.5g}"),
                 "ahead": 100 * row["behind"] / row["mean"] if row["behind"] is not None and row["mean"] else None,
-                "verdict": {True: "decided", False: answer.UNDECIDED, None: "one seed"}[row["decided"]],
+                "verdict": {True: "decided", False: UNDECIDED, None: "one seed"}[row["decided"]],
             }
             for row in found.to_dicts()
         ]
@@ -170,7 +168,7 @@ def winners(runs: Runs, values: pl.DataFrame, shown: Measure, x: Axis, y: Axis, 
         f"Colour: the best treatment. Number: its {shown.title.lower()}, {shown.unit}. Faint: the lead over the next is undecided. "
         "Point at a cell for the next."
     )
-    legend_width = max(map(len, treatments))
+    legend_width = longest(treatments)
     rows = rows.filter(pl.col("panel").is_in(panels))
     if len(panels) == 1:
         layout = {"kind": "single", "aspect": 0.4, "least": 200, "most": 420, "legend": legend_width}
@@ -208,6 +206,6 @@ def _dashes(rows: pl.DataFrame, treatments: Sequence[str]) -> list[list[int]]:
     seen: dict[str, int] = {}
     dashes = []
     for treatment in treatments:
-        dashes.append(_DASHES[seen.get(stack[treatment], 0) % len(_DASHES)])
+        dashes.append(chart.DASHES[seen.get(stack[treatment], 0) % len(chart.DASHES)])
         seen[stack[treatment]] = seen.get(stack[treatment], 0) + 1
     return dashes

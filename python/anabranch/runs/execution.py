@@ -37,6 +37,7 @@ def execute(
     report: bool = False,
     show_progress: bool = True,
     make: Callable[[str], packet.Simulation] | None = None,
+    watch: bool = False,
 ) -> Result:
     """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
 
@@ -44,6 +45,7 @@ def execute(
     killed goes on where that was. A former result in the directory stands until the new one is complete. ``jobs`` is how many
     runs go on at a time, by default as many as the cores allow, and ``threads`` how many threads one of them takes at most; neither changes
     results. ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
+    ``watch`` draws the runs on standard error while they go on.
 
     Raises:
         RunError: an argument cannot be used, or the engine refuses the scenario.
@@ -61,7 +63,14 @@ def execute(
         directory = temporary.name
     plan = Plan(scenario, Path(directory), seeds, engine)
     (result,) = execute_all(
-        [plan], engine=engine, jobs=jobs, command=command, report=report, show_progress=show_progress, make=make
+        [plan],
+        engine=engine,
+        jobs=jobs,
+        command=command,
+        report=report,
+        show_progress=show_progress,
+        make=make,
+        watch=watch,
     )
     if temporary is not None:
         result.temporary = temporary
@@ -78,6 +87,7 @@ def execute_all(
     show_progress: bool = True,
     make: Callable[[str], packet.Simulation] | None = None,
     kept: KeptRuns | None = None,
+    watch: bool = False,
 ) -> list[Result]:
     """Run several scenarios, each into its directory, as :func:`execute` does with one.
 
@@ -104,7 +114,7 @@ def execute_all(
         with Interruptible(stop) as signals:
             together = [run for runs in planned for run in runs]
             try:
-                finished = iter(run_all(together, jobs or os.cpu_count() or 1, stop, show_progress, make))
+                finished = iter(run_all(together, jobs or os.cpu_count() or 1, stop, show_progress, make, watch))
                 results = []
                 for plan, own, runs in zip(plans, directories, planned, strict=True):
                     ended = [one for one in (next(finished) for _ in runs) if one is not None]

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from threading import Event
+from typing import TYPE_CHECKING
 
 from anabranch.engines import packet
 from anabranch.engines.refusal import of_variant
@@ -11,13 +13,21 @@ from anabranch.progress import Reporter
 from anabranch.runs.errors import RunError
 from anabranch.runs.run import Finished, Run
 
+if TYPE_CHECKING:
+    from anabranch.runs.live_view import LiveView
+
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 def run_all(
-    runs: list[Run], jobs: int, stop: Event, show_progress: bool, make: Callable[[str], packet.Simulation]
+    runs: list[Run],
+    jobs: int,
+    stop: Event,
+    show_progress: bool,
+    make: Callable[[str], packet.Simulation],
+    watch: bool = False,
 ) -> list[Finished | None]:
-    """What each run gave; ``None`` for those that were stopped before they began.
+    """What each run gave; ``None`` for those that were stopped before they began. ``watch`` draws them instead of a progress bar.
 
     Raises:
         RunError: the engine refuses a run.
@@ -25,11 +35,15 @@ def run_all(
     """
     total = sum(run.duration_s for run in runs)
     threads = min(jobs, max(1, len(runs)))
-    with Reporter(total, show_progress) as reporter, ThreadPoolExecutor(threads) as pool:
+    with ExitStack() as stack:
+        reporter = Reporter(total, show_progress and not watch)
+        stack.enter_context(reporter)
+        view = stack.enter_context(_live_view(runs)) if watch else None
+        pool = stack.enter_context(ThreadPoolExecutor(threads))
         try:
             submitted = {index: pool.submit(runs[index].execute, stop, make) for index in spread(len(runs))}
             futures = [submitted[index] for index in range(len(runs))]
-            _watch(runs, futures, reporter)
+            _watch(runs, futures, reporter, view)
         finally:
             stop.set()
         finished = []
@@ -52,7 +66,15 @@ def spread(count: int) -> list[int]:
     return sorted(range(count), key=lambda index: index * GOLDEN_RATIO % 1)
 
 
-def _watch(runs: list[Run], futures: list[Future[Finished | None]], reporter: Reporter) -> None:
+def _live_view(runs: list[Run]) -> "LiveView":
+    from anabranch.runs.live_view import LiveView
+
+    return LiveView(runs)
+
+
+def _watch(
+    runs: list[Run], futures: list[Future[Finished | None]], reporter: Reporter, view: "LiveView | None"
+) -> None:
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
@@ -63,3 +85,6 @@ def _watch(runs: list[Run], futures: list[Future[Finished | None]], reporter: Re
         label = f"{ended} of {len(runs)} runs" + (f" ({len(again)} kept)" if again else "")
         reporter.skip(sum(run.duration_s for run in again))
         reporter.update(sum(run.now_s for run in runs), sum(run.packet_hops for run in runs), label)
+        if view is not None:
+            ended_runs = (future.result() for future in futures if future.done())
+            view.update([one for one in ended_runs if one is not None])

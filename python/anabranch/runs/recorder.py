@@ -56,6 +56,17 @@ class Recorder:
         """Keep for the reporter, which reads it from another thread."""
         self.now_s, self.packet_hops = now_s, packet_hops
 
+    def goodput_over_time(self) -> pl.DataFrame:
+        """The goodput of all flows together at each sample that is not yet in a file: ``time_s``, ``goodput_bps``.
+
+        Another thread may ask while the run goes on.
+        """
+        parts = list(self._pending.get("flows", []))
+        if not parts:
+            return pl.DataFrame(schema={"time_s": pl.Float64, "goodput_bps": pl.Float64})
+        samples = pl.concat(part.select("time_s", "goodput_bps") for part in parts)
+        return samples.group_by("time_s").agg(pl.col("goodput_bps").sum()).sort("time_s")
+
     def close(self) -> None:
         """Write what is still held in memory."""
         for kind in list(self._pending):

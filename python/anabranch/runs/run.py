@@ -49,6 +49,11 @@ class Run:
         """Packets that have crossed a link so far."""
         return self._recorder.packet_hops if self._recorder else 0
 
+    def goodput_over_time(self) -> pl.DataFrame:
+        """What :meth:`anabranch.runs.recorder.Recorder.goodput_over_time` returns; without rows before the run has begun."""
+        recorder = self._recorder
+        return pl.DataFrame() if recorder is None else recorder.goodput_over_time()
+
     def execute(self, stop: Event, make: Callable[[str], packet.Simulation]) -> "Finished | None":
         """The results of the run; ``None`` if it was stopped before it began."""
         if stop.is_set():

@@ -1,9 +1,10 @@
-"""Where nodes lie on a map: at their coordinates if they have any, else where springs put them."""
+"""Where nodes lie on a map: at their coordinates if they have any, else by the structure of their graph, else by springs."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from anabranch.topologies.model import Node
+from anabranch.topologies.tiers import structured
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -14,6 +15,8 @@ _SPRING_NODES = 499
 def positions(nodes: Sequence[Node], ends: Iterable[tuple[str, str]]) -> dict[str, Point]:
     """Places nodes by latitude and longitude or by x and y, whichever more of them have; springs place the rest.
 
+    Without any coordinates, nodes in a row or in tiers lie so (:mod:`anabranch.topologies.tiers`), and others by springs.
+
     ``ends`` are the nodes that each link joins. The result fits a frame whose width is 1 or whose height is 1, whichever is
     the greater; y grows upwards. It is the same for the same nodes and links.
     """
@@ -23,7 +26,11 @@ def positions(nodes: Sequence[Node], ends: Iterable[tuple[str, str]]) -> dict[st
         known = _equirectangular(on_map)
     else:
         known = {name: (float(x), float(y)) for name, x, y in drawn}
-    return _fit(known if len(known) == len(nodes) else _laid_out(nodes, ends, _fit(known)))
+    if len(known) == len(nodes):
+        return _fit(known)
+    ends = list(ends)
+    structure = None if known else structured([node.name for node in nodes], ends)
+    return _fit(structure or _laid_out(nodes, ends, _fit(known)))
 
 
 def bounds(places: Mapping[str, Point]) -> Box:

@@ -34,13 +34,13 @@ function fit(specification, layout, width) {
     fitted.height = Math.round(fitted.width * layout.aspect);
     if (fitted.width < 500) for (const layer of fitted.layer) if (layer.mark.type === "text") layer.mark.fontSize = 9;
   } else {
-    const axis = 48, gap = 16;
+    const axis = layout.own_y ? 76 : 58, gap = 16;
     const columns = Math.max(1, Math.min(layout.columns, Math.floor((width - axis + gap) / (layout.least + gap))));
     fitted.columns = columns;
     fitted.spec.width = Math.floor((width - axis - (columns - 1) * gap) / columns);
     Object.assign(fitted.facet.header, { labelLimit: fitted.spec.width + gap - 4, labelFontSize: fitted.spec.width < 200 ? 10 : 12 });
     // The heading above the chart names the measure.
-    for (const layer of fitted.spec.layer ?? [fitted.spec]) layer.encoding.y.title = null;
+    if (!layout.own_y) for (const layer of fitted.spec.layer ?? [fitted.spec]) layer.encoding.y.title = null;
     fitted.spec.height = Math.round(Math.min(layout.tallest, Math.max(90, fitted.spec.width * layout.aspect)));
   }
   fitted.config = configuration(width, layout);
@@ -53,12 +53,12 @@ const charts = [...document.querySelectorAll("[data-chart]")].map(element => ({
 }));
 
 async function draw(chart) {
+  if (chart.element.closest("details:not([open])")) return;
   const width = chart.element.clientWidth;
-  if (width === 0) return; // in a folded section
   if (Math.abs(width - chart.width) < 8) return;
   chart.width = width;
-  // The chosen variant outlives a redrawing.
-  const variant = chart.layout.kind === "map" ? chart.view?.signal("variant") : undefined;
+  // What was chosen outlives a redrawing.
+  const chosen = (chart.specification.params ?? []).map(({ name }) => [name, chart.view?.signal(name)]);
   chart.view?.finalize();
   chart.element.previousElementSibling.replaceChildren();
   const description = chart.element.closest("figure").getAttribute("aria-label");
@@ -67,7 +67,9 @@ async function draw(chart) {
     bind: chart.element.previousElementSibling,
     actions: false,
   });
-  if (variant !== undefined) await view.signal("variant", variant).runAsync();
+  for (const [name, value] of chosen) if (value !== undefined) await view.signal(name, value).runAsync();
+  // A layer without marks has no name to be read out.
+  for (const layer of chart.element.querySelectorAll("g.role-mark:empty")) layer.setAttribute("aria-hidden", "true");
   chart.view = view;
   chart.element.closest("figure").querySelector(".save").hidden = false;
 }

@@ -1,0 +1,39 @@
+"""The charts of a report, from polars frames, for a notebook as well.
+
+Every function returns a Vega-Lite specification without configuration; in a notebook, ``altair.Chart.from_dict`` draws it. A stack has the
+same colour in all charts, if they get the same list of stacks. Columns may have any name: what a chart needs of them is
+copied to columns of its own, since Vega-Lite takes dots, brackets and colons in a field's name for a path.
+"""
+
+from anabranch.report.chart.bars import UPRIGHT_BARS, completion_bars, goodput_bars
+from anabranch.report.chart.colours import DASHES, PALETTE, stack_colour
+from anabranch.report.chart.empirical import distributions
+from anabranch.report.chart.load_map import link_map
+from anabranch.report.chart.measure import Measure, digits, rate, seconds, three_digits, with_interval
+from anabranch.report.chart.over_time import link_estimates, link_time_series, time_series
+from anabranch.report.chart.sizes import by_size
+from anabranch.report.chart.timeline import route_timeline
+from anabranch.report.chart.trade_off import pareto
+
+__all__ = [
+    "DASHES",
+    "PALETTE",
+    "UPRIGHT_BARS",
+    "Measure",
+    "by_size",
+    "completion_bars",
+    "digits",
+    "distributions",
+    "goodput_bars",
+    "link_estimates",
+    "link_map",
+    "link_time_series",
+    "pareto",
+    "rate",
+    "route_timeline",
+    "seconds",
+    "stack_colour",
+    "three_digits",
+    "time_series",
+    "with_interval",
+]

@@ -1,0 +1,90 @@
+"""Bars of goodput or completion times, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from anabranch.report.chart.colours import stack_colour
+from anabranch.report.chart.measure import Measure, rate, seconds, three_digits
+from anabranch.report.parts import largest
+from anabranch.report.vega_lite import Specification, calculate, layered, mark, nominal, quantitative
+
+UPRIGHT_BARS = 16
+
+
+def goodput_bars(summary: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
+    """Bars of goodput, side by side for the stacks, with the 95 % confidence interval where there is one.
+
+    Args:
+        summary: what :func:`anabranch.statistics.summary` returns: ``stack``, the column ``x``, ``goodput_bps``,
+            ``goodput_interval_bps``, ``runs``.
+        x: the column to compare by.
+        x_title: what that column is, for the axis.
+        stacks: all stacks, in the order of their colours.
+    """
+    shown = rate("goodput_bps", "Goodput", largest(summary["goodput_bps"]))
+    return _bars(summary, shown, "goodput_interval_bps", "runs", x=x, x_title=x_title, stacks=stacks)
+
+
+def completion_bars(times: pl.DataFrame, *, x: str, x_title: str, stacks: Sequence[str]) -> Specification:
+    """Bars of mean completion times, as :func:`goodput_bars`.
+
+    ``times`` is what :func:`anabranch.statistics.completion_times` returns of one class of sizes.
+    """
+    shown = seconds("fct_mean_s", "Mean completion time", largest(times["fct_mean_s"]))
+    return _bars(times, shown, "fct_interval_s", "flows", x=x, x_title=x_title, stacks=stacks)
+
+
+def _bars(
+    table: pl.DataFrame,
+    shown: Measure,
+    interval: str,
+    count: str,
+    *,
+    x: str,
+    x_title: str,
+    stacks: Sequence[str],
+) -> Specification:
+    rows = table.select(
+        pl.col(x).cast(pl.String).alias("x"),
+        "stack",
+        pl.col(count).alias("count"),
+        mean=pl.col(shown.column) * shown.factor,
+        half=pl.col(interval) * shown.factor,
+    ).with_columns(
+        # Neither a rate nor a time is below zero.
+        low=(pl.col("mean") - pl.col("half")).clip(lower_bound=0),
+        high=pl.col("mean") + pl.col("half"),
+    )
+    rows = rows.with_columns(
+        pl.col("mean", "half", "low", "high").round_sig_figs(5),
+        text=pl.col("mean").map_elements(three_digits, return_dtype=pl.String),
+    )
+    # Beside each other while there is room for the numbers above them, else below each other.
+    upright = rows.height <= UPRIGHT_BARS
+    group, offset, value, end = ("x", "xOffset", "y", "y2") if upright else ("y", "yOffset", "x", "x2")
+    axis = {"labelAngle": 0, "labelExpr": "split(datum.label, ' · ')"}
+    place = {
+        group: nominal("x", title=x_title, sort=None, axis=axis),
+        offset: nominal("stack", sort=list(stacks)),
+    }
+    tooltip = [
+        nominal("stack", title="stack"),
+        nominal("x", title=x_title or "variant"),
+        quantitative("mean", title=shown.axis),
+        quantitative("half", title="± (95 %)"),
+        quantitative("count", title=count),
+    ]
+    length = {value: quantitative("mean", title=shown.axis)}
+    colour = stack_colour(stacks, "square")
+    bars = mark("bar", {**place, **length, "color": colour, "tooltip": tooltip}, cornerRadiusEnd=2)
+    ends_of_interval = {value: quantitative("low", title=shown.axis), end: {"field": "high"}}
+    known = {"filter": "datum.half !== null"}
+    intervals = mark("rule", {**place, **ends_of_interval, "tooltip": tooltip}, known, strokeWidth=1.5)
+    beside = {"dy": -7} if upright else {"dx": 5, "align": "left"}
+    ends = calculate(end="max(datum.mean, datum.high)")
+    labels = mark("text", {**place, value: quantitative("end"), "text": nominal("text")}, *ends, fontSize=11, **beside)
+    layers = [bars, *([intervals] if rows["half"].count() else []), labels]
+    return layered(layers, rows, width=640, height=300 if upright else 17 * rows.height)

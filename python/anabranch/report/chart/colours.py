@@ -1,0 +1,25 @@
+"""The colours of stacks: a stack has the same one in all charts of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.report.vega_lite import Specification, legend, nominal
+
+# Okabe and Ito (2008), without black and yellow, in an order in which neighbours differ in lightness too; then four of
+# Tol's "muted" scheme (2021). Both stay apart under the common colour vision deficiencies, on white and on black.
+PALETTE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#999933", "#882255", "#44AA99", "#AA4499"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
+
+
+def stack_colour(stacks: Sequence[str], symbol: str = "stroke") -> Specification:
+    """The colours of stacks, by their place in the list."""
+    colours = [PALETTE[place % len(PALETTE)] for place in range(len(stacks))]
+    return nominal("stack", scale={"domain": list(stacks), "range": colours}, legend=legend("Stack", symbol))
+
+
+def directory_dash(directories: Sequence[str]) -> Specification:
+    """The dashes of run directories in the column ``directory``, by their place in the list."""
+    dashes = [DASHES[place % len(DASHES)] for place in range(len(directories))]
+    scale = {"domain": list(directories), "range": dashes}
+    return nominal("directory", scale=scale, legend=legend("Run directory", symbolStrokeColor="#64748b"))

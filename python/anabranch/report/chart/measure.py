@@ -1,0 +1,59 @@
+"""How numbers are shown: units, digits and intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a column is shown: its title, the factor from its unit to the one shown, that one's name, and the axis."""
+
+    column: str
+    title: str
+    unit: str
+    factor: float = 1.0
+    from_zero: bool = True
+
+    @property
+    def axis(self) -> str:
+        """The title of an axis."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
+
+def rate(column: str, title: str, largest_bps: float | None) -> Measure:
+    """A rate in the largest of bit/s, kbit/s, Mbit/s and Gbit/s that leaves ``largest_bps`` at 1 or more."""
+    for unit, factor in (("Gbit/s", 1e-9), ("Mbit/s", 1e-6), ("kbit/s", 1e-3)):
+        if (largest_bps or 0) * factor >= 1:
+            return Measure(column, title, unit, factor)
+    return Measure(column, title, "bit/s")
+
+
+def seconds(column: str, title: str, largest_s: float | None) -> Measure:
+    """A time in seconds, or in milliseconds below one second."""
+    return Measure(column, title, "s") if (largest_s or 0) >= 1 else Measure(column, title, "ms", 1e3)
+
+
+def three_digits(value: float | None) -> str:
+    """A number with three significant digits, or a dash for an unknown one."""
+    return digits(value, 3)
+
+
+def digits(value: float | None, significant: int) -> str:
+    """A number with so many significant digits, whole digits always, or a dash for an unknown one."""
+    if value is None or value != value:
+        return "–"
+    if value == 0:
+        return "0"
+    decimals = max(significant - 1 - math.floor(math.log10(abs(value))), 0)
+    return f"{value:,.{decimals}f}" if decimals <= 6 else f"{value:.1e}"
+
+
+def with_interval(value: float, half: float | None) -> str:
+    """A value of three significant digits, and the half width of its interval to the same decimal."""
+    text = three_digits(value)
+    if half is None or "e" in text:
+        return text if half is None else f"{text} ± {three_digits(half)}"
+    decimals = len(text.partition(".")[2])
+    return f"{value:,.{decimals}f} ± {half:,.{decimals}f}"

@@ -1,0 +1,70 @@
+"""How completion times, slowdown and goodput of single flows are distributed, with confidence bands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from anabranch import statistics
+from anabranch.report import chart
+from anabranch.report.chart import Measure
+from anabranch.report.evaluation import Evaluation
+from anabranch.report.parts import MOST_PANELS, Figure, largest, longest
+
+# From this many flows in a run on, how goodput is distributed says more than its mean.
+MANY_FLOWS = 9
+LEAST_COMPLETED = 5
+_BAND = (
+    " Band: 95 % confidence for the whole curve (Dvoretzky, Kiefer and Wolfowitz), as if flows were independent; flows of a "
+    "run are not quite."
+)
+
+
+def figures(e: Evaluation) -> list[Figure]:
+    """Distributions over single flows; nothing of a few flows."""
+    flows, panels, omitted = in_panels(e, e.runs.flows)
+    layout = panel_layout(e, len(panels))
+    shared: dict[str, Any] = {"panels": panels, "stacks": e.stacks, "columns": layout["columns"]}
+    shared["directories"] = [source.name for source in e.runs.sources] if len(e.runs.sources) > 1 else []
+
+    def figure(name: str, measure: Measure, of: pl.DataFrame, caption: str) -> Figure:
+        drawing = chart.distributions(of, measure, panel="panel", **shared)
+        return Figure(name, f"{measure.title}, distribution", caption + _BAND + omitted, drawing, layout)
+
+    found = []
+    sized = flows.filter(pl.col("size_bytes").is_not_null(), pl.col("start_s") >= pl.col("warm_up_s"))
+    completed = sized["fct_s"].count()
+    if completed >= LEAST_COMPLETED:
+        caption = f"{completed:,} of {sized.height:,} flows of all seeds finished; a curve ends at the share that did."
+        found.append(figure("completion", Measure("fct_s", "Flow completion time", "s"), sized, caption))
+        slow = sized.with_columns(slowdown=pl.col("fct_s") / pl.col("idle_fct_s"))
+        if slow["slowdown"].count() >= LEAST_COMPLETED:
+            caption = "Completion time over that in an idle network. " + caption
+            found.append(figure("slowdown", Measure("slowdown", "Slowdown of a flow", ""), slow, caption))
+    lasting = flows.with_columns(goodput_bps=statistics.lasting_goodput(["variant", "stack"])).drop_nulls("goodput_bps")
+    if largest(lasting.group_by(["source", "run"]).len()["len"]) >= MANY_FLOWS:
+        measure = chart.rate("goodput_bps", "Goodput of a flow", largest(lasting["goodput_bps"]))
+        caption = f"All {lasting.height:,} flows of all seeds that send to the end of the run."
+        found.append(figure("goodput-of-flows", measure, lasting, caption))
+    return found
+
+
+def in_panels(e: Evaluation, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str], str]:
+    """Rows with their ``panel`` (the matrix values without stack and run directory) and ``directory``, the panels, and what a caption says of those omitted."""
+    names = [variant.rest(e.stack_keys) or "all traffic" for variant in e.runs.variants]
+    distinct = list(dict.fromkeys(names))
+    panels = distinct[:MOST_PANELS]
+    directories = [e.runs.sources[variant.source].name for variant in e.runs.variants]
+    named = rows.with_columns(
+        panel=pl.col("variant").replace_strict(dict(enumerate(names)), return_dtype=pl.String),
+        directory=pl.col("variant").replace_strict(dict(enumerate(directories)), return_dtype=pl.String),
+    )
+    omitted = f" The first {MOST_PANELS} of {len(distinct)} panels." if len(distinct) > MOST_PANELS else ""
+    return named.filter(pl.col("panel").is_in(panels)), panels, omitted
+
+
+def panel_layout(e: Evaluation, panels: int) -> dict[str, Any]:
+    """How the page fits such panels to its width."""
+    size = {"kind": "panels", "columns": min(3, panels), "least": 210, "aspect": 0.6, "tallest": 240}
+    return size | {"legend": longest(e.stacks)}

@@ -1,0 +1,125 @@
+"""What the figures and tables of a page are made of: the runs, how their rows are called, and their summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from anabranch import statistics
+from anabranch.report import run_directory, treatments
+from anabranch.report.run_directory import Runs
+
+NO_STACK = "UDP"
+"""What stands for the stack of flows that have none."""
+RUN = ("source", "run", "seed")
+"""The columns that identify a run."""
+MOST_GROUPS = 9
+"""Routings or traffic groups of more values than this make no rows of their own."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Runs, and what all parts of a page need of them.
+
+    ``by`` are the columns that make a row of the summary: variant, stack, and what else differs among the flows of a
+    run. ``stack_keys`` are the keys of the matrix that say no more than the stack's name. ``summary`` and ``times`` are
+    what :func:`anabranch.statistics.summary` and :func:`anabranch.statistics.completion_times` return by ``by``, with
+    the names of their rows: ``group`` without the stack, ``label`` in full.
+    """
+
+    runs: Runs
+    by: list[str]
+    stack_keys: set[str]
+    summary: pl.DataFrame
+    times: pl.DataFrame
+
+    @cached_property
+    def stacks(self) -> list[str]:
+        """All stacks, in the order of the matrix: a stack's colour is its place here."""
+        flows = self.runs.flows.sort("variant", "run", "flow", maintain_order=True)
+        return flows["stack"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """The treatment and the condition of each row of the summary, as :func:`anabranch.report.treatments.named` returns them."""
+        rows = self.runs.flows.select(self.by).unique(maintain_order=True)
+        return treatments.named(self.runs, rows, self.by, self.stack_keys)
+
+    @cached_property
+    def whole_times(self) -> pl.DataFrame:
+        """The rows of ``times`` for all sizes."""
+        return self.times.filter(statistics.ALL_SIZES)
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """What :func:`anabranch.statistics.link_summary` returns, and ``peak``: the utilisation in the busiest sample after the warm-up."""
+        links = statistics.link_summary(self.runs.links)
+        key = ["source", "variant", "link"]
+        if self.runs.link_series is None:
+            return links.with_columns(peak=pl.lit(None, pl.Float64))
+        measured = self.runs.link_series.filter(pl.col("time_s") > pl.col("warm_up_s"))
+        peaks = measured.group_by(key).agg(peak=pl.col("utilisation").max()).collect()
+        return links.join(
+            peaks.with_columns(pl.col("link").cast(links.schema["link"])), on=key, how="left", maintain_order="left"
+        )
+
+    def values(self, runs: pl.DataFrame, column: str) -> pl.DataFrame:
+        """A row for each run and row of the summary: :data:`RUN`, ``by``, ``value`` from the column, treatment and condition."""
+        return runs.select(*RUN, *self.by, value=column).join(self.groups, on=self.by, maintain_order="left")
+
+    @property
+    def has_several_seeds(self) -> bool:
+        """Whether some variant has more than one run."""
+        counts = self.runs.flows.group_by("variant").agg(pl.col("run").n_unique())["run"]
+        return any(count > 1 for count in counts)
+
+
+def read(run_directories: Sequence[Path]) -> Evaluation:
+    """Evaluate run directories.
+
+    Raises:
+        anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
+    """
+    return evaluate(run_directory.read(run_directories))
+
+
+def evaluate(runs: Runs) -> Evaluation:
+    """Evaluate runs."""
+    by = _grouping(runs)
+    # Flows without a stack are named only after their statistics: Jain's index is over TCP flows.
+    summary, times = (
+        numbers.with_columns(pl.col("stack").fill_null(NO_STACK))
+        for numbers in (statistics.summary(runs.flows, by), statistics.completion_times(runs.flows, by))
+    )
+    runs = replace(runs, flows=runs.flows.with_columns(pl.col("stack").fill_null(NO_STACK)))
+    stack_keys = _stack_keys(runs, summary)
+    return Evaluation(runs, by, stack_keys, _named(runs, summary, stack_keys), _named(runs, times, stack_keys))
+
+
+def _grouping(runs: Runs) -> list[str]:
+    by = ["variant", "stack"]
+    for column in ("routing", "traffic"):
+        values = runs.flows.group_by(["source", "run", *by[1:]]).agg(pl.col(column).n_unique())[column].max()
+        if isinstance(values, int) and 1 < values <= MOST_GROUPS:
+            by.append(column)
+    return by
+
+
+def _stack_keys(runs: Runs, summary: pl.DataFrame) -> set[str]:
+    rows = summary.select("variant", "stack").rows()
+    return {key for key in runs.keys if all(runs.variants[variant].values[key] == stack for variant, stack in rows)}
+
+
+def _named(runs: Runs, rows: pl.DataFrame, stack_keys: set[str]) -> pl.DataFrame:
+    groups, labels = [], []
+    extra = [column for column in ("routing", "traffic") if column in rows.columns]
+    for row in rows.to_dicts():
+        values = runs.variants[row["variant"]].values
+        rest = [value for key, value in values.items() if key not in stack_keys] + [row[column] for column in extra]
+        groups.append(" · ".join(rest) or "all traffic")
+        labels.append(" · ".join([row["stack"], *rest]))
+    return rows.with_columns(pl.Series("group", groups, pl.String), pl.Series("label", labels, pl.String))

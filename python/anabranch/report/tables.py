@@ -1,0 +1,211 @@
+"""The tables of the page, beside those of the answer and of links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from anabranch import statistics
+from anabranch.report import chart
+from anabranch.report.chart import three_digits
+from anabranch.report.evaluation import Evaluation
+from anabranch.report.parts import MOST_ROWS, Column, Table, cells, count, get, largest
+from anabranch.text_table import size_class
+
+
+def group_columns(e: Evaluation) -> list[Column]:
+    """What a row is of: stack, matrix values, and what else differs among the flows of a run."""
+
+    def matrix_value(key: str) -> Callable[[Mapping[str, Any]], str]:
+        return lambda row: e.runs.variants[row["variant"]].values[key]
+
+    return [
+        Column("Stack", "", "Transport stack: congestion control, loss detection and ACK policy.", get("stack")),
+        *(
+            Column(key, "", "A value of the scenario's matrix.", matrix_value(key))
+            for key in e.runs.keys
+            if key not in e.stack_keys
+        ),
+        *(Column(name.capitalize(), "", f"The flows' {name}.", get(name)) for name in e.by[2:]),
+    ]
+
+
+def summary(e: Evaluation) -> Table:
+    """What each stack of each variant reached, and what it cost."""
+    rows = e.summary
+    shown = chart.rate("goodput_bps", "Goodput", largest(rows["goodput_bps"]))
+    single = chart.rate("flow_goodput_bps", "per flow", largest(rows["flow_goodput_bps"]))
+    columns = group_columns(e)
+    columns += [
+        Column("Runs", "", "Number of runs, one a seed.", get("runs"), count),
+        Column("Flows", "", "Flows in a run.", get("flows"), count),
+        Column(
+            "Goodput",
+            shown.unit,
+            "Payload counted once, when it first arrives, per second of measured time (after the warm-up); all flows of "
+            "the row together that send to the end of the run; mean over the seeds.",
+            get("goodput_bps", shown.factor),
+            three_digits,
+        ),
+        Column(
+            "±\u00a095\u00a0%",
+            shown.unit,
+            "Half the width of the 95 % confidence interval of that mean (Student's t); unknown with one seed.",
+            get("goodput_interval_bps", shown.factor),
+            lambda value: chart.digits(value, 2),
+        ),
+    ]
+    if largest(rows["flows"]) > 1:
+        columns += [
+            Column(
+                "Per flow",
+                single.unit,
+                "Mean goodput of a flow over the time in which it was active.",
+                get("flow_goodput_bps", single.factor),
+                three_digits,
+            ),
+            Column(
+                "Jain index",
+                "",
+                "Fairness among the row's TCP flows: 1 if all have the same goodput, 1/n if one of n has all.",
+                get("jain_index"),
+                three_digits,
+            ),
+        ]
+    columns += [
+        Column("Retransmitted", "%", "Retransmissions per segment sent.", get("retransmit_ratio", 100), three_digits),
+        Column(
+            "Spurious",
+            "%",
+            "Share of the retransmissions whose original had arrived or was still to arrive.",
+            get("spurious_ratio", 100),
+            three_digits,
+        ),
+        Column("Timeouts", "a run", "Retransmission timeouts, mean over the seeds.", get("timeouts"), _tenths),
+        Column(
+            "Smoothed RTT",
+            "ms",
+            "SRTT (RFC 6298) at the end, mean over flows and seeds.",
+            get("srtt_s", 1e3),
+            three_digits,
+        ),
+        Column(
+            "Reordered", "%", "Segments that arrived after one sent later.", get("reordered_ratio", 100), three_digits
+        ),
+        Column(
+            "Extent, most",
+            "segments",
+            "Reordering extent (RFC 4737): how many segments at most a late segment was overtaken by.",
+            get("reordering_extent_max"),
+            count,
+        ),
+        Column(
+            "Extent, mean",
+            "segments",
+            "Its mean over reordered segments.",
+            get("reordering_extent_mean"),
+            three_digits,
+        ),
+    ]
+    if statistics.waits_long(e.runs.flows):
+        columns += [
+            Column(
+                "Longest stall",
+                "s",
+                "Longest time without delivery in order while data is outstanding, of any flow and seed.",
+                get("longest_stall_s"),
+                three_digits,
+            ),
+            Column(
+                "Reassembly, peak",
+                "kB",
+                "The most that a receiver held beyond a hole, of any flow and seed.",
+                get("reassembly_peak_bytes", 1e-3),
+                three_digits,
+            ),
+        ]
+    return _rows(columns, rows)
+
+
+def completions(e: Evaluation) -> Table | None:
+    """Completion times and slowdown by class of sizes, if there are flows with a size."""
+    times = e.times
+    if times.is_empty():
+        return None
+    shown = chart.seconds("fct_p99_s", "", largest(times["fct_p99_s"]))
+    names = dict(zip(statistics.FIGURES, ("mean", "median", "95th percentile", "99th percentile"), strict=True))
+    columns = [
+        *group_columns(e),
+        Column(
+            "Size",
+            "",
+            "Class of the flows' sizes, with its lower bound.",
+            lambda row: size_class(row["size_from_bytes"], row["size_below_bytes"]),
+        ),
+        Column("Flows", "", "Flows of all seeds that started after the warm-up.", get("flows"), count),
+        Column(
+            "Unfinished",
+            "",
+            "Those that had not finished when the run ended. They count with the time that they had had: the figures of "
+            "the row are lower bounds.",
+            get("unfinished"),
+            count,
+        ),
+        *(
+            Column(
+                f"Completion, {name}",
+                shown.unit,
+                f"Time from the start of a flow to the arrival of its last byte: {name} over the flows.",
+                get(f"fct_{what}_s", shown.factor),
+                three_digits,
+            )
+            for what, name in names.items()
+        ),
+        *(
+            Column(
+                f"Slowdown, {name}",
+                "",
+                f"Completion time over that in an idle network: {name} over the flows.",
+                get(f"slowdown_{what}"),
+                three_digits,
+            )
+            for what, name in names.items()
+        ),
+    ]
+    return _rows(columns, statistics.worth_showing(times, e.by))
+
+
+def _rows(columns: list[Column], table: pl.DataFrame) -> Table:
+    """The first rows of a table, and a note if there are more."""
+    note = f"The first {MOST_ROWS} of {table.height} rows." if table.height > MOST_ROWS else ""
+    return Table(columns, [cells(columns, row) for row in table.head(MOST_ROWS).to_dicts()], note=note)
+
+
+def states(e: Evaluation) -> Table | None:
+    """The shares of time in the states of congestion controls, if any has reported them."""
+    if e.runs.states.is_empty():
+        return None
+    names = e.runs.states["state"].unique(maintain_order=True).to_list()
+    means = e.runs.states.pivot("state", index=["variant", "stack"], values="share", aggregate_function="mean")
+    labels = {variant.index: variant.label for variant in e.runs.variants}
+    columns = [
+        Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]]),
+        Column("Stack", "", "Transport stack.", get("stack")),
+        *(
+            Column(
+                name,
+                "%",
+                f"Share of the time in state {name}, mean over flows and seeds.",
+                get(name, 100),
+                three_digits,
+            )
+            for name in names
+        ),
+    ]
+    return Table(columns, [cells(columns, row) for row in means.head(MOST_ROWS).to_dicts()])
+
+
+def _tenths(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}"
