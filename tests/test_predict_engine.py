@@ -67,6 +67,19 @@ def test_what_the_model_does_not_say_is_unknown(results: dict[str, Result]) -> N
     assert results["predict"].links["queue_delay_max_s"].null_count() == results["predict"].links.height
 
 
+def test_flows_that_end_have_a_median_and_a_95th_percentile(tmp_path: Path) -> None:
+    sized = SCENARIO.replace('constant = "2Mbps"', 'size = "100kB"\nstart = "20s"')
+    packet, predicted = (
+        execute(Scenario.from_toml(sized), engine=engine, show_progress=False) for engine in ("packet", "predict")
+    )
+    times = predicted.flows.filter(pl.col("size_bytes").is_not_null())
+    assert times.height > 0
+    assert (times["fct_p95_s"] >= times["fct_s"]).all()
+    assert (times["fct_s"] >= times["idle_fct_s"]).all()
+    alone = packet.flows.filter(pl.col("size_bytes").is_not_null())
+    assert times["fct_s"].median() == pytest.approx(alone["fct_s"].median(), rel=0.6)
+
+
 def test_the_report_and_the_comparison_take_a_prediction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "limits.toml"
     path.write_text(SCENARIO)
@@ -87,9 +100,9 @@ def test_the_report_and_the_comparison_take_a_prediction(tmp_path: Path, capsys:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ('stack = ["newreno", "linux-cubic"]|stack = "vegas"', "stack vegas: its congestion control has no law"),
+        ('stack = ["newreno", "linux-cubic"]|stack = "bbr3"', "stack bbr3: its congestion control has no law"),
         ('capacity = "10Mbps"|capacity = "10Mbps"\nqueue = { discipline = "ecn-threshold" }', "the queue of link a -> b: not all flows answer its marks"),
-        ('constant = "2Mbps"|size = "1MB"', "traffic steady: flows that end"),
+        ('constant = "2Mbps"|size = "1GB"', "flows that end, that alone fill link a -> b"),
         ('warm_up = "10s"|warm_up = "10s"\n[[events]]\nat = "5s"\nfail = ["a", "b"]', "events during the run"),
     ],
 )  # fmt: skip

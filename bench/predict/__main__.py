@@ -8,10 +8,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from anabranch import Scenario, _core
 from anabranch.compile import compile_run
-from bench.predict.scenarios import DURATION_S, FAMILIES, JITTER, STACKS, document, jittered
+from bench.predict.scenarios import (
+    DURATION_S,
+    FAMILIES,
+    JITTER,
+    OTHER_STACKS,
+    SHORT_MEETS,
+    STACKS,
+    document,
+    jittered,
+    short_document,
+)  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
 INTERVALS = ROOT / "crates" / "core" / "src" / "predict" / "network" / "calibration.json"
@@ -35,6 +46,10 @@ LEAST_WIDTH = 0.005
 """The least distance of an interval's ends from the prediction, as a share of it."""
 BUSY = 0.7
 POINTS = 0.05
+LEAST_SHORT = 40
+"""Short flows of a scenario that have a 95th percentile."""
+SHORT_SCENARIOS = 200
+Found = TypeVar("Found")
 BEGIN, END = "<!-- generated -->", "<!-- end -->"
 
 
@@ -88,6 +103,35 @@ def judge(seed: int) -> Judged | None:
     )
 
 
+def judge_short(seed: int) -> pl.DataFrame | None:
+    """Completion times, predicted and simulated, of flows of one size: ``meets``, ``share`` (of flows that are faster), ``predicted``, ``truth``."""
+    meets, scenario = short_document(seed)
+    spec = compile_run(Scenario(scenario).cases[0], seed)
+    try:
+        predicted = _core.Prediction(json.dumps(spec)).flows()
+    except ValueError:
+        return None
+    times = []
+    for run in range(RUNS):
+        simulation = _core.Simulation(json.dumps(jittered(spec, RUNS * seed + run)))
+        while simulation.advance(1_000_000):
+            pass
+        flows = simulation.flows()
+        times.append(flows["fct_s"][~np.isnan(flows["size_bytes"])])
+    true = np.nan_to_num(np.concatenate(times), nan=DURATION_S)
+    known = ~np.isnan(predicted["fct_s"])
+    if not known.any() or len(true) < LEAST_SHORT:
+        return None
+    return pl.DataFrame(
+        {
+            "meets": [meets, meets],
+            "share": [0.5, 0.95],
+            "predicted": [float(np.median(predicted[column][known])) for column in ("fct_s", "fct_p95_s")],
+            "truth": [float(np.quantile(true, share)) for share in (0.5, 0.95)],
+        }
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Calibrate, or judge with the intervals that are compiled in."""
     parser = argparse.ArgumentParser(prog="python -m bench.predict", description=__doc__)
@@ -95,12 +139,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scenarios", type=int, default=330, help="how many (default 330)")
     options = parser.parse_args(arguments)
     first = FIRST_OF_CALIBRATION if options.what == "calibrate" else FIRST_OF_VERDICT
-    judged = _all(range(first, first + options.scenarios))
+    judged = _all(judge, range(first, first + options.scenarios))
     if options.what == "calibrate":
         INTERVALS.write_text(json.dumps(_intervals(judged), indent=2) + "\n")
         print(f"Written: {INTERVALS.relative_to(ROOT)}; compile the core, then judge")
         return 0
-    text = _verdict(judged, options.scenarios)
+    short = _all(judge_short, range(first, first + SHORT_SCENARIOS))
+    text = _verdict(judged, options.scenarios) + _short_verdict(short)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     PICTURE.write_text(vl_convert.vegalite_to_svg(_picture(judged)), encoding="utf-8")
@@ -108,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _all(seeds: Sequence[int]) -> list[Judged]:
+def _all(judge: Callable[[int], Found | None], seeds: Sequence[int]) -> list[Found]:
     columns = (TextColumn("scenarios"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with (
         Progress(*columns, console=Console(stderr=True)) as progress,
@@ -163,7 +208,7 @@ def _intervals(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
 def _verdict(judged: Sequence[Judged], count: int) -> str:
     flows, links = _flows(judged), pl.concat([one.links for one in judged])
     lines = [
-        f"{len(judged)} of {count} scenarios of {len(FAMILIES)} families, {flows.height} flows with {', '.join(STACKS)}; {RUNS} runs of {DURATION_S} s each, link "
+        f"{len(judged)} of {count} scenarios of {len(FAMILIES)} families, {flows.height} flows with {', '.join(STACKS + OTHER_STACKS)}, and bbr; {RUNS} runs of {DURATION_S} s each, link "
         f"delays within {100 * JITTER:g} %. The solver converged in {sum(one.converged for one in judged)}, and two starts gave one solution in "
         f"{sum(one.unique for one in judged)}.",
         "",
@@ -196,6 +241,22 @@ def _verdict(judged: Sequence[Judged], count: int) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _short_verdict(judged: Sequence[pl.DataFrame]) -> str:
+    rows = pl.concat(judged).with_columns(error=(pl.col("predicted") / pl.col("truth") - 1).abs())
+    lines = [
+        f"Completion times of flows of one size, from 1.5 kB to 1 MB, in {len(judged)} further scenarios: the error of their median and of their 95th percentile, each in the median "
+        "over the scenarios, and at the 90th percentile.",
+        "",
+        "| they meet | scenarios | median: error | 90 % | 95th percentile: error | 90 % |",
+        "|---|---|---|---|---|---|",
+    ]
+    for meets in SHORT_MEETS:
+        parts = [rows.filter(pl.col("meets") == meets, pl.col("share") == share)["error"] for share in (0.5, 0.95)]
+        figures = [f"{100 * float(part.quantile(share) or 0):.1f} %" for part in parts for share in (0.5, 0.9)]
+        lines.append(f"| {meets} | {parts[0].len()} | {' | '.join(figures)} |")
+    return "\n".join([*lines, ""])
 
 
 def _row(name: str, rows: pl.DataFrame) -> str:

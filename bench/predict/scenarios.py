@@ -13,6 +13,8 @@ Spec = dict[str, Any]
 STACKS = ("newreno", "cubic", "linux-reno", "linux-cubic", "kikolo")
 PATH_STACKS = ("newreno", "cubic", "linux-reno", "linux-cubic", "mprc", "path-count")
 """Stacks of sprayed flows."""
+OTHER_STACKS = ("bic", "highspeed", "scalable", "htcp", "westwood", "illinois", "compound", "vegas", "dctcp")
+"""Stacks without a formula, whose law is observed, and Vegas."""
 DURATION_S, WARM_UP_S, LATEST_START_S = 120, 20, 5.0
 JITTER = 0.02
 
@@ -125,6 +127,19 @@ def _loss(draw: random.Random) -> dict[str, Any]:
     return _dumbbell(draw, groups, [_log(draw, 8, 150) for _ in range(flows)], _log(draw, 0.0005, 0.03))
 
 
+def _others(draw: random.Random) -> dict[str, Any]:
+    """Flows of another control, some of them with losses at random."""
+    stack, flows, one_rtt = draw.choice(OTHER_STACKS), draw.choice((1, 1, 2, 3, 5, 8)), _log(draw, 8, 150)
+    rtts = [one_rtt if draw.random() < 0.7 else _log(draw, 8, 150) for _ in range(flows)]
+    marks = stack == "dctcp"
+    loss = 0.0 if marks or draw.random() < 0.6 else _log(draw, 0.0005, 0.02)
+    found = _dumbbell(draw, [{"stack": stack}] * flows, rtts, loss)
+    if marks:
+        mark = draw.randint(10, 60)
+        found["topology"]["queue"] = {"discipline": "ecn-threshold", "limit": "1000 packets", "mark": mark}
+    return found
+
+
 def _limits(draw: random.Random) -> dict[str, Any]:
     flows = draw.randint(2, 10)
     groups: list[dict[str, Any]] = []
@@ -215,6 +230,26 @@ def _stack(name: str) -> dict[str, Any]:
     return {name: {"preset": "newreno", "detection": name}} if name == "path-count" else {name: {"preset": name}}
 
 
+def short_document(seed: int) -> tuple[str, dict[str, Any]]:
+    """Flows of one size that arrive at random, and what they meet: an idle link, losses, their own load, or long flows."""
+    draw = random.Random(f"short {seed}")
+    meets = SHORT_MEETS[seed % len(SHORT_MEETS)]
+    stack, size = draw.choice(STACKS), round(_log(draw, 1500, 1e6))
+    loss = _log(draw, 0.0005, 0.02) if meets == "losses" else 0.0
+    found = _dumbbell(draw, [{"stack": stack}], [_log(draw, 8, 150)], loss)
+    rate_bps = 1e6 * float(found["topology"]["links"][0]["capacity"].removesuffix("Mbps"))
+    load = {"idle": 0.01, "losses": 0.01, "load": draw.uniform(0.2, 0.8), "long flows": draw.uniform(0.02, 0.2)}[meets]
+    arrivals = min(200.0, load * rate_bps / (8 * 1.05 * size))
+    short = {"arrivals": f"{arrivals:.4f}/s", "sizes": [[size, 0], [1.001 * size, 1]]}
+    found["traffic"] = [{"from": "s0", "to": "d0", "stack": stack, "short": short}]
+    if meets == "long flows":
+        found["traffic"] += [{"from": "s0", "to": "d0", "stack": stack}] * draw.randint(1, 4)
+    run = {"duration": f"{DURATION_S}s", "warm_up": "0s", "seeds": [seed]}
+    return meets, {"title": f"short {seed}", "run": run, **found}
+
+
+SHORT_MEETS = ("idle", "losses", "load", "long flows")
+"""What short flows meet."""
 FAMILIES: tuple[Callable[[random.Random], dict[str, Any]], ...] = (
-    _alone, _one_rtt, _mixed_rtts, _mixed_stacks, _managed, _bbr, _loss, _limits, _parking_lot, _network, _sprayed,
+    _alone, _one_rtt, _mixed_rtts, _mixed_stacks, _managed, _bbr, _loss, _limits, _parking_lot, _network, _sprayed, _others,
 )  # fmt: skip

@@ -56,6 +56,13 @@ PREDICTED = (
     ResultColumn(
         "high_bps", "number", "bit/s", "Above it are 5 % of the goodputs of single runs of the packet engine.", ""
     ),
+    ResultColumn(
+        "fct_p95_s",
+        "number",
+        "s",
+        "5 % of such flows take longer; fct_s is their median.",
+        "without a size; not finished",
+    ),
     ResultColumn("limited_by", "text", "", "What limits the flow; the interval is that of such flows.", ""),
 )
 """Further columns of the flows that the predict engine gives."""

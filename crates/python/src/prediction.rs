@@ -1,7 +1,7 @@
 //! The predict engine over a compiled run.
 
 use crate::read_spec;
-use anabranch_core::predict::network::{FlowPrediction, LinkPrediction, Prediction as Predicted, predict};
+use anabranch_core::predict::network::{Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, predict};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,6 +31,13 @@ impl Prediction {
         columns.set_item("high_bps", number(|flow| flow.interval_bps.1))?;
         columns.set_item("srtt_s", number(|flow| flow.rtt_s))?;
         columns.set_item("cwnd_segments", number(|flow| flow.window))?;
+        let completion = |value: fn(&Completion) -> f64| {
+            let flows = self.0.flows.iter();
+            let times = flows.map(|flow| flow.completion.as_ref().map_or(f64::NAN, value));
+            PyArray1::from_iter(py, times.map(|seconds| if seconds.is_finite() { seconds } else { f64::NAN }))
+        };
+        columns.set_item("fct_s", completion(|times| times.median_s))?;
+        columns.set_item("fct_p95_s", completion(|times| times.high_s))?;
         let limits: Vec<&str> = self.0.flows.iter().map(|flow| flow.limited_by).collect();
         columns.set_item("limited_by", limits)?;
         Ok(columns)

@@ -54,8 +54,17 @@ class PredictedRun:
         count = len(planned["flow"])
         columns: dict[str, Any] = {column.name: np.full(count, np.nan) for column in TABLES["flows"]}
         columns |= {name: planned[name] for name in _PLANNED} | dict(self._prediction.flows())
-        measured_s = self._end_s - np.maximum(planned["start_s"], self._warm_up_s)
-        columns["delivered_bytes"] = np.round(columns["goodput_bps"] * measured_s / 8)
+        end_s = planned["start_s"] + columns["fct_s"]
+        columns["end_s"] = np.where(end_s <= self._end_s, end_s, np.nan)
+        ended = ~np.isnan(columns["end_s"])
+        for name in ("fct_s", "fct_p95_s"):
+            columns[name] = np.where(ended, columns[name], np.nan)
+        columns["idle_fct_s"] = planned["idle_fct_s"]
+        columns["slowdown"] = columns["fct_s"] / columns["idle_fct_s"]
+        last_s = np.where(ended, columns["end_s"], self._end_s)
+        measured_s = np.maximum(last_s - np.maximum(planned["start_s"], self._warm_up_s), 0)
+        columns["goodput_bps"] = np.where(measured_s > 0, columns["goodput_bps"], np.nan)
+        columns["delivered_bytes"] = np.round(np.nan_to_num(columns["goodput_bps"]) * measured_s / 8)
         return columns
 
     def links(self) -> Columns:

@@ -19,12 +19,12 @@ impl BbrShare {
     pub fn of(members: &[Member], flows: &[FlowModel], states: &[FlowState]) -> BbrShare {
         let mut found = BbrShare { flows: 0.0, load_bps: 0.0, others: 0.0 };
         for member in members.iter().filter(|member| !member.acks) {
-            let flow = &flows[member.flow];
+            let flow = &flows[member.flow()];
             if flow.is_bbr() {
-                found.flows += member.share;
-                found.load_bps += states[member.flow].rate * member.bits(flows);
+                found.flows += f64::from(member.share);
+                found.load_bps += states[member.flow()].rate * member.bits(flows);
             } else {
-                found.others += member.share * states[member.flow].responds;
+                found.others += f64::from(member.share) * states[member.flow()].responds;
             }
         }
         found

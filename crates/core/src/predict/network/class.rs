@@ -2,6 +2,7 @@
 
 use super::discipline::Discipline;
 use super::flows::FlowModel;
+use super::law::Response;
 use super::solver::Solution;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,6 +17,8 @@ const RESPONDS: f64 = 0.98;
 /// What limits a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
+    /// Its data: it ends.
+    Size,
     /// The receiver's window, or what the application writes.
     Limit,
     /// Losses at random.
@@ -30,6 +33,8 @@ pub enum Class {
     MixedControls,
     /// Several links.
     Several,
+    /// Its own segments in queues (Vegas).
+    Waiting,
     /// BBR, with others or without.
     Bbr,
     /// A link shared with BBR.
@@ -57,6 +62,7 @@ impl Class {
     /// Its name in the results.
     pub fn name(self) -> &'static str {
         match self {
+            Class::Size => "size",
             Class::Limit => "limit",
             Class::Loss => "random loss",
             Class::Alone => "alone",
@@ -64,6 +70,7 @@ impl Class {
             Class::MixedRtts => "mixed RTTs",
             Class::MixedControls => "mixed stacks",
             Class::Several => "several bottlenecks",
+            Class::Waiting => "waiting",
             Class::Bbr => "BBR",
             Class::BesideBbr => "beside BBR",
             Class::SprayedCounting => "sprayed, counting",
@@ -88,12 +95,12 @@ pub fn classes(flows: &[FlowModel], solution: &Solution) -> (Vec<Class>, Vec<boo
     let mut bottlenecks = vec![Vec::new(); flows.len()];
     let mut crowds = Vec::new();
     for (index, link) in solution.links.iter().enumerate() {
-        let data = link.members.iter().filter(|member| !member.acks && solution.flows[member.flow].responds > 0.5);
-        crowds.push(Crowd::of(data.map(|member| member.flow), flows, solution));
+        let data = link.members.iter().filter(|member| !member.acks && solution.flows[member.flow()].responds > 0.5);
+        crowds.push(Crowd::of(data.map(|member| member.flow()), flows, solution));
         for member in link.members.iter().filter(|member| !member.acks) {
-            let state = solution.flows[member.flow];
-            if link.events * member.takes_part * state.rtt_s > PART * (state.events.0 + state.events.1) {
-                bottlenecks[member.flow].push(index);
+            let state = solution.flows[member.flow()];
+            if link.events * f64::from(member.takes_part) * state.rtt_s > PART * (state.events.0 + state.events.1) {
+                bottlenecks[member.flow()].push(index);
             }
         }
     }
@@ -107,7 +114,10 @@ pub fn classes(flows: &[FlowModel], solution: &Solution) -> (Vec<Class>, Vec<boo
 
 fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usize], crowds: &[Crowd]) -> Class {
     let state = solution.flows[index];
-    let Some(control) = flow.control else { return Class::Limit };
+    if flow.bytes.is_some() {
+        return Class::Size;
+    }
+    let Some(control) = &flow.control else { return Class::Limit };
     let sprayed = flow.data.count > 1;
     let held_by_spray = state.rate >= 0.999 * state.spray_limit;
     if state.responds < RESPONDS && !held_by_spray {
@@ -115,6 +125,9 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usi
     }
     if flow.is_bbr() {
         return Class::Bbr;
+    }
+    if matches!(*control.response, Response::Waiting(..)) && !sprayed {
+        return Class::Waiting;
     }
     if sprayed {
         return if control.threshold.is_some() { Class::SprayedCounting } else { Class::SprayedTimer };
@@ -152,11 +165,11 @@ impl Crowd {
         let mut crowd = Crowd { flows: 0, mixed: false, with_bbr: false, shortest_s: f64::INFINITY, longest_s: 0.0 };
         let mut first = None;
         for member in members {
-            let law = flows[member].control.map(|control| control.response);
+            let response = flows[member].long_run().map(|control| &control.response);
             crowd.with_bbr |= flows[member].is_bbr();
             let rtt_s = solution.flows[member].rtt_s;
             crowd.flows += 1;
-            crowd.mixed |= *first.get_or_insert(law) != law;
+            crowd.mixed |= *first.get_or_insert(response) != response;
             crowd.shortest_s = crowd.shortest_s.min(rtt_s);
             crowd.longest_s = crowd.longest_s.max(rtt_s);
         }

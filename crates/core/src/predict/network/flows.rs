@@ -1,11 +1,12 @@
 //! What a flow is to the model: its law, its limits, and the links that its packets and ACKs cross.
 
 use super::error::PredictError;
-use super::law::{Law, Response, segments_per_ack};
-use crate::packet::LossSpec;
+use super::law::{Response, segments_per_ack};
 use crate::packet::emulated::EmulatedNetwork;
+use crate::packet::{DisciplineSpec, LossSpec};
 use crate::spec::{ApplicationSpec, LinkId, RunSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
+use std::sync::Arc;
 
 /// Beyond this loss on a path, timeouts decide.
 const GREATEST_LOSS: f64 = 0.05;
@@ -21,30 +22,20 @@ const DISORDER_AT_RANDOM: f64 = 2.5;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Paths {
     /// Each link, and the share of the packets that crosses it.
-    pub shares: Vec<(LinkId, f64)>,
+    pub shares: Vec<(LinkId, f32)>,
     /// Paths that the packets take.
     pub count: usize,
     /// Seconds between the shortest and the longest of them in an idle network.
     pub spread_s: f64,
 }
 
-impl Control {
-    /// Its law, if losses determine its window.
-    pub fn law(&self) -> Option<Law> {
-        match self.response {
-            Response::Losses(law) => Some(law),
-            Response::Bbr => None,
-        }
-    }
-}
-
 /// What TCP needs besides a path.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Control {
     /// The stack's index.
     pub stack: usize,
-    /// Its congestion control.
-    pub response: Response,
+    /// Its congestion control, common to the stack's flows.
+    pub response: Arc<Response>,
     /// The receiver's window, segments.
     pub window_limit: f64,
     /// The least retransmission timeout, seconds.
@@ -68,8 +59,10 @@ pub struct FlowModel {
     pub acks: f64,
     /// Packets that one ACK releases together. Of a burst, a full queue drops the more.
     pub burst: f64,
-    /// Packets a second that the application writes; infinite without a limit.
+    /// Packets a second that the application writes; infinite without a limit. A flow that ends writes its data over the run.
     pub source_rate: f64,
+    /// Payload of a flow that ends.
+    pub bytes: Option<u64>,
     /// Where data goes.
     pub data: Paths,
     /// Where ACKs go.
@@ -83,9 +76,14 @@ pub struct FlowModel {
 }
 
 impl FlowModel {
+    /// Its congestion control, if that determines its rate in the long run.
+    pub fn long_run(&self) -> Option<&Control> {
+        self.control.as_ref().filter(|_| self.bytes.is_none())
+    }
+
     /// Whether its congestion control is BBR.
     pub fn is_bbr(&self) -> bool {
-        self.control.is_some_and(|control| control.response == Response::Bbr)
+        self.long_run().is_some_and(|control| *control.response == Response::Bbr)
     }
 }
 
@@ -104,6 +102,10 @@ pub struct FlowState {
     pub events: (f64, f64),
     /// How far the flow follows its law, from 0, another limit holds it, to 1.
     pub responds: f64,
+    /// What remains of its window after an event.
+    pub remaining: f64,
+    /// Its mean window over the greatest, when events come at even distances.
+    pub mean_share: f64,
     /// The limit by reordering, packets a second.
     pub spray_limit: f64,
 }
@@ -111,19 +113,27 @@ pub struct FlowState {
 /// The flows of a run.
 pub fn models(spec: &RunSpec, network: &mut EmulatedNetwork<()>) -> Result<Vec<FlowModel>, PredictError> {
     let count = network.flows().len() as u32;
-    (0..count).map(|flow| model(spec, network, flow)).collect()
+    let marking = spec.links.iter().any(|link| !matches!(link.queue.discipline, DisciplineSpec::DropTail(_)));
+    let responses: Vec<_> =
+        spec.stacks.iter().map(|stack| Response::of(stack, stack.ecn && marking).map(Arc::new)).collect();
+    (0..count).map(|flow| model(spec, &responses, network, flow)).collect()
 }
 
-fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result<FlowModel, PredictError> {
+fn model(
+    spec: &RunSpec,
+    responses: &[Option<Arc<Response>>],
+    network: &mut EmulatedNetwork<()>,
+    flow: u32,
+) -> Result<FlowModel, PredictError> {
     let group = &spec.traffic[network.plan(flow).group as usize];
     let wire_bits = 8.0 * f64::from(network.full_size(flow));
     let (control, payload_bits, ack_bytes, acks) = match group.transport {
         TransportSpec::Udp { packet } => (None, 8.0 * f64::from(packet), 0.0, 1.0),
         TransportSpec::Tcp { stack: index } => {
             let stack = &spec.stacks[index];
-            let control = Response::of(stack).map(|response| Control {
+            let control = responses[index].as_ref().map(|response| Control {
                 stack: index,
-                response,
+                response: Arc::clone(response),
                 window_limit: f64::from(stack.window_segments()),
                 min_rto_s: stack.min_rto.as_secs(),
                 threshold: None, // known with the paths
@@ -131,8 +141,10 @@ fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result
             (control, 8.0 * f64::from(stack.mss), f64::from(stack.header), 1.0 / segments_per_ack(&stack.ack))
         }
     };
-    let source_rate = match group.application {
-        ApplicationSpec::Constant { rate } | ApplicationSpec::Poisson { rate } => rate.as_bps() / payload_bits,
+    let bytes = network.plan(flow).bytes;
+    let source_rate = match (&group.application, bytes) {
+        (ApplicationSpec::Constant { rate } | ApplicationSpec::Poisson { rate }, _) => rate.as_bps() / payload_bits,
+        (_, Some(bytes)) => 8.0 * bytes as f64 / payload_bits / spec.duration.as_secs(),
         _ => f64::INFINITY,
     };
     let data = paths(spec, network, flow, false, wire_bits)?;
@@ -140,8 +152,11 @@ fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result
         threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32),
         ..control
     });
-    if data.count > 1 && control.is_some_and(|control| control.response == Response::Bbr) {
+    if data.count > 1 && control.as_ref().is_some_and(|control| *control.response == Response::Bbr) {
         return Err(PredictError::Refused(format!("flow {flow}: BBR over several paths")));
+    }
+    if data.count > 1 && bytes.is_some() {
+        return Err(PredictError::Refused(format!("flow {flow}: it ends, and has several paths")));
     }
     let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
     let burst = if acks > 0.0 { 1.0 / acks } else { 1.0 };
@@ -151,7 +166,8 @@ fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result
     } else {
         Paths { shares: Vec::new(), count: 1, spread_s: 0.0 }
     };
-    let lost = data.shares.iter().map(|(link, share)| share * libm::log1p(-loss_of(spec, *link))).sum::<f64>();
+    let lost =
+        data.shares.iter().map(|(link, share)| f64::from(*share) * libm::log1p(-loss_of(spec, *link))).sum::<f64>();
     let loss = -libm::expm1(lost);
     if loss > GREATEST_LOSS {
         let plan = network.plan(flow);
@@ -170,6 +186,7 @@ fn model(spec: &RunSpec, network: &mut EmulatedNetwork<()>, flow: u32) -> Result
         acks,
         burst,
         source_rate,
+        bytes,
         data,
         ack,
         idle_rtt_s,
@@ -198,7 +215,7 @@ fn crossing_s(spec: &RunSpec, link: LinkId, bits: f64) -> f64 {
 }
 
 fn idle_s(spec: &RunSpec, paths: &Paths, bits: f64) -> f64 {
-    paths.shares.iter().map(|(link, share)| share * crossing_s(spec, *link, bits)).sum()
+    paths.shares.iter().map(|(link, share)| f64::from(*share) * crossing_s(spec, *link, bits)).sum()
 }
 
 /// The links that packets of a flow take, as the packet engine forwards them.
@@ -210,7 +227,7 @@ fn paths(
     bits: f64,
 ) -> Result<Paths, PredictError> {
     let packets = if network.has_one_path(flow, reverse) { 1 } else { SAMPLE };
-    let mut shares: Vec<(LinkId, f64)> = Vec::new();
+    let mut shares: Vec<(LinkId, f32)> = Vec::new();
     let mut found: Vec<(Vec<LinkId>, f64)> = Vec::new();
     for number in 0..packets {
         let links = network
@@ -218,8 +235,8 @@ fn paths(
             .ok_or_else(|| PredictError::Refused(format!("flow {flow}: its packets go in a circle")))?;
         for link in &links {
             match shares.iter_mut().find(|(known, _)| known == link) {
-                Some((_, share)) => *share += 1.0 / f64::from(packets),
-                None => shares.push((*link, 1.0 / f64::from(packets))),
+                Some((_, share)) => *share += 1.0 / packets as f32,
+                None => shares.push((*link, 1.0 / packets as f32)),
             }
         }
         if !found.iter().any(|(known, _)| *known == links) {

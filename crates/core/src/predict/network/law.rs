@@ -1,5 +1,6 @@
 //! How a congestion control balances growth and reductions: its mean window by the congestion events that it has a round trip.
 
+use super::observed::Observed;
 use crate::spec::{Follows, StackSpec};
 use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::choice::ControlSpec;
@@ -11,23 +12,81 @@ const RANDOM_EVENNESS: f64 = 1.28;
 /// CUBIC's mean window with losses at random, over that with as many at even distances: its curve grows with the third power of a distance.
 const RANDOM_CUBIC: f64 = 2.3;
 
+/// Fewer events a round trip are none.
+const LEAST_EVENTS: f64 = 1e-12;
+
 /// How a congestion control determines its rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub enum Response {
     /// By the events that reduce its window.
     Losses(Law),
+    /// By events too, without a formula.
+    Observed(Box<Observed>),
+    /// The same, where queues mark: its answer to marks, and that to losses.
+    Marked(Box<[Observed; 2]>),
+    /// By its segments that wait in queues, this number (Vegas); by events where queues are too short for them.
+    Waiting(f64, Law),
     /// By the bandwidth that it measures.
     Bbr,
 }
 
 impl Response {
-    /// The response of a stack; `None` if the model has none.
-    pub fn of(stack: &StackSpec) -> Option<Response> {
-        match &stack.congestion {
-            ControlSpec::Named(CongestionSpec::Bbr(_)) => Some(Response::Bbr),
-            _ => Law::of(stack).map(Response::Losses),
+    /// The response of a stack; `None` if the model has none. `marked` tells whether queues mark its packets instead of dropping them.
+    pub fn of(stack: &StackSpec, marked: bool) -> Option<Response> {
+        if let Some(law) = Law::of(stack) {
+            return Some(Response::Losses(law));
+        }
+        let ControlSpec::Named(control) = &stack.congestion else { return None };
+        match control {
+            CongestionSpec::Bbr(_) => Some(Response::Bbr),
+            CongestionSpec::Bbr3(_) => None,
+            CongestionSpec::Vegas(parameters) => {
+                let law = Law { increase: 1.0, remaining: parameters.loss_remainder, cubic: None };
+                Some(Response::Waiting(f64::midpoint(parameters.alpha, parameters.beta), law))
+            }
+            _ if marked => Some(Response::Marked(Box::new([true, false].map(|marked| Observed::new(stack, marked))))),
+            _ => Some(Response::Observed(Box::new(Observed::new(stack, false)))),
         }
     }
+
+    /// The balance at so many events of links and at random, both a round trip of `rtt_s`, of which `idle_s` is no queue. `None` for BBR, which takes
+    /// no notice of events.
+    pub fn balance(&self, (of_links, at_random): (f64, f64), rtt_s: f64, idle_s: f64, even: f64) -> Option<Balance> {
+        let events = (of_links + at_random).max(LEAST_EVENTS);
+        match self {
+            Response::Losses(law) | Response::Waiting(_, law) => Some(law.balance(events, rtt_s, even)),
+            Response::Observed(observed) => Some(observed.balance(events, rtt_s, idle_s, even)),
+            Response::Marked(laws) => {
+                let [marks, losses] = &**laws;
+                let marked = marks.balance(of_links.max(LEAST_EVENTS), rtt_s, idle_s, even);
+                if at_random <= LEAST_EVENTS {
+                    return Some(marked);
+                }
+                let lost = losses.balance(at_random, rtt_s, idle_s, 0.0);
+                // Each takes its part of what the window grows in a round trip.
+                let window = 1.0 / (1.0 / marked.window + 1.0 / lost.window);
+                let share = at_random / events;
+                let mean = |of_marks: f64, of_losses: f64| (1.0 - share) * of_marks + share * of_losses;
+                Some(Balance {
+                    window,
+                    remaining: mean(marked.remaining, lost.remaining),
+                    mean_share: mean(marked.mean_share, lost.mean_share),
+                })
+            }
+            Response::Bbr => None,
+        }
+    }
+}
+
+/// A window at which growth and reductions balance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Balance {
+    /// The mean window, segments.
+    pub window: f64,
+    /// What remains of the window after an event.
+    pub remaining: f64,
+    /// The mean window over the greatest, when events come at even distances.
+    pub mean_share: f64,
 }
 
 /// A congestion control in congestion avoidance.
@@ -83,13 +142,17 @@ impl Law {
         friendly.max(random * mean * c * between_s.powi(3) / lost)
     }
 
-    /// The mean window over the greatest, when events come at even distances.
-    pub fn mean_share(&self) -> f64 {
+    /// See [`Response::balance`].
+    fn balance(&self, events: f64, rtt_s: f64, even: f64) -> Balance {
+        Balance { window: self.window(events, rtt_s, even), remaining: self.remaining, mean_share: self.mean_share() }
+    }
+
+    fn mean_share(&self) -> f64 {
         if self.cubic.is_some() { (3.0 + self.remaining) / 4.0 } else { (1.0 + self.remaining) / 2.0 }
     }
 
     /// What a sawtooth's greatest window is over its mean.
-    pub fn evenness(&self) -> f64 {
+    fn evenness(&self) -> f64 {
         2.0 / (1.0 + self.remaining)
     }
 }

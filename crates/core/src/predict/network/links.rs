@@ -4,6 +4,7 @@ use super::bbr_share::BbrShare;
 use super::discipline::Discipline;
 use super::error::PredictError;
 use super::flows::{FlowModel, FlowState, loss_of};
+use super::law::Response;
 use super::member::Member;
 use super::sawtooth::Sawtooth;
 use crate::spec::{QueueLimit, RunSpec};
@@ -13,6 +14,10 @@ const RARE: f64 = 2e-3;
 
 /// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
+
+const LEAST_EVENTS: f64 = 1e-9;
+/// The least wait that a price can grow from, in transmissions of a packet.
+const LEAST_WAIT: f64 = 1e-5;
 
 /// The power of BBR's excess by which the rate of its flows follows it.
 const BBR_STEP: f64 = 0.3;
@@ -32,6 +37,8 @@ pub struct LinkModel {
     pub loss: f64,
     /// Whether its queue can grow: the links before it are together faster.
     pub can_queue: bool,
+    /// Whether all flows that react keep segments waiting: then the wait is its price, until the queue is full.
+    pub by_waiting: bool,
     /// The flows on it.
     pub members: Vec<Member>,
     /// Congestion events a second: its price.
@@ -56,9 +63,8 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
     let mut members: Vec<Vec<Member>> = vec![Vec::new(); spec.links.len()];
     for (index, flow) in flows.iter().enumerate() {
         for (paths, acks) in [(&flow.data, false), (&flow.ack, true)] {
-            for (place, (link, share)) in paths.shares.iter().enumerate() {
-                let first = place == 0 && paths.count == 1;
-                members[*link as usize].push(Member { flow: index, acks, share: *share, first, takes_part: 1.0 });
+            for (link, share) in &paths.shares {
+                members[*link as usize].push(Member { index: index as u32, acks, share: *share, takes_part: 1.0 });
             }
         }
     }
@@ -68,7 +74,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
         .map(|(index, ((link, members), fed_bps))| {
             let rate_bps = link.rate.as_bps();
             let data = members.iter().filter(|member| !member.acks);
-            let largest_bits = data.map(|member| flows[member.flow].wire_bits).fold(8.0 * 64.0, f64::max);
+            let largest_bits = data.map(|member| flows[member.flow()].wire_bits).fold(8.0 * 64.0, f64::max);
             let buffer_bits = match link.queue.limit {
                 QueueLimit::Packets(packets) => f64::from(packets) * largest_bits,
                 QueueLimit::Bytes(bytes) => 8.0 * bytes as f64,
@@ -82,6 +88,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
                 loss: loss_of(spec, index as u32),
                 can_queue: fed_bps > rate_bps,
+                by_waiting: all_wait(&members, flows),
                 members,
                 events: 0.0,
                 drops: 1.0,
@@ -92,6 +99,13 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
             })
         })
         .collect()
+}
+
+/// Whether all flows of a link that react, and there are some, keep segments waiting.
+fn all_wait(members: &[Member], flows: &[FlowModel]) -> bool {
+    let mut controls =
+        members.iter().filter(|member| !member.acks).filter_map(|member| flows[member.flow()].long_run()).peekable();
+    controls.peek().is_some() && controls.all(|control| matches!(*control.response, Response::Waiting(..)))
 }
 
 /// The greatest rate at which packets come to each link, bit/s; infinite where a host sends.
@@ -125,15 +139,15 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
 impl LinkModel {
     /// Takes the flows' rates: the load, who takes part in events, and the sawtooth of the queue. `damping` is the weight of the new queue.
     pub fn follow(&mut self, flows: &[FlowModel], states: &[FlowState], damping: f64) {
-        self.load_bps = self.members.iter().map(|member| states[member.flow].rate * member.bits(flows)).sum();
+        self.load_bps = self.members.iter().map(|member| states[member.flow()].rate * member.bits(flows)).sum();
         if !self.can_queue || self.load_bps <= 0.0 {
             return;
         }
         let (mut growth, mut growth_s, mut rtt_s, mut droppable) = (0.0, 0.0, 0.0, 0.0);
         for member in self.members.iter().filter(|member| !member.acks) {
-            let state = states[member.flow];
-            growth += state.growth * member.share;
-            growth_s += state.growth * member.share / state.rtt_s * self.packet_s;
+            let state = states[member.flow()];
+            growth += state.growth * f64::from(member.share);
+            growth_s += state.growth * f64::from(member.share) / state.rtt_s * self.packet_s;
             let share = state.rate * member.bits(flows) / self.load_bps;
             rtt_s += share * (state.rtt_s - self.queue_s);
             droppable += share * member.droppable(flows);
@@ -145,24 +159,29 @@ impl LinkModel {
         self.drops += damping * (drops.max(1.0) - self.drops);
         let (mut drop, mut curved) = (0.0, 0.0);
         for member in &mut self.members {
-            let share = states[member.flow].rate * member.bits(flows) / self.load_bps;
+            let share = states[member.flow()].rate * member.bits(flows) / self.load_bps;
             // An event drops this number of packets, each of the flow with the probability of its share; full queues choose.
             let of_drops = match self.discipline {
                 Discipline::DropTail => share * member.droppable(flows) / droppable.max(1e-9),
                 _ => share,
             };
             let takes_part = 1.0 - (1.0 - of_drops.min(1.0)).powf(self.drops);
-            member.takes_part += damping * (takes_part - member.takes_part);
-            if let (Some(law), false) = (flows[member.flow].control.and_then(|control| control.law()), member.acks) {
-                let lost = share * member.takes_part * (1.0 - law.remaining) * states[member.flow].responds;
+            member.takes_part += (damping * (takes_part - f64::from(member.takes_part))) as f32;
+            let FlowState { remaining, mean_share, responds, .. } = states[member.flow()];
+            if !member.acks && remaining < 1.0 {
+                let lost = share * f64::from(member.takes_part) * (1.0 - remaining) * responds;
                 drop += lost;
-                curved += lost * (law.mean_share() - (1.0 + law.remaining) / 2.0) / (1.0 - law.remaining);
+                curved += lost * (mean_share - (1.0 + remaining) / 2.0) / (1.0 - remaining);
             }
         }
         let sawtooth = Sawtooth { idle_s, buffer_s, drop, curve: curved / drop.max(1e-9) };
         let (mut usable, mut queue_s) = sawtooth.means();
         if bbr.flows > 0.0 {
             (usable, queue_s) = bbr.keep(idle_s, self.buffer_s);
+        }
+        if self.by_waiting {
+            self.usable = 1.0;
+            return;
         }
         // A link that is not full has neither events nor a queue; the step between the two is smooth.
         let full = self.full();
@@ -205,9 +224,29 @@ impl LinkModel {
         }
     }
 
+    /// Changes the price by this power of the load over what the link can carry.
+    pub fn charge(&mut self, power: f64) {
+        let factor = power.exp();
+        if self.by_waiting {
+            let queue_s = self.queue_s.max(LEAST_WAIT * self.packet_s) * factor;
+            self.queue_s = queue_s.min(self.buffer_s);
+            if queue_s < self.buffer_s {
+                self.events = (self.events * factor.min(1.0)).max(LEAST_EVENTS);
+                return;
+            }
+        }
+        self.events = (self.events * factor).max(LEAST_EVENTS);
+    }
+
+    /// Takes its price away: it has capacity to spare.
+    pub fn clear(&mut self) {
+        (self.events, self.queue_s, self.usable, self.drops) = (LEAST_EVENTS, 0.0, 1.0, 1.0);
+    }
+
     /// From 0, the link has capacity to spare, to 1.
     pub fn full(&self) -> f64 {
-        self.events / (self.events + RARE)
+        let full = self.events / (self.events + RARE);
+        if self.by_waiting { full.max(self.queue_s / (self.queue_s + self.packet_s)) } else { full }
     }
 
     /// The load over what the link can carry.

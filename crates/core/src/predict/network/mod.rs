@@ -2,9 +2,10 @@
 //!
 //! Each link has a rate of congestion events, and each flow a window that balances its growth between events with its reductions. The
 //! [`solver`] changes the rates until no link carries more than its capacity.
-//! - [`law`]: the mean window of a congestion control by the number of its events a round trip.
+//! - [`law`], [`observed`]: the mean window of a congestion control by the number of its events a round trip, from a formula or from itself.
 //! - [`flows`], [`links`]: what the run's flows and links are to the model, and the links' equations.
 //! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, what the windows leave of it, and the share that BBR takes.
+//! - [`completion`]: how long flows take that end.
 //! - [`class`]: what limits a flow, and how far the model was from the packet engine in such cases.
 //! - [`refusal`]: what the model does not know.
 //!
@@ -12,12 +13,14 @@
 
 mod bbr_share;
 mod class;
+mod completion;
 mod discipline;
 mod error;
 mod flows;
 mod law;
 mod links;
 mod member;
+mod observed;
 mod refusal;
 mod sawtooth;
 mod solver;
@@ -29,8 +32,12 @@ use crate::spec::RunSpec;
 pub use error::PredictError;
 
 use class::{Class, Interval, classes};
+pub use completion::Completion;
+use completion::Completions;
 use flows::{FlowModel, FlowState};
+use law::Response;
 use links::LinkModel;
+use solver::Solution;
 
 /// What is predicted of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,8 +50,10 @@ pub struct FlowPrediction {
     pub limited_by: &'static str,
     /// Mean RTT, seconds.
     pub rtt_s: f64,
-    /// Mean congestion window, segments; NaN for UDP.
+    /// Mean congestion window, segments; NaN for UDP and flows that end.
     pub window: f64,
+    /// How long it takes, if it ends.
+    pub completion: Option<Completion>,
 }
 
 /// What is predicted of a directed link.
@@ -88,15 +97,20 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
     let mut network = EmulatedNetwork::<()>::new(spec.clone())?;
     let flows = flows::models(spec, &mut network)?;
     let links = links::models(spec, &flows)?;
-    refusal::check_udp(spec, &flows)?;
-    let few = solver::solve(&flows, links.clone(), solver::FEW_EVENTS);
-    let many = solver::solve(&flows, links, solver::MANY_EVENTS);
-    let unique = few.differs_by(&many) < solver::SAME;
-    let solution = if few.converged || !many.converged { few } else { many };
+    refusal::check_load(spec, &flows)?;
+    let (solution, unique) = solve(&flows, links);
     let (found, in_phase) = classes(&flows, &solution);
+    let mut completions = Completions::new(spec, &flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found);
     Ok(Prediction {
-        flows: by_flow.map(|((flow, state), class)| flow_prediction(flow, *state, class)).collect(),
+        flows: by_flow
+            .map(|((flow, state), class)| match (flow.bytes, &flow.control) {
+                (Some(bytes), Some(control)) => {
+                    short_prediction(flow, *state, bytes, completions.of(flow, control.stack, bytes))
+                }
+                _ => flow_prediction(flow, *state, class),
+            })
+            .collect(),
         links: solution
             .links
             .iter()
@@ -108,6 +122,34 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
     })
 }
 
+/// The solution, and whether there is no other. With one kind of price there is one (Low 2003). With two there may be more (Tang, Wang, Low and Chiang
+/// 2007), so that a second start looks for another.
+fn solve(flows: &[FlowModel], links: Vec<LinkModel>) -> (Solution, bool) {
+    let kinds = |by_events: bool| {
+        let mut controls = flows.iter().filter_map(FlowModel::long_run);
+        controls.any(|control| matches!(*control.response, Response::Bbr | Response::Waiting(..)) != by_events)
+    };
+    let few = solver::solve(flows, links, solver::FEW_EVENTS);
+    if few.converged && !(kinds(true) && kinds(false)) {
+        return (few, true);
+    }
+    let many = solver::solve(flows, few.links.clone(), solver::MANY_EVENTS);
+    let unique = few.differs_by(&many) < solver::SAME;
+    (if few.converged || !many.converged { few } else { many }, unique)
+}
+
+fn short_prediction(flow: &FlowModel, state: FlowState, bytes: u64, completion: Completion) -> FlowPrediction {
+    let rate_bps = |seconds: f64| 8.0 * bytes as f64 / seconds;
+    FlowPrediction {
+        goodput_bps: rate_bps(completion.median_s),
+        interval_bps: (rate_bps(completion.high_s), rate_bps(completion.low_s)),
+        limited_by: Class::Size.name(),
+        rtt_s: state.rtt_s.max(flow.idle_rtt_s),
+        window: f64::NAN,
+        completion: Some(completion),
+    }
+}
+
 fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class) -> FlowPrediction {
     let goodput_bps = state.rate * flow.payload_bits * (1.0 - flow.loss);
     let Interval { low, high } = class.interval();
@@ -117,16 +159,13 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class) -> FlowPred
         limited_by: class.name(),
         rtt_s: state.rtt_s,
         window: if flow.control.is_some() { state.window } else { f64::NAN },
+        completion: None,
     }
 }
 
-fn link_prediction(
-    link: &LinkModel,
-    flows: &[FlowModel],
-    solution: &solver::Solution,
-    in_phase: bool,
-) -> LinkPrediction {
-    let packets: f64 = link.members.iter().map(|member| solution.flows[member.flow].rate * member.packets(flows)).sum();
+fn link_prediction(link: &LinkModel, flows: &[FlowModel], solution: &Solution, in_phase: bool) -> LinkPrediction {
+    let packets: f64 =
+        link.members.iter().map(|member| solution.flows[member.flow()].rate * member.packets(flows)).sum();
     LinkPrediction {
         carried_bps: link.load_bps.min(link.rate_bps),
         packets,

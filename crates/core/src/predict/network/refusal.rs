@@ -42,24 +42,24 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     for group in &spec.traffic {
         let name = &group.name;
         match group.application {
-            ApplicationSpec::Bulk { bytes: None }
+            ApplicationSpec::Bulk { .. }
             | ApplicationSpec::Constant { .. }
-            | ApplicationSpec::Poisson { .. } => {}
-            ApplicationSpec::Bulk { bytes: Some(_) } | ApplicationSpec::ShortFlows { .. } => {
-                return Err(refuse(format!("traffic {name}: flows that end")));
-            }
+            | ApplicationSpec::Poisson { .. }
+            | ApplicationSpec::ShortFlows { .. } => {}
             ApplicationSpec::ParetoOnOff { .. } => return Err(refuse(format!("traffic {name}: on-off sources"))),
         }
-        if group.stop.is_some() {
+        let last = group.pairs.len() as f64 * f64::from(group.flows_per_pair) - 1.0;
+        let ends =
+            matches!(group.application, ApplicationSpec::Bulk { bytes: Some(_) } | ApplicationSpec::ShortFlows { .. });
+        if group.stop.is_some() && !ends {
             return Err(refuse(format!("traffic {name}: it stops during the run")));
         }
-        let last = group.pairs.len() as f64 * f64::from(group.flows_per_pair) - 1.0;
-        if group.start.as_secs() + last * group.stagger.as_secs() > LATEST_START * spec.duration.as_secs() {
+        if !ends && group.start.as_secs() + last * group.stagger.as_secs() > LATEST_START * spec.duration.as_secs() {
             return Err(refuse(format!("traffic {name}: flows that start after the first quarter of the run")));
         }
         if let TransportSpec::Tcp { stack } = group.transport {
             let stack = &spec.stacks[stack];
-            if Response::of(stack).is_none() {
+            if Response::of(stack, false).is_none() {
                 return Err(refuse(format!("stack {}: its congestion control has no law", stack.name)));
             }
             if stack.pacing {
@@ -78,17 +78,19 @@ fn all_answer_marks(spec: &RunSpec) -> bool {
     })
 }
 
-/// Refuses datagrams that alone fill a link.
-pub fn check_udp(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictError> {
+/// Refuses datagrams and flows that end, if they alone fill a link.
+pub fn check_load(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictError> {
     let mut load_bps = vec![0.0; spec.links.len()];
-    for flow in flows.iter().filter(|flow| flow.control.is_none()) {
+    for flow in flows.iter().filter(|flow| flow.long_run().is_none()) {
         for (link, share) in &flow.data.shares {
-            load_bps[*link as usize] += share * flow.source_rate * flow.wire_bits;
+            load_bps[*link as usize] += f64::from(*share) * flow.source_rate * flow.wire_bits;
         }
     }
     let full = load_bps.iter().zip(&spec.links).position(|(load, link)| *load >= 0.9 * link.rate.as_bps());
     match full {
-        Some(link) => Err(refuse(format!("UDP that alone fills link {}", spec.link_name(link as u32)))),
+        Some(link) => {
+            Err(refuse(format!("UDP, or flows that end, that alone fill link {}", spec.link_name(link as u32))))
+        }
         None => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! The equilibrium: rates of congestion events at which no link carries more than it can, and no flow less than its law gives.
 
 use super::flows::{FlowModel, FlowState};
+use super::law::Response;
 use super::links::LinkModel;
 
 /// Events a round trip of every link at the two starts.
@@ -13,13 +14,16 @@ pub const SAME: f64 = 0.05;
 const ITERATIONS: u32 = 3000;
 /// A solution is found when no rate and no price changes by more than this share.
 const TOLERANCE: f64 = 1e-4;
-const LEAST_EVENTS: f64 = 1e-9;
 /// The weight of a new queue beside the former one.
 const DAMPING: f64 = 0.2;
 /// The power of the excess load by which a price follows it: bounds, and by how much it adapts to whether the load swings.
 const STEP: (f64, f64) = (0.01, 0.5);
 const SHRINK: f64 = 0.6;
 const GROW: f64 = 1.05;
+/// Links with less load than this share of their capacity have no price. Most links are such: they are looked at in every so many iterations only.
+const IDLE: f64 = 0.5;
+/// See [`IDLE`].
+const CHECK: u32 = 20;
 /// The window, in segments, in which every other loss ends in a timeout.
 const TIMEOUT_WINDOW: f64 = 5.0;
 
@@ -49,33 +53,44 @@ impl Solution {
 pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: f64) -> Solution {
     let mut states: Vec<FlowState> = flows.iter().map(begin).collect();
     for link in &mut links {
-        let rtts = link.members.iter().map(|member| flows[member.flow].idle_rtt_s);
+        let rtts = link.members.iter().map(|member| flows[member.flow()].idle_rtt_s);
         let shortest = rtts.fold(f64::INFINITY, f64::min);
         link.events = if link.can_queue && !link.members.is_empty() { start / shortest } else { 0.0 };
     }
     let mut steps = vec![(STEP.1 * 0.5, 0.0_f64); links.len()];
+    let mut priced: Vec<bool> = links.iter().map(|link| link.can_queue && !link.members.is_empty()).collect();
     let mut converged = false;
     for iteration in 0..ITERATIONS {
-        let moved = respond(flows, &links, &mut states);
+        let moved = respond(flows, &links, &priced, &mut states);
+        let checks_all = iteration % CHECK == 0 || iteration + 1 == ITERATIONS;
         let mut pulled = 0.0_f64;
-        for (link, step) in links.iter_mut().zip(&mut steps) {
+        for ((link, step), priced) in links.iter_mut().zip(&mut steps).zip(&mut priced) {
+            if !*priced && !checks_all {
+                continue;
+            }
             let (queue_s, usable) = (link.queue_s, link.usable);
             link.follow(flows, &states, DAMPING);
             if !link.can_queue || link.members.is_empty() {
                 continue;
+            }
+            if checks_all && iteration > 0 {
+                *priced = link.excess() > IDLE;
+                if !*priced {
+                    link.clear();
+                    continue;
+                }
             }
             let excess = link.excess().max(1e-6).ln();
             *step = (
                 if excess * step.1 < 0.0 { (step.0 * SHRINK).max(STEP.0) } else { (step.0 * GROW).min(STEP.1) },
                 excess,
             );
-            let former = link.events;
-            link.events = (former * (step.0 * excess.clamp(-2.0, 2.0)).exp()).max(LEAST_EVENTS);
+            link.charge(step.0 * excess.clamp(-2.0, 2.0));
             // A link with capacity to spare loses its price.
             let change = excess.max(-excess * link.full());
             pulled = pulled.max(change).max((link.usable - usable).abs()).max((link.queue_s - queue_s).abs() / 0.1);
         }
-        if iteration > 20 && moved < TOLERANCE && pulled < 4.0 * TOLERANCE {
+        if checks_all && iteration > 0 && moved < TOLERANCE && pulled < 4.0 * TOLERANCE {
             converged = true;
             break;
         }
@@ -91,23 +106,25 @@ fn begin(flow: &FlowModel) -> FlowState {
         growth: 0.0,
         events: (0.0, 0.0),
         responds: 0.0,
+        remaining: 1.0,
+        mean_share: 1.0,
         spray_limit: f64::INFINITY,
     }
 }
 
-/// What flows send at the links' prices; the greatest change, in logarithms.
-fn respond(flows: &[FlowModel], links: &[LinkModel], states: &mut [FlowState]) -> f64 {
+/// What flows send at the prices of the links that have one; the greatest change, in logarithms.
+fn respond(flows: &[FlowModel], links: &[LinkModel], priced: &[bool], states: &mut [FlowState]) -> f64 {
     let mut events_s = vec![0.0; flows.len()];
     let mut squares = vec![0.0; flows.len()];
     let mut queues_s = vec![0.0; flows.len()];
-    for link in links {
+    for (link, _) in links.iter().zip(priced).filter(|(_, priced)| **priced) {
         for member in &link.members {
-            queues_s[member.flow] += member.share * link.queue_s;
+            queues_s[member.flow()] += f64::from(member.share) * link.queue_s;
             if !member.acks {
                 // A share of the packets has that share of the drops: `takes_part` counts it.
-                let events = link.events * member.takes_part;
-                events_s[member.flow] += events;
-                squares[member.flow] += events * events * member.takes_part;
+                let events = link.events * f64::from(member.takes_part);
+                events_s[member.flow()] += events;
+                squares[member.flow()] += events * events * f64::from(member.takes_part);
             }
         }
     }
@@ -121,37 +138,56 @@ fn respond(flows: &[FlowModel], links: &[LinkModel], states: &mut [FlowState]) -
 }
 
 fn state(flow: &FlowModel, (events_s, squares): (f64, f64), rtt_s: f64, links: &[LinkModel]) -> FlowState {
-    let Some(control) = flow.control else {
+    let Some(control) = flow.long_run() else {
         return FlowState { rate: flow.source_rate, rtt_s, ..begin(flow) };
     };
     let of_links = events_s * rtt_s;
-    let Some(law) = control.law() else {
-        let bbr_bps =
-            flow.data.shares.iter().map(|(link, _)| links[*link as usize].bbr_bps).fold(f64::INFINITY, f64::min);
-        let held = bbr_bps / flow.wire_bits;
-        let rate = held.min(control.window_limit / rtt_s).min(flow.source_rate);
-        return FlowState { rate, window: rate * rtt_s, rtt_s, responds: rate / held, ..begin(flow) };
-    };
+    let limit = (control.window_limit / rtt_s).min(flow.source_rate);
     let at = |window: f64| {
         let at_random = -libm::expm1(-flow.loss * window);
         let events = of_links + at_random;
         // Of one link, all of whose events the flow takes part in, distances are even.
         let even = squares * rtt_s * rtt_s / (events * events).max(1e-300);
-        (at_random, law.window(events.max(1e-12), rtt_s, even.min(1.0)))
+        let balance = control.response.balance((of_links, at_random), rtt_s, flow.idle_rtt_s, even.min(1.0));
+        balance.map(|balance| (at_random, balance))
     };
-    let by_law = balanced(|window| at(window).1);
+    if at(1.0).is_none() {
+        let bbr_bps =
+            flow.data.shares.iter().map(|(link, _)| links[*link as usize].bbr_bps).fold(f64::INFINITY, f64::min);
+        let held = bbr_bps / flow.wire_bits;
+        let rate = held.min(limit);
+        return FlowState { rate, window: rate * rtt_s, rtt_s, responds: rate / held, ..begin(flow) };
+    }
+    let window_at = |window: f64| at(window).map_or(0.0, |(_, balance)| balance.window);
+    // Only events at random depend on the window.
+    let by_events = if flow.loss > 0.0 { balanced(window_at) } else { window_at(1.0) };
+    let by_law = match *control.response {
+        // What does not wait is on the way.
+        Response::Waiting(waiting, _) => by_events.min(waiting * rtt_s / (rtt_s - flow.idle_rtt_s).max(1e-9)),
+        _ => by_events,
+    };
     let window = by_law.min(control.window_limit);
-    let (at_random, _) = at(window);
+    let (at_random, balance) = at(window).expect("it answered for a window of one segment");
     let events = of_links + at_random;
     // After a loss in a small window, too few segments follow for a detector: a timeout.
     let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
     let timeouts = events / (1.0 + (window / TIMEOUT_WINDOW).powi(2)) * timeout_s / rtt_s;
     let spray_limit = spray_limit(flow, control.threshold, links);
     let lawful = by_law.max(1.0) / rtt_s / (1.0 + timeouts);
-    let rate = lawful.min(control.window_limit / rtt_s).min(flow.source_rate).min(spray_limit);
+    let rate = lawful.min(limit).min(spray_limit);
     let responds = (rate / lawful).powi(2);
-    let growth = (1.0 - law.remaining) * events * by_law * responds;
-    FlowState { rate, window: rate * rtt_s, rtt_s, growth, events: (of_links, at_random), responds, spray_limit }
+    let growth = (1.0 - balance.remaining) * events * by_law * responds;
+    FlowState {
+        rate,
+        window: rate * rtt_s,
+        rtt_s,
+        growth,
+        events: (of_links, at_random),
+        responds,
+        remaining: balance.remaining,
+        mean_share: balance.mean_share,
+        spray_limit,
+    }
 }
 
 /// The window that a falling function of it maps to itself.

@@ -1,6 +1,7 @@
 //! Laws and sawteeth by hand, and what no prediction may say of any run.
 
 use super::law::Law;
+use super::observed::Observed;
 use super::predict;
 use super::sawtooth::Sawtooth;
 use crate::packet::properties::random_run::{mesh_spec, run_spec};
@@ -62,6 +63,67 @@ fn cubics_window_with_losses_at_random_is_that_of_its_curve_between_random_losse
     }
     let events = f64::from(losses) * rtt_s / time_s;
     near(curve.window(events, rtt_s, 0.0), segments * rtt_s / time_s, 0.05);
+}
+
+#[test]
+fn what_a_control_does_over_an_ideal_path_is_its_formula() {
+    let stack = |name: &str| line(&json!({"congestion": {"name": name}}), 0.0).stacks[0].clone();
+    let reno = Observed::new(&stack("newreno"), false);
+    for (events, rtt_s) in [(0.002, 0.02), (0.02, 0.1), (0.05, 0.005)] {
+        // A round trip of recovery, in which the window does not grow, follows each event.
+        let expected = RENO.window(events, rtt_s, 1.0) * (1.0 - events);
+        near(reno.balance(events, rtt_s, rtt_s, 1.0).window, expected, 0.08);
+        near(reno.balance(events, rtt_s, rtt_s, 1.0).remaining, 0.5, 0.05);
+    }
+    // Marks come in a share E of the round trips, and each takes E / 2 of the window (RFC 8257): W = 2 / E^2, or more, since the estimate is lowest
+    // just before a mark.
+    let dctcp = Observed::new(&stack("dctcp"), true);
+    near(dctcp.balance(0.1, 0.01, 0.01, 1.0).window, 200.0, 0.2);
+    // A window that answers only losses by what it measures (Westwood+) loses nothing on an empty path, and the queue on a full one.
+    let westwood = Observed::new(&stack("westwood"), false);
+    assert!(westwood.balance(0.01, 0.1, 0.1, 1.0).remaining > 0.9);
+    near(westwood.balance(0.01, 0.1, 0.05, 1.0).remaining, 0.5, 0.1);
+}
+
+#[test]
+fn vegas_keeps_its_segments_waiting() {
+    let spec =
+        line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40, "congestion": {"name": "vegas"}}), 0.0);
+    let found = predict(&spec).expect("a prediction");
+    assert!(found.converged && found.unique);
+    // Between alpha = 1 and beta = 3 segments.
+    near(found.links[0].queue_delay_s, 2.0 * 1500.0 * 8.0 / 1e7, 0.05);
+    assert_eq!(found.flows[0].limited_by, "waiting");
+}
+
+#[test]
+fn a_flow_that_ends_takes_as_long_as_in_the_packet_engine() {
+    for bytes in [1_000, 30_000, 500_000] {
+        let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.0);
+        spec.traffic[0].application = ApplicationSpec::Bulk { bytes: Some(bytes) };
+        let times = predict(&spec).expect("a prediction").flows[0].completion.expect("it ends");
+        let mut engine = crate::packet::Oracle::new(spec).expect("a run");
+        while engine.advance(1_000_000) {}
+        // The load that it has itself is one of 0.4 %, and its size is rounded up to a quarter of a segment.
+        near(times.median_s, engine.flow_table().numbers("fct_s")[0], 0.03);
+        assert!(times.low_s <= times.median_s && times.median_s <= times.high_s);
+    }
+}
+
+#[test]
+fn flows_share_a_loaded_link_as_processors_are_shared() {
+    // Large flows over a short path: a load of 1/2 doubles the mean time (M/G/1 with processor sharing).
+    let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.0);
+    let of = |spec: &RunSpec| predict(spec).expect("a prediction").flows[0].completion.expect("it ends");
+    spec.traffic[0].application = ApplicationSpec::Bulk { bytes: Some(1_000_000) };
+    let idle = of(&spec);
+    spec.traffic[0].application = ApplicationSpec::ShortFlows {
+        arrivals: 0.5 * 1e7 / 8.0 / 1.03e6,
+        sizes: vec![(1_000_000.0, 0.0), (1_000_001.0, 1.0)],
+    };
+    let loaded = of(&spec);
+    near(loaded.low_s, idle.median_s, 0.05);
+    assert!(loaded.high_s > 2.5 * idle.median_s, "{loaded:?}");
 }
 
 #[test]
@@ -141,8 +203,11 @@ fn what_the_model_does_not_know_is_refused_by_name() {
             &|spec| spec["links"][0]["queue"] = json!({"limit": {"packets": 100}, "discipline": "ecn-threshold"}),
             "the queue of link a -> b: not all flows answer its marks",
         ),
-        (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "vegas"}), "its congestion control has no law"),
-        (&|spec| spec["traffic"][0]["application"]["bytes"] = json!(1000), "traffic t: flows that end"),
+        (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "bbr3"}), "its congestion control has no law"),
+        (
+            &|spec| spec["traffic"][0]["application"]["bytes"] = json!(200_000_000),
+            "flows that end, that alone fill link a -> b",
+        ),
         (&|spec| spec["traffic"][0]["stop"] = json!(1_000_000), "traffic t: it stops during the run"),
         (
             &|spec| spec["links"][0]["loss"] = json!({"model": "bernoulli", "ratio": 0.2}),
@@ -175,6 +240,7 @@ fn check(spec: Value) -> Result<(), TestCaseError> {
     }
     for stack in &mut spec.stacks {
         stack.pacing = false;
+        // To observe the others takes a second each.
         if Law::of(stack).is_none() {
             stack.congestion = CongestionSpec::LinuxCubic(Default::default()).into();
         }

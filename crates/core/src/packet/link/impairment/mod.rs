@@ -46,7 +46,6 @@ impl LossSpec {
     }
 
     /// Each packet with this probability, independently.
-    #[cfg(test)]
     pub(crate) fn bernoulli(ratio: f64) -> LossSpec {
         LossSpec::Bernoulli(bernoulli::Parameters { ratio: crate::parameters::Share(ratio) })
     }

@@ -1,0 +1,201 @@
+//! Completion times of flows that end: each is sent by the packet engine over its path alone, many times.
+//!
+//! What the other flows do to it is in the path. On each link a number of others share the rate with it, drawn as in processor sharing: n of them
+//! with the probability (1 - load) load^n. Links that long flows fill have their mean wait, and lose what they drop.
+
+use super::flows::FlowModel;
+use super::links::LinkModel;
+use super::solver::Solution;
+use crate::packet::{LossSpec, Simulation};
+use crate::rng::{Purpose, Stream};
+use crate::routing::Metric;
+use crate::spec::{
+    ApplicationSpec, Granularity, HashField, HopsSpec, LinkId, LinkSpec, MetricSpec, QueueLimit, QueueSpec,
+    RoutingSpec, RunSpec, Selector, TrafficSpec, TransportSpec,
+};
+use crate::units::{Duration, Rate};
+use std::collections::HashMap;
+
+/// Times that a flow is sent, where chance decides about it.
+const RUNS: u64 = 41;
+/// Flows of up to this number of segments are sent in quarters of a segment. Of larger ones the neighbours in a series of factor 2^(1/4) are.
+const EXACT: f64 = 32.0;
+const STEPS_PER_OCTAVE: f64 = 4.0;
+const EVENTS: u64 = 1_000_000;
+
+/// Times from a flow's start until its last byte is delivered, seconds; infinite where it does not end within the run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Completion {
+    /// Half of such flows take longer.
+    pub median_s: f64,
+    /// 5 % of them are faster.
+    pub low_s: f64,
+    /// 5 % of them are slower.
+    pub high_s: f64,
+}
+
+/// What flows have in common that differ in their sizes only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Kind {
+    stack: usize,
+    data: Vec<LinkId>,
+    ack: Vec<LinkId>,
+}
+
+/// Completion times by the kind and the size of flows.
+pub struct Completions<'a> {
+    spec: &'a RunSpec,
+    links: &'a [LinkModel],
+    /// By link: flows without end that react, and the share of the rate that the others take.
+    shared: Vec<(f64, f64)>,
+    known: HashMap<(Kind, u64), Completion>,
+}
+
+impl<'a> Completions<'a> {
+    /// Of a run whose long run is solved.
+    pub fn new(spec: &'a RunSpec, flows: &[FlowModel], solution: &'a Solution) -> Completions<'a> {
+        let shared = solution.links.iter().map(|link| {
+            let (mut long, mut load_bps) = (0.0, 0.0);
+            for member in &link.members {
+                let state = solution.flows[member.flow()];
+                if state.responds > 0.5 && !member.acks {
+                    long += f64::from(member.share);
+                } else {
+                    load_bps += state.rate * member.bits(flows);
+                }
+            }
+            (long, (load_bps / link.rate_bps).min(0.99))
+        });
+        Completions { spec, links: &solution.links, shared: shared.collect(), known: HashMap::new() }
+    }
+
+    /// Of a flow with this stack and payload; its model has one path.
+    pub fn of(&mut self, flow: &FlowModel, stack: usize, bytes: u64) -> Completion {
+        let links = |shares: &[(LinkId, f32)]| shares.iter().map(|(link, _)| *link).collect();
+        let kind = Kind { stack, data: links(&flow.data.shares), ack: links(&flow.ack.shares) };
+        let payload = u64::from(self.spec.stacks[stack].mss);
+        let segments = bytes.div_ceil(payload) as f64;
+        if segments <= EXACT {
+            let quarter = payload.div_ceil(4);
+            return self.sent(&kind, bytes.div_ceil(quarter) * quarter);
+        }
+        let step = segments.log2() * STEPS_PER_OCTAVE;
+        let size = |step: f64| libm::exp2(step / STEPS_PER_OCTAVE).round();
+        let (below, above) = (size(step.floor()), size(step.floor() + 1.0));
+        let part = (segments - below) / (above - below);
+        let [one, other] = [below, above].map(|segments| self.sent(&kind, segments as u64 * payload));
+        let between = |one: f64, other: f64| if part > 0.0 { one + part * (other - one) } else { one };
+        Completion {
+            median_s: between(one.median_s, other.median_s),
+            low_s: between(one.low_s, other.low_s),
+            high_s: between(one.high_s, other.high_s),
+        }
+    }
+
+    fn sent(&mut self, kind: &Kind, bytes: u64) -> Completion {
+        if let Some(known) = self.known.get(&(kind.clone(), bytes)) {
+            return *known;
+        }
+        let runs = if self.is_certain(kind) { 1 } else { RUNS };
+        let mut times: Vec<f64> = (0..runs).map(|run| self.send(kind, bytes, run)).collect();
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times[(share * (times.len() - 1) as f64).round() as usize];
+        let found = Completion { median_s: at(0.5), low_s: at(0.05), high_s: at(0.95) };
+        self.known.insert((kind.clone(), bytes), found);
+        found
+    }
+
+    /// Whether nothing on its paths is left to chance.
+    fn is_certain(&self, kind: &Kind) -> bool {
+        let mut links = kind.data.iter().chain(&kind.ack).map(|link| *link as usize);
+        links.all(|link| self.shared[link].1 < 1e-3 && self.drop_ratio(link) <= 0.0 && self.links[link].loss <= 0.0)
+    }
+
+    /// What the queue of a link drops of its packets.
+    fn drop_ratio(&self, link: usize) -> f64 {
+        let model = &self.links[link];
+        if self.shared[link].0 <= 0.0 {
+            return 0.0;
+        }
+        let packets = model.load_bps / (model.rate_bps * model.packet_s);
+        let drops = model.events * model.drops;
+        drops / (packets + drops)
+    }
+
+    /// Sends a flow; the time that it takes.
+    fn send(&self, kind: &Kind, bytes: u64, run: u64) -> f64 {
+        let nodes = kind.data.len() + kind.ack.len();
+        // A ring: data goes on to the receiver, and ACKs on to the sender.
+        let ring = kind.data.iter().map(|link| (*link, true)).chain(kind.ack.iter().map(|link| (*link, false)));
+        let links = ring.enumerate().map(|(index, (link, data))| {
+            let (src, dst) = (index as u32, ((index + 1) % nodes) as u32);
+            LinkSpec { src, dst, ..self.left(link as usize, data, run) }
+        });
+        let spec = RunSpec {
+            seed: run,
+            duration: self.spec.duration,
+            warm_up: Duration::ZERO,
+            sample: None,
+            nodes: (0..nodes).map(|node| node.to_string()).collect(),
+            links: links.collect(),
+            stacks: vec![self.spec.stacks[kind.stack].clone()],
+            routings: vec![RoutingSpec {
+                name: String::new(),
+                hops: HopsSpec::Shortest { metric: MetricSpec::One(Metric::HopCount) },
+                select: Selector::Hash,
+                per: Granularity::Flow,
+                hash: vec![HashField::Source],
+                acks: None,
+                reconverge: None,
+                link_state: None,
+            }],
+            traffic: vec![TrafficSpec {
+                name: String::new(),
+                pairs: vec![(0, kind.data.len() as u32)],
+                flows_per_pair: 1,
+                transport: TransportSpec::Tcp { stack: 0 },
+                routing: 0,
+                start: Duration::ZERO,
+                stagger: Duration::ZERO,
+                stop: None,
+                application: ApplicationSpec::Bulk { bytes: Some(bytes) },
+            }],
+            events: Vec::new(),
+            captures: Vec::new(),
+        };
+        let mut simulation = Simulation::new(spec).expect("it has links, stack and size of a run that is valid");
+        while simulation.advance(EVENTS) {}
+        let time = simulation.flow_table().numbers("fct_s")[0];
+        if time.is_nan() { f64::INFINITY } else { time }
+    }
+
+    /// A link with what the others leave of it.
+    fn left(&self, link: usize, data: bool, run: u64) -> LinkSpec {
+        let (spec, model) = (&self.spec.links[link], &self.links[link]);
+        let (long, load) = self.shared[link];
+        let mut left = spec.clone();
+        let draws = Stream::new(run, Purpose::Arrival, link as u64);
+        // Long flows let the queue grow evenly to its limit.
+        let (mean_s, greatest_s) = (model.queue_s, model.buffer_s);
+        let least_s = (2.0 * mean_s - greatest_s).max(0.0);
+        let wait_s = least_s + draws.uniform(0) * 2.0 * (mean_s - least_s);
+        left.delay = spec.delay + Duration::from_secs_f64(wait_s);
+        if !data {
+            return left;
+        }
+        let others = if load > 0.0 { ((1.0 - draws.uniform(1)).ln() / load.ln()).floor() } else { 0.0 };
+        let beside_long = if long > 0.0 { 1.0 } else { 0.0 };
+        left.rate = Rate::from_bps(spec.rate.as_bps() / (1.0 + others + beside_long));
+        let free = 1.0 - (wait_s / greatest_s).min(1.0);
+        left.queue = QueueSpec {
+            limit: match spec.queue.limit {
+                QueueLimit::Packets(packets) => QueueLimit::Packets((f64::from(packets) * free).ceil().max(2.0) as u32),
+                QueueLimit::Bytes(bytes) => QueueLimit::Bytes((bytes as f64 * free).ceil().max(3000.0) as u64),
+            },
+            ..spec.queue.clone()
+        };
+        let lost = 1.0 - (1.0 - model.loss) * (1.0 - self.drop_ratio(link));
+        left.loss = (lost > 0.0).then(|| LossSpec::bernoulli(lost));
+        left
+    }
+}
