@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import fcntl
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -39,6 +40,13 @@ def namespaces() -> Iterator[None]:
         if (reason := support.missing()) is not None:
             pytest.skip(f"needs network namespaces: {reason}")
         yield
+
+
+@pytest.fixture
+def iperf3() -> None:
+    """Skips where there is no iperf3."""
+    if shutil.which("iperf3") is None:
+        pytest.skip("needs iperf3")
 
 
 @pytest.fixture

@@ -89,6 +89,13 @@ transport = "udp"
     assert summary["jain_index"].item() > 0.8  # with the third flow at most (1 + 1 + 0)^2 / (3 x 2) = 2/3
 
 
+def test_a_count_that_one_flow_does_not_know_is_unknown_and_not_less() -> None:
+    table = flows(segments_sent=[100, None], retransmits=[10, 5], timeouts=[1, 2])
+    row = statistics.summary(table, ["variant"]).row(0, named=True)
+    assert row["retransmit_ratio"] is None
+    assert row["timeouts"] == 3
+
+
 def test_goodput_is_of_the_flows_that_send_to_the_end_of_the_run() -> None:
     """Bytes over time say nothing of a flow that finishes: its time is what counts."""
     table = flows(

@@ -304,6 +304,7 @@ def _traffic(
         "stagger": units.duration(entry.stagger),
         "stop": None if entry.stop is None else units.duration(entry.stop),
         "application": _application(entry),
+        **({} if entry.sender == "own" else {"sender": entry.sender}),
     }
 
 

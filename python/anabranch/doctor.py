@@ -47,6 +47,7 @@ def checks(directory: Path | None = None) -> list[Check]:
             _namespaces,
             "use `sudo`, or `apt install iproute2 util-linux`, `modprobe tun` and `sysctl user.max_user_namespaces=1000`",
         ),
+        _optional("iperf3 (a sender of the kernel engine)", _iperf3, "`apt install iperf3`"),
         _disk(directory or Path.cwd()),
     ]
 
@@ -146,6 +147,10 @@ _TRIALS = {"figures": _figures, "te": _te, "topologies": _topologies}
 
 def _tshark() -> str | None:
     return _first_line(["tshark", "--version"])
+
+
+def _iperf3() -> str | None:
+    return _first_line(["iperf3", "--version"])
 
 
 def _ns2() -> str | None:

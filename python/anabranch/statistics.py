@@ -96,7 +96,7 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """
     means = ["goodput_bps", "flow_goodput_bps", "jain_index", "timeouts", "srtt_s", "reordering_extent_mean"]
     grouped = per_run(flows, by).group_by(by, maintain_order=True)
-    sent = pl.col("segments_sent").sum()
+    sent, resent = known_sum("segments_sent"), known_sum("retransmits")
     table = grouped.agg(
         pl.len().alias("runs"),
         pl.col("interrupted").sum(),
@@ -104,9 +104,9 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         pl.col("goodput_bps").alias("_goodput_of_runs"),
         *(pl.col(name).mean() for name in means),
         pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
-        retransmit_ratio=pl.col("retransmits").sum() / sent,
-        spurious_ratio=pl.col("spurious_retransmits").sum() / pl.col("retransmits").sum(),
-        reordered_ratio=pl.col("reordered_segments").sum() / sent,
+        retransmit_ratio=resent / sent,
+        spurious_ratio=known_sum("spurious_retransmits") / resent,
+        reordered_ratio=known_sum("reordered_segments") / sent,
     )
     return (
         table.with_columns(
@@ -127,6 +127,11 @@ def lasting_goodput(by: Sequence[str]) -> pl.Expr:
     return pl.when(~finished.any().over([*dict.fromkeys([*by, "traffic"])])).then("goodput_bps")
 
 
+def known_sum(name: str) -> pl.Expr:
+    """The sum of a column; null if one of its values is unknown."""
+    return pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum())
+
+
 def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """What each group of flows did in each run: a row for each run and each combination of the columns ``by``."""
     share = pl.col("active_share") if "active_share" in flows.columns else pl.lit(1.0)
@@ -134,7 +139,10 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     goodput = pl.col("_goodput")
     lasting = flows.with_columns(_goodput=lasting_goodput(by))
     return lasting.group_by([*dict.fromkeys([*run, *by])], maintain_order=True).agg(
-        pl.col("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "reordered_segments").sum(),
+        *(
+            known_sum(name).alias(name)
+            for name in ("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "reordered_segments")
+        ),
         pl.col("srtt_s", "reordering_extent_mean").mean(),
         pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
         flows=pl.len(),

@@ -387,9 +387,28 @@ pub struct TrafficSpec {
     pub stop: Option<Duration>,
     /// The application, which determines sizes and times of writes.
     pub application: ApplicationSpec,
+    /// The program that sends in the kernel engine.
+    #[serde(default)]
+    pub sender: SenderProgram,
+}
+
+/// A program that sends Linux's packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SenderProgram {
+    /// The kernel engine itself.
+    #[default]
+    Own,
+    /// iperf3, a client and a server for each flow.
+    Iperf3,
 }
 
 impl TrafficSpec {
+    /// Whether receivers send packets: ACKs of TCP, or what iperf3 answers.
+    pub fn has_reverse_packets(&self) -> bool {
+        matches!(self.transport, TransportSpec::Tcp { .. }) || self.sender == SenderProgram::Iperf3
+    }
+
     /// When its applications stop writing; [`Time::NEVER`] if only the run ends them.
     pub fn stop(&self) -> Time {
         self.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop)
@@ -407,11 +426,11 @@ impl RunSpec {
         group.pairs.iter().map(|(src, dst)| (group.routing, *src, *dst))
     }
 
-    /// The same for its ACKs; none for UDP.
+    /// The same for packets of its receivers; none for UDP of the engine's own.
     pub fn ack_routes(&self, group: &TrafficSpec) -> impl Iterator<Item = (usize, NodeId, NodeId)> {
         let routing = self.routings[group.routing].acks.unwrap_or(group.routing);
-        let acknowledged = matches!(group.transport, TransportSpec::Tcp { .. });
-        group.pairs.iter().filter(move |_| acknowledged).map(move |(src, dst)| (routing, *dst, *src))
+        let answered = group.has_reverse_packets();
+        group.pairs.iter().filter(move |_| answered).map(move |(src, dst)| (routing, *dst, *src))
     }
 
     /// The name of a link in messages: its source and destination.

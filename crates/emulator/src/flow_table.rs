@@ -2,17 +2,22 @@
 
 use crate::packets::{FiveTuple, Header, TCP, UDP};
 use anabranch_core::packet::emulated::{EmulatedNetwork, SentPacket};
-use anabranch_core::spec::{NodeId, TransportSpec};
+use anabranch_core::spec::{NodeId, SenderProgram, TransportSpec};
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
-/// The flows of a run by the addresses and ports of their packets. Other flows between the ends of a traffic group are added when their first packet
-/// comes: they take the group's routes.
+/// The port of flow 0's iperf3 server; that of flow n is n higher. A server has one client.
+const FIRST_IPERF3_PORT: u16 = 5201;
+
+/// The flows of a run by the addresses and ports of their packets. A flow of iperf3 has two connections, data and control, to a server of its own. Other
+/// flows between the ends of a traffic group are added when their first packet comes: they take the group's routes.
 pub struct FlowTable {
     /// Flow, and whether its receiver sends.
     by_tuple: HashMap<FiveTuple, (u32, bool)>,
     /// Packets so far, by flow and direction.
     numbers: Vec<[u32; 2]>,
+    /// Flows of iperf3 by the address of their server.
+    servers: HashMap<(Ipv4Addr, u16), u32>,
     nodes: HashMap<Ipv4Addr, NodeId>,
     /// The first group between two nodes.
     groups: HashMap<(NodeId, NodeId), u32>,
@@ -28,10 +33,15 @@ impl FlowTable {
                 groups.entry(*pair).or_insert(index);
             }
         }
-        let mut by_tuple = HashMap::new();
+        let (mut by_tuple, mut servers) = (HashMap::new(), HashMap::new());
         for flow in 0..network.flows().len() as u32 {
             let ends = network.endpoints(flow);
-            let protocol = match spec.traffic[network.plan(flow).group as usize].transport {
+            let group = &spec.traffic[network.plan(flow).group as usize];
+            if group.sender == SenderProgram::Iperf3 {
+                servers.insert((ends.receiver.0, FIRST_IPERF3_PORT.saturating_add(flow as u16)), flow);
+                continue;
+            }
+            let protocol = match group.transport {
                 TransportSpec::Tcp { .. } => TCP,
                 TransportSpec::Udp { .. } => UDP,
             };
@@ -42,6 +52,7 @@ impl FlowTable {
         FlowTable {
             numbers: vec![[0; 2]; network.flows().len()],
             by_tuple,
+            servers,
             nodes: (0..spec.nodes.len() as NodeId).map(|node| (EmulatedNetwork::<P>::address(node), node)).collect(),
             groups,
         }
@@ -51,12 +62,18 @@ impl FlowTable {
     pub fn look_up<P>(&mut self, network: &mut EmulatedNetwork<P>, header: &Header) -> Option<SentPacket> {
         let (flow, reverse) = match self.by_tuple.get(&header.tuple) {
             Some(known) => *known,
-            None => self.add(network, header)?,
+            None => self.of_server(&header.tuple).or_else(|| self.add(network, header))?,
         };
         let next = &mut self.numbers[flow as usize][usize::from(reverse)];
         let number = *next;
         *next = next.wrapping_add(1);
         Some(SentPacket { flow, reverse, number, size: header.size, ecn_capable: header.ecn_capable })
+    }
+
+    /// The flow of a packet to or from an iperf3 server.
+    fn of_server(&self, tuple: &FiveTuple) -> Option<(u32, bool)> {
+        let flow = |end, reverse| self.servers.get(end).map(|flow| (*flow, reverse));
+        flow(&tuple.destination, false).or_else(|| flow(&tuple.source, true))
     }
 
     fn add<P>(&mut self, network: &mut EmulatedNetwork<P>, header: &Header) -> Option<(u32, bool)> {

@@ -99,6 +99,10 @@ class Traffic(Table):
     short: Short | None = Field(None, description="Many flows of random size that arrive at random.")
     transport: Literal["tcp", "udp"] = Field("tcp", description="UDP sends without waiting for anyone.")
     packet: Size | None = Field(None, description="Bytes on the wire of every UDP packet (default 1500 bytes).")
+    sender: Literal["own", "iperf3"] = Field(
+        "own",
+        description="Program that sends in the kernel engine: its own, or iperf3 (bulk and constant). No effect in other engines.",
+    )
     stack: str | None = Field(
         None,
         description="The TCP stack: of [stacks], or a preset (default the only one of [stacks]; where there is none, "

@@ -104,6 +104,25 @@ fn a_flow_that_is_not_planned_takes_the_route_of_its_group_and_strangers_go_nowh
 }
 
 #[test]
+fn both_connections_of_iperf3_take_the_path_of_their_flow() {
+    let iperf3 = |spec: &mut Value| spec["traffic"][0]["sender"] = json!("iperf3");
+    let mut emulator = Emulator::new(spec(&sprayed(), iperf3)).unwrap();
+    let mut written = Written::default();
+    for (number, port) in [(0, 30_000), (1, 49_152), (2, 49_152)] {
+        let mut bytes = packet(1000, port);
+        bytes[22..24].copy_from_slice(&5201_u16.to_be_bytes());
+        emulator.send(Time(number * 100 * MS), 0, &bytes, &mut written);
+    }
+    let mut answer = packet(1000, 5201);
+    answer[12..20].copy_from_slice(&[10, 0, 0, 4, 10, 0, 0, 1]);
+    emulator.send(Time(300 * MS), 3, &answer, &mut written);
+    emulator.advance(Time(2000 * MS), &mut written);
+    // One count of packets for both connections: they alternate together.
+    assert_eq!(dues(&written), [6000, 112_000, 206_000, 306_000]);
+    assert_eq!((emulator.network().flows().len(), emulator.foreign()), (1, 0));
+}
+
+#[test]
 fn a_queue_marks_packets_that_may_be_marked() {
     let mark = |spec: &mut Value| {
         spec["links"][0]["queue"] = json!({"discipline": "ecn-threshold", "limit": {"packets": 100}, "mark": 2});

@@ -9,7 +9,7 @@ pub mod records;
 use crate::clock::Clock;
 use anabranch_core::packet::emulated::{Endpoints, FlowPlan};
 use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::{ApplicationSpec, NodeId, RunSpec, TransportSpec};
+use anabranch_core::spec::{ApplicationSpec, NodeId, RunSpec, SenderProgram, TransportSpec};
 use anabranch_core::traffic::application::Application;
 use anabranch_core::units::{Duration, Time};
 use flow::{BLOCK, Flow, address};
@@ -100,7 +100,8 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The planned flows of a run, with the options of each stack and the namespace of each host. Receivers listen from now on.
+    /// The planned flows of a run, with the options of each stack and the namespace of each host. Receivers listen from now on. Flows of another
+    /// program stay idle.
     ///
     /// # Errors
     /// What Linux refuses.
@@ -125,6 +126,10 @@ impl Traffic {
         let mut listening = HashMap::new();
         for (number, (plan, endpoints)) in (0..).zip(planned) {
             let flow = traffic.planned(number, plan, endpoints);
+            if traffic.spec.traffic[flow.plan.group as usize].sender != SenderProgram::Own {
+                traffic.flows.push(flow);
+                continue;
+            }
             let receiver = (flow.endpoints.receiver, flow.is_udp);
             if listening.insert(receiver, ()).is_none() {
                 let listened = traffic.listen(flow.plan.dst, flow.endpoints.receiver, flow.is_udp);

@@ -30,6 +30,11 @@ class Host:
     """Descriptor of its TUN device."""
 
 
+def address(node: int) -> str:
+    """The address of a node's host."""
+    return str(_FIRST_ADDRESS + node)
+
+
 def make_hosts(spec: Mapping[str, Any], stacks: Mapping[int, LinuxStack], keep: ExitStack) -> list[Host]:
     """The hosts of a compiled run, with the settings of the stacks that they use; they end with ``keep``.
 
@@ -61,12 +66,11 @@ def _host(spec: Mapping[str, Any], node: int, stacks: Sequence[LinuxStack], mtu:
     for key, value in (_COMMON | sysctls).items():
         namespace.set_sysctl(key, value)
     namespace.configure("link set lo up")
-    address = str(_FIRST_ADDRESS + node)
-    device = open_device(namespace, DEVICE, address=address, mtu=mtu)
+    device = open_device(namespace, DEVICE, address=address(node), mtu=mtu)
     keep.callback(os.close, device)
     if route:
         metrics = " ".join(f"{key} {value}" for key, value in route.items())
-        namespace.configure(f"route replace default dev {DEVICE} src {address} {metrics}")
+        namespace.configure(f"route replace default dev {DEVICE} src {address(node)} {metrics}")
     return Host(node, namespace, device)
 
 

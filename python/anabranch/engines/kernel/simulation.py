@@ -11,6 +11,9 @@ import numpy as np
 from anabranch import _core
 from anabranch.array_types import Columns
 from anabranch.engines.kernel.hosts import make_hosts
+from anabranch.engines.kernel.iperf3.flows import iperf3_flows
+from anabranch.engines.kernel.iperf3.processes import Iperf3Processes
+from anabranch.engines.kernel.iperf3.report import Report
 from anabranch.engines.kernel.programs import Programs
 from anabranch.engines.kernel.settings import LinuxStack, linux_stack
 from anabranch.linux_network import support
@@ -56,6 +59,10 @@ class KernelSimulation:
             # The packet engine plans the same flows, and refuses what the network cannot be.
             self._planned = _core.Simulation(json.dumps(run)).flows()
             hosts = make_hosts(run, stacks, self._keep)
+            self._iperf3 = Iperf3Processes(list(iperf3_flows(run, self._planned, hosts, stacks)))
+            self._reports: dict[int, Report] | None = None
+            self._unseen: Sequence[Report] = ()
+            self._sample_s = (run["sample"] or 0) / PICOSECONDS_PER_SECOND
             self._facts: dict[str, Any] = {
                 "linux": os.uname().release,
                 "stacks": [one.record() for one in stacks.values()],
@@ -66,6 +73,7 @@ class KernelSimulation:
                 [_options(stacks.get(index)) for index in range(len(run["stacks"]))],
             )
             self._facts["scheduling"] = _schedule(self._run.threads)
+            self._iperf3.begin(self._run.now_s)
         except BaseException:
             self._keep.close()
             raise
@@ -79,8 +87,13 @@ class KernelSimulation:
 
     def _end(self) -> None:
         """End the run, and what it needs of Linux."""
-        self._run.end()
-        self._keep.close()
+        try:
+            if self._reports is None:
+                self._reports = self._iperf3.end(self._run.now_s)
+                self._unseen = list(self._reports.values()) if self._sample_s else ()
+        finally:
+            self._run.end()
+            self._keep.close()
 
     @property
     def now_s(self) -> float:
@@ -115,6 +128,10 @@ class KernelSimulation:
         columns["goodput_bps"] = np.divide(
             8.0 * columns["delivered_bytes"], time, out=np.full(count, np.nan), where=time > 0
         )
+        for flow, report in (self._reports or {}).items():
+            for name, value in report.columns(warm_up_s, now_s).items():
+                columns[name] = np.asarray(columns[name], dtype=np.float64)
+                columns[name][flow] = value
         return columns
 
     def _check(self) -> None:
@@ -152,8 +169,13 @@ class KernelSimulation:
         return self._run.links()
 
     def take_flow_series(self) -> Columns:
-        """The flow samples since the last call."""
-        return self._run.take_flow_series()
+        """The flow samples since the last call; those of iperf3 at the end."""
+        own = self._run.take_flow_series()
+        reports, self._unseen = self._unseen, ()
+        rows = [row for report in reports for row in report.samples(self._sample_s, self.now_s)]
+        if not rows:
+            return own
+        return {name: np.concatenate([own[name], [row[name] for row in rows]]) for name in rows[0]}
 
     def take_link_series(self) -> Columns:
         """The link samples since the last call."""

@@ -28,7 +28,6 @@ pub(super) fn flows(spec: &RunSpec, forwarding: &mut Forwarding) -> Result<(Vec<
     forwarding.compile_shortest_routes(spec.routes_in_use());
     for (index, group) in spec.traffic.iter().enumerate() {
         let reverse_routing = spec.routings[group.routing].acks.unwrap_or(group.routing);
-        let has_acks = matches!(group.transport, TransportSpec::Tcp { .. });
         let stop = group.stop();
         for PlannedFlow { pair: (src, dst), start, bytes } in plan(spec, index, group)? {
             if start >= end.min(stop) {
@@ -45,7 +44,7 @@ pub(super) fn flows(spec: &RunSpec, forwarding: &mut Forwarding) -> Result<(Vec<
                 })
             };
             let forward = route(group.routing, (src, dst), false)?;
-            let reverse = if has_acks { route(reverse_routing, (dst, src), true)? } else { forward };
+            let reverse = if group.has_reverse_packets() { route(reverse_routing, (dst, src), true)? } else { forward };
             let of_flow = packet_sizes(spec, group, bytes);
             sizes.push(of_flow.map_err(|problem| refuse(format!("traffic '{}'", group.name), problem))?);
             let identity = FlowIdentity { group: group_index, src, dst, start, forward, reverse };

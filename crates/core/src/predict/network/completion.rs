@@ -11,7 +11,7 @@ use crate::rng::{Purpose, Stream};
 use crate::routing::Metric;
 use crate::spec::{
     ApplicationSpec, Granularity, HashField, HopsSpec, LinkId, LinkSpec, MetricSpec, QueueLimit, QueueSpec,
-    RoutingSpec, RunSpec, Selector, TrafficSpec, TransportSpec,
+    RoutingSpec, RunSpec, Selector, SenderProgram, TrafficSpec, TransportSpec,
 };
 use crate::units::{Duration, Rate};
 use std::collections::HashMap;
@@ -159,6 +159,7 @@ impl<'a> Completions<'a> {
                 stagger: Duration::ZERO,
                 stop: None,
                 application: ApplicationSpec::Bulk { bytes: Some(bytes) },
+                sender: SenderProgram::default(),
             }],
             events: Vec::new(),
             captures: Vec::new(),

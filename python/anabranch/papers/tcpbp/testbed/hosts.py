@@ -10,12 +10,12 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from anabranch.linux_network.devices import join
 from anabranch.linux_network.errors import NetworkError
 from anabranch.linux_network.namespace import NetworkNamespace
+from anabranch.linux_network.sockets import listening_ports
 from anabranch.papers.tcpbp.testbed.plan import Plan, address, mac
 from anabranch.papers.tcpbp.testbed.switches import Switches, host_port
 
@@ -35,8 +35,6 @@ SYSCTLS = {
     "net.ipv4.tcp_rmem": "4096 131072 16777216",
     "net.ipv4.tcp_wmem": "4096 131072 16777216",
 }
-SOCKETS = Path("/proc/thread-self/net/tcp")
-_LISTENING = "0A"
 PORT = 5201
 """Of iperf3's server."""
 _LOOK_S = 0.02
@@ -115,7 +113,7 @@ class Hosts:
             server = self.namespaces[target].start(
                 ["iperf3", "--server", "--one-off", "--version4"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
-            while server.poll() is None and not self.namespaces[target].run(_listens):
+            while server.poll() is None and PORT not in self.namespaces[target].run(listening_ports):
                 time.sleep(_LOOK_S)
             client = self.namespaces[source].start(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             try:
@@ -130,12 +128,6 @@ class Hosts:
                 return _throughput(report)
             problem = report.get("error", "no report")
         raise NetworkError(f"iperf3 from {source} to {target} failed {ATTEMPTS} times: {problem}")
-
-
-def _listens() -> bool:
-    """Whether a socket of this namespace listens on iperf3's port."""
-    sockets = [line.split() for line in SOCKETS.read_text(encoding="ascii").splitlines()[1:]]
-    return any(fields[1].endswith(f":{PORT:04X}") and fields[3] == _LISTENING for fields in sockets)
 
 
 def _report(said: str) -> dict[str, Any]:
