@@ -20,6 +20,7 @@ from anabranch.report.vega_lite import Specification, faceted, layered, legend, 
 
 LEAST_VALUES = 3
 """A condition with fewer values is no axis."""
+_MOST_LABELS = 10
 _WIDE = 20
 """An axis is logarithmic if its values span more than this factor."""
 
@@ -44,6 +45,12 @@ class Axis:
         least, most = self.ordered[0], self.ordered[-1]
         wide = least > 0 and most > _WIDE * least
         return {"type": "log", "nice": False} if wide else {"type": "linear", "zero": False, "nice": False}
+
+    @property
+    def ticks(self) -> Specification:
+        """A label at every value, if they are few."""
+        few = {"values": self.ordered} if len(self.ordered) <= _MOST_LABELS else {"tickCount": 6}
+        return {**few, "format": "~g", "labelOverlap": True}
 
 
 def axes(runs: Runs) -> list[Axis]:
@@ -84,7 +91,7 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     panels = distinct[:MOST_PANELS]
     rows = rows.filter(pl.col("panel").is_in(panels)).sort("x", maintain_order=True)
     treatments = rows["treatment"].unique(maintain_order=True).to_list()
-    x = quantitative("x", title=axis.title, scale=axis.scale, axis={"values": axis.ordered, "format": "~g"})
+    x = quantitative("x", title=axis.title, scale=axis.scale, axis=axis.ticks)
     dash: Specification = {}
     if len(treatments) > rows["stack"].n_unique():
         scale = {"domain": treatments, "range": _dashes(rows, treatments)}
@@ -194,10 +201,10 @@ def _columns(panels: int) -> int:
 
 
 def _rest(runs: Runs, variant: int, condition: str, drawn: Sequence[Axis]) -> str:
-    """The condition without the parts that the axes show."""
+    """The condition without the parts that the axes show; a space if nothing is left."""
     values = runs.variants[variant].values
     shown = {f"{axis.key} {values[axis.key]}" for axis in drawn}
-    return " · ".join(part for part in condition.split(" · ") if part not in shown) or "all"
+    return " · ".join(part for part in condition.split(" · ") if part not in shown) or " "
 
 
 def _dashes(rows: pl.DataFrame, treatments: Sequence[str]) -> list[list[int]]:
