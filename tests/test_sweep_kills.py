@@ -106,6 +106,15 @@ def test_killed_sweeps_come_to_the_table_of_an_undisturbed_one(tmp_path: Path) -
     assert_same(tmp_path, whole)
 
 
+def test_a_sweep_killed_while_it_writes_its_first_file_goes_on(tmp_path: Path) -> None:
+    sweep = Sweep.load(plan(tmp_path))
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "sweep.json.partial").write_text("{", encoding="utf-8")
+    assert sweep.execute(out, jobs=1).runs() == sweep.planned
+    assert not (out / "sweep.json.partial").exists()
+
+
 def assert_same(folder: Path, whole: SweepResult) -> None:
     """The command goes on to the tables of the other sweep, without the runs that were there."""
     before = known(folder / "out")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-_PARTIAL = ".partial"
+PARTIAL = ".partial"
+"""Ends the name of a file that is not yet whole."""
 _SYSTEM_ERROR = re.compile(r"([^:]+) \(os error \d+\)")
 
 
@@ -107,7 +108,7 @@ def is_open_at(descriptor: int, path: Path) -> bool:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    partial = path.with_name(path.name + _PARTIAL)
+    partial = path.with_name(path.name + PARTIAL)
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT, 0o666)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     while not is_open_at(descriptor, partial):  # another process has renamed it while this one waited

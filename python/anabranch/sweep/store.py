@@ -276,7 +276,8 @@ def _read_plan(path: Path) -> dict[str, Any] | None:
 
 def _require_own(path: Path) -> None:
     names = {entry.name for entry in path.iterdir()}
-    others = sorted(names - {PLAN, WORKSPACE, FLOWS, LINKS})
+    # A command that is killed before it has written its plan leaves a part of that.
+    others = sorted(names - {PLAN, PLAN + output_files.PARTIAL, WORKSPACE, FLOWS, LINKS})
     if MANIFEST in names or (others and PLAN not in names):
         raise FileError(f"{path}: holds {others[0]}, so it is not the directory of a sweep; give another by --out")
 
