@@ -11,6 +11,10 @@ from math import inf
 from typing import Literal, Protocol
 
 
+_LIMIT = 2
+"""Segments by which one ACK may open the window in slow start (L of RFC 3465)."""
+
+
 class Flow(Protocol):
     """What is known of a flow when it begins."""
 
@@ -66,11 +70,11 @@ class Congestion(Protocol):
 
 
 class Control:
-    """A congestion control. Derive a class, and set :attr:`cwnd` in its methods; the engine reads it after each call.
+    """A congestion control: NewReno's. Derive a class, and set :attr:`cwnd` in its methods; the engine reads it after each call.
 
-    >>> class Halving(Control):
-    ...     def on_ack(self, ack):
-    ...         self.cwnd += ack.growth if self.cwnd < self.ssthresh else ack.growth / self.cwnd
+    >>> class Scalable(Control):
+    ...     def avoid_congestion(self, ack, growth):
+    ...         self.cwnd += 0.01 * growth
     """
 
     samples_rate: bool = False
@@ -86,7 +90,21 @@ class Control:
         """Pacing rate, bit/s on the wire; a class that paces sets it in ``__init__``."""
 
     def on_ack(self, ack: Ack) -> None:
-        """An ACK delivered something. The window grows here."""
+        """An ACK delivered something: by default slow start up to ssthresh, and :meth:`avoid_congestion` beyond.
+
+        Slow start opens the window by two segments at most (RFC 3465 section 2.2), since an ACK after a repair may acknowledge hundreds.
+        """
+        growth = ack.growth
+        if self.cwnd < self.ssthresh:
+            grown = self.cwnd + min(growth, _LIMIT)
+            self.cwnd = min(grown, self.ssthresh)
+            growth = int(grown - self.cwnd)
+        if growth:
+            self.avoid_congestion(ack, growth)
+
+    def avoid_congestion(self, ack: Ack, growth: int) -> None:
+        """The window grows by so many segments acknowledged in congestion avoidance: by default one segment a round trip (RFC 5681 equation 3)."""
+        self.cwnd += growth / self.cwnd
 
     def on_congestion(self, event: Congestion) -> None:
         """The window is to shrink: by default to a half of the flight, after a timeout to one segment (RFC 5681)."""
