@@ -10,7 +10,6 @@ from __future__ import annotations
 from math import inf
 from typing import Literal, Protocol
 
-
 _LIMIT = 2
 """Segments by which one ACK may open the window in slow start (L of RFC 3465)."""
 
