@@ -469,7 +469,7 @@ def test_a_report_has_the_numbers_of_one_of_a_run(tmp_path: Path) -> None:
     assert_frame_equal(*(table.sort("which", "delay") for table in tables))
 
 
-def test_the_command_writes_a_report_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_write_a_report_figures_and_csv_of_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without links, with failed runs, and with two engines."""
     found = sweep(tmp_path, engines=["packet", "predict"], more='traffic.0.start = ["0s", "200ms"]')
     found.execute(tmp_path / "out", jobs=1)
@@ -479,6 +479,11 @@ def test_the_command_writes_a_report_of_a_sweep(tmp_path: Path, capsys: pytest.C
     assert "Two stacks over a link that loses" in text
     assert "Goodput, ranked within each condition" in text
     assert "anabranch replay" not in text
+    chart, csv = tmp_path / "along.svg", tmp_path / "csv"
+    assert status(["figure", str(tmp_path / "out"), "-o", str(chart)]) == 0
+    assert "newreno" in chart.read_text(encoding="utf-8")
+    assert status(["export", str(tmp_path / "out"), "-o", str(csv)]) == 0
+    assert pl.read_csv(csv / "flows.csv").height == found.execute(tmp_path / "out", jobs=1).flows["goodput_bps"].count()
 
 
 def test_the_plans_of_the_guide_can_be_swept(tmp_path: Path) -> None:

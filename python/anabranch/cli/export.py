@@ -7,10 +7,11 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
+from anabranch.cli.run_directories import run_directories
 
 
 def export(
-    run: Annotated[Path, Parameter(help="A run directory.")],
+    run: Annotated[Path, Parameter(help="A run directory, or the directory of a sweep.")],
     /,
     *,
     output: Annotated[
@@ -23,6 +24,7 @@ def export(
     """
     from anabranch.csv_tables import write
 
-    for file in write(run, output or run / "csv"):
-        print(file)
+    with run_directories([run]) as (directory,):
+        for file in write(directory, output or run / "csv"):
+            print(file)
     return DONE

@@ -8,12 +8,13 @@ from cyclopts import Parameter
 from anabranch.cli.exit_status import DONE, UsageError
 from anabranch.cli.options import OUTPUT
 from anabranch.cli.output import say
+from anabranch.cli.run_directories import run_directories
 
 LEAST_MM, MOST_MM = 40.0, 1000.0
 
 
 def figure(
-    runs: Annotated[list[Path], Parameter(help="Run directories.", negative="")],
+    runs: Annotated[list[Path], Parameter(help="Run directories, or directories of sweeps.", negative="")],
     /,
     *,
     name: Annotated[
@@ -39,8 +40,8 @@ def figure(
     from anabranch.progress import Computing
     from anabranch.report.figure_files import FigureError, figures, write
 
-    with Computing("figures of the report"):
-        found = figures(runs)
+    with Computing("figures of the report"), run_directories(runs) as directories:
+        found = figures(directories)
     if name is not None and name not in found:
         raise FigureError(f"--figure {name}: is no figure of these runs; possible: {', '.join(found)}")
     if output is None:

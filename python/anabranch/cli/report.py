@@ -1,6 +1,5 @@
 """``anabranch report``."""
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +7,7 @@ from cyclopts import Parameter
 
 from anabranch.cli.exit_status import DONE
 from anabranch.cli.options import OUTPUT
-
-SWEEP_PLAN = "sweep.json"
-"""What only the directory of a sweep has (:data:`anabranch.sweep.store.PLAN`)."""
+from anabranch.cli.run_directories import run_directories
 
 
 def report(
@@ -24,18 +21,6 @@ def report(
     """Write one self-contained HTML report of one or several run directories, or directories of sweeps."""
     from anabranch.report import write
 
-    with tempfile.TemporaryDirectory(prefix="anabranch-") as folder:
-        directories = [_of_sweep(path, Path(folder) / str(index)) for index, path in enumerate(runs)]
+    with run_directories(runs) as directories:
         print(write(directories, output))
     return DONE
-
-
-def _of_sweep(path: Path, folder: Path) -> Path:
-    """The path of a run directory; of a sweep, that of its results as one, inside the folder."""
-    if not (path / SWEEP_PLAN).is_file():
-        return path
-    from anabranch.sweep import SweepResult, run_directory
-
-    target = folder / path.resolve().name
-    run_directory.write(SweepResult.load(path), target)
-    return target

@@ -1,0 +1,26 @@
+"""Results on the command line: run directories, and directories of sweeps as such."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+SWEEP_PLAN = "sweep.json"
+"""What only the directory of a sweep has (:data:`anabranch.sweep.store.PLAN`)."""
+
+
+@contextmanager
+def run_directories(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """The run directories of these paths: a sweep's results become one of the same name, until the end of the block."""
+    with tempfile.TemporaryDirectory(prefix="anabranch-") as folder:
+        yield [_of_sweep(path, Path(folder) / str(index)) for index, path in enumerate(paths)]
+
+
+def _of_sweep(path: Path, folder: Path) -> Path:
+    if not (path / SWEEP_PLAN).is_file():
+        return path
+    from anabranch.sweep import SweepResult, run_directory
+
+    target = folder / path.resolve().name
+    run_directory.write(SweepResult.load(path), target)
+    return target
