@@ -94,7 +94,7 @@ def test_the_report_and_the_comparison_take_a_prediction(tmp_path: Path, capsys:
     assert status(arguments) == 0
     printed = capsys.readouterr().out
     assert "predict / packet" in printed
-    assert "of 4 goodputs of single runs within the predicted intervals" in printed
+    assert "of 20 goodputs of single runs within the predicted intervals" in printed
 
 
 @pytest.mark.parametrize(

@@ -22,15 +22,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from anabranch import Scenario, _core
 from anabranch.compile import compile_run
+from anabranch.jitter import DELAY_SHARE, jittered
 from bench.predict.scenarios import (
     DURATION_S,
     FAMILIES,
-    JITTER,
     OTHER_STACKS,
     SHORT_MEETS,
     STACKS,
     document,
-    jittered,
     short_document,
 )  # fmt: skip
 
@@ -209,7 +208,7 @@ def _verdict(judged: Sequence[Judged], count: int) -> str:
     flows, links = _flows(judged), pl.concat([one.links for one in judged])
     lines = [
         f"{len(judged)} of {count} scenarios of {len(FAMILIES)} families, {flows.height} flows with {', '.join(STACKS + OTHER_STACKS)}, and bbr; {RUNS} runs of {DURATION_S} s each, link "
-        f"delays within {100 * JITTER:g} %. The solver converged in {sum(one.converged for one in judged)}, and two starts gave one solution in "
+        f"delays within {100 * DELAY_SHARE:g} %. The solver converged in {sum(one.converged for one in judged)}, and two starts gave one solution in "
         f"{sum(one.unique for one in judged)}.",
         "",
         "| limited by | flows | error: median | 90 % | spread of one run: median | 90 % | in the interval |",

@@ -1,10 +1,5 @@
-"""Random scenarios that the predict engine answers, and their jittered runs.
+"""Random scenarios that the predict engine answers."""
 
-Without random loss every seed gives the packet engine the same run, so seeds would hide how much a run depends on chance. A jittered run has link
-delays within 2 % of the scenario's and flows that start at other times within its first seconds.
-"""
-
-import copy
 import random
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +10,7 @@ PATH_STACKS = ("newreno", "cubic", "linux-reno", "linux-cubic", "mprc", "path-co
 """Stacks of sprayed flows."""
 OTHER_STACKS = ("bic", "highspeed", "scalable", "htcp", "westwood", "illinois", "compound", "vegas", "dctcp")
 """Stacks without a formula, whose law is observed, and Vegas."""
-DURATION_S, WARM_UP_S, LATEST_START_S = 120, 20, 5.0
-JITTER = 0.02
+DURATION_S, WARM_UP_S = 120, 20
 
 
 def document(seed: int) -> dict[str, Any]:
@@ -26,21 +20,6 @@ def document(seed: int) -> dict[str, Any]:
     found = family(draw)
     run = {"duration": f"{DURATION_S}s", "warm_up": f"{WARM_UP_S}s", "seeds": [seed]}
     return {"title": f"{family.__name__.strip('_')} {seed}", "run": run, **found}
-
-
-def jittered(spec: Spec, seed: int) -> Spec:
-    """A compiled run with other delays and starts."""
-    draw = random.Random(f"jitter {seed}")
-    other = copy.deepcopy(spec)
-    other["seed"] = seed
-    for link in other["links"]:
-        link["delay"] = round(link["delay"] * draw.uniform(1 - JITTER, 1 + JITTER))
-    for group in other["traffic"]:
-        group["start"] = round(draw.uniform(0, LATEST_START_S) * 1e12)
-        group["stagger"] = round(
-            draw.uniform(0, LATEST_START_S / max(1, len(group["pairs"]) * group["flows_per_pair"])) * 1e12
-        )
-    return other
 
 
 def _log(draw: random.Random, low: float, high: float) -> float:

@@ -32,7 +32,8 @@ class Comparison:
 
     ``flows`` and ``links`` have a row for each variant and flow, or directed link: the keys of the matrix, who it is, ``measure``, ``first`` and
     ``second`` (means over the seeds), ``ratio`` (second to first), ``half_width`` of its 95 % confidence interval (null with one seed), and
-    ``seeds``. Flows with a size have one row for each traffic group: their mean completion time, over those that finish in both engines.
+    ``seeds``. Beside a prediction, flows have its interval (``low``, ``high``) and the ``spread`` of the packet engine's runs: their standard deviation
+    over their mean (null with one seed). Flows with a size have one row for each traffic group: their mean completion time, over those that finish in both engines.
     """
 
     engines: tuple[str, str]
@@ -74,6 +75,15 @@ def compare(engines: tuple[str, str], first: Runs, second: Runs) -> Comparison:
     loaded = pl.max_horizontal(f"{UTILISATION}_first", f"{UTILISATION}_second").mean().over(_LINK) >= LEAST_UTILISATION
     table = _ratios(links.filter(loaded), _LINK, UTILISATION)
     inside = _inside(first, second) or _inside(second, first)
+    by_engine = dict(zip(engines, (first, second), strict=True))
+    if "predict" in by_engine:
+        flows = flows.join(_intervals(by_engine["predict"]), on=_FLOW, how="left", maintain_order="left")
+        spread = _spread(by_engine["packet"]) if "packet" in by_engine else None
+        flows = (
+            flows.with_columns(spread=pl.lit(None, pl.Float64))
+            if spread is None
+            else flows.join(spread, on=_FLOW, how="left", maintain_order="left")
+        )
     return Comparison(engines, first.keys, _with_keys(flows, first), _with_keys(table, first), inside)
 
 
@@ -85,6 +95,16 @@ def _inside(predicted: Runs, other: Runs) -> tuple[int, int] | None:
     rows = intervals.join(other.flows.select(*on, GOODPUT), on=on, nulls_equal=True).drop_nulls(GOODPUT)
     held = rows.filter(pl.col(GOODPUT).is_between("low_bps", "high_bps"))
     return held.height, rows.height
+
+
+def _intervals(predicted: Runs) -> pl.DataFrame:
+    return predicted.flows.group_by(_FLOW).agg(low=pl.col("low_bps").mean(), high=pl.col("high_bps").mean())
+
+
+def _spread(simulated: Runs) -> pl.DataFrame:
+    """How far single runs of a flow differ: the standard deviation of its goodputs over their mean."""
+    goodput = pl.col(GOODPUT)
+    return simulated.flows.group_by(_FLOW).agg(spread=goodput.std() / goodput.mean())
 
 
 def _flows(runs: Runs) -> pl.DataFrame:
@@ -166,6 +186,7 @@ def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
     first, second = comparison.engines
     own = ("traffic", "stack") if name == "flows" else ()
     keys = [key for key in comparison.keys if key not in own]
+    predicted = ("predicted interval", "spread of one run") if "spread" in table.columns else ()
     worst = table.sort((pl.col("ratio") - 1).abs(), descending=True, nulls_last=True, maintain_order=True)
 
     def row(one: Mapping[str, Any]) -> tuple[str, ...]:
@@ -177,14 +198,34 @@ def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
             ends,
             _TITLES[one["measure"]],
             *(quantity(one[which], unit) if unit else percent(one[which]) for which in ("first", "second")),
+            *(_evidence(one) if predicted else ()),
             "-" if one["ratio"] is None else f"{one['ratio']:.3f}",
             "-" if one["half_width"] is None else f"{one['half_width']:.3f}",
         )
 
-    head = (*keys, *own, "flow" if own else "link", "measure", first, second, f"{second} / {first}", "± 95 %")
+    head = (
+        *keys,
+        *own,
+        "flow" if own else "link",
+        "measure",
+        first,
+        second,
+        *predicted,
+        f"{second} / {first}",
+        "± 95 %",
+    )
     more = table.height - MOST_ROWS
     notes = (f"... and {more} {name} that differ less.",) if more > 0 else ()
-    return TextTable(head, [row(one) for one in worst.head(MOST_ROWS).to_dicts()], len(head) - 4, notes)
+    return TextTable(
+        head, [row(one) for one in worst.head(MOST_ROWS).to_dicts()], len(head) - 4 - len(predicted), notes
+    )
+
+
+def _evidence(row: Mapping[str, Any]) -> tuple[str, str]:
+    """A flow's predicted interval, and the spread of the packet engine's runs."""
+    low, high, spread = row["low"], row["high"], row["spread"]
+    interval = "-" if low is None else f"{quantity(low, 'bit/s')} to {quantity(high, 'bit/s')}"
+    return interval, "-" if spread is None else percent(spread)
 
 
 def write(comparison: Comparison, directory: Path) -> list[Path]:
@@ -247,4 +288,36 @@ def _panel(rows: pl.DataFrame, title: str, first: str, second: str) -> Specifica
             "color": {"field": "stack", "type": "nominal", "title": None},
         },
     }
-    return {"width": 320, "height": 320, "layer": [line, dots]}
+    bars = _bars(points, scale, (first, second)) if "spread" in points.columns else []
+    return {"width": 320, "height": 320, "layer": [line, *bars, dots]}
+
+
+def _bars(points: pl.DataFrame, scale: Specification, engines: tuple[str, str]) -> list[Specification]:
+    """Along the prediction's axis its interval, along the packet engine's the spread of one run to both sides of the mean."""
+    layers: list[Specification] = []
+    for which, engine in zip(("first", "second"), engines, strict=True):
+        mean = pl.col(which)
+        low, high = (
+            (pl.col("low"), pl.col("high"))
+            if engine == "predict"
+            else (mean * (1 - pl.col("spread")), mean * (1 + pl.col("spread")))
+        )
+        ends = points.select("first", "second", "stack", low=low, high=high)
+        # The panel ends where the means do, and a logarithm begins above zero.
+        inside = ends.with_columns(pl.col("low", "high").clip(*scale["domain"])).drop_nulls(["low", "high"])
+        along, across = ("x", "y") if which == "first" else ("y", "x")
+        other = "second" if which == "first" else "first"
+        position = {"type": "quantitative", "scale": scale, "title": None}
+        layers.append(
+            {
+                "data": {"values": inside.to_dicts()},
+                "mark": {"type": "rule", "opacity": 0.35},
+                "encoding": {
+                    along: {"field": "low", **position},
+                    f"{along}2": {"field": "high"},
+                    across: {"field": other, **position},
+                    "color": {"field": "stack", "type": "nominal", "title": None},
+                },
+            }
+        )
+    return layers

@@ -1,8 +1,10 @@
 """``anabranch compare``."""
 
+import json
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from anabranch.results import Result
     from anabranch.scenario import Scenario
 
+LEAST_RUNS = 5
+"""Runs with jitter of each variant."""
+
 
 @Parameter(name="*", group=COMPARISON)
 @dataclass(frozen=True)
@@ -32,6 +37,13 @@ class Compared:
     within: Annotated[
         float | None, Parameter(help="Per cent: exit with status 1 if a ratio is farther from 1 than this.")
     ] = None
+
+    jitter: Annotated[
+        float,
+        Parameter(
+            help="Per cent: beside predict, vary the packet engine's link delays by this and its starts, in five runs at least; 0 runs it as it is."
+        ),
+    ] = 2.0
 
     def chosen(self) -> list[EngineName]:
         """The engines.
@@ -73,7 +85,12 @@ def compare(
     engines = compared.chosen()
     if compared.within is not None and compared.within < 0:
         raise UsageError(f"--within {compared.within:g}: must be at least 0")
+    if not 0 <= compared.jitter <= 50:
+        raise UsageError(f"--jitter {compared.jitter:g}: must be between 0 and 50")
     makers = {engine: simulation(engine, max_lateness) for engine in engines}
+    jitters = compared.jitter > 0 and {"packet", "predict"} <= set(engines)
+    if jitters:
+        makers["packet"] = partial(_jittered_simulation, compared.jitter / 100)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
     from anabranch.report import libraries
 
@@ -81,18 +98,34 @@ def compare(
     loaded = load(scenario, settings)
     warn(loaded)
     directory = output.out or Path("runs") / f"{scenario.stem}-engines"
+    seeds = _seeds_of_jitter(loaded.seeds) if jitters else loaded.seeds
     results = []
     for engine in engines:
-        results.append(_result(loaded, engine, directory / engine, jobs, makers[engine]))
+        folder = directory / (f"packet-jitter-{compared.jitter:g}" if jitters and engine == "packet" else engine)
+        results.append(_result(loaded, engine, seeds, folder, jobs, makers[engine]))
         if results[-1].interrupted:
-            say(f"Interrupted while {engine} ran: complete runs are kept in {directory / engine}.")
+            say(f"Interrupted while {engine} ran: complete runs are kept in {folder}.")
             return INTERRUPTED
     return _compare(engines, results, output, directory, compared.within)
+
+
+def _seeds_of_jitter(seeds: "Sequence[int]") -> "Sequence[int]":
+    """The scenario's seeds, or more of them where they are too few to tell how far runs differ."""
+    return seeds if len(seeds) >= LEAST_RUNS else range(seeds[0], seeds[0] + LEAST_RUNS)
+
+
+def _jittered_simulation(share: float, spec: str) -> "Simulation":
+    from anabranch.engines.packet import new_simulation
+    from anabranch.jitter import jittered
+
+    run = json.loads(spec)
+    return new_simulation(json.dumps(jittered(run, run["seed"], share)))
 
 
 def _result(
     scenario: "Scenario",
     engine: EngineName,
+    seeds: "Sequence[int]",
     directory: Path,
     jobs: int | None,
     make: "Callable[[str], Simulation] | None",
@@ -105,13 +138,15 @@ def _result(
     if (directory / MANIFEST).exists():
         former = Result.load(directory)
         same = (former.manifest["engine"], former.manifest["scenario_hash"]) == (engine, scenario.hash())
+        same = same and {run["seed"] for run in former.manifest["runs"]} == set(seeds)
         if same and not former.interrupted:
             say(f"{engine}: {directory} is complete; remove it to run it again.")
             return former
-    say(f"{engine}: {scenario.size} x {count(len(scenario.seeds), 'seed')}")
+    say(f"{engine}: {scenario.size} x {count(len(seeds), 'seed')}")
     return execute(
         scenario,
         engine=engine,
+        seeds=seeds,
         directory=directory,
         jobs=None if ENGINES[engine].in_real_time else jobs,
         command=["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])],
