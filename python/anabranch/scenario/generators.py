@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
@@ -51,9 +51,6 @@ _TYPES: dict[str, Any] = {
 """The types of numbers without a unit; all others are counts."""
 
 
-_GENERATORS = cast(dict[str, Callable[..., "Topology"]], GENERATORS)
-
-
 class GeneratedTopology(NamedTable):
     """A topology made by rule."""
 
@@ -74,12 +71,12 @@ class GeneratedTopology(NamedTable):
         for key in self.model_fields_set - {"kind"}:
             parameter, convert = self.convert[key]
             arguments[parameter] = convert(getattr(self, key))
-        return _GENERATORS[self.kind](**arguments)
+        return GENERATORS[self.kind](**arguments)
 
 
 @cache
 def _model(kind: str) -> type[Any]:
-    generator = _GENERATORS[kind]
+    generator = GENERATORS[kind]
     fields: dict[str, Any] = {"kind": (Literal[kind], ...)}
     conversions: dict[str, tuple[str, Callable[[Any], Any]]] = {}
     for name, parameter in inspect.signature(generator).parameters.items():

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from anabranch.topologies.errors import TopologyError
@@ -205,7 +205,8 @@ def random(
     bits = np.random.PCG64(seed)  # whose raw numbers are the same in every version of NumPy
 
     def uniform(count: int) -> "Floats":
-        return (bits.random_raw(count) >> np.uint64(11)) * 2.0**-53
+        numbers: Floats = (bits.random_raw(count) >> np.uint64(11)).astype(float) * 2.0**-53
+        return numbers
 
     x, y = uniform(nodes) * extent_m, uniform(nodes) * extent_m
     distances = np.hypot(x[:, None] - x, y[:, None] - y)
@@ -278,8 +279,8 @@ def dragonfly(
                 links += _both_ways(name, f"{name}h{host + 1}", rate_bps, delay_s)
             for other in range(router + 1, a):
                 links += _both_ways(name, f"g{group + 1}r{other + 1}", rate_bps, delay_s)
-    for (one, other), count in Counter(_global_links(a, h, g)).items():
-        names = [f"g{group + 1}r{router + 1}" for group, router in (one, other)]
+    for ends, count in Counter(_global_links(a, h, g)).items():
+        names = [f"g{group + 1}r{router + 1}" for group, router in ends]
         links += _both_ways(names[0], names[1], count * rate_bps, global_delay_s)
     return Topology("dragonfly", tuple(nodes), tuple(links))
 
@@ -302,7 +303,7 @@ def _global_links(a: int, h: int, g: int) -> Iterator[tuple[tuple[int, int], tup
                 yield (group, port // h), (other, back // h)
 
 
-GENERATORS = {
+GENERATORS: dict[str, Callable[..., Topology]] = {
     "dumbbell": dumbbell,
     "parallel": parallel,
     "grid": grid,
