@@ -240,3 +240,19 @@ def test_the_engine_that_predicts_takes_them(traffic: dict[str, Any]) -> None:
     for engine in flows:
         flows[engine] = scenario(traffic).run(engine).flows.height
     assert flows["packet"] == flows["predict"] > 0
+
+
+def test_the_examples_of_the_guide_run() -> None:
+    page = (Path(__file__).parents[1] / "docs/guide/networks-and-traffic.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert names["result"].flows.height == 50
+    assert names["result"].flows["fct_s"].null_count() == 0
+
+
+@pytest.mark.parametrize("name", ["data-center", "backbone-matrix"])
+def test_the_scenarios_of_the_guide_are_valid(name: str) -> None:
+    scenario = Scenario.load(Path(__file__).parents[1] / f"scenarios/{name}.toml")
+    assert scenario.cases
+    assert not scenario.warnings.problems
