@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from anabranch import _core
 from anabranch.compile import compile_run
 from anabranch.scenario import Scenario, ScenarioError
+from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
 from scenarios import DESIGN, LINE
 
@@ -149,8 +150,8 @@ def test_what_would_exhaust_the_machine_or_break_the_engine_is_refused(old: str,
 def test_random_pairs_are_drawn_from_all_pairs() -> None:
     entry = Scenario.from_toml(LINE).cases[0].variant.traffic[0]
     ends = {"from_": ["a", "b", "c", "b"], "to": ["c", "b", "d", "c"]}
-    nodes = {"a": 0, "b": 1, "c": 2, "d": 3}
-    everything = pairs_of(entry.model_copy(update=ends), nodes, [], draw="")
-    drawn = pairs_of(entry.model_copy(update=ends | {"pattern": "random-pairs", "count": 500}), nodes, [], draw="x")
+    nodes = Names("abcd", [])
+    everything = pairs_of(entry.model_copy(update=ends), nodes, draw="")
+    drawn = pairs_of(entry.model_copy(update=ends | {"pattern": "random-pairs", "count": 500}), nodes, draw="x")
     digests = (sha256(f"random-pairs x {index}".encode()).digest() for index in range(500))
     assert drawn == [everything[int.from_bytes(digest[:16], "big") % len(everything)] for digest in digests]

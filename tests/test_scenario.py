@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from anabranch.scenario import Scenario, ScenarioError, walk
 from anabranch.scenario.algorithms import REGISTRIES
+from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.problems import suggest
 from anabranch.toml_text import line_numbers
@@ -346,15 +347,13 @@ def test_flow_sizes_that_are_not_there(tmp_path: Path, name: str, message: str) 
         with_sizes(tmp_path, b"", name)
 
 
-def pairs_in(generate: str, ends: str) -> list[tuple[str, str]]:
+def pairs_in(generate: str, ends: str, draw: str = "") -> list[tuple[str, str]]:
     """The pairs of a traffic group by the names of their nodes."""
     text = f"topology.generate = {generate}\ntraffic = [{{ {ends}, bulk = true, stack = 'cubic' }}]"
     case = Scenario.from_toml(text).cases[0]
-    names = [node.name for node in case.topology.nodes]
-    links = [(link.source, link.target) for link in case.topology.links]
-    indexes = {name: index for index, name in enumerate(names)}
-    found = pairs_of(case.variant.traffic[0], indexes, links, draw="")
-    return [(names[source], names[target]) for source, target in found]
+    names = Names.of(case.topology)
+    found = pairs_of(case.variant.traffic[0], names, draw)
+    return [(names.nodes[source], names.nodes[target]) for source, target in found]
 
 
 def test_hosts_are_the_ends_of_every_generated_network() -> None:
@@ -365,6 +364,9 @@ def test_hosts_are_the_ends_of_every_generated_network() -> None:
         ('{ kind = "dumbbell", pairs = 3 }', "[sd][1-3]", 6),
         ('{ kind = "dumbbell" }', "[sd]1", 2),
         ('{ kind = "parallel", paths = 1, pairs = 2 }', "[sd][12]", 4),
+        ('{ kind = "leaf-spine", hosts = 2 }', "l[1-4]h[12]", 8),
+        ('{ kind = "leaf-spine", hosts = 2, homes = 2 }', "l[13]h[12]", 4),
+        ('{ kind = "dragonfly", h = 1 }', "g[123]r[12]h1", 6),
     ):
         found = pairs_in(generate, 'from = "hosts", to = "hosts"')
         assert len(set(found)) == len(found) == count * (count - 1)
@@ -384,8 +386,8 @@ def test_patterns_are_all_nodes_of_such_names() -> None:
 def test_a_node_with_the_name_of_a_group_or_pattern_is_that_node() -> None:
     text = LINE.replace('"B"', '"hosts"').replace('"C"', '"A*"').replace('to = "A*"', 'to = "hosts"')
     case = Scenario.from_toml(text).cases[0]
-    names = {node.name: index for index, node in enumerate(case.topology.nodes)}
-    assert pairs_of(case.variant.traffic[0], names, [("A", "hosts"), ("hosts", "A*")], "") == [(0, names["hosts"])]
+    names = Names([node.name for node in case.topology.nodes], [("A", "hosts"), ("hosts", "A*")])
+    assert pairs_of(case.variant.traffic[0], names, "") == [(0, names.node_index["hosts"])]
 
 
 @pytest.mark.parametrize(

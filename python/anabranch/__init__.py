@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anabranch.results import Result
     from anabranch.scenario import Scenario, ScenarioError
+    from anabranch.scenario.trace import flow_trace
     from anabranch.sweep import Sweep, SweepResult
 
-__all__ = ["Result", "Scenario", "ScenarioError", "Sweep", "SweepResult", "version"]
+__all__ = ["Result", "Scenario", "ScenarioError", "Sweep", "SweepResult", "flow_trace", "version"]
 
 _HOMES = {
     "Result": "anabranch.results",
@@ -21,6 +22,7 @@ _HOMES = {
     "ScenarioError": "anabranch.scenario",
     "Sweep": "anabranch.sweep",
     "SweepResult": "anabranch.sweep",
+    "flow_trace": "anabranch.scenario.trace",
 }
 
 

@@ -9,20 +9,19 @@ from fractions import Fraction
 from typing import Any
 
 from anabranch import metrics, units
+from anabranch.compiled_traffic import compile_traffic
 from anabranch.scenario import Case
 from anabranch.scenario.algorithms import Algorithm
+from anabranch.scenario.arrivals import link_capacities
+from anabranch.scenario.groups import Names
 from anabranch.scenario.network import DelayFromLength, Event, Impairment, Override, Queue
-from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest, Within
 from anabranch.scenario.stacks import Stack
-from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.variant import DIRECT
 from anabranch.topologies import Link, Topology
 
 DEFAULT_COST = 1.0
 """The routing cost of a link that has none."""
-DEFAULT_PACKET = "1500 bytes"
-"""The UDP packet on the wire: Ethernet's MTU."""
 
 Pair = tuple[str, str]
 
@@ -30,9 +29,9 @@ Pair = tuple[str, str]
 def compile_run(case: Case, seed: int) -> dict[str, Any]:
     """The ``RunSpec`` of a variant and a seed, as plain data for JSON."""
     variant, topology = case.variant, case.topology
-    nodes = {node.name: index for index, node in enumerate(topology.nodes)}
-    links = {(link.source, link.target): index for index, link in enumerate(topology.links)}
-    pairs = [pairs_of(entry, nodes, list(links), draw=f"{seed} {index}") for index, entry in enumerate(variant.traffic)]
+    known = Names.of(topology)
+    nodes = known.node_index
+    capacities = link_capacities(variant.topology, topology, known)
     stacks, routings = variant.all_stacks(), variant.all_routings()
     names = list(routings)
     compiled_routings = [_routing(name, routing, names, nodes) for name, routing in routings.items()]
@@ -42,54 +41,37 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
         if routing["name"] not in used:
             routing["link_state"] = None  # nobody would see what it measures
     if any(entry.pattern == "neighbours" for entry in variant.traffic):
-        compiled_routings.append(_direct(list(links), nodes))
+        compiled_routings.append(_direct(known.links, nodes))
         names.append(DIRECT)
+    traffic = list(compile_traffic(case, seed, known, capacities, names))
     return {
         "seed": seed,
         "duration": units.duration(variant.run.duration),
         "warm_up": units.duration(variant.run.warm_up),
         "sample": None if variant.run.sample is None else units.duration(variant.run.sample),
         "nodes": list(nodes),
-        "links": _links(case, nodes, pairs),
+        "links": _links(case, known, capacities, traffic),
         "stacks": [_stack(name, stack) for name, stack in stacks.items()],
         "routings": compiled_routings,
-        "traffic": [
-            _traffic(
-                entry,
-                traffic_name(entry, index),
-                group,
-                None if entry.transport == "udp" else list(stacks).index(variant.stack_of(entry) or ""),
-                names.index(variant.routing_of(entry) or ""),
-            )
-            for index, (entry, group) in enumerate(zip(variant.traffic, pairs, strict=True))
-        ],
+        "traffic": traffic,
         "events": [
             {"at": units.duration(event.at), "action": action, "links": selected}
             for event in variant.events
-            for action, selected in [_action(event, links)]
+            for action, selected in [_action(event, known)]
         ],
-        "captures": sorted({index for link in variant.capture for index in _selected(link, True, links)}),
+        "captures": sorted({index for link in variant.capture for index in known.links_between(link, True)}),
     }
 
 
-def traffic_name(entry: Traffic, index: int) -> str:
-    """The name of a traffic group; ``traffic-1`` and so on for those without."""
-    return entry.name or f"traffic-{index + 1}"
-
-
-def _links(case: Case, nodes: dict[str, int], pairs: list[list[tuple[int, int]]]) -> list[dict[str, Any]]:
-    section, topology = case.variant.topology, case.topology
-    index = {(link.source, link.target): number for number, link in enumerate(topology.links)}
-    rates: list[int] = []
+def _links(case: Case, names: Names, rates: Sequence[int], traffic: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    section, topology, nodes = case.variant.topology, case.topology, names.node_index
     delays: list[int] = []
     queues: list[Queue] = []
     costs: list[float] = []
-    overrides = _by_link(section.override, index)
+    overrides = _by_link(section.override, names)
     for number, link in enumerate(topology.links):
         own = overrides[number]
-        capacity = next((o.capacity for o in own if o.capacity), None)
         delay = next((o.delay for o in own if o.delay), None)
-        rates.append(units.rate(capacity) if capacity else link.capacity_bps or units.rate(section.capacity))
         if delay is None and link.delay_s is not None:
             delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
         else:
@@ -98,10 +80,9 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[list[tuple[int, int]]]
         costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
     round_trip = 0
     if any(units.queue_limit(limit).unit == "bdp" for limit in {queue.limit for queue in queues}):
-        names = list(nodes)
-        used = {(names[source], names[target]) for group in pairs for source, target in group}
+        used = {(names.nodes[source], names.nodes[target]) for group in traffic for source, target in group["pairs"]}
         round_trip = longest_round_trip(topology, delays, used)
-    impaired = _by_link(case.variant.impairments, index)
+    impaired = _by_link(case.variant.impairments, names)
     compiled: dict[tuple[int, int], dict[str, Any]] = {}  # large networks have few kinds of queues and rates
     for queue, rate in zip(queues, rates, strict=True):
         if (id(queue), rate) not in compiled:
@@ -120,32 +101,21 @@ def _links(case: Case, nodes: dict[str, int], pairs: list[list[tuple[int, int]]]
     ]
 
 
-def _action(event: Event, links: dict[Pair, int]) -> tuple[Any, list[int]]:
+def _action(event: Event, names: Names) -> tuple[Any, list[int]]:
     """What an event does, and to which links."""
     if event.impair is not None:
-        return {"impair": _loss(event.impair.loss)}, _selected(event.impair.link, event.impair.one_way, links)
+        return {"impair": _loss(event.impair.loss)}, names.links_between(event.impair.link, event.impair.one_way)
     action = "fail" if event.fail else "repair" if event.repair else "reroute"
-    return action, _selected(event.fail or event.repair or [], event.one_way, links)
+    return action, names.links_between(event.fail or event.repair or [], event.one_way)
 
 
-def _by_link(entries: Sequence[Any], links: dict[Pair, int]) -> list[list[Any]]:
+def _by_link(entries: Sequence[Any], names: Names) -> list[list[Any]]:
     """For each link the entries (with ``link`` and ``one_way``) that hold for it, the latest first."""
-    found: list[list[Override | Impairment]] = [[] for _ in links]
+    found: list[list[Override | Impairment]] = [[] for _ in names.links]
     for entry in entries:
-        for number in _selected(entry.link, entry.one_way, links):
+        for number in names.links_between(entry.link, entry.one_way):
             found[number].insert(0, entry)
     return found
-
-
-def _selected(link: list[str] | str, one_way: bool, links: dict[Pair, int]) -> list[int]:
-    """The directed links of a name: those between two nodes, or ``"all"``."""
-    if isinstance(link, str):
-        return list(links.values())
-    if not link:
-        return []
-    source, target = link
-    ends = [(source, target)] if one_way else [(source, target), (target, source)]
-    return [links[pair] for pair in ends if pair in links]
 
 
 def _delay(delay: str | DelayFromLength, link: Link) -> int:
@@ -287,46 +257,3 @@ def _hops(routing: Routing, nodes: dict[str, int]) -> dict[str, Any]:
         "paths": [[nodes[node] for node in path] for path, _ in paths],
         "weights": [float(weight) for _, weight in paths],
     }
-
-
-def _traffic(
-    entry: Traffic, name: str, pairs: list[tuple[int, int]], stack: int | None, routing: int
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "pairs": pairs,
-        "flows_per_pair": entry.flows,
-        "transport": {"udp": {"packet": units.size(entry.packet or DEFAULT_PACKET)}}
-        if stack is None
-        else {"tcp": {"stack": stack}},
-        "routing": routing,
-        "start": units.duration(entry.start),
-        "stagger": units.duration(entry.stagger),
-        "stop": None if entry.stop is None else units.duration(entry.stop),
-        "application": _application(entry),
-        **({} if entry.sender == "own" else {"sender": entry.sender}),
-    }
-
-
-def _application(entry: Traffic) -> dict[str, Any]:
-    if entry.size is not None:
-        return {"kind": "bulk", "bytes": units.size(entry.size)}
-    if entry.constant is not None:
-        return {"kind": "constant", "rate": units.rate(entry.constant)}
-    if entry.poisson is not None:
-        return {"kind": "poisson", "rate": units.rate(entry.poisson)}
-    if entry.on_off is not None:
-        return {
-            "kind": "pareto-on-off",
-            "peak": units.rate(entry.on_off.peak),
-            "on": units.duration(entry.on_off.on),
-            "off": units.duration(entry.on_off.off),
-            "shape": entry.on_off.shape,
-        }
-    if entry.short is not None:
-        return {
-            "kind": "short-flows",
-            "arrivals": float(units.frequency(entry.short.arrivals)),
-            "sizes": [(float(size), float(probability)) for size, probability in entry.short.points()],
-        }
-    return {"kind": "bulk", "bytes": None}

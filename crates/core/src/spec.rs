@@ -373,7 +373,7 @@ pub struct TrafficSpec {
     pub name: String,
     /// Source and destination of each pair.
     pub pairs: Vec<(NodeId, NodeId)>,
-    /// Flows of every pair (for `short-flows`: ignored, flows arrive by themselves).
+    /// Flows of every pair (for `short-flows` and `trace`: ignored, flows arrive by themselves).
     pub flows_per_pair: u32,
     /// The transport protocol.
     pub transport: TransportSpec,
@@ -452,7 +452,7 @@ impl RunSpec {
     pub fn writes_per_second(&self, group: usize) -> f64 {
         let group = &self.traffic[group];
         match group.application {
-            ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } => 0.0,
+            ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } | ApplicationSpec::Trace { .. } => 0.0,
             ApplicationSpec::Constant { rate }
             | ApplicationSpec::Poisson { rate }
             | ApplicationSpec::ParetoOnOff { peak: rate, .. } => rate.as_bps() / (8.0 * self.unit_bytes(group) as f64),
@@ -513,6 +513,23 @@ pub enum ApplicationSpec {
         /// The distribution of flow sizes: ascending (payload bytes, cumulative probability), linear between points.
         sizes: Vec<(f64, f64)>,
     },
+    /// These flows, one after another; each writes all its data at its start. Not for UDP.
+    Trace {
+        /// Index of the pair, start after that of the group, and payload bytes of each flow.
+        flows: Vec<(u32, Duration, u64)>,
+    },
+}
+
+impl ApplicationSpec {
+    /// Whether each flow writes all its data at its start.
+    pub fn writes_at_once(&self) -> bool {
+        match self {
+            ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } | ApplicationSpec::Trace { .. } => true,
+            ApplicationSpec::Constant { .. }
+            | ApplicationSpec::Poisson { .. }
+            | ApplicationSpec::ParetoOnOff { .. } => false,
+        }
+    }
 }
 
 /// An event of links.

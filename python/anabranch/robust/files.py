@@ -64,19 +64,27 @@ def pair_rates(source: str, network: Network) -> Floats:
         return own_demands(network)
     if source.startswith("gravity="):
         return gravity(network, _rate(source.removeprefix("gravity="), "--... gravity="))
-    path = Path(source)
     matrix = np.zeros((network.nodes, network.nodes))
     place = {name: index for index, name in enumerate(network.names)}
+    for where, src, dst, rate in pair_rows(Path(source)):
+        matrix[_node(place, src, where, network), _node(place, dst, where, network)] = rate
+    return matrix
+
+
+def pair_rows(path: Path) -> Iterator[tuple[str, str, str, float]]:
+    """The place, source, destination and rate (bit/s) of each line of a file with a traffic matrix; no pair is there twice.
+
+    Raises:
+        RobustError: the file cannot be used.
+    """
     seen = set()
     for where, src, dst, value in _pair_rows(path):
-        one, other = _node(place, src, where, network), _node(place, dst, where, network)
-        if one == other:
+        if src == dst:
             raise RobustError(f"{where}: {src} cannot send to itself")
-        if (one, other) in seen:
+        if (src, dst) in seen:
             raise RobustError(f"{where}: {src} -> {dst} stands there twice")
-        seen.add((one, other))
-        matrix[one, other] = value if isinstance(value, float) else _rate(value, where)
-    return matrix
+        seen.add((src, dst))
+        yield where, src, dst, value if isinstance(value, float) else _rate(value, where)
 
 
 def own_demands(network: Network) -> Floats:
@@ -110,10 +118,25 @@ def gravity(network: Network, total: float) -> Floats:
     """A gravity model: traffic in proportion to the capacities that leave the source and enter the destination."""
     out = np.bincount(network.sources, weights=network.capacity, minlength=network.nodes)
     into = np.bincount(network.targets, weights=network.capacity, minlength=network.nodes)
-    matrix = np.outer(out, into)
+    return in_proportion(out.astype(float), into.astype(float), total)
+
+
+def in_proportion(sent: Floats, received: Floats, total: float) -> Floats:
+    """A traffic matrix with this total whose entries are proportional to the source's and the destination's weight."""
+    matrix = np.outer(sent, received)
     np.fill_diagonal(matrix, 0.0)
     scaled: Floats = matrix * (total / matrix.sum())
     return scaled
+
+
+def weight_rows(path: Path) -> Iterator[tuple[str, str, str]]:
+    """The place, node and weight of each line of a CSV file with the header ``node,weight``.
+
+    Raises:
+        RobustError: the file is not of this kind.
+    """
+    for where, row in _csv(path, ("node", "weight"), also={"population": "weight"}):
+        yield where, row["node"], row["weight"]
 
 
 def path_lists(source: Path) -> list[list[str]]:

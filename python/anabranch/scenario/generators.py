@@ -3,13 +3,13 @@
 import inspect
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, create_model
+from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from anabranch import units
 from anabranch.scenario.named_tables import NamedTable
-from anabranch.scenario.table import Count, Duration, PositiveDuration, Rate, Ratio
+from anabranch.scenario.table import Count, Duration, Length, PositiveDuration, Probability, Rate, Ratio
 from anabranch.topologies.generate import GENERATORS
 
 if TYPE_CHECKING:
@@ -18,11 +18,37 @@ if TYPE_CHECKING:
 _SUFFIXES: dict[str, tuple[Any, Callable[[str], float]]] = {
     "_bps": (Rate, units.rate),
     "_s": (PositiveDuration, lambda text: units.duration(text) / units.PICOSECONDS_PER_SECOND),
+    "_m": (Length, lambda text: float(units.length(text))),
 }
 """The unit at the end of a parameter's name, the type of the key without it, and the way from one to the other."""
 
 
-_GENERATORS = cast(dict[str, Callable[..., "Topology"]], GENERATORS)
+def _oversubscription(value: Any) -> Any:
+    """A number of ``3:1``, as network engineers write it."""
+    if not isinstance(value, str):
+        return value
+    down, colon, up = value.partition(":")
+    try:
+        if colon and float(up) > 0:
+            return float(down) / float(up)
+    except ValueError:
+        pass
+    raise ValueError('must be a ratio such as 3 or "3:1": the rate of a leaf\'s host links to that of its uplinks')
+
+
+_Oversubscription = Annotated[
+    float,
+    Field(gt=0, allow_inf_nan=False),
+    BeforeValidator(_oversubscription),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "examples": ["3:1"]}]}),
+]
+_TYPES: dict[str, Any] = {
+    "loss": Ratio,
+    "alpha": Probability,
+    "beta": Probability,
+    "oversubscription": _Oversubscription,
+}
+"""The types of numbers without a unit; all others are counts."""
 
 
 class GeneratedTopology(NamedTable):
@@ -45,18 +71,18 @@ class GeneratedTopology(NamedTable):
         for key in self.model_fields_set - {"kind"}:
             parameter, convert = self.convert[key]
             arguments[parameter] = convert(getattr(self, key))
-        return _GENERATORS[self.kind](**arguments)
+        return GENERATORS[self.kind](**arguments)
 
 
 @cache
 def _model(kind: str) -> type[Any]:
-    generator = _GENERATORS[kind]
+    generator = GENERATORS[kind]
     fields: dict[str, Any] = {"kind": (Literal[kind], ...)}
     conversions: dict[str, tuple[str, Callable[[Any], Any]]] = {}
     for name, parameter in inspect.signature(generator).parameters.items():
         suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
         key = name.removesuffix(suffix)
-        kind_of_value, convert = _SUFFIXES.get(suffix, (Ratio if key == "loss" else Count, _same))
+        kind_of_value, convert = _SUFFIXES.get(suffix, (_TYPES.get(key, Count), _same))
         if kind_of_value is PositiveDuration and parameter.default == 0:
             kind_of_value = Duration  # what is nothing by default may be given as nothing
         several = key == "delays"
@@ -77,6 +103,8 @@ def _shown(default: Any, suffix: str) -> Any:
         return default
     if suffix == "_s":
         return units.format_duration(round(default * units.PICOSECONDS_PER_SECOND))
+    if suffix == "_m":
+        return f"{default / 1000:g}km"
     scale, prefix = next((pair for pair in ((10**9, "G"), (10**6, "M"), (10**3, "k")) if default >= pair[0]), (1, ""))
     return f"{default / scale:g}{prefix}bps"
 

@@ -1,11 +1,10 @@
 """Who sends to whom: the pairs of a traffic group, of which there may be millions."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
-from anabranch.scenario import groups
-from anabranch.scenario.groups import Links
+from anabranch.scenario.groups import Names
 from anabranch.scenario.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -16,61 +15,139 @@ MOST_FLOWS = 4_000_000
 """Flows of a variant: with the kilobyte that each may take, the memory of a large machine."""
 
 
-def ends_of(entry: Traffic, nodes: Sequence[str], links: Links) -> tuple[Sequence[str], Sequence[str]]:
+def ends_of(entry: Traffic, names: Names) -> tuple[Sequence[str], Sequence[str]]:
     """The sources and the destinations of a traffic group; :class:`ValueError` if one of its groups has no node."""
     sources, targets = (
-        groups.members(end, nodes, links) if isinstance(end, str) else groups.several(end, nodes, links)
-        for end in (entry.from_, entry.to)
+        names.members(end) if isinstance(end, str) else names.several(end) for end in (entry.from_, entry.to)
     )
     return sources, targets
 
 
-def check(entry: Traffic, nodes: Sequence[str], links: Links) -> None:
+def check(entry: Traffic, names: Names) -> None:
     """:class:`ValueError` if a traffic group has no pair, or more than :data:`MOST_FLOWS`; none is made."""
-    sources, targets = ends_of(entry, nodes, links)
+    sources, targets = ends_of(entry, names)
+    if entry.pattern in ("pairs", "permutation") and len(sources) != len(targets):
+        raise ValueError(
+            f'pattern = "{entry.pattern}" needs as many "from" as "to"; here {len(sources)} and {len(targets)}'
+        )
     if entry.pattern == "pairs":
-        if len(sources) != len(targets):
-            raise ValueError(f'pattern = "pairs" needs as many "from" as "to"; here {len(sources)} and {len(targets)}')
         same = next((source for source, target in zip(sources, targets, strict=True) if source == target), None)
         if same is not None:
             raise ValueError(f"{same} cannot send to itself")
         return
     if entry.pattern == "neighbours":
-        if not any(_neighbours(sources, targets, links)):
+        if not any(_neighbours(sources, targets, names)):
             raise ValueError("no pair is left: no link joins a source with a destination")
         return
     product = _Product(sources, targets)
     if not len(product):
         raise ValueError("no pair is left: a node cannot send to itself")
-    count = len(product) if entry.count is None else entry.count
-    if count > MOST_FLOWS:
-        raise ValueError(f"makes {count} pairs; at most {MOST_FLOWS} are possible")
+    if entry.pattern == "permutation":
+        _check_once(sources, "from")
+        _check_once(targets, "to")
+        return
+    if entry.pattern in ("incast", "outcast"):
+        _check_star(entry, sources, targets)
+        return
+    pairs = len(product) if entry.count is None else entry.count
+    if pairs > MOST_FLOWS:
+        raise ValueError(f"makes {pairs} pairs; at most {MOST_FLOWS} are possible")
 
 
-def pairs_of(entry: Traffic, nodes: Mapping[str, int], links: Links, draw: str) -> list[tuple[int, int]]:
+def _check_once(ends: Sequence[str], key: str) -> None:
+    seen: set[str] = set()
+    for end in ends:
+        if end in seen:
+            raise ValueError(f'pattern = "permutation" takes each node once; "{key}" names {end} twice')
+        seen.add(end)
+
+
+def _check_star(entry: Traffic, sources: Sequence[str], targets: Sequence[str]) -> None:
+    """Whichever node is in the middle, the others must be as many as asked for."""
+    many, middles = (sources, targets) if entry.pattern == "incast" else (targets, sources)
+    others = set(many)
+    for middle in dict.fromkeys(middles):
+        left = len(others) - (middle in others)
+        if left < (entry.count or 1):
+            what = "senders" if entry.pattern == "incast" else "receivers"
+            raise ValueError(
+                f"count = {entry.count or 1} {what}: there are {left} beside {middle}; give at most {left}"
+            )
+
+
+def most_pairs(entry: Traffic, names: Names) -> int:
+    """How many pairs a traffic group may have at most; :class:`ValueError` as :func:`ends_of`."""
+    sources, targets = ends_of(entry, names)
+    if entry.pattern == "neighbours":
+        return len(names.links)
+    if entry.pattern in ("pairs", "permutation"):
+        return len(sources)
+    if entry.pattern in ("incast", "outcast"):
+        return entry.count or max(len(sources), len(targets))
+    return entry.count or len(sources) * len(targets)
+
+
+def pairs_of(entry: Traffic, names: Names, draw: str) -> list[tuple[int, int]]:
     """The source and destination of each pair of a traffic group that :func:`check` accepts, by their indexes.
 
-    ``draw`` decides random pairs.
+    ``draw`` decides what is random.
     """
-    sources, targets = ends_of(entry, list(nodes), links)
+    sources, targets = ends_of(entry, names)
+    index = names.node_index
     if entry.pattern == "neighbours":
-        return [(nodes[source], nodes[target]) for source, target in _neighbours(sources, targets, links)]
-    of_sources, of_targets = [nodes[name] for name in sources], [nodes[name] for name in targets]
+        return [(index[source], index[target]) for source, target in _neighbours(sources, targets, names)]
+    of_sources, of_targets = [index[name] for name in sources], [index[name] for name in targets]
     if entry.pattern == "pairs":
         return list(zip(of_sources, of_targets, strict=True))
-    if entry.pattern == "all-pairs":
+    if entry.pattern in ("all-pairs", "all-to-all"):
         return [(source, target) for source in of_sources for target in of_targets if source != target]
+    if entry.pattern == "permutation":
+        return _permutation(of_sources, of_targets, draw)
+    if entry.pattern == "incast":
+        return [(sender, receiver) for receiver, sender in _star(of_targets, of_sources, entry.count, draw)]
+    if entry.pattern == "outcast":
+        return _star(of_sources, of_targets, entry.count, draw)
     import numpy as np
 
     product = _Product(sources, targets)
     assert entry.count is not None  # the schema wants one
-    rows, columns = product.places(np.fromiter(_draws(draw, len(product), entry.count), np.int64, entry.count))
+    drawn = _draws(f"random-pairs {draw}", len(product))
+    indexes = np.fromiter((next(drawn) for _ in range(entry.count)), np.int64, entry.count)
+    rows, columns = product.places(indexes)
     return list(zip(np.array(of_sources)[rows].tolist(), np.array(of_targets)[columns].tolist(), strict=True))
 
 
-def _neighbours(sources: Sequence[str], targets: Sequence[str], links: Links) -> Iterator[tuple[str, str]]:
+def _neighbours(sources: Sequence[str], targets: Sequence[str], names: Names) -> Iterator[tuple[str, str]]:
     senders, receivers = set(sources), set(targets)
-    return ((source, target) for source, target in links if source in senders and target in receivers)
+    return ((source, target) for source, target in names.links if source in senders and target in receivers)
+
+
+def _permutation(sources: Sequence[int], targets: Sequence[int], draw: str) -> list[tuple[int, int]]:
+    """Each source with one destination and each destination with one source, none with itself: uniform over all such."""
+    attempts = (
+        list(zip(sources, _shuffled(targets, f"permutation {draw} {number}"), strict=True)) for number in count()
+    )
+    return next(
+        pairs for pairs in attempts if all(source != target for source, target in pairs)
+    )  # one in three, or more
+
+
+def _star(middles: Sequence[int], others: Sequence[int], number: int | None, draw: str) -> list[tuple[int, int]]:
+    """One node in the middle, drawn from ``middles``, with each of a ``number`` of others, drawn from ``others``; without it all."""
+    middle = middles[next(_draws(f"middle {draw}", len(middles)))]
+    left = [other for other in dict.fromkeys(others) if other != middle]
+    chosen = left if number is None else _shuffled(left, f"others {draw}")[:number]
+    return [(middle, other) for other in chosen]
+
+
+def _shuffled(values: Sequence[int], draw: str) -> list[int]:
+    """A uniform random order (Fisher and Yates)."""
+    shuffled = list(values)
+    drawn = _draws(draw)
+    for last in range(len(shuffled) - 1, 0, -1):
+        other = next(drawn) % (last + 1)
+        shuffled[last], shuffled[other] = shuffled[other], shuffled[last]
+    return shuffled
 
 
 class _Product:
@@ -103,12 +180,12 @@ class _Product:
         return rows, columns
 
 
-def _draws(draw: str, below: int, count: int) -> Iterator[int]:
+def _draws(draw: str, below: int = 2**128) -> Iterator[int]:
     """Uniform draws that are the same on every machine and in every version of Python."""
     from hashlib import sha256
 
-    begun = sha256(f"random-pairs {draw} ".encode())
-    for index in range(count):
+    begun = sha256(f"{draw} ".encode())
+    for index in count():
         digest = begun.copy()
         digest.update(b"%d" % index)
         yield int.from_bytes(digest.digest()[:16], "big") % below

@@ -1,17 +1,21 @@
 """Names that a scenario uses and must define: nodes, links, stacks, routings."""
 
 from collections.abc import Iterator
-from fractions import Fraction
+from contextlib import suppress
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anabranch import units
 from anabranch.scenario import groups, pairs
+from anabranch.scenario.arrivals import link_capacities, mean_size, per_second
+from anabranch.scenario.demands import Demand, demands_of
 from anabranch.scenario.pairs import MOST_FLOWS, ends_of
 from anabranch.scenario.problems import MISSING, Problem, suggest
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.stacks import PRESETS
-from anabranch.scenario.traffic import Traffic
+from anabranch.scenario.trace import FlowTrace
+from anabranch.scenario.traffic import BY_RATE, RANDOM, Traffic
 from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
 from anabranch.toml_text import Path, format_path
 
@@ -23,7 +27,7 @@ MOST_SEGMENTS = 2**32 - 2
 
 def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
     """All names that point nowhere, and times beyond the run; nodes and links only where there is a topology."""
-    network = _Network(topology)
+    network = _Network(variant, topology)
     for index, override in enumerate(variant.topology.override):
         yield from network.link(override.link, ("topology", "override", index, "link"), override.one_way)
     yield from _routings(variant, network)
@@ -49,16 +53,15 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
 class _Network:
     """Nodes and links by name; without a topology every name may be one."""
 
-    def __init__(self, topology: "Topology | None") -> None:
+    def __init__(self, variant: Variant, topology: "Topology | None") -> None:
+        self._section = variant.topology
+        self._topology = topology
         self.known = topology is not None
-        self.nodes = [node.name for node in topology.nodes] if topology else []
-        self._names = set(self.nodes)
-        self.links = [(link.source, link.target) for link in topology.links] if topology else []
-        self._links = set(self.links)
+        self.names = groups.Names.of(topology) if topology else groups.Names([], [])
 
     def node(self, name: str, path: Path) -> Iterator[Problem]:
-        if self.known and name not in self._names:
-            yield Problem(path, f"no such node; {suggest(name, self.nodes)}", name)
+        if self.known and name not in self.names.node_index:
+            yield Problem(path, f"no such node; {suggest(name, self.names.nodes)}", name)
 
     def link(self, link: list[str] | str, path: Path, one_way: bool = False) -> Iterator[Problem]:
         if isinstance(link, str) or not self.known:
@@ -67,12 +70,26 @@ class _Network:
         yield from unknown
         source, target = link
         ways = {(source, target)} if one_way else {(source, target), (target, source)}
-        if not unknown and not ways & self._links:
-            neighbours = sorted(b for a, b in self._links if a == source)
+        if not unknown and not any(way in self.names.link_index for way in ways):
+            neighbours = sorted(b for a, b in self.names.links if a == source)
             yield Problem(path, f"no such link; {source} has links to {', '.join(neighbours) or 'nowhere'}", link)
 
+    @cached_property
+    def capacities(self) -> list[int]:
+        """Of the links, bit/s."""
+        return [] if self._topology is None else link_capacities(self._section, self._topology, self.names)
+
+    def demands(self, entry: Traffic) -> list[Demand]:
+        """Those of a group, in a network that is known; :class:`ValueError` as :func:`demands_of`."""
+        assert self._topology is not None
+        return demands_of(entry, self._topology, self.names, self.capacities)
+
+    def knows(self, link: list[str] | None) -> bool:
+        """Whether a link, if one is given, and its capacity are known."""
+        return self.known and (link is None or (link[0], link[1]) in self.names.link_index)
+
     def joined(self, source: str, target: str) -> bool:
-        return not self.known or (source, target) in self._links
+        return not self.known or (source, target) in self.names.link_index
 
 
 def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
@@ -143,6 +160,7 @@ def _traffic(variant: Variant, network: _Network, with_pairs: bool) -> Iterator[
             )
         if entry.stop is not None and units.duration(entry.stop) <= units.duration(entry.start):
             yield Problem((*path, "stop"), f'must be later than start "{entry.start}"', entry.stop)
+        yield from _load(entry, path, network)
         yield from _policies(variant, entry, path)
 
 
@@ -174,7 +192,7 @@ def _ends(end: str | list[str], path: Path, network: _Network) -> Iterator[Probl
             yield from network.node(word, place)
         elif network.known:
             try:
-                groups.members(word, network.nodes, network.links)
+                network.names.members(word)
             except ValueError as error:
                 yield Problem(place, str(error), word)
 
@@ -186,52 +204,83 @@ def _known_ends(entry: Traffic, network: _Network) -> bool:
 
 
 def _pairs(entry: Traffic, path: Path, network: _Network) -> Iterator[Problem]:
-    if not _known_ends(entry, network) or (entry.pattern == "neighbours" and not network.known):
+    key = next((key for key in ("trace", *BY_RATE) if getattr(entry, key) is not None), None)
+    needs_links = key is not None or entry.pattern == "neighbours"
+    if not _known_ends(entry, network) or (needs_links and not network.known):
         return
     try:
-        pairs.check(entry, network.nodes, network.links)
+        if entry.trace is not None:
+            _check_trace(entry.trace, network)
+        elif entry.has_rates:
+            network.demands(entry)
+        else:
+            pairs.check(entry, network.names)
     except ValueError as error:
-        yield Problem(path, str(error), MISSING)
+        yield Problem(path if key is None else (*path, key), str(error), MISSING)
+
+
+def _check_trace(trace: FlowTrace, network: _Network) -> None:
+    for ends in (trace.sources, trace.targets):
+        for number, name in enumerate(ends):
+            if name not in network.names.node_index:
+                raise ValueError(f'{trace.place(number)}: no such node "{name}"; {suggest(name, network.names.nodes)}')
 
 
 def _routed(
     entry: Traffic, path: Path, network: _Network, routing: str | None, ends: dict[str, set[tuple[str, str]]]
 ) -> Iterator[Problem]:
     """Pairs for which a routing of explicit paths, whose ``ends`` are given, has none; random pairs only the run knows."""
-    if routing not in ends or entry.pattern == "random-pairs" or not network.known:
+    if routing not in ends or entry.pattern in RANDOM or not network.known or any(_pairs(entry, path, network)):
         return
-    try:
-        pairs.check(entry, network.nodes, network.links)
-    except ValueError:
-        return  # said already
-    nodes = network.nodes
-    indexes = {name: index for index, name in enumerate(nodes)}
-    found = pairs.pairs_of(entry, indexes, network.links, draw="")
-    without = [pair for a, b in found if (pair := (nodes[a], nodes[b])) not in ends[routing]]
+    nodes = network.names.nodes
+    if entry.trace is not None:
+        found = list(dict.fromkeys(zip(entry.trace.sources, entry.trace.targets, strict=True)))
+    elif entry.has_rates:
+        found = [(nodes[a], nodes[b]) for a, b, _ in network.demands(entry)]
+    else:
+        found = [(nodes[a], nodes[b]) for a, b in pairs.pairs_of(entry, network.names, draw="")]
+    without = [pair for pair in found if pair not in ends[routing]]
     if without:
         more = f", nor for {len(without) - 1} other pairs of this traffic" if len(without) > 1 else ""
         message = f"has no path from {without[0][0]} to {without[0][1]}{more}; give one for every pair"
         yield Problem((*path, "routing"), message, routing)
 
 
+def _load(entry: Traffic, path: Path, network: _Network) -> Iterator[Problem]:
+    if entry.short is not None and entry.short.link is not None:
+        yield from network.link(entry.short.link, (*path, "short", "link"), one_way=True)
+
+
 def _flows(variant: Variant, network: _Network) -> Iterator[Problem]:
     """Too many flows, which would only be found when the memory is full."""
     total = 0
     for index, entry in enumerate(variant.traffic):
-        if entry.short is not None:
-            last = units.duration(entry.stop or variant.run.duration)
-            seconds = max(0, last - units.duration(entry.start)) / units.PICOSECONDS_PER_SECOND
-            total += int(units.frequency(entry.short.arrivals) * Fraction(seconds))
-        elif _known_ends(entry, network):
-            try:
-                sources, targets = ends_of(entry, network.nodes, network.links)
-            except ValueError:
-                continue  # said with the traffic
-            each = entry.count or (len(sources) * (1 if entry.pattern == "pairs" else len(targets)))
-            if entry.pattern == "neighbours":
-                each = len(network.links)
-            total += each * entry.flows
+        if _known_ends(entry, network):
+            with suppress(ValueError):  # said with the traffic
+                total += _most_flows(entry, variant, network)
         if total > MOST_FLOWS:
             message = f"with this one there are {total} flows; at most {MOST_FLOWS} are possible"
             yield Problem(("traffic", index), message, MISSING)
             return
+
+
+def _most_flows(entry: Traffic, variant: Variant, network: _Network) -> int:
+    """The flows of a group, those of random arrivals on average; :class:`ValueError` if its nodes or links are unknown."""
+    if entry.trace is not None:
+        return len(entry.trace.sizes)
+    last = units.duration(entry.stop or variant.run.duration)
+    span = max(0, last - units.duration(entry.start))
+    seconds = span / units.PICOSECONDS_PER_SECOND
+    if entry.has_rates:
+        demands = network.demands(entry) if network.known else []
+        if entry.short is None:
+            return len(demands) * entry.flows
+        return int(seconds * sum(rate for _, _, rate in demands) / (8 * mean_size(entry.short)))
+    if entry.short is not None:
+        stack = variant.all_stacks().get(variant.stack_of(entry) or "")
+        if entry.short.load is not None and (stack is None or not network.knows(entry.short.link)):
+            return 0
+        arrivals = per_second(entry.short, stack, network.names, network.capacities, ends_of(entry, network.names))
+        return int(arrivals * seconds)
+    epochs = 1 if entry.every is None else -(-span // units.duration(entry.every))
+    return pairs.most_pairs(entry, network.names) * entry.flows * epochs

@@ -7,7 +7,9 @@ from pydantic import BeforeValidator, Field, Tag, ValidationInfo, WithJsonSchema
 
 from anabranch import units
 from anabranch.scenario import sizes
-from anabranch.scenario.table import Count, Duration, Frequency, PositiveDuration, Rate, Size, Table, by_kind
+from anabranch.scenario.matrix import Gravity, MatrixKey
+from anabranch.scenario.table import Count, Duration, Frequency, LinkName, PositiveDuration, Rate, Size, Table, by_kind
+from anabranch.scenario.trace import Trace
 
 Nodes = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[Annotated[list[str], Field(min_length=1)], Tag("<list>")],
@@ -42,10 +44,43 @@ Sizes = Annotated[
 ]
 
 
-class Short(Table):
-    """Flows of random size arrive as a Poisson process, each between a pair drawn uniformly."""
+def _load(value: Any) -> Any:
+    share = units.percentage(value) if isinstance(value, str) else value
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+        raise ValueError('must be a share above 0 and at most 1, such as 0.6 or "60%"')
+    return float(share)
 
-    arrivals: Frequency = Field(description="Flows per second over all pairs.")
+
+Load = Annotated[
+    float,
+    BeforeValidator(_load),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                {"type": "string", "pattern": "%$", "examples": ["60%"]},
+            ]
+        }
+    ),
+]
+
+
+class Short(Table):
+    """Flows of random size arrive as a Poisson process, each between a pair drawn uniformly.
+
+    How many arrive follows from ``arrivals`` or ``load``. With a traffic matrix or gravity it follows from the rates of the
+    pairs, which count payload.
+    """
+
+    arrivals: Frequency | None = Field(None, description="Flows per second over all pairs.")
+    load: Load | None = Field(
+        None,
+        description="Instead of arrivals: as many flows as load the links of the sources to this share, or those of the "
+        "destinations where these are slower. Headers count.",
+    )
+    link: LinkName | None = Field(
+        None, description="With load: the share is of this link's capacity, from the first node to the second."
+    )
     sizes: Sizes = Field(
         "web-search",
         validate_default=True,
@@ -53,8 +88,12 @@ class Short(Table):
     )
 
     @model_validator(mode="after")
-    def _distribution(self) -> "Short":
+    def _consistent(self) -> "Short":
         sizes.check(self.points())
+        if self.arrivals is not None and self.load is not None:
+            raise ValueError("load says how many flows arrive; give arrivals or load")
+        if self.link is not None and self.load is None:
+            raise ValueError("link is the one that load is of; give load, such as load = 0.6")
         return self
 
     def points(self) -> list[list[float]]:
@@ -66,11 +105,22 @@ class Short(Table):
 DEFAULT_STACK = "linux-cubic"
 """The stack of traffic that names none, where none is defined: what most hosts run."""
 LARGEST_PACKET = 65535
-APPLICATIONS = ("bulk", "size", "constant", "poisson", "on-off", "short")
+APPLICATIONS = ("bulk", "size", "constant", "poisson", "on-off", "short", "trace")
+BY_RATE = ("matrix", "gravity")
+"""Keys that give each pair a rate."""
+_BESIDE_TRACE = {"name", "trace", "start", "stop", "transport", "stack", "routing"}
+_BESIDE_RATES = _BESIDE_TRACE - {"trace"} | {*BY_RATE, "scale", "from_", "to", "flows", "short", "packet"}
+RANDOM = ("random-pairs", "permutation", "incast", "outcast")
+"""Patterns whose pairs the seed decides."""
+_WITH_COUNT = ("random-pairs", "incast", "outcast")
 
 
 class Traffic(Table):
-    """A group of flows with one application: bulk, size, constant, poisson, on-off or short."""
+    """A group of flows with one application: bulk, size, constant, poisson, on-off, short or trace.
+
+    With ``matrix`` or ``gravity``, each pair has its own rate. Its application writes one segment or UDP packet at a time at
+    exponential intervals, as ``poisson`` does, or its flows arrive at random, with ``short``.
+    """
 
     name: str | None = Field(None, min_length=1, description="In tables (default traffic-1 and so on).")
     from_: Nodes = Field(
@@ -79,13 +129,32 @@ class Traffic(Table):
         description="Sources: a node, a list, all, hosts (the nodes with one neighbour), or a pattern such as p1*.",
     )
     to: Nodes = Field("all", description="Destinations, in the same way.")
-    pattern: Literal["all-pairs", "pairs", "random-pairs", "neighbours"] = Field(
+    pattern: Literal[
+        "all-pairs", "all-to-all", "pairs", "random-pairs", "permutation", "incast", "outcast", "neighbours"
+    ] = Field(
         "all-pairs",
-        description="Every source with every destination, the lists side by side, count pairs at random, or those that "
-        "a link joins, over that link whatever the routing.",
+        description="Every source with every destination (all-pairs or all-to-all), the lists side by side, count pairs at random, "
+        "each source with a random destination of its own (permutation), count random sources with one random destination "
+        "(incast), one random source with count random destinations (outcast), or pairs that a link joins, over that link "
+        "whatever the routing.",
     )
-    count: Count | None = Field(None, description="How many pairs, for random-pairs.")
-    flows: Count = Field(1, description="Flows of every pair.")
+    count: Count | None = Field(
+        None,
+        description="How many pairs (random-pairs), senders (incast) or receivers (outcast); default all, for these two.",
+    )
+    every: PositiveDuration | None = Field(
+        None, description="With size: all flows start again at this interval, with new random draws (default once)."
+    )
+    matrix: MatrixKey | None = Field(
+        None,
+        description="The rate of each pair: a CSV file with the header source,target,rate, TOML or SNDlib XML, a table of tables, "
+        'or "demands" (those that the topology brings with it).',
+    )
+    gravity: Gravity | None = Field(None, description="The rate of each pair by the weights of its ends.")
+    scale: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="Multiplies the rates of matrix or gravity (default 1)."
+    )
+    flows: Count = Field(1, description="Flows of every pair; they share its rate evenly, with matrix or gravity.")
     start: Duration = Field("0s", description="When the first flow starts.")
     stagger: Duration = Field("0s", description="From the start of one flow to the start of the next.")
     stop: Duration | None = Field(None, description="When the applications stop writing (default the end of the run).")
@@ -97,6 +166,11 @@ class Traffic(Table):
     poisson: Rate | None = Field(None, description="One segment at a time at exponential intervals.")
     on_off: OnOff | None = Field(None, alias="on-off", description="Bursts at a peak rate.")
     short: Short | None = Field(None, description="Many flows of random size that arrive at random.")
+    trace: Trace | None = Field(
+        None,
+        description="The flows themselves: a CSV file with the header src,dst,start,size, or such text. Numbers count seconds "
+        "after start and bytes.",
+    )
     transport: Literal["tcp", "udp"] = Field("tcp", description="UDP sends without waiting for anyone.")
     packet: Size | None = Field(None, description="Bytes on the wire of every UDP packet (default 1500 bytes).")
     sender: Literal["own", "iperf3"] = Field(
@@ -116,22 +190,62 @@ class Traffic(Table):
     @model_validator(mode="after")
     def _consistent(self) -> "Traffic":
         given = [name for name in APPLICATIONS if getattr(self, name.replace("-", "_")) is not None]
+        self._check_trace()
+        self._check_rates()
         if len(given) > 1:
             raise ValueError(f"has one application; leave out all but one of {', '.join(given)}")
         if self.transport == "udp":
             if self.stack is not None:
                 raise ValueError('stack is for TCP; with transport = "udp" leave it out')
-            if given not in (["constant"], ["poisson"], ["on-off"]):
+            if given not in (["constant"], ["poisson"], ["on-off"]) and (given or not self.has_rates):
                 what = given[0] if given else "bulk"
                 raise ValueError(f'{what} needs TCP; with transport = "udp" give constant, poisson or on-off')
             if self.packet is not None and units.size(self.packet) > LARGEST_PACKET:
                 raise ValueError(f'packet "{self.packet}" must be at most {LARGEST_PACKET} bytes')
         elif self.packet is not None:
             raise ValueError("packet is the size of UDP packets; with TCP give mss in the stack")
-        if (self.pattern == "random-pairs") != (self.count is not None):
-            raise ValueError('pattern = "random-pairs" and count = N go together')
+        if self.pattern == "random-pairs" and self.count is None:
+            raise ValueError('pattern = "random-pairs" needs count = N, the number of pairs')
+        if self.count is not None and self.pattern not in _WITH_COUNT:
+            raise ValueError(f'count is for pattern = "{_WITH_COUNT[0]}", "{_WITH_COUNT[1]}" or "{_WITH_COUNT[2]}"')
+        if self.every is not None and self.size is None:
+            raise ValueError('every repeats transfers that end; give size, such as size = "30kB"')
         if self.pattern == "neighbours" and self.routing is not None:
             raise ValueError('pattern = "neighbours" goes over the links themselves; leave routing out')
         if self.short is not None and self.flows != 1:
             raise ValueError("flows does not apply to short: its flows arrive by themselves")
         return self
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether each pair has its own rate."""
+        return self.matrix is not None or self.gravity is not None
+
+    def _check_trace(self) -> None:
+        beside = self._given_beside(_BESIDE_TRACE)
+        if self.trace is not None and beside:
+            raise ValueError(f"trace has the ends, starts and sizes of its flows; leave out {beside}")
+
+    def _check_rates(self) -> None:
+        if self.scale is not None and not self.has_rates:
+            raise ValueError("scale multiplies the rates of matrix or gravity; give one of these")
+        if not self.has_rates:
+            if self.short is not None and self.short.arrivals is None and self.short.load is None:
+                raise ValueError('short needs arrivals = "100/s", or load = 0.6 of the capacity')
+            return
+        name = BY_RATE[self.matrix is None]
+        if self.matrix is not None and self.gravity is not None:
+            raise ValueError("matrix and gravity both give the rate of each pair; leave out one")
+        if self.short is not None and (self.short.arrivals is not None or self.short.load is not None):
+            raise ValueError(f"{name} gives the rate of each pair; leave out arrivals and load")
+        beside = self._given_beside(_BESIDE_RATES)
+        if beside:
+            raise ValueError(
+                f"{name} gives the rate of each pair; leave out {beside}, or give short for flows that end"
+            )
+
+    def _given_beside(self, allowed: set[str]) -> str:
+        """The keys that are given and not among these, as a text."""
+        fields = type(self).model_fields
+        given = [name for name in fields if name in self.model_fields_set - allowed and getattr(self, name) is not None]
+        return ", ".join(fields[name].alias or name for name in given)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from anabranch.topologies.generate import dumbbell, fat_tree, grid, line, parallel
+from anabranch.topologies.generate import GENERATORS
 from anabranch.topologies.model import Link, Node, Topology
 
 _LIGHT_KM_S = 3e5
@@ -51,11 +51,7 @@ def tcpbp10(delay_2_3_s: float = 0.0040) -> Topology:
 
 
 BUILTINS: dict[str, Callable[[], Topology]] = {
-    "dumbbell": dumbbell,
-    "parallel": parallel,
-    "grid": grid,
-    "line": line,
-    "fat-tree": fat_tree,
+    **GENERATORS,
     "nsfnet": nsfnet,
     "nsfnet-1050": lambda: nsfnet(1050),
     "tcpbp10": tcpbp10,

@@ -82,13 +82,15 @@ class Topology:
 
     All nodes are connected, no link joins a node to itself, and two nodes have at most one link each way. A link
     without a length whose ends both have geographical coordinates gets the great-circle distance. ``warnings`` says
-    what a loader left out or changed; it does not count when topologies are compared.
+    what a loader left out or changed; it does not count when topologies are compared. ``multihomed`` names the hosts with
+    several neighbours; every node with one neighbour is a host anyway.
     """
 
     name: str
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     warnings: tuple[str, ...] = field(default=(), compare=False)
+    multihomed: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Check, and fill in the lengths.

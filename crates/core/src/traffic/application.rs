@@ -28,7 +28,9 @@ impl Application {
         let clock = |rate: Rate| Clock { rate, unit_bytes: u64::from(unit_bytes), ticks: 0 };
         let mut draws = Sequence::new(stream);
         Application(match *spec {
-            ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } => Model::Bulk,
+            ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } | ApplicationSpec::Trace { .. } => {
+                Model::Bulk
+            }
             ApplicationSpec::Constant { rate } => Model::Constant(clock(rate)),
             ApplicationSpec::Poisson { rate } => {
                 Model::Poisson { mean_interval: f64::from(unit_bytes) * 8.0 / rate.as_bps(), draws }
@@ -48,7 +50,7 @@ impl Application {
     }
 
     /// The time from the previous write (at first: from the flow's start) to the next one, and its size in units.
-    /// `None` for a bulk or short flow, which writes all at its start, and for a write later than [`Time::NEVER`].
+    /// `None` for a bulk, short or traced flow, which writes all at its start, and for a write later than [`Time::NEVER`].
     pub fn next_write(&mut self) -> Option<(Duration, u32)> {
         let gap = match &mut self.0 {
             Model::Bulk => return None,
@@ -155,6 +157,10 @@ pub fn check(spec: &ApplicationSpec) -> Result<(), String> {
             }
             EmpiricalDistribution::new(sizes).map(|_| ()).map_err(|problem| format!("sizes: {problem}"))
         }
+        ApplicationSpec::Trace { flows } => match flows.iter().position(|(_, _, bytes)| *bytes == 0) {
+            Some(number) => Err(format!("flow {number} of the trace has 0 bytes: it must have a byte at least")),
+            None => Ok(()),
+        },
     }
 }
 
@@ -263,6 +269,8 @@ mod tests {
         let short = |arrivals, sizes| ApplicationSpec::ShortFlows { arrivals, sizes };
         assert!(error(short(f64::NAN, vec![(1.0, 1.0)])).contains("arrivals is NaN"));
         assert!(error(short(1.0, vec![])).contains("sizes: the distribution has no points"));
+        let trace = vec![(0, Duration::ZERO, 1), (0, Duration::ZERO, 0)];
+        assert!(error(ApplicationSpec::Trace { flows: trace }).contains("flow 1 of the trace has 0 bytes"));
     }
 
     proptest! {

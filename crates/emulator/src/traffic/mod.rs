@@ -9,7 +9,7 @@ pub mod records;
 use crate::clock::Clock;
 use anabranch_core::packet::emulated::{Endpoints, FlowPlan};
 use anabranch_core::rng::{Purpose, Stream};
-use anabranch_core::spec::{ApplicationSpec, NodeId, RunSpec, SenderProgram, TransportSpec};
+use anabranch_core::spec::{NodeId, RunSpec, SenderProgram, TransportSpec};
 use anabranch_core::traffic::application::Application;
 use anabranch_core::units::{Duration, Time};
 use flow::{BLOCK, Flow, address};
@@ -157,9 +157,8 @@ impl Traffic {
             TransportSpec::Udp { packet } => (packet, true),
         };
         let draws = Stream::new(self.spec.seed, Purpose::Application, u64::from(number));
-        let writes_at_once =
-            matches!(group.application, ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. });
-        let application = (!writes_at_once).then(|| Application::new(&group.application, unit_bytes, draws));
+        let paced = !group.application.writes_at_once();
+        let application = paced.then(|| Application::new(&group.application, unit_bytes, draws));
         Flow::new(plan, endpoints, unit_bytes, is_udp, application)
     }
 

@@ -28,10 +28,9 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
     """Traffic between all nodes of a network in which most nodes only forward."""
     if case.topology.name not in _WITH_HOSTS:
         return
-    nodes = [node.name for node in case.topology.nodes]
-    links = [(link.source, link.target) for link in case.topology.links]
-    hosts = set(groups.members(groups.HOSTS, nodes, links))
-    others = [node for node in nodes if node not in hosts]
+    names = groups.Names.of(case.topology)
+    hosts = set(names.hosts)
+    others = [node for node in names.nodes if node not in hosts]
     for index, entry in enumerate(case.variant.traffic):
         for key, end in (("from", entry.from_), ("to", entry.to)):
             if end == groups.ALL:
@@ -39,7 +38,7 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
                 yield Problem(("traffic", index, key), message, end)
 
 
-_WITH_HOSTS = ("dumbbell", "parallel", "fat-tree")
+_WITH_HOSTS = ("dumbbell", "parallel", "fat-tree", "leaf-spine", "dragonfly")
 """The topologies whose nodes are either hosts or switches."""
 
 RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (_topology, _forwarding_nodes, stacks, routes)

@@ -89,6 +89,14 @@ fn plan(spec: &RunSpec, index: usize, group: &TrafficSpec) -> Result<Vec<Planned
             })
             .collect());
     }
+    if let ApplicationSpec::Trace { flows } = &group.application {
+        let planned =
+            flows.iter().enumerate().map(|(number, &(pair, start, bytes))| match group.pairs.get(pair as usize) {
+                Some(&pair) => Ok(PlannedFlow { pair, start: Time::ZERO + group.start + start, bytes: Some(bytes) }),
+                None => Err(refuse(field("flows"), format!("flow {number} has pair {pair} of {}", group.pairs.len()))),
+            });
+        return planned.collect();
+    }
     let bytes = match group.application {
         ApplicationSpec::Bulk { bytes } => bytes,
         _ => None,

@@ -7,7 +7,7 @@ use crate::packet::engine::{APPLICATION, EventLoop, RECEIVER, SENDER};
 use crate::packet::hosts::flow::{Connection, Datagrams, Flow, FlowIdentity, FlowState, Writer};
 use crate::packet::link::packet::{ACK, Packet, SYN};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{ApplicationSpec, RunSpec, TransportSpec};
+use crate::spec::{RunSpec, TransportSpec};
 use crate::tcp::ack::ReceiverContext;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::{CommonSettings, Sender};
@@ -300,15 +300,12 @@ impl Hosts {
                 let random = Stream::new(context.spec.seed, Purpose::Congestion, u64::from(index));
                 let mut sender = Sender::new(stack, paths, random);
                 sender.share_settings(&mut self.common_settings[stack_index]);
-                let writer = match group.application {
-                    ApplicationSpec::Bulk { .. } | ApplicationSpec::ShortFlows { .. } => {
-                        sender.write(context.now(), context.network.sizes(index).segments());
-                        None
-                    }
-                    _ => {
-                        let application = Application::new(&group.application, stack.mss, draws);
-                        Some(Box::new(Writer::new(application, context.now())))
-                    }
+                let writer = if group.application.writes_at_once() {
+                    sender.write(context.now(), context.network.sizes(index).segments());
+                    None
+                } else {
+                    let application = Application::new(&group.application, stack.mss, draws);
+                    Some(Box::new(Writer::new(application, context.now())))
                 };
                 let receiver =
                     Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }))

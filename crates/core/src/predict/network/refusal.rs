@@ -45,12 +45,12 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
             ApplicationSpec::Bulk { .. }
             | ApplicationSpec::Constant { .. }
             | ApplicationSpec::Poisson { .. }
-            | ApplicationSpec::ShortFlows { .. } => {}
+            | ApplicationSpec::ShortFlows { .. }
+            | ApplicationSpec::Trace { .. } => {}
             ApplicationSpec::ParetoOnOff { .. } => return Err(refuse(format!("traffic {name}: on-off sources"))),
         }
         let last = group.pairs.len() as f64 * f64::from(group.flows_per_pair) - 1.0;
-        let ends =
-            matches!(group.application, ApplicationSpec::Bulk { bytes: Some(_) } | ApplicationSpec::ShortFlows { .. });
+        let ends = group.application.writes_at_once() && group.application != ApplicationSpec::Bulk { bytes: None };
         if group.stop.is_some() && !ends {
             return Err(refuse(format!("traffic {name}: it stops during the run")));
         }

@@ -1,0 +1,59 @@
+"""How many short flows arrive: as the scenario says, or as many as load links to a share."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from anabranch import units
+from anabranch.scenario.groups import Names
+from anabranch.scenario.network import TopologySection
+from anabranch.scenario.stacks import Stack
+from anabranch.scenario.traffic import Short
+
+if TYPE_CHECKING:
+    from anabranch.topologies import Topology
+
+
+def link_capacities(section: TopologySection, topology: "Topology", names: Names) -> list[int]:
+    """The capacity of each link, bit/s: that of the latest override, its own, or that of the section."""
+    default = units.rate(section.capacity)
+    capacities = [link.capacity_bps or default for link in topology.links]
+    for override in section.override:
+        if override.capacity is not None:
+            for number in names.links_between(override.link, override.one_way):
+                capacities[number] = units.rate(override.capacity)
+    return capacities
+
+
+def mean_size(short: Short) -> float:
+    """The mean of the distribution of sizes, payload bytes: it is uniform between two points."""
+    return sum((more - less) * (low + high) / 2 for (low, less), (high, more) in pairwise(short.points()))
+
+
+def per_second(
+    short: Short,
+    stack: Stack | None,
+    names: Names,
+    capacities: Sequence[int],
+    ends: tuple[Iterable[str], Iterable[str]],
+) -> float:
+    """The flows per second of a group between these sources and destinations; a load needs the stack.
+
+    At a load of 1 their segments, with headers, fill the one link, or the links of all sources or of all destinations, whichever are slower.
+    """
+    if short.arrivals is not None:
+        return float(units.frequency(short.arrivals))
+    assert short.load is not None
+    assert stack is not None
+    if short.link is not None:
+        capacity = capacities[names.link_index[short.link[0], short.link[1]]]
+    else:
+        sources, targets = (set(group) for group in ends)
+        rates = list(zip(names.links, capacities, strict=True))
+        capacity = min(
+            sum(rate for (source, _), rate in rates if source in sources),
+            sum(rate for (_, target), rate in rates if target in targets),
+        )
+    segment = units.size(stack.mss)
+    headers = (segment + units.size(stack.header)) / segment
+    return short.load * capacity / (8 * mean_size(short) * headers)
