@@ -1,6 +1,6 @@
 //! BBR's share of a link, which does not depend on what the link drops.
 
-use super::flows::{FlowModel, FlowState};
+use super::flows::FlowState;
 use super::member::Member;
 
 /// The BBR flows of a link, beside those that answer losses.
@@ -15,19 +15,21 @@ pub struct BbrShare {
 }
 
 impl BbrShare {
-    /// Of a link, by the flows' states.
-    pub fn of(members: &[Member], flows: &[FlowModel], states: &[FlowState]) -> BbrShare {
+    /// Of a link, by the flows' states; `None` without BBR flows.
+    pub fn of(members: &[Member], states: &[FlowState]) -> Option<BbrShare> {
+        if !members.iter().any(|member| member.bbr) {
+            return None;
+        }
         let mut found = BbrShare { flows: 0.0, load_bps: 0.0, others: 0.0 };
         for member in members.iter().filter(|member| !member.acks) {
-            let flow = &flows[member.flow()];
-            if flow.is_bbr() {
+            if member.bbr {
                 found.flows += f64::from(member.share);
-                found.load_bps += states[member.flow()].rate * member.bits(flows);
+                found.load_bps += states[member.flow()].rate * member.bits;
             } else {
                 found.others += f64::from(member.share) * states[member.flow()].responds;
             }
         }
-        found
+        Some(found)
     }
 
     /// Their share of a full link: the form of Ware et al. 2019 in buffer and numbers, fitted to the packet engine.

@@ -53,7 +53,7 @@ pub struct Completions<'a> {
 
 impl<'a> Completions<'a> {
     /// Of a run whose long run is solved.
-    pub fn new(spec: &'a RunSpec, flows: &[FlowModel], solution: &'a Solution) -> Completions<'a> {
+    pub fn new(spec: &'a RunSpec, solution: &'a Solution) -> Completions<'a> {
         let shared = solution.links.iter().map(|link| {
             let (mut long, mut load_bps) = (0.0, 0.0);
             for member in &link.members {
@@ -61,7 +61,7 @@ impl<'a> Completions<'a> {
                 if state.responds > 0.5 && !member.acks {
                     long += f64::from(member.share);
                 } else {
-                    load_bps += state.rate * member.bits(flows);
+                    load_bps += state.rate * member.bits;
                 }
             }
             (long, (load_bps / link.rate_bps).min(0.99))

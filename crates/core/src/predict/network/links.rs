@@ -64,7 +64,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
     for (index, flow) in flows.iter().enumerate() {
         for (paths, acks) in [(&flow.data, false), (&flow.ack, true)] {
             for (link, share) in &paths.shares {
-                members[*link as usize].push(Member { index: index as u32, acks, share: *share, takes_part: 1.0 });
+                members[*link as usize].push(Member::new(flow, index, acks, *share));
             }
         }
     }
@@ -138,8 +138,8 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
 
 impl LinkModel {
     /// Takes the flows' rates: the load, who takes part in events, and the sawtooth of the queue. `damping` is the weight of the new queue.
-    pub fn follow(&mut self, flows: &[FlowModel], states: &[FlowState], damping: f64) {
-        self.load_bps = self.members.iter().map(|member| states[member.flow()].rate * member.bits(flows)).sum();
+    pub fn follow(&mut self, states: &[FlowState], damping: f64) {
+        self.load_bps = self.members.iter().map(|member| states[member.flow()].rate * member.bits).sum();
         if !self.can_queue || self.load_bps <= 0.0 {
             return;
         }
@@ -148,21 +148,23 @@ impl LinkModel {
             let state = states[member.flow()];
             growth += state.growth * f64::from(member.share);
             growth_s += state.growth * f64::from(member.share) / state.rtt_s * self.packet_s;
-            let share = state.rate * member.bits(flows) / self.load_bps;
+            let share = state.rate * member.bits / self.load_bps;
             rtt_s += share * (state.rtt_s - self.queue_s);
-            droppable += share * member.droppable(flows);
+            droppable += share * f64::from(member.droppable);
         }
         let idle_s = rtt_s.max(1e-6);
-        let bbr = BbrShare::of(&self.members, flows, states);
-        self.follow_bbr(bbr, idle_s);
+        let bbr = BbrShare::of(&self.members, states);
+        if let Some(bbr) = &bbr {
+            self.follow_bbr(bbr, idle_s);
+        }
         let (drops, buffer_s) = self.at_event(growth, growth_s, idle_s);
         self.drops += damping * (drops.max(1.0) - self.drops);
         let (mut drop, mut curved) = (0.0, 0.0);
         for member in &mut self.members {
-            let share = states[member.flow()].rate * member.bits(flows) / self.load_bps;
+            let share = states[member.flow()].rate * member.bits / self.load_bps;
             // An event drops this number of packets, each of the flow with the probability of its share; full queues choose.
             let of_drops = match self.discipline {
-                Discipline::DropTail => share * member.droppable(flows) / droppable.max(1e-9),
+                Discipline::DropTail => share * f64::from(member.droppable) / droppable.max(1e-9),
                 _ => share,
             };
             let takes_part = 1.0 - (1.0 - of_drops.min(1.0)).powf(self.drops);
@@ -176,7 +178,7 @@ impl LinkModel {
         }
         let sawtooth = Sawtooth { idle_s, buffer_s, drop, curve: curved / drop.max(1e-9) };
         let (mut usable, mut queue_s) = sawtooth.means();
-        if bbr.flows > 0.0 {
+        if let Some(bbr) = &bbr {
             (usable, queue_s) = bbr.keep(idle_s, self.buffer_s);
         }
         if self.by_waiting {
@@ -190,10 +192,7 @@ impl LinkModel {
     }
 
     /// Changes what each BBR flow may send.
-    fn follow_bbr(&mut self, bbr: BbrShare, idle_s: f64) {
-        if bbr.flows <= 0.0 {
-            return;
-        }
+    fn follow_bbr(&mut self, bbr: &BbrShare, idle_s: f64) {
         let carried_bps = self.usable * self.rate_bps;
         // Where the others do not fill the rest, it is BBR's.
         let rest_bps = carried_bps - (self.load_bps - bbr.load_bps);

@@ -100,7 +100,7 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
     refusal::check_load(spec, &flows)?;
     let (solution, unique) = solve(&flows, links);
     let (found, in_phase) = classes(&flows, &solution);
-    let mut completions = Completions::new(spec, &flows, &solution);
+    let mut completions = Completions::new(spec, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found);
     Ok(Prediction {
         flows: by_flow

@@ -17,7 +17,8 @@ const TOLERANCE: f64 = 1e-4;
 /// The weight of a new queue beside the former one.
 const DAMPING: f64 = 0.2;
 /// The power of the excess load by which a price follows it: bounds, and by how much it adapts to whether the load swings.
-const STEP: (f64, f64) = (0.01, 0.5);
+const STEP: (f64, f64) = (0.01, 2.0);
+const FIRST_STEP: f64 = 0.25;
 const SHRINK: f64 = 0.6;
 const GROW: f64 = 1.05;
 /// Links with less load than this share of their capacity have no price. Most links are such: they are looked at in every so many iterations only.
@@ -57,7 +58,7 @@ pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: f64) -> Solu
         let shortest = rtts.fold(f64::INFINITY, f64::min);
         link.events = if link.can_queue && !link.members.is_empty() { start / shortest } else { 0.0 };
     }
-    let mut steps = vec![(STEP.1 * 0.5, 0.0_f64); links.len()];
+    let mut steps = vec![(FIRST_STEP, 0.0_f64); links.len()];
     let mut priced: Vec<bool> = links.iter().map(|link| link.can_queue && !link.members.is_empty()).collect();
     let mut converged = false;
     for iteration in 0..ITERATIONS {
@@ -69,7 +70,7 @@ pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: f64) -> Solu
                 continue;
             }
             let (queue_s, usable) = (link.queue_s, link.usable);
-            link.follow(flows, &states, DAMPING);
+            link.follow(&states, DAMPING);
             if !link.can_queue || link.members.is_empty() {
                 continue;
             }
@@ -128,13 +129,14 @@ fn respond(flows: &[FlowModel], links: &[LinkModel], priced: &[bool], states: &m
             }
         }
     }
-    let mut moved = 0.0_f64;
+    let mut moved = 1.0_f64;
     for (index, flow) in flows.iter().enumerate() {
         let new = state(flow, (events_s[index], squares[index]), flow.idle_rtt_s + queues_s[index], links);
-        moved = moved.max((new.rate / states[index].rate).ln().abs());
+        let ratio = new.rate / states[index].rate;
+        moved = moved.max(ratio.max(ratio.recip()));
         states[index] = new;
     }
-    moved
+    moved.ln()
 }
 
 fn state(flow: &FlowModel, (events_s, squares): (f64, f64), rtt_s: f64, links: &[LinkModel]) -> FlowState {
@@ -144,30 +146,36 @@ fn state(flow: &FlowModel, (events_s, squares): (f64, f64), rtt_s: f64, links: &
     let of_links = events_s * rtt_s;
     let limit = (control.window_limit / rtt_s).min(flow.source_rate);
     let at = |window: f64| {
-        let at_random = -libm::expm1(-flow.loss * window);
+        let at_random = if flow.loss > 0.0 { -libm::expm1(-flow.loss * window) } else { 0.0 };
         let events = of_links + at_random;
         // Of one link, all of whose events the flow takes part in, distances are even.
         let even = squares * rtt_s * rtt_s / (events * events).max(1e-300);
         let balance = control.response.balance((of_links, at_random), rtt_s, flow.idle_rtt_s, even.min(1.0));
         balance.map(|balance| (at_random, balance))
     };
-    if at(1.0).is_none() {
+    let Some(mut found) = at(1.0) else {
         let bbr_bps =
             flow.data.shares.iter().map(|(link, _)| links[*link as usize].bbr_bps).fold(f64::INFINITY, f64::min);
         let held = bbr_bps / flow.wire_bits;
         let rate = held.min(limit);
         return FlowState { rate, window: rate * rtt_s, rtt_s, responds: rate / held, ..begin(flow) };
-    }
-    let window_at = |window: f64| at(window).map_or(0.0, |(_, balance)| balance.window);
+    };
     // Only events at random depend on the window.
-    let by_events = if flow.loss > 0.0 { balanced(window_at) } else { window_at(1.0) };
+    let by_events = if flow.loss > 0.0 {
+        balanced(|window| at(window).map_or(0.0, |(_, balance)| balance.window))
+    } else {
+        found.1.window
+    };
     let by_law = match *control.response {
         // What does not wait is on the way.
         Response::Waiting(waiting, _) => by_events.min(waiting * rtt_s / (rtt_s - flow.idle_rtt_s).max(1e-9)),
         _ => by_events,
     };
     let window = by_law.min(control.window_limit);
-    let (at_random, balance) = at(window).expect("it answered for a window of one segment");
+    if flow.loss > 0.0 {
+        found = at(window).expect("it answered for a window of one segment");
+    }
+    let (at_random, balance) = found;
     let events = of_links + at_random;
     // After a loss in a small window, too few segments follow for a detector: a timeout.
     let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
