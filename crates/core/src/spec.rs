@@ -3,7 +3,7 @@
 //! Users write scenarios and get errors from the schema in Python (`anabranch.scenario`). Engines read this form. Times are whole
 //! picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
-pub use crate::packet::{DisciplineSpec, JitterSpec, LossSpec};
+pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
 pub use crate::routing::Metric;
 use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
 use crate::tcp::{ack::AckSpec, detection::DetectionSpec};

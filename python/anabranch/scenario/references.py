@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from anabranch import units
 from anabranch.scenario import groups, pairs
+from anabranch.scenario.network import Change
 from anabranch.scenario.pairs import MOST_FLOWS, ends_of
 from anabranch.scenario.problems import MISSING, Problem, suggest
 from anabranch.scenario.routing import Routing
+from anabranch.scenario.schedules import Schedule
 from anabranch.scenario.stacks import PRESETS
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
@@ -40,6 +42,10 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
         for key, link in (("fail", event.fail), ("repair", event.repair)):
             if link is not None:
                 yield from network.link(link, ("events", index, key), event.one_way)
+        if event.change is not None:
+            path: Path = ("events", index, "change")
+            yield from network.link(event.change.link, (*path, "link"), event.change.one_way)
+            yield from _schedules(variant, event.change, path)
         if event.impair is not None:
             yield from network.link(event.impair.link, ("events", index, "impair", "link"), event.impair.one_way)
     for index, captured in enumerate(variant.capture):
@@ -106,6 +112,20 @@ def _path(nodes: list[str], place: Path, network: _Network) -> Iterator[Problem]
     for source, target in pairwise(nodes):
         if not network.joined(source, target):
             yield Problem(place, f"there is no link from {source} to {target}", nodes)
+
+
+def _schedules(variant: Variant, change: Change, path: Path) -> Iterator[Problem]:
+    """A change of what a table or a trace already determines."""
+    for index, override in enumerate(variant.topology.override):
+        ends = [set(links.link) for links in (override, change) if not isinstance(links.link, str)]
+        if len(ends) == 2 and ends[0] != ends[1]:
+            continue
+        for key, what in (("capacity", "capacity"), ("outage", "capacity"), ("delay", "delay")):
+            if getattr(change, key) is not None and isinstance(getattr(override, what), Schedule):
+                message = (
+                    f"topology.override[{index}].{what} has a schedule for this link; put the change into its file"
+                )
+                yield Problem((*path, key), message, getattr(change, key))
 
 
 def _link_state(variant: Variant, routing: Routing, path: Path) -> Iterator[Problem]:
