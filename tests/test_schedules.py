@@ -38,11 +38,15 @@ def test_tables_and_traces_become_schedules_and_means(tmp_path: Path) -> None:
     spec = compiled(tmp_path, override('capacity = { table = "t.csv", repeat = "2s" }\ndelay = { table = "t.csv" }'))
     link = spec["links"][0]
     rate, delay = spec["schedules"][link["rate_schedule"]], spec["schedules"][link["delay_schedule"]]
-    assert rate["values"] == [8_000_000, 0, 4_000_000] and rate["repeat"] == 2000 * MS
-    assert delay["at"] == [0, 1000 * MS, 1500 * MS] and delay["repeat"] is None
+    assert rate["values"] == [8_000_000, 0, 4_000_000]
+    assert rate["repeat"] == 2000 * MS
+    assert delay["at"] == [0, 1000 * MS, 1500 * MS]
+    assert delay["repeat"] is None
     # 8 Mbit/s for a half of the time and 4 for a quarter; 20 ms for 1 s, 10 for 0.5 s, 30 for 2.5 s.
-    assert link["rate"] == 5_000_000 and link["delay"] == 25 * MS
-    assert "rate_schedule" not in spec["links"][1] and spec["links"][1]["delay"] == 10 * MS
+    assert link["rate"] == 5_000_000
+    assert link["delay"] == 25 * MS
+    assert "rate_schedule" not in spec["links"][1]
+    assert spec["links"][1]["delay"] == 10 * MS
     spec = compiled(tmp_path, override('capacity = { trace = "t.down" }\njitter = { up_to = "3ms" }'))
     assert spec["schedules"] == [
         {"kind": "opportunities", "at": [MS, 2 * MS, 2 * MS, 4 * MS], "bytes": 1500, "repeat": 4 * MS}

@@ -116,10 +116,10 @@ def _links(
         queues.append(next((o.queue for o in own if o.queue), section.queue))
         costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
     for number, changes in changes_of_links(case.variant.events, index).items():
-        rate, delay_steps = steps_of_changes(changes, rates[number], delays[number], duration)
-        if rate is not None:
-            varying[number]["rate_schedule"] = schedules.index_of(rate)
-            rates[number] = max(LEAST_RATE, mean(rate, duration))
+        rate_steps, delay_steps = steps_of_changes(changes, rates[number], delays[number], duration)
+        if rate_steps is not None:
+            varying[number]["rate_schedule"] = schedules.index_of(rate_steps)
+            rates[number] = max(LEAST_RATE, mean(rate_steps, duration))
         if delay_steps is not None:
             varying[number]["delay_schedule"] = schedules.index_of(delay_steps)
             delays[number] = mean(delay_steps, duration)
@@ -153,6 +153,7 @@ class Schedules:
     """The schedules of a run, each once."""
 
     def __init__(self) -> None:
+        """None yet."""
         self.all: list[dict[str, Any]] = []
         self._places: dict[int, int] = {}
 

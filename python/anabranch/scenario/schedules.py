@@ -177,7 +177,7 @@ def mean(schedule: dict[str, Any], duration: int) -> int:
     """The mean value of a schedule: over the run for steps, over a period for opportunities."""
     at, repeat = schedule["at"], schedule["repeat"]
     if schedule["kind"] == "opportunities":
-        return max(LEAST_RATE, len(at) * OPPORTUNITY * 8 * units.PICOSECONDS_PER_SECOND // repeat)
+        return max(LEAST_RATE, int(len(at) * OPPORTUNITY * 8 * units.PICOSECONDS_PER_SECOND // repeat))
 
     def integral(until: int) -> int:
         ends = [*at[1:], until]
@@ -185,6 +185,6 @@ def mean(schedule: dict[str, Any], duration: int) -> int:
         return sum((min(end, until) - begin) * value for begin, end, value in steps if begin < until)
 
     if repeat is None:
-        return integral(duration) // duration
+        return int(integral(duration) // duration)
     periods, rest = divmod(duration, repeat)
-    return (periods * integral(repeat) + (integral(rest) if rest else 0)) // duration
+    return int((periods * integral(repeat) + (integral(rest) if rest else 0)) // duration)

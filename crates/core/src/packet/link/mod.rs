@@ -7,8 +7,7 @@
 //! | task | file |
 //! | --- | --- |
 //! | a packet is offered: room, marks, drops | [`offer`], [`backlog`], [`queue`] |
-//! | transmission: departure and arrival time | [`transmit`] |
-//! | a rate or a delay that varies | [`varying`], [`schedule`], [`jitter`] |
+//! | transmission: departure and arrival time | [`transmit`]; of links that vary [`varying`], [`schedule`], [`jitter`] |
 //! | the far end: arrivals, losses | [`wire`], [`impairment`] |
 //! | counts and samples | [`counters`] |
 //! | what it carries | [`packet`], [`packet_sizes`], and [`sack_pool`] for the SACK blocks of ACKs |
