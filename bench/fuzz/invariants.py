@@ -72,7 +72,7 @@ def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
         limit = link["queue"]["limit"]
         waiting = limit.get("bytes", limit.get("packets", 0) * largest)
         longest = waiting * 8 / link["rate"]
-        if link["queue"]["discipline"] in ("drop-tail", "ecn-threshold"):
+        if "rate_schedule" not in link and link["queue"]["discipline"] in ("drop-tail", "ecn-threshold"):
             yield from _beyond(f"queue_delay_max_s of link {index}:", [links["queue_delay_max_s"][index]], 0, longest)
 
 
