@@ -140,7 +140,7 @@ fn mahimahi(at: &[u64], repeat: u64, limit: usize, coming: &Coming) -> (Vec<(usi
     let mut coming = coming.iter().enumerate().peekable();
     for period in 0.. {
         for opportunity in at.iter().map(|at| period * repeat + at) {
-            while let Some((index, (at, size))) = coming.next_if(|(_, (at, _))| *at <= opportunity) {
+            while let Some((index, (_, size))) = coming.next_if(|(_, (at, _))| *at <= opportunity) {
                 if queue.len() < limit { queue.push_back((index, *size)) } else { dropped.push(index) }
             }
             let mut bytes = 1500_u16;
