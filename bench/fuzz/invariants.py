@@ -65,14 +65,16 @@ def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     yield from _beyond("queue_delay_mean_s of link", links["queue_delay_mean_s"], 0, links["queue_delay_max_s"])
     sizes = [traffic["transport"].get("udp", {"packet": 0})["packet"] for traffic in spec["traffic"]]
     largest = max([*sizes, *(stack["mss"] + stack["header"] for stack in spec["stacks"])])
-    carried = links["capacity_bps"] * _measured_s(spec, outcome) / 8
+    schedules = [link.get("rate_schedule") for link in spec["links"]]
+    fastest = [0 if index is None else max(spec["schedules"][index]["values"]) for index in schedules]
+    carried = np.maximum(links["capacity_bps"], fastest) * _measured_s(spec, outcome) / 8
     # A packet may have been on its way when the measured time began.
     yield from _beyond("bytes of link", links["bytes"], 0, carried + largest)
     for index, link in enumerate(spec["links"]):
         limit = link["queue"]["limit"]
         waiting = limit.get("bytes", limit.get("packets", 0) * largest)
         longest = waiting * 8 / link["rate"]
-        if link["queue"]["discipline"] in ("drop-tail", "ecn-threshold"):
+        if "rate_schedule" not in link and link["queue"]["discipline"] in ("drop-tail", "ecn-threshold"):
             yield from _beyond(f"queue_delay_max_s of link {index}:", [links["queue_delay_max_s"][index]], 0, longest)
 
 

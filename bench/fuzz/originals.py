@@ -134,6 +134,7 @@ class Original:
 def originals() -> tuple[Original, ...]:
     """All of them."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(SCENARIOS.glob("*.toml"))]
+    texts = [text for text in texts if "traces/" not in text]  # which would be files beside them
     topologies = {
         "net.graphml": to_graphml(line()),
         "net.json": to_json(line()),
@@ -145,6 +146,9 @@ def originals() -> tuple[Original, ...]:
     paths = [["n1", "n2", "n3"], ["n3", "n2", "n1"], ["n1", "n2"], ["n2", "n1"], ["n2", "n3"], ["n3", "n2"]]
     splits = {"splits": [{"src": p[0], "dst": p[-1], "paths": [{"path": p, "fraction": 1.0}]} for p in paths]}
     sizes = ON_LINE.replace('size = "10 kB"', 'short = { arrivals = "5/s", sizes = "sizes.csv" }')
+    override = ON_LINE + "[[topology.override]]\n"
+    table = override + 'capacity = { table = "table.csv", repeat = "20s" }\ndelay = { table = "table.csv" }\n'
+    trace = override + 'capacity = { trace = "lte.down" }\njitter = { up_to = "5ms", reorder = true }\n'
     robust = ("robust", "line", "--capacity", "10Mbps")
     hose = (*robust, "--hose", "1Mbps")
     return (
@@ -156,6 +160,14 @@ def originals() -> tuple[Original, ...]:
         ),
         *(Original(name, text, ("topology", "show", "{}")) for name, text in topologies.items()),
         Original("sizes.csv", "bytes,cdf\n0,0\n10e3,0.5\n20000,1\n", ("check", "{scenario}"), sizes, weight=3),
+        Original(
+            "table.csv",
+            "time,delay,capacity\n0s,20ms,10Mbps\n5,0.03,0\n5.1s,25ms,20Mbps # near\n",
+            ("check", "{scenario}"),
+            table,
+            weight=4,
+        ),
+        Original("lte.down", "1\n1\n3\n17\n20\n", ("check", "{scenario}"), trace, weight=3),
         Original(
             "splits.json",
             json.dumps(splits),

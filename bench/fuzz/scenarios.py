@@ -46,7 +46,14 @@ def random_scenario(number: int) -> dict[str, Any]:
         document["run"]["sample"] = f"{draw.choice([7, 50, 100, 333])}ms"
     if draw.random() < 0.5:
         document["impairments"] = [{"link": "all", "loss": _loss(draw)}]
-    if draw.random() < 0.2 and "links" in topology:
+    vary = Random(f"varying {number}")  # so that other scenarios stay what they were
+    if vary.random() < 0.15:
+        document["topology"]["override"] = [{"jitter": _jitter(vary)}]
+        if "links" in topology:
+            link = vary.choice(topology["links"])
+            change = {"link": [link["source"], link["target"]], "delay": _ms(vary, 0.001, 0.05), "outage": "150ms"}
+            document["events"] = [{"at": f"{vary.randint(1, 4000)}ms", "change": change | {"capacity": _rate(vary)}}]
+    elif draw.random() < 0.2 and "links" in topology:
         document["events"] = _events(draw, topology["links"])
     return document
 
@@ -195,6 +202,17 @@ def _loss(draw: Random) -> Any:
             {"model": "list", "packets": sorted(draw.sample(range(1, 60), 5))},
         ]
     )
+
+
+def _jitter(draw: Random) -> dict[str, Any]:
+    distribution = draw.choice(
+        [
+            {"distribution": "uniform", "up_to": "5ms"},
+            {"distribution": "normal", "mean": "4ms", "deviation": "2ms"},
+            {"distribution": "pareto", "mean": "2ms"},
+        ]
+    )
+    return distribution | {"reorder": draw.random() < 0.5}
 
 
 def _events(draw: Random, links: list[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -14,8 +14,9 @@ from anabranch.scenario import Case
 from anabranch.scenario.algorithms import Algorithm
 from anabranch.scenario.arrivals import link_capacities
 from anabranch.scenario.groups import Names
-from anabranch.scenario.network import DelayFromLength, Event, Impairment, Override, Queue
+from anabranch.scenario.network import Change, DelayFromLength, Event, Impairment, Override, Queue
 from anabranch.scenario.routing import HASH_FIELDS, Disjoint, Flowlet, LinkState, Routing, Shortest, Within
+from anabranch.scenario.schedules import LEAST_RATE, Schedule, mean
 from anabranch.scenario.stacks import Stack
 from anabranch.scenario.variant import DIRECT
 from anabranch.topologies import Link, Topology
@@ -31,7 +32,8 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
     variant, topology = case.variant, case.topology
     known = Names.of(topology)
     nodes = known.node_index
-    capacities = link_capacities(variant.topology, topology, known)
+    duration = units.duration(variant.run.duration)
+    capacities = link_capacities(variant.topology, topology, known, duration)
     stacks, routings = variant.all_stacks(), variant.all_routings()
     names = list(routings)
     compiled_routings = [_routing(name, routing, names, nodes) for name, routing in routings.items()]
@@ -44,40 +46,66 @@ def compile_run(case: Case, seed: int) -> dict[str, Any]:
         compiled_routings.append(_direct(known.links, nodes))
         names.append(DIRECT)
     traffic = list(compile_traffic(case, seed, known, capacities, names))
+    compiled_links, schedules = _links(case, known, capacities, traffic)
     return {
         "seed": seed,
-        "duration": units.duration(variant.run.duration),
+        "duration": duration,
         "warm_up": units.duration(variant.run.warm_up),
         "sample": None if variant.run.sample is None else units.duration(variant.run.sample),
         "nodes": list(nodes),
-        "links": _links(case, known, capacities, traffic),
+        "links": compiled_links,
         "stacks": [_stack(name, stack) for name, stack in stacks.items()],
         "routings": compiled_routings,
         "traffic": traffic,
         "events": [
             {"at": units.duration(event.at), "action": action, "links": selected}
             for event in variant.events
+            if event.change is None  # which the links' schedules have
             for action, selected in [_action(event, known)]
         ],
         "captures": sorted({index for link in variant.capture for index in known.links_between(link, True)}),
-    }
+    } | ({"schedules": schedules} if schedules else {})
 
 
-def _links(case: Case, names: Names, rates: Sequence[int], traffic: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _links(
+    case: Case, names: Names, capacities: Sequence[int], traffic: Sequence[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The links, and the schedules that some of them refer to."""
     section, topology, nodes = case.variant.topology, case.topology, names.node_index
+    rates = list(capacities)
     delays: list[int] = []
     queues: list[Queue] = []
     costs: list[float] = []
     overrides = _by_link(section.override, names)
+    duration = units.duration(case.variant.run.duration)
+    schedules = Schedules()
+    varying: list[dict[str, Any]] = [{} for _ in topology.links]
     for number, link in enumerate(topology.links):
         own = overrides[number]
         delay = next((o.delay for o in own if o.delay), None)
-        if delay is None and link.delay_s is not None:
+        jitter = next((o.jitter for o in own if o.jitter), None)
+        if jitter is not None:
+            varying[number]["jitter"] = jitter.compiled() | {"reorder": jitter.reorder}
+        capacity = next((o.capacity for o in own if o.capacity), None)
+        if isinstance(capacity, Schedule):
+            varying[number]["rate_schedule"] = schedules.index_of(capacity.compiled())
+        if isinstance(delay, Schedule):
+            varying[number]["delay_schedule"] = schedules.index_of(delay.compiled())
+            delays.append(mean(delay.compiled(), duration))
+        elif delay is None and link.delay_s is not None:
             delays.append(round(link.delay_s * units.PICOSECONDS_PER_SECOND))
         else:
             delays.append(min(units.LARGEST, _delay(delay or section.delay, link)))
         queues.append(next((o.queue for o in own if o.queue), section.queue))
         costs.append(next((o.cost for o in own if o.cost), link.cost or DEFAULT_COST))
+    for number, changes in changes_of_links(case.variant.events, names).items():
+        rate_steps, delay_steps = steps_of_changes(changes, rates[number], delays[number], duration)
+        if rate_steps is not None:
+            varying[number]["rate_schedule"] = schedules.index_of(rate_steps)
+            rates[number] = max(LEAST_RATE, mean(rate_steps, duration))
+        if delay_steps is not None:
+            varying[number]["delay_schedule"] = schedules.index_of(delay_steps)
+            delays[number] = mean(delay_steps, duration)
     round_trip = 0
     if any(units.queue_limit(limit).unit == "bdp" for limit in {queue.limit for queue in queues}):
         used = {(names.nodes[source], names.nodes[target]) for group in traffic for source, target in group["pairs"]}
@@ -87,7 +115,7 @@ def _links(case: Case, names: Names, rates: Sequence[int], traffic: Sequence[dic
     for queue, rate in zip(queues, rates, strict=True):
         if (id(queue), rate) not in compiled:
             compiled[id(queue), rate] = _queue(queue, rate, round_trip)
-    return [
+    links = [
         {
             "src": nodes[link.source],
             "dst": nodes[link.target],
@@ -97,8 +125,62 @@ def _links(case: Case, names: Names, rates: Sequence[int], traffic: Sequence[dic
             "queue": compiled[id(queues[number]), rates[number]],
             "loss": _loss(impaired[number][0].loss if impaired[number] else link.loss or 0.0),
         }
+        | varying[number]
         for number, link in enumerate(topology.links)
     ]
+    return links, schedules.all
+
+
+class Schedules:
+    """The schedules of a run, each once."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.all: list[dict[str, Any]] = []
+        self._places: dict[int, int] = {}
+
+    def index_of(self, schedule: dict[str, Any]) -> int:
+        """Where a schedule stands; the same table is added once."""
+        if id(schedule) not in self._places:
+            self._places[id(schedule)] = len(self.all)
+            self.all.append(schedule)
+        return self._places[id(schedule)]
+
+
+def changes_of_links(events: Sequence[Event], names: Names) -> dict[int, list[tuple[int, Change]]]:
+    """For each link that changes, when and how, in the order of time."""
+    found: dict[int, list[tuple[int, Change]]] = {}
+    for event in sorted(events, key=lambda event: units.duration(event.at)):
+        if event.change is not None:
+            for number in names.links_between(event.change.link, event.change.one_way):
+                found.setdefault(number, []).append((units.duration(event.at), event.change))
+    return found
+
+
+def steps_of_changes(
+    changes: list[tuple[int, Change]], rate: int, delay: int, duration: int
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The schedules of a link's rate and of its delay that its changes make; ``None`` where they change nothing."""
+    rates, delays = {0: rate}, {0: delay}
+    outages = []
+    for at, change in changes:
+        if change.capacity is not None:
+            rates[at] = units.rate(change.capacity)
+        if change.delay is not None:
+            delays[at] = units.duration(change.delay)
+        if change.outage is not None:
+            outages.append((at, at + units.duration(change.outage)))
+    transmits: dict[int, int] = {}
+    for at in sorted({*rates, *(end for outage in outages for end in outage)}):
+        is_out = any(begin <= at < end for begin, end in outages)
+        transmits[at] = 0 if is_out else rates[max(begin for begin in rates if begin <= at)]
+    has_rates = len(rates) > 1 or rates[0] != rate or bool(outages)
+    has_delays = len(delays) > 1 or delays[0] != delay
+    return _steps(transmits) if has_rates else None, _steps(delays) if has_delays else None
+
+
+def _steps(values: dict[int, int]) -> dict[str, Any]:
+    return {"kind": "steps", "at": list(values), "values": list(values.values()), "repeat": None}
 
 
 def _action(event: Event, names: Names) -> tuple[Any, list[int]]:

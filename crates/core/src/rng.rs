@@ -30,6 +30,8 @@ pub enum Purpose {
     Congestion = 7,
     /// The moves of a local search.
     Planning = 8,
+    /// The jitter of a link.
+    Jitter = 9,
 }
 
 /// A stream of draws for one purpose and one owner (a link, a flow), addressed by index.

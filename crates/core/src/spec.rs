@@ -3,7 +3,7 @@
 //! Users write scenarios and get errors from the schema in Python (`anabranch.scenario`). Engines read this form. Times are whole
 //! picoseconds, rates bits per second, nodes and links are indexes into their tables.
 
-pub use crate::packet::{DisciplineSpec, LossSpec};
+pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
 pub use crate::routing::Metric;
 use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
 use crate::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -41,9 +41,12 @@ pub struct RunSpec {
     pub events: Vec<EventSpec>,
     /// Links whose packets are captured where they enter the link.
     pub captures: Vec<LinkId>,
+    /// How rates and delays of links change over time. Links refer to these by index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedules: Vec<ScheduleSpec>,
 }
 
-/// A directed link: a queue, a transmitter of fixed rate, and a wire of fixed delay.
+/// A directed link: a queue, a transmitter and a wire.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
@@ -51,9 +54,9 @@ pub struct LinkSpec {
     pub src: NodeId,
     /// The node where packets leave.
     pub dst: NodeId,
-    /// Bits per second.
+    /// Bits per second; with a schedule, the mean.
     pub rate: Rate,
-    /// Propagation delay.
+    /// Propagation delay; with a schedule, the mean.
     pub delay: Duration,
     /// The operator's routing cost, for the metric `cost`.
     pub cost: f64,
@@ -61,6 +64,96 @@ pub struct LinkSpec {
     pub queue: QueueSpec,
     /// Losses on the wire, if there are any.
     pub loss: Option<LossSpec>,
+    /// Index of the schedule of its rate in [`RunSpec::schedules`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_schedule: Option<usize>,
+    /// Index of the schedule of its delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_schedule: Option<usize>,
+    /// What each packet is delayed by in addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<JitterSpec>,
+}
+
+impl LinkSpec {
+    /// Whether its rate or its delay changes over time.
+    pub fn varies(&self) -> bool {
+        self.rate_schedule.is_some() || self.delay_schedule.is_some() || self.jitter.is_some()
+    }
+}
+
+/// How a rate or a delay changes over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ScheduleSpec {
+    /// Each value holds until the next begins.
+    Steps {
+        /// When each value begins, picoseconds, ascending from 0.
+        at: Vec<u64>,
+        /// Bits per second of a rate, picoseconds of a delay.
+        values: Vec<u64>,
+        /// All begins again after this time; if absent, the last value holds.
+        repeat: Option<Duration>,
+    },
+    /// At each of these instants a transmitter may transmit some bytes (mahimahi's traces). What no packet uses is lost.
+    Opportunities {
+        /// The instants, picoseconds, ascending.
+        at: Vec<u64>,
+        /// Bytes of each.
+        bytes: u32,
+        /// All begins again after this time, which is no earlier than the last instant.
+        repeat: Duration,
+    },
+}
+
+impl ScheduleSpec {
+    /// The slowest rate: 1 kbit/s.
+    pub const LEAST_RATE: u64 = 1000;
+
+    /// Refuses instants that do not ascend, and values that do not belong to them.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            ScheduleSpec::Steps { at, values, repeat } => {
+                if at.first() != Some(&0) || at.len() != values.len() {
+                    return Err("must begin at 0 and have a value for each instant".into());
+                }
+                if !at.is_sorted_by(|one, next| one < next) {
+                    return Err("instants must ascend".into());
+                }
+                if repeat.is_some_and(|length| Some(&length.0) <= at.last()) {
+                    return Err("must repeat after the last instant".into());
+                }
+            }
+            ScheduleSpec::Opportunities { at, bytes, repeat } => {
+                if !at.is_sorted() || at.is_empty() || *bytes == 0 {
+                    return Err("needs opportunities in ascending order, of at least 1 byte".into());
+                }
+                if *repeat == Duration::ZERO || Some(&repeat.0) < at.last() {
+                    return Err("must repeat after the last opportunity".into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what is no rate: between steps it may be 0, but not for ever.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub fn check_rate(&self) -> Result<(), String> {
+        let ScheduleSpec::Steps { values, repeat, .. } = self else { return Ok(()) };
+        if values.iter().any(|rate| *rate > 0 && *rate < Self::LEAST_RATE) {
+            return Err("each rate must be 0 or at least 1 kbit/s".into());
+        }
+        let ends_at_zero = repeat.is_none() && values.last() == Some(&0);
+        if ends_at_zero || values.iter().all(|rate| *rate == 0) {
+            return Err("the rate must not stay 0 for ever".into());
+        }
+        Ok(())
+    }
 }
 
 /// A queue: its limit, which counts the packet in transmission, and its discipline.

@@ -14,7 +14,7 @@ use anabranch_core::drill::{run as run_script, settings::Preset};
 use anabranch_core::packet::output::route_log::ROUTES;
 use anabranch_core::packet::output::table::{Column, Table};
 use anabranch_core::packet::{self, results::STATES};
-use anabranch_core::spec::{DisciplineSpec, LossSpec, RunSpec};
+use anabranch_core::spec::{DisciplineSpec, DistributionSpec, LossSpec, RunSpec};
 use anabranch_core::tcp::congestion::program::ProgramSpec;
 use anabranch_core::tcp::congestion::{CongestionSpec, slow_start::SlowStartSpec};
 use anabranch_core::tcp::{ack::AckSpec, detection::DetectionSpec};
@@ -36,6 +36,7 @@ fn algorithms() -> String {
         "detection": DetectionSpec::describe(),
         "ack": AckSpec::describe(),
         "queue": DisciplineSpec::describe(),
+        "jitter": DistributionSpec::describe(),
         "loss": LossSpec::describe(),
     })
     .to_string()
@@ -50,6 +51,7 @@ fn check_algorithm(kind: &str, algorithm: &str) -> PyResult<Option<String>> {
         "detection" => DetectionSpec::problem_of(algorithm),
         "ack" => AckSpec::problem_of(algorithm),
         "queue" => DisciplineSpec::problem_of(algorithm),
+        "jitter" => DistributionSpec::problem_of(algorithm),
         "loss" => LossSpec::problem_of(algorithm),
         _ => return Err(PyValueError::new_err(format!("no kind of algorithm: {kind}"))),
     })

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from anabranch import units
 from anabranch.scenario.groups import Names
 from anabranch.scenario.network import TopologySection
+from anabranch.scenario.schedules import LEAST_RATE, Schedule, mean
 from anabranch.scenario.stacks import Stack
 from anabranch.scenario.traffic import Short
 
@@ -14,14 +15,21 @@ if TYPE_CHECKING:
     from anabranch.topologies import Topology
 
 
-def link_capacities(section: TopologySection, topology: "Topology", names: Names) -> list[int]:
-    """The capacity of each link, bit/s: that of the latest override, its own, or that of the section."""
+def link_capacities(section: TopologySection, topology: "Topology", names: Names, duration: int) -> list[int]:
+    """The capacity of each link, bit/s: that of the latest override, its own, or that of the section.
+
+    Of one that follows a schedule, the mean over a run of ``duration`` picoseconds.
+    """
     default = units.rate(section.capacity)
     capacities = [link.capacity_bps or default for link in topology.links]
     for override in section.override:
-        if override.capacity is not None:
+        given = override.capacity
+        if given is not None:
+            capacity = (
+                max(LEAST_RATE, mean(given.compiled(), duration)) if isinstance(given, Schedule) else units.rate(given)
+            )
             for number in names.links_between(override.link, override.one_way):
-                capacities[number] = units.rate(override.capacity)
+                capacities[number] = capacity
     return capacities
 
 

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, Tag, model_validator
 from anabranch import units
 from anabranch.scenario.algorithms import Algorithm
 from anabranch.scenario.generators import GeneratedTopology
+from anabranch.scenario.schedules import CapacityTable, CapacityTrace, DelayTable, kind_of_schedule
 from anabranch.scenario.table import (
     Duration,
     Length,
@@ -46,6 +47,25 @@ Delay = Annotated[
     by_kind('a duration such as "5ms" or a table such as { speed = "2e8 m/s", plus = "1ms" }'),
 ]
 
+VaryingDelay = Annotated[
+    Annotated[PositiveDuration, Tag("<text>")]
+    | Annotated[DelayFromLength, Tag("<table>")]
+    | Annotated[DelayTable, Tag("<schedule>")],
+    by_kind(
+        'a duration such as "5ms", or a table such as { speed = "2e8 m/s", plus = "1ms" } or { table = "delay.csv" }',
+        lambda value: kind_of_schedule(value) or value_kind(value),
+    ),
+]
+VaryingCapacity = Annotated[
+    Annotated[LinkRate, Tag("<text>")]
+    | Annotated[CapacityTable, Tag("<schedule>")]
+    | Annotated[CapacityTrace, Tag("<trace>")],
+    by_kind(
+        'a rate such as "10Mbps", or a table such as { trace = "lte.down" } or { table = "capacity.csv" }',
+        lambda value: kind_of_schedule(value) or value_kind(value),
+    ),
+]
+
 
 class Queue(Algorithm):
     """A queue discipline."""
@@ -62,6 +82,17 @@ class Queue(Algorithm):
         if units.queue_limit(self.limit).amount == 0:
             raise ValueError("limit must be greater than zero: it counts the packet in transmission")
         return self
+
+
+class Jitter(Algorithm):
+    """A distribution of jitter."""
+
+    kind = "jitter"
+    key = "distribution"
+    what = "a distribution of jitter"
+    default = "uniform"
+    distribution: str
+    reorder: bool = Field(False, description="Packets overtake those with longer delays; else they wait for these.")
 
 
 class LossModel(Algorithm):
@@ -114,8 +145,9 @@ class Override(Table):
 
     link: SomeLinks = Field("all", description="Its two ends, or all.")
     one_way: bool = Field(False, description="Only from the first node to the second.")
-    capacity: LinkRate | None = None
-    delay: Delay | None = Field(None, description="Propagation delay.")
+    capacity: VaryingCapacity | None = Field(None, description="Rate of the transmitter, also one that changes.")
+    delay: VaryingDelay | None = Field(None, description="Propagation delay, also one that changes.")
+    jitter: Jitter | None = Field(None, description="What each packet is delayed by in addition (default none).")
     queue: Queue | None = Field(None, description="Of each direction.")
     cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="For the metric cost.")
 
@@ -154,25 +186,43 @@ class Impairment(Table):
     loss: Loss = Field(description="A ratio, or a loss model.")
 
 
+class Change(Table):
+    """Links have another capacity or delay from then on, in both directions unless ``one_way``: a handover."""
+
+    link: SomeLinks = Field("all", description="Its two ends, or all.")
+    one_way: bool = Field(False, description="Only from the first node to the second.")
+    capacity: LinkRate | None = Field(None, description="The new rate of the transmitter.")
+    delay: PositiveDuration | None = Field(None, description="The new propagation delay of packets that depart.")
+    outage: PositiveDuration | None = Field(None, description="At first nothing departs for this long; packets wait.")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "Change":
+        if self.capacity is None and self.delay is None and self.outage is None:
+            raise ValueError('needs capacity, delay or outage, such as delay = "25ms"')
+        return self
+
+
 class Event(Table):
-    """Something that happens to links during the run: exactly one of ``fail``, ``repair``, ``impair``, ``reroute``."""
+    """Something that happens to links during the run: exactly one of its keys besides ``at`` and ``one_way``."""
 
     at: Duration = Field("0s", description="When.")
     fail: LinkName | None = Field(None, description="The link goes down, in both directions unless one_way.")
     repair: LinkName | None = Field(None, description="The link comes back empty, in both directions unless one_way.")
     one_way: bool = Field(False, description="Only from the first node to the second; for fail and repair.")
+    change: Change | None = Field(None, description="Links have another capacity or delay from then on.")
     impair: Impairment | None = Field(None, description="Links lose packets in another way from then on.")
     reroute: Literal[True] | None = Field(None, description="Routes are computed anew on the links that are up.")
 
     @model_validator(mode="after")
     def _one_action(self) -> "Event":
-        if sum(action is not None for action in (self.fail, self.repair, self.impair, self.reroute)) != 1:
+        actions = (self.fail, self.repair, self.change, self.impair, self.reroute)
+        if sum(action is not None for action in actions) != 1:
             raise ValueError(
                 'needs exactly one of fail = ["A", "B"], repair = ["A", "B"], '
-                'impair = { link = ["A", "B"], loss = 0.01 }, reroute = true'
+                'change = { link = ["A", "B"], delay = "25ms" }, impair = { link = ["A", "B"], loss = 0.01 }, reroute = true'
             )
         if self.one_way and self.fail is None and self.repair is None:
             raise ValueError(
-                "one_way is for fail and repair; give it inside impair = {...} for that, else leave it out"
+                "one_way is for fail and repair; give it inside change = {...} or impair = {...} for these, else leave it out"
             )
         return self

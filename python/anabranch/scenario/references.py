@@ -10,9 +10,11 @@ from anabranch import units
 from anabranch.scenario import groups, pairs
 from anabranch.scenario.arrivals import link_capacities, mean_size, per_second
 from anabranch.scenario.demands import Demand, demands_of
+from anabranch.scenario.network import Change
 from anabranch.scenario.pairs import MOST_FLOWS, ends_of
 from anabranch.scenario.problems import MISSING, Problem, suggest
 from anabranch.scenario.routing import Routing
+from anabranch.scenario.schedules import Schedule
 from anabranch.scenario.stacks import PRESETS
 from anabranch.scenario.trace import FlowTrace
 from anabranch.scenario.traffic import BY_RATE, RANDOM, Traffic
@@ -44,6 +46,10 @@ def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
         for key, link in (("fail", event.fail), ("repair", event.repair)):
             if link is not None:
                 yield from network.link(link, ("events", index, key), event.one_way)
+        if event.change is not None:
+            path: Path = ("events", index, "change")
+            yield from network.link(event.change.link, (*path, "link"), event.change.one_way)
+            yield from _schedules(variant, event.change, path)
         if event.impair is not None:
             yield from network.link(event.impair.link, ("events", index, "impair", "link"), event.impair.one_way)
     for index, captured in enumerate(variant.capture):
@@ -54,7 +60,7 @@ class _Network:
     """Nodes and links by name; without a topology every name may be one."""
 
     def __init__(self, variant: Variant, topology: "Topology | None") -> None:
-        self._section = variant.topology
+        self._variant = variant
         self._topology = topology
         self.known = topology is not None
         self.names = groups.Names.of(topology) if topology else groups.Names([], [])
@@ -77,7 +83,10 @@ class _Network:
     @cached_property
     def capacities(self) -> list[int]:
         """Of the links, bit/s."""
-        return [] if self._topology is None else link_capacities(self._section, self._topology, self.names)
+        if self._topology is None:
+            return []
+        duration = units.duration(self._variant.run.duration)
+        return link_capacities(self._variant.topology, self._topology, self.names, duration)
 
     def demands(self, entry: Traffic) -> list[Demand]:
         """Those of a group, in a network that is known; :class:`ValueError` as :func:`demands_of`."""
@@ -123,6 +132,20 @@ def _path(nodes: list[str], place: Path, network: _Network) -> Iterator[Problem]
     for source, target in pairwise(nodes):
         if not network.joined(source, target):
             yield Problem(place, f"there is no link from {source} to {target}", nodes)
+
+
+def _schedules(variant: Variant, change: Change, path: Path) -> Iterator[Problem]:
+    """A change of what a table or a trace already determines."""
+    for index, override in enumerate(variant.topology.override):
+        ends = [set(links.link) for links in (override, change) if not isinstance(links.link, str)]
+        if len(ends) == 2 and ends[0] != ends[1]:
+            continue
+        for key, what in (("capacity", "capacity"), ("outage", "capacity"), ("delay", "delay")):
+            if getattr(change, key) is not None and isinstance(getattr(override, what), Schedule):
+                message = (
+                    f"topology.override[{index}].{what} has a schedule for this link; put the change into its file"
+                )
+                yield Problem((*path, key), message, getattr(change, key))
 
 
 def _link_state(variant: Variant, routing: Routing, path: Path) -> Iterator[Problem]:

@@ -29,6 +29,7 @@ pub(crate) mod properties;
 pub use build::BuildError;
 pub use engine::{Engine, EventLoop, results};
 pub use link::impairment::LossSpec;
+pub use link::jitter::{DistributionSpec, JitterSpec};
 pub use link::queue::DisciplineSpec;
 pub use oracle::compare::disagreement;
 pub use output::route_log::RouteChange;

@@ -16,6 +16,9 @@ pub fn link(src: NodeId, dst: NodeId) -> LinkSpec {
         cost: 1.0,
         queue: QueueSpec { limit: QueueLimit::Packets(100), discipline: DisciplineSpec::drop_tail() },
         loss: None,
+        rate_schedule: None,
+        delay_schedule: None,
+        jitter: None,
     }
 }
 

@@ -45,11 +45,13 @@ impl<L: EventLoop> Engine<L> {
             let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             let segments = |rate: Rate| rate.bytes_in(end - identity.start) / u64::from(sizes.full());
             let is_endless = sizes.last_segment == u32::MAX;
+            let surely_fits = !self.network.varies() && segments(fastest) < u64::from(u32::MAX);
             let key = (identity.forward, identity.src, identity.dst, sizes.full(), identity.start);
-            if !is_endless || segments(fastest) < u64::from(u32::MAX) || !checked.insert(key) {
+            if !is_endless || surely_fits || !checked.insert(key) {
                 continue;
             }
-            let segments = segments(Rate(self.bound(identity.forward, identity.src, identity.dst).through));
+            let flow = (identity.forward, identity.src, identity.dst);
+            let segments = segments(Rate(self.bound(flow, identity.start, end).through));
             if segments >= u64::from(u32::MAX) {
                 let name = |node: u32| &self.spec.nodes[node as usize];
                 return Err(refuse(

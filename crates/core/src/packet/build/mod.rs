@@ -15,6 +15,7 @@ use crate::packet::forwarding::Forwarding;
 use crate::packet::hosts::flow::Flow;
 use crate::packet::link::Link;
 use crate::packet::link::packet_sizes::FlowSizes;
+use crate::packet::link::varying::Schedules;
 use crate::routing::{Graph, RoutingError};
 use crate::spec::{LinkAction, RunSpec};
 use crate::units::{Duration, Time};
@@ -105,7 +106,9 @@ pub(in crate::packet) fn parts(spec: &RunSpec) -> Result<Parts, BuildError> {
         Graph::of_specs(spec.nodes.len(), &spec.links).map_err(|error| refuse("topology", error.to_string()))?;
     let mut forwarding = Forwarding::new(spec.routings.clone(), graph, spec.seed, is_dynamic(spec));
     let (flows, sizes) = flows::flows(spec, &mut forwarding)?;
-    let mut links: Vec<Link> = (0..).zip(&spec.links).map(|(index, link)| Link::new(link, spec.seed, index)).collect();
+    let schedules = Schedules::new(&spec.schedules);
+    let mut links: Vec<Link> =
+        (0..).zip(&spec.links).map(|(index, link)| Link::new(link, &schedules, spec.seed, index)).collect();
     spec.captures.iter().for_each(|link| links[*link as usize].capture());
     if spec.routings.iter().any(|routing| routing.link_state.is_some()) {
         links.iter_mut().for_each(Link::measure);

@@ -2,7 +2,9 @@
 
 use super::{BuildError, refuse};
 use crate::packet::link_state::controller::Measured;
-use crate::spec::{LinkAction, LinkId, LinkSpec, LossSpec, QueueLimit, QueueSpec, RoutingSpec, RunSpec, StackSpec};
+use crate::spec::{
+    LinkAction, LinkId, LinkSpec, LossSpec, QueueLimit, QueueSpec, RoutingSpec, RunSpec, ScheduleSpec, StackSpec,
+};
 use crate::units::Duration;
 
 /// The longest run: a packet's arrival time has 56 bits.
@@ -18,6 +20,9 @@ pub(super) fn check_run(spec: &RunSpec) -> Result<(), BuildError> {
     }
     if spec.sample == Some(Duration::ZERO) {
         return Err(refuse("run.sample", "0: must be more than 0"));
+    }
+    for (index, schedule) in spec.schedules.iter().enumerate() {
+        schedule.check().map_err(|problem| refuse(format!("schedule {index}"), problem))?;
     }
     for (index, link) in (0..).zip(&spec.links) {
         check_link(spec, index, link)?;
@@ -48,8 +53,32 @@ fn check_link(spec: &RunSpec, index: LinkId, link: &LinkSpec) -> Result<(), Buil
     if link.delay > LONGEST - spec.duration {
         return Err(refuse(field, format!("delay {}: with the duration, must be at most 20 hours", link.delay)));
     }
+    check_variation(spec, link).map_err(|problem| refuse(field.clone(), problem))?;
     check_queue(&link.queue).map_err(|problem| refuse(format!("{field}, queue"), problem))?;
     check_loss(link.loss.as_ref()).map_err(|problem| refuse(format!("{field}, loss"), problem))
+}
+
+/// Refuses schedules that do not exist or do not fit, and delays of zero where a packet takes no time to transmit.
+fn check_variation(spec: &RunSpec, link: &LinkSpec) -> Result<(), String> {
+    let schedule = |index: usize| spec.schedules.get(index).ok_or(format!("schedule {index}: there is none"));
+    let mut least_delay = link.delay;
+    if let Some(index) = link.delay_schedule {
+        let ScheduleSpec::Steps { values, .. } = schedule(index)? else {
+            return Err(format!("schedule {index}: opportunities are no delays"));
+        };
+        if values.iter().any(|delay| Duration(*delay) > LONGEST - spec.duration) {
+            return Err(format!("schedule {index}: each delay, with the duration, must be at most 20 hours"));
+        }
+        least_delay = Duration(values.iter().min().copied().unwrap_or(0));
+    }
+    if let Some(index) = link.rate_schedule {
+        let schedule = schedule(index)?;
+        schedule.check_rate().map_err(|problem| format!("schedule {index}: {problem}"))?;
+        if matches!(schedule, ScheduleSpec::Opportunities { .. }) && least_delay == Duration::ZERO {
+            return Err("delay 0: must be more than 0 on a link with a trace".into());
+        }
+    }
+    link.jitter.as_ref().map_or(Ok(()), |jitter| jitter.check().map_err(|problem| format!("jitter: {problem}")))
 }
 
 fn check_queue(queue: &QueueSpec) -> Result<(), String> {

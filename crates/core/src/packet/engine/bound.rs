@@ -32,8 +32,11 @@ impl<L: EventLoop> Engine<L> {
         self.hosts.flows().iter().enumerate().filter(|(_, flow)| is_here(flow.identity.dst)).find_map(|(index, flow)| {
             let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             let (src, dst) = (identity.src, identity.dst);
-            let bound =
-                *bounds.entry((identity.forward, src, dst)).or_insert_with(|| self.bound(identity.forward, src, dst));
+            // Flows of one route share a bound, unless what links carry depends on the time.
+            let from = if self.network.varies() { identity.start } else { Time::ZERO };
+            let bound = *bounds
+                .entry((identity.forward, src, dst, from))
+                .or_insert_with(|| self.bound((identity.forward, src, dst), from, self.clock.now()));
             let received = payload_bytes(&self.spec, flow, sizes, &flow.state.counters(self.clock.now(), sizes.last_segment));
             let warm = payload_bytes(&self.spec, flow, sizes, &self.observers.observations.warm_flow(index));
             let measured = self.clock.now() - identity.start.max(Time::ZERO + self.spec.warm_up);
@@ -58,22 +61,31 @@ impl<L: EventLoop> Engine<L> {
         })
     }
 
-    pub(in crate::packet) fn bound(&self, route: RouteRef, src: NodeId, dst: NodeId) -> Bound {
+    /// The bound of flows between these instants.
+    pub(in crate::packet) fn bound(
+        &self,
+        (route, src, dst): (RouteRef, NodeId, NodeId),
+        from: Time,
+        to: Time,
+    ) -> Bound {
         let spec = |link: &LinkId| &self.spec.links[*link as usize];
-        let sum = |links: &[LinkId]| links.iter().fold(0, |sum: u64, link| sum.saturating_add(spec(link).rate.0));
+        let departing = |link: &LinkId| self.network.link(*link).most_departing(spec(link).rate, from, to).0;
+        let measured_from = from.max(Time::ZERO + self.spec.warm_up);
+        let arriving = |link: &LinkId| self.network.link(*link).most_arriving(spec(link).rate, measured_from, to).0;
+        let sum = |rates: &mut dyn Iterator<Item = u64>| rates.fold(0, u64::saturating_add);
         let (through, last): (u64, Vec<LinkId>) = match self.network.forwarding().possible_links(route, src) {
             Some(links) => {
-                let arcs: Vec<_> = links.iter().map(spec).map(|link| (link.src, link.dst, link.rate.0)).collect();
+                let arcs: Vec<_> = links.iter().map(|link| (spec(link).src, spec(link).dst, departing(link))).collect();
                 let last = links.into_iter().filter(|link| spec(link).dst == dst).collect();
                 (max_flow(&arcs, src, dst), last)
             }
             None => {
                 let all = || 0..self.spec.links.len() as LinkId;
-                let first: Vec<_> = all().filter(|link| spec(link).src == src).collect();
-                (sum(&first), all().filter(|link| spec(link).dst == dst).collect())
+                let first = all().filter(|link| spec(link).src == src);
+                (sum(&mut first.map(|link| departing(&link))), all().filter(|link| spec(link).dst == dst).collect())
             }
         };
-        Bound { through, arriving: sum(&last), last_links: last.len() as u64 }
+        Bound { through, arriving: sum(&mut last.iter().map(arriving)), last_links: last.len() as u64 }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::RouteRef;
 use crate::spec::{LinkId, NodeId, TransportSpec};
-use crate::units::{Duration, Rate};
+use crate::units::{Duration, Rate, Time};
 use std::collections::HashMap;
 
 /// The routes of an idle network that have several paths, each computed once.
@@ -17,7 +17,7 @@ pub(in crate::packet) struct IdleRoutes {
 
 impl<L: EventLoop> Engine<L> {
     /// The least time in which all segments of a flow can arrive. They are sent back to back, after the handshake if there is one, at the maximum
-    /// flow of their paths, and none is lost. `None` if the flow does not end, or its routes may change.
+    /// flow of their paths, and none is lost. `None` if the flow does not end, its routes may change, or the rate or delay of a link on them varies.
     pub(in crate::packet) fn idle_completion(&self, flow: usize, routes: &mut IdleRoutes) -> Option<Duration> {
         let (identity, sizes) = (&self.hosts.flows()[flow].identity, self.network.sizes(flow as u32));
         let TransportSpec::Tcp { stack } = self.spec.traffic[identity.group as usize].transport else { return None };
@@ -26,11 +26,14 @@ impl<L: EventLoop> Engine<L> {
         }
         let forth = (identity.forward, identity.src, identity.dst);
         let back = (identity.reverse, identity.dst, identity.src);
+        if self.network.varies() && (self.may_vary(forth) || self.may_vary(back)) {
+            return None;
+        }
         let through = match self.links_of_path(forth.0, forth.1) {
             Some(links) => links.into_iter().map(|link| self.spec.links[link as usize].rate.0).min(),
             None => *routes.through.entry(forth).or_insert_with(|| {
                 self.network.forwarding().possible_links(forth.0, forth.1)?;
-                Some(self.bound(forth.0, forth.1, forth.2).through)
+                Some(self.bound(forth, Time::ZERO, self.clock.now()).through)
             }),
         };
         let before_last = u64::from(sizes.last_segment) * u64::from(sizes.full());
@@ -50,6 +53,12 @@ impl<L: EventLoop> Engine<L> {
         let (there, again) =
             (self.idle_crossing(forth, sizes.header(), routes), self.idle_crossing(back, sizes.header(), routes));
         Some(there? + again? + data)
+    }
+
+    /// Whether the rate or the delay of a link may vary that packets of a route may take.
+    fn may_vary(&self, (route, src, _): (RouteRef, NodeId, NodeId)) -> bool {
+        let links = self.network.forwarding().possible_links(route, src);
+        links.is_none_or(|links| links.into_iter().any(|link| self.network.link(link).varies()))
     }
 
     /// The links of a flow with a single path.

@@ -25,6 +25,7 @@ pub struct Network {
     packet_hops: u64,
     without_route: u64,
     expired: u64,
+    varies: bool,
     /// Packets that hosts have sent, and packets that have come to hosts.
     #[cfg(test)]
     at_hosts: (u64, u64),
@@ -56,6 +57,7 @@ pub(in crate::packet) type NextHop = (LinkId, u32);
 impl Network {
     pub(in crate::packet) fn new(links: Vec<Link>, sizes: FlowSizes, forwarding: Forwarding) -> Network {
         Network {
+            varies: links.iter().any(Link::varies),
             links,
             fifos: FifoStore::default(),
             sizes,
@@ -70,6 +72,11 @@ impl Network {
             #[cfg(test)]
             host_log: None,
         }
+    }
+
+    /// Whether the rate or the delay of a link varies.
+    pub(in crate::packet) fn varies(&self) -> bool {
+        self.varies
     }
 
     pub(in crate::packet) fn links(&self) -> &[Link] {
@@ -180,9 +187,9 @@ impl Network {
         LinkAccess { link: &mut links[link as usize], fifos, pool, sizes }
     }
 
-    /// The packet that arrives next at the far end of a link, which holds one.
-    pub(in crate::packet) fn next_to_arrive(&self, link: LinkId) -> Packet {
-        *self.fifos.at(self.links[link as usize].fifo().first_slot())
+    /// The packet that arrives next at the far end of a link.
+    pub(in crate::packet) fn next_to_arrive(&self, link: LinkId) -> Option<Packet> {
+        self.links[link as usize].first_packet(&self.fifos).copied()
     }
 
     /// The first packet of any link arrives at its far end; `None` if the wire has lost it.
@@ -221,12 +228,13 @@ impl Network {
         self.links[link as usize].count_loss();
     }
 
-    /// A queue that decides at its service (CoDel) serves the packet that is due.
-    pub(in crate::packet) fn serve(&mut self, link: LinkId) {
+    /// A queue that decides at its service (CoDel) serves the packet that is due, and may drop others.
+    pub(in crate::packet) fn serve(&mut self, link: LinkId, mut on_drop: impl FnMut(Packet)) {
         let state = &mut self.links[link as usize];
         state.serve(state.next_service(), &self.sizes, &mut self.fifos, &mut self.dropped);
-        while let Some(packet) = self.dropped.pop() {
-            self.discard(packet);
+        for packet in self.dropped.drain(..) {
+            on_drop(packet);
+            discard(packet, &mut self.pool);
         }
     }
 }

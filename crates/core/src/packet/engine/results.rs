@@ -172,8 +172,6 @@ pub(in crate::packet) struct LinkRow {
     spec: LinkSpec,
     total: LinkCounters,
     warm: LinkCounters,
-    /// The measured time.
-    measured: Duration,
 }
 
 columns! {
@@ -185,15 +183,15 @@ columns! {
         src: Name = row.spec.src;
         /// Node that it leads to.
         dst: Name = row.spec.dst;
-        /// Rate of the transmitter.
+        /// Rate of the transmitter; its mean, if it changes.
         capacity_bps: Number in "bit/s" = row.spec.rate.as_bps();
-        /// Propagation delay.
+        /// Propagation delay; its mean, if it changes, without jitter.
         delay_s: Number in "s" = row.spec.delay.as_secs();
         /// Packets that the link carried to its end or lost on the wire.
         packets: Count in "packets" = row.packets();
         /// Their bytes, headers included.
         bytes: Count in "bytes" = row.total.bytes - row.warm.bytes;
-        /// Share of the measured time in which the transmitter was busy.
+        /// Share of the measured time in which the transmitter was busy; where its rate changes, of what it could transmit.
         utilisation: Number, unknown "no time was measured" = row.utilisation();
         /// Packets that the queue dropped.
         queue_drops: Count in "packets" = row.queue_drops();
@@ -219,7 +217,8 @@ impl LinkRow {
 
     fn utilisation(&self) -> f64 {
         let busy = self.total.busy - self.warm.busy;
-        if self.measured.0 > 0 { busy.as_secs() / self.measured.as_secs() } else { f64::NAN }
+        let possible = self.total.possible - self.warm.possible;
+        if possible.0 > 0 { busy.as_secs() / possible.as_secs() } else { f64::NAN }
     }
 
     fn queue_drops(&self) -> u64 {
@@ -355,7 +354,6 @@ pub(in crate::packet) fn link_table(
         spec: spec.links[index].clone(),
         total: link.counters(now, sizes, fifos),
         warm: observations.warm_link(index),
-        measured: now - (Time::ZERO + spec.warm_up),
     };
     Table::of(LINKS, links.iter().enumerate().map(row))
 }

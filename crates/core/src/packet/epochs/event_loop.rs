@@ -97,11 +97,10 @@ pub struct EpochLoop {
 /// The length of an epoch, in which no packet gets from one node to another: the least delay, or the least transmission and delay. A longer epoch has
 /// fewer visits of links and nodes. But with the transmission, packets may leave a link before earlier ones are offered, and such a link takes the
 /// general path. So the transmission counts only where delays are much shorter.
-fn epoch_length(spec: &RunSpec, flows: &[Flow], sizes: &FlowSizes) -> Duration {
+fn epoch_length(spec: &RunSpec, links: &[Link], flows: &[Flow], sizes: &FlowSizes) -> Duration {
     let smallest = u64::from(sizes.smallest());
-    let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(smallest);
-    let shortest = spec.links.iter().map(crossing).min().unwrap_or(Key::LONGEST_EPOCH);
-    let delay = spec.links.iter().map(|link| link.delay).min().unwrap_or(Key::LONGEST_EPOCH);
+    let shortest = links.iter().map(|link| link.least_crossing(smallest)).min().unwrap_or(Key::LONGEST_EPOCH);
+    let delay = links.iter().map(Link::least_delay).min().unwrap_or(Key::LONGEST_EPOCH);
     let length = if delay * 2 >= shortest { delay } else { shortest };
     length.min(time_of_writes(spec, flows)).clamp(Duration(1), Key::LONGEST_EPOCH)
 }
@@ -117,7 +116,7 @@ fn time_of_writes(spec: &RunSpec, flows: &[Flow]) -> Duration {
 
 impl EventLoop for EpochLoop {
     fn new(spec: &RunSpec, links: &mut [Link], flows: &[Flow], sizes: &FlowSizes) -> EpochLoop {
-        let epoch = epoch_length(spec, flows, sizes);
+        let epoch = epoch_length(spec, links, flows, sizes);
         links.iter_mut().for_each(|link| link.set_epoch_length(epoch));
         // Routers that select hop by hop have selector state of their own, which sees packets in order.
         let goes_by_hop = |flow: &Flow| {
@@ -538,7 +537,7 @@ impl Engine<EpochLoop> {
             return;
         }
         while (self.network.link(link).next_service(), Rank::arrival(link)) < (before, rank) {
-            self.network.serve(link);
+            self.network.serve(link, |_| {});
         }
         self.event_loop.wheel.insert(link, self.network.link(link).next_event());
     }

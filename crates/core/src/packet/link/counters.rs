@@ -34,8 +34,10 @@ pub struct LinkCounters {
     pub marks: u64,
     /// Packets that have entered the FIFO. Each has one wait, which may be zero.
     pub transmissions: u64,
-    /// How long the link has transmitted.
+    /// How long the link has transmitted; where its rate varies, how long it would have, at its mean rate.
     pub busy: Duration,
+    /// How long it could have transmitted, in the same way.
+    pub possible: Duration,
 }
 
 /// The delay of a measured link.
@@ -50,10 +52,15 @@ pub(super) struct Meter {
 impl Link {
     /// The counters now.
     pub fn counters(&self, now: Time, sizes: &FlowSizes, fifos: &FifoStore) -> LinkCounters {
+        let (busy, possible) = match &self.varying {
+            Some(varying) => (varying.busy(now), varying.possible(now)),
+            None => ((now - Time::ZERO) - self.idle - (now - self.busy_until), now - Time::ZERO),
+        };
         LinkCounters {
             bytes: self.counters.bytes - self.bytes_in_fifo(sizes, fifos),
             transmissions: self.counters.transmissions + self.entered(),
-            busy: (now - Time::ZERO) - self.idle - (now - self.busy_until),
+            busy,
+            possible,
             ..self.counters
         }
     }
@@ -94,6 +101,9 @@ impl Link {
 
     /// How many packets at the end of the FIFO have the size that was transmitted last.
     fn same_size_at_end(&self) -> u64 {
+        if self.varying.is_some() {
+            return 0;
+        }
         self.entered().saturating_sub(self.entered_before_this_size).min(u64::from(self.fifo.len()))
     }
 
@@ -116,6 +126,9 @@ impl Link {
     }
 
     fn undeparted_in_fifo(&self, now: Time, fifos: &FifoStore) -> u32 {
+        if let Some(varying) = &self.varying {
+            return varying.undeparted(now);
+        }
         if self.busy_until <= now {
             return 0;
         }

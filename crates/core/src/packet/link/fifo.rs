@@ -70,13 +70,15 @@ pub struct FifoStore {
     slots: Vec<Packet>,
     /// By chunk: the next chunk of its FIFO, or the next free chunk.
     next_chunk: Vec<u32>,
+    /// By chunk: the chunk before it in its FIFO; stale in the first one.
+    previous_chunk: Vec<u32>,
     /// The first free chunk.
     free: u32,
 }
 
 impl Default for FifoStore {
     fn default() -> FifoStore {
-        FifoStore { slots: Vec::new(), next_chunk: Vec::new(), free: NONE }
+        FifoStore { slots: Vec::new(), next_chunk: Vec::new(), previous_chunk: Vec::new(), free: NONE }
     }
 }
 
@@ -115,7 +117,9 @@ impl FifoStore {
         if fifo.len == 0 {
             fifo.head = chunk * CHUNK;
         } else {
-            self.next_chunk[(fifo.last_slot() / CHUNK) as usize] = chunk;
+            let last = fifo.last_slot() / CHUNK;
+            self.next_chunk[last as usize] = chunk;
+            self.previous_chunk[chunk as usize] = last;
         }
         fifo.tail = chunk * CHUNK;
     }
@@ -124,6 +128,7 @@ impl FifoStore {
         if self.free == NONE {
             self.slots.resize(self.slots.len() + CHUNK as usize, Packet::new(0, 0, 0, 0));
             self.next_chunk.push(NONE);
+            self.previous_chunk.push(NONE);
             return self.next_chunk.len() as u32 - 1;
         }
         let chunk = self.free;
@@ -134,6 +139,43 @@ impl FifoStore {
     fn free_chunk(&mut self, chunk: u32) {
         self.next_chunk[chunk as usize] = self.free;
         self.free = chunk;
+    }
+
+    /// Inserts a packet before those that arrive later. Returns their number. It arrives at its instant or, as no two packets of a link arrive
+    /// together, at the next free picosecond.
+    pub fn insert(&mut self, fifo: &mut Fifo, mut packet: Packet) -> usize {
+        self.push(fifo, packet);
+        let (mut slot, mut later) = (fifo.last_slot(), 0);
+        while slot != fifo.head {
+            let before = self.previous_slot(slot);
+            let arrival = self.slots[before as usize].arrival();
+            if arrival <= packet.arrival() {
+                if arrival == packet.arrival() {
+                    packet.set_arrival(Time(arrival.0 + 1));
+                }
+                break;
+            }
+            self.slots[slot as usize] = self.slots[before as usize];
+            (slot, later) = (before, later + 1);
+        }
+        while later > 0 && self.slots[self.next_slot(slot) as usize].arrival() == packet.arrival() {
+            let next = self.next_slot(slot);
+            self.slots[slot as usize] = self.slots[next as usize];
+            (slot, later) = (next, later - 1);
+            packet.set_arrival(Time(packet.arrival().0 + 1));
+        }
+        self.slots[slot as usize] = packet;
+        fifo.first_arrival = self.slots[fifo.head as usize].arrival();
+        later
+    }
+
+    /// The slot of the packet before this one, which is not the first.
+    fn previous_slot(&self, slot: u32) -> u32 {
+        if slot.is_multiple_of(CHUNK) {
+            (self.previous_chunk[(slot / CHUNK) as usize] + 1) * CHUNK - 1
+        } else {
+            slot - 1
+        }
     }
 
     /// Removes the first packet. The FIFO must not be empty.
@@ -227,10 +269,11 @@ mod tests {
     }
 
     proptest! {
-        /// Each FIFO is a queue, whatever the others do, and the store holds few unused slots.
+        /// Each FIFO is a queue in which packets may be inserted by their arrival, whatever the others do, and the store holds few unused slots.
         #[test]
         fn fifos_are_queues_and_their_store_has_few_unused_slots(
             steps in prop::collection::vec((0usize..3, 0u64..60, 0u64..60, any::<bool>()), 1..60),
+            inserted in prop::collection::vec(0u64..100, 20),
         ) {
             let mut fifos = FifoStore::default();
             let mut pairs: [(Fifo, VecDeque<Packet>); 3] = Default::default();
@@ -242,6 +285,16 @@ mod tests {
                     queue.push_back(packet(number));
                     prop_assert_eq!(fifos.at(fifo.last_slot()), &packet(number));
                     number += 1;
+                }
+                for earlier in inserted.iter().take(pops as usize) {
+                    let asked = number.saturating_sub(*earlier);
+                    let is_free = |at: &u64| !queue.iter().any(|other| other.arrival() == Time(*at));
+                    let mut expected = packet(asked);
+                    expected.set_arrival(Time((asked..).find(is_free).expect("all are finite")));
+                    let place = queue.partition_point(|other| other.arrival() <= expected.arrival());
+                    prop_assert_eq!(fifos.insert(fifo, packet(asked)), queue.len() - place);
+                    queue.insert(place, expected);
+                    number = number.max(queue[queue.len() - 1].arrival().0 + 1);
                 }
                 max = max.max(pairs.iter().map(|(_, queue)| queue.len()).sum());
                 prop_assert!(fifos.slots.len() <= max + 3 * 2 * CHUNK as usize);

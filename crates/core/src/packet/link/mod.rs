@@ -7,7 +7,7 @@
 //! | task | file |
 //! | --- | --- |
 //! | a packet is offered: room, marks, drops | [`offer`], [`backlog`], [`queue`] |
-//! | transmission: departure and arrival time | [`transmit`] |
+//! | transmission: departure and arrival time | [`transmit`]; of links that vary [`varying`], [`schedule`], [`jitter`] |
 //! | the far end: arrivals, losses | [`wire`], [`impairment`] |
 //! | counts and samples | [`counters`] |
 //! | what it carries | [`packet`], [`packet_sizes`], and [`sack_pool`] for the SACK blocks of ACKs |
@@ -18,12 +18,15 @@ mod backlog;
 mod counters;
 pub mod fifo;
 pub mod impairment;
+pub mod jitter;
 mod offer;
 pub mod packet;
 pub mod packet_sizes;
 pub mod queue;
 pub mod sack_pool;
+mod schedule;
 mod transmit;
+pub mod varying;
 mod wire;
 
 use crate::packet::link::backlog::Backlog;
@@ -33,6 +36,7 @@ use crate::packet::link::impairment::LossProcess;
 use crate::packet::link::packet::Packet;
 use crate::packet::link::packet_sizes::FlowSizes;
 use crate::packet::link::queue::Discipline;
+use crate::packet::link::varying::{Schedules, Varying};
 use crate::prefetch::prefetch;
 use crate::rng::{Purpose, Stream};
 use crate::spec::{LinkSpec, NodeId, QueueLimit};
@@ -50,6 +54,7 @@ pub struct Link {
     busy_until: Time,
     /// How long the transmitter was idle before [`Self::busy_until`].
     idle: Duration,
+    /// Of a link that varies: the least.
     delay: Duration,
     /// How long the transmitter takes for [`Self::last_size`].
     last_transmission: Duration,
@@ -86,12 +91,14 @@ pub struct Link {
     backlog: Option<Box<Backlog>>,
     /// Only if a routing measures the link.
     meter: Option<Box<Meter>>,
+    /// Only if the rate or the delay varies.
+    varying: Option<Box<Varying>>,
     discipline: Discipline,
 }
 
 impl Link {
     /// An idle link; `seed` and `index` address its random draws.
-    pub fn new(spec: &LinkSpec, seed: u64, index: u32) -> Link {
+    pub fn new(spec: &LinkSpec, schedules: &Schedules, seed: u64, index: u32) -> Link {
         let limit = spec.queue.limit;
         let draws = Stream::new(seed, Purpose::QueueManagement, u64::from(index));
         let discipline = spec.queue.discipline.build(draws);
@@ -100,11 +107,12 @@ impl Link {
             Discipline::Codel { .. } => false,
             Discipline::OnArrival(_) => true,
         };
+        let varying = Varying::new(spec, schedules, seed, index);
         let mut link = Link {
             fifo: Fifo::default(),
             busy_until: Time::ZERO,
             idle: Duration::ZERO,
-            delay: spec.delay,
+            delay: varying.as_ref().map_or(spec.delay, |varying| varying.least_delay()),
             last_transmission: Duration::ZERO,
             last_size: 0,
             limit_packets: match limit {
@@ -126,8 +134,9 @@ impl Link {
             rate: spec.rate,
             loss: LossProcess::new(spec.loss.as_ref(), seed, index),
             delivered_last: (Time::ZERO, 0),
-            backlog: needs_backlog.then(Box::default),
+            backlog: (needs_backlog && varying.is_none()).then(Box::default),
             meter: None,
+            varying,
             discipline,
         };
         link.classify();
@@ -139,11 +148,12 @@ impl Link {
         self.simple = self.up
             && !self.delivers_early
             && self.meter.is_none()
+            && self.varying.is_none()
             && matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
         self.uninstrumented = self.simple && !self.captured && !self.loses;
     }
 
-    /// Whether the link is up, not measured, and drop-tail with a limit in packets, as most links are. Then
+    /// Whether the link is up, not measured, of fixed rate and delay, and drop-tail with a limit in packets, as most links are. Then
     /// [`Self::offer`] and [`Self::fifo`] are all that it needs.
     #[inline(always)]
     pub fn is_simple(&self) -> bool {
@@ -159,6 +169,37 @@ impl Link {
     /// Whether the link has not failed.
     pub fn is_up(&self) -> bool {
         self.up
+    }
+
+    /// Whether the rate or the delay varies.
+    pub fn varies(&self) -> bool {
+        self.varying.is_some()
+    }
+
+    /// No packet is on the wire for less time.
+    pub fn least_delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// No packet of this size needs less time from its queue to the far end.
+    pub fn least_crossing(&self, bytes: u64) -> Duration {
+        let rate = self.rate;
+        self.delay
+            + match &self.varying {
+                Some(varying) => varying.least_transmission(bytes),
+                None => rate.serialization_delay(bytes),
+            }
+    }
+
+    /// The greatest mean rate of transmission in a span of time, rounded up; `fixed` unless the link varies.
+    pub fn most_departing(&self, fixed: Rate, from: Time, to: Time) -> Rate {
+        self.varying.as_ref().map_or(fixed, |varying| varying.most_rate(from, to, Duration::ZERO))
+    }
+
+    /// The greatest mean rate of arrivals in a span of time, rounded up; `fixed` unless the link varies. Where a delay falls, packets that departed at
+    /// different times arrive together.
+    pub fn most_arriving(&self, fixed: Rate, from: Time, to: Time) -> Rate {
+        self.varying.as_ref().map_or(fixed, |varying| varying.most_rate(from, to, varying.longest_delay()))
     }
 
     /// Whether packets are captured when they are offered.
@@ -243,6 +284,9 @@ impl Link {
         }
         if let Some(meter) = &mut self.meter {
             meter.offered.clear();
+        }
+        if let Some(varying) = &mut self.varying {
+            varying.fail(now);
         }
         self.counters.losses += lost.len() as u64;
         self.counters.cut += lost.len() as u64;

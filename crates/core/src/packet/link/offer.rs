@@ -59,13 +59,19 @@ impl Link {
         }
         let size = sizes[packet.flow() as usize].of(&packet);
         let was_due = self.next_event();
+        let is_busy = self.is_busy(now);
         if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline
-            && (self.busy_until > now || !waiting.is_empty())
+            && (is_busy || !waiting.is_empty())
         {
+            if waiting.is_empty()
+                && let Some(varying) = &mut self.varying
+            {
+                varying.plan_service(now);
+            }
             *waiting_bytes += u64::from(size);
             waiting.push_back((now, packet));
         } else {
-            self.transmit(now, packet, size, fifos);
+            self.transmit_on_any(now, packet, size, fifos);
             self.record_offer(now);
             if let Some(backlog) = &mut self.backlog {
                 backlog.on_enter(size, &self.fifo);
@@ -89,9 +95,18 @@ impl Link {
         (arrival > now + self.delay).then_some(size)
     }
 
+    /// Whether a packet that comes now must wait for its transmission.
+    fn is_busy(&mut self, now: Time) -> bool {
+        match &mut self.varying {
+            Some(varying) => varying.begins_at(now) > now,
+            None => self.busy_until > now,
+        }
+    }
+
     /// Whether the queue accepts the packet. It may mark the packet.
     fn admits(&mut self, now: Time, packet: &mut Packet, sizes: &FlowSizes, fifos: &FifoStore) -> bool {
-        if !matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_))) {
+        let counts_packets = matches!((&self.discipline, self.limit), (Discipline::DropTail, QueueLimit::Packets(_)));
+        if !counts_packets || self.varying.is_some() {
             return self.admits_by_backlog(now, packet, sizes, fifos);
         }
         // A packet that was delivered early still occupies the queue.
@@ -128,6 +143,9 @@ impl Link {
             let in_transmission = u32::from(self.busy_until > now);
             let bytes = *waiting_bytes + u64::from(in_transmission * self.last_size);
             return (waiting.len() as u32 + in_transmission, bytes);
+        }
+        if let Some(varying) = &mut self.varying {
+            return varying.backlog(now);
         }
         let delivered = self.undeparted_but_delivered(now);
         let backlog = self.backlog.as_mut().expect("a discipline that looks at its backlog keeps it");

@@ -48,7 +48,8 @@ impl Link {
     #[inline(always)]
     pub(super) fn record_offer(&mut self, offered: Time) {
         if let Some(meter) = &mut self.meter {
-            meter.offered.push_back(offered);
+            let overtaken = self.varying.as_ref().map_or(0, |varying| varying.overtaken());
+            meter.offered.insert(meter.offered.len() - overtaken, offered);
         }
     }
 
@@ -60,7 +61,9 @@ impl Link {
     /// When a queue that decides at its service dequeues next; [`Time::NEVER`] for another queue, or an empty one.
     pub fn next_service(&self) -> Time {
         match &self.discipline {
-            Discipline::Codel { waiting, .. } if !waiting.is_empty() => self.busy_until,
+            Discipline::Codel { waiting, .. } if !waiting.is_empty() => {
+                self.varying.as_ref().map_or(self.busy_until, |varying| varying.next_service())
+            }
             _ => Time::NEVER,
         }
     }
@@ -86,9 +89,12 @@ impl Link {
                 Decision::Accept => {}
             }
             let size = sizes_of_flow.of(&packet);
-            self.transmit(now, packet, size, fifos);
+            self.transmit_on_any(now, packet, size, fifos);
             self.record_offer(since);
             self.count_wait(now - since);
+            if let Some(varying) = &mut self.varying {
+                varying.plan_service(now);
+            }
             return;
         }
     }

@@ -152,11 +152,18 @@ impl Engine<ReferenceLoop> {
         let node = state.dst;
         let serves = state.next_service() <= self.clock.now();
         let arrived = if serves {
-            self.network.serve(link);
+            let (now, trace) = (self.clock.now(), &mut self.event_loop.trace);
+            self.network.serve(link, |packet| {
+                if let Some(trace) = trace {
+                    trace.drop_at_service(now, link, packet);
+                }
+            });
             None
         } else {
-            if let Some(trace) = &mut self.event_loop.trace {
-                trace.leave(self.clock.now(), link, self.network.next_to_arrive(link));
+            if let Some(trace) = &mut self.event_loop.trace
+                && let Some(packet) = self.network.next_to_arrive(link)
+            {
+                trace.leave(self.clock.now(), link, packet);
             }
             self.network.arrive(link)
         };

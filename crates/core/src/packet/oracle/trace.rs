@@ -97,17 +97,24 @@ impl Trace {
         }
     }
 
-    /// A packet leaves the far end of a link. Queues keep the order: what came before it and is still open was dropped at its service.
+    /// A packet leaves the far end of a link.
     pub fn leave(&mut self, now: Time, link: LinkId, packet: Packet) {
-        while let Some(mut crossing) = self.open[link as usize].pop_front() {
-            let is_this = (crossing.packet.flow(), crossing.packet.segment(), crossing.packet.has(ACK))
-                == (packet.flow(), packet.segment(), packet.has(ACK));
-            if is_this {
-                crossing.packet = packet;
-                self.end(crossing, now, if packet.has(LOST) { Fate::Lost } else { Fate::Arrived });
-                return;
-            }
-            self.end(crossing, now, Fate::Dropped);
+        self.end_of(now, link, packet, if packet.has(LOST) { Fate::Lost } else { Fate::Arrived });
+    }
+
+    /// The queue of a link drops a packet at its service.
+    pub fn drop_at_service(&mut self, now: Time, link: LinkId, packet: Packet) {
+        self.end_of(now, link, packet, Fate::Dropped);
+    }
+
+    /// The first such packet on a link meets its fate; jitter may have let it overtake others.
+    fn end_of(&mut self, now: Time, link: LinkId, packet: Packet, fate: Fate) {
+        let identity = |packet: &Packet| (packet.flow(), packet.segment(), packet.number(), packet.has(ACK));
+        let open = &mut self.open[link as usize];
+        let place = open.iter().position(|crossing| identity(&crossing.packet) == identity(&packet));
+        if let Some(mut crossing) = place.and_then(|place| open.remove(place)) {
+            crossing.packet = packet;
+            self.end(crossing, now, fate);
         }
     }
 

@@ -23,6 +23,11 @@ pub(in crate::packet) fn payload_bytes(
     }
 }
 
+/// The share of a time in which a link could transmit; 0 without such a time.
+fn share(busy: Duration, possible: Duration) -> f64 {
+    if possible == Duration::ZERO { 0.0 } else { busy.as_secs() / possible.as_secs() }
+}
+
 /// The state of one run's records.
 pub struct Observations {
     /// The counters of flows and links at the end of the warm-up.
@@ -33,8 +38,8 @@ pub struct Observations {
     link_state: Table,
     /// Payload bytes that had arrived, and segments retransmitted, at the last sample, and whether the flow had retired.
     sampled_flows: Vec<(u64, u64, bool)>,
-    /// Time spent transmitting and packets dropped at the last sample.
-    sampled_links: Vec<(Duration, u64)>,
+    /// Time spent transmitting, time in which a link could transmit, and packets dropped at the last sample.
+    sampled_links: Vec<(Duration, Duration, u64)>,
     sampled_at: Time,
 }
 
@@ -89,7 +94,7 @@ columns! {
         link: Index = sample.link;
         /// Packets waiting or in transmission.
         queue_packets: Index in "packets" = sample.queue_packets;
-        /// Share of the time since the last sample in which the transmitter was busy.
+        /// Share of the time since the last sample in which the transmitter was busy; where its rate changes, of what it could transmit.
         utilisation: Number = sample.utilisation;
         /// Packets dropped by the queue or lost since the last sample.
         drops: Count in "packets" = sample.drops;
@@ -130,7 +135,10 @@ impl Observations {
             link_series: Table::new(LINK_SERIES),
             link_state: Table::new(LINK_STATE),
             sampled_flows: Vec::new(),
-            sampled_links: vec![(Duration::ZERO, 0); if spec.sample.is_some() { spec.links.len() } else { 0 }],
+            sampled_links: vec![
+                (Duration::ZERO, Duration::ZERO, 0);
+                if spec.sample.is_some() { spec.links.len() } else { 0 }
+            ],
             sampled_at: Time::ZERO,
         }
     }
@@ -202,18 +210,18 @@ impl Observations {
             self.flow_series.push(FLOW_SERIES, &sample);
         }
         for (index, link) in links.iter().enumerate() {
-            let (busy, drops) = self.sampled_links[index];
+            let (busy, possible, drops) = self.sampled_links[index];
             let counters = link.counters(now, sizes, fifos);
             let dropped = counters.queue_drops + counters.losses;
             let sample = LinkSample {
                 seconds,
                 link: index as u32,
                 queue_packets: link.queue_packets(now, fifos),
-                utilisation: (counters.busy - busy).as_secs() / interval,
+                utilisation: share(counters.busy - busy, counters.possible - possible),
                 drops: dropped - drops,
             };
             self.link_series.push(LINK_SERIES, &sample);
-            self.sampled_links[index] = (counters.busy, dropped);
+            self.sampled_links[index] = (counters.busy, counters.possible, dropped);
         }
         self.sampled_at = now;
     }

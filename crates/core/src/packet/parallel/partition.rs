@@ -73,10 +73,10 @@ pub fn divide(engine: &Engine<EpochLoop>, count: usize) -> Partitioning {
 /// The longest round, a number of whole epochs: in no shorter time does a packet get from the queue of a link to another partition.
 fn round(engine: &Engine<EpochLoop>, partition_of: &[usize]) -> Duration {
     let smallest = engine.network.all_sizes().smallest();
-    let is_between = |link: &&crate::spec::LinkSpec| partition_of[link.src as usize] != partition_of[link.dst as usize];
-    let crossing = |link: &crate::spec::LinkSpec| link.delay + link.rate.serialization_delay(u64::from(smallest));
-    let between = engine.spec.links.iter().filter(is_between).map(crossing);
-    let shortest = between.min().unwrap_or(MAX_ROUND).min(MAX_ROUND);
+    let links = engine.spec.links.iter().zip(engine.network.links());
+    let between = links.filter(|(link, _)| partition_of[link.src as usize] != partition_of[link.dst as usize]);
+    let crossings = between.map(|(_, link)| link.least_crossing(u64::from(smallest)));
+    let shortest = crossings.min().unwrap_or(MAX_ROUND).min(MAX_ROUND);
     let epoch = engine.event_loop.longest_epoch();
     Duration((shortest.0 / epoch.0).min(MAX_EPOCHS) * epoch.0)
 }

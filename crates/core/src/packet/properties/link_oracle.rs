@@ -5,6 +5,7 @@ use crate::packet::link::packet::{MARK, Packet, RETRANSMISSION};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::packet::link::queue::codel::{self, Codel};
 use crate::packet::link::queue::{Decision, ecn_threshold};
+use crate::packet::link::varying::Schedules;
 use crate::packet::link::{Link, Offer};
 use crate::packet::link_state::estimate::Reading;
 use crate::spec::{DisciplineSpec, LinkSpec, QueueLimit, QueueSpec};
@@ -26,12 +27,23 @@ fn spec(limit: QueueLimit, discipline: DisciplineSpec) -> LinkSpec {
     // 1 byte lasts 1 microsecond.
     let delay = Duration::from_micros(3_000);
     let queue = QueueSpec { limit, discipline };
-    LinkSpec { src: 0, dst: 1, rate: Rate(8_000_000), delay, cost: 1.0, queue, loss: None }
+    LinkSpec {
+        src: 0,
+        dst: 1,
+        rate: Rate(8_000_000),
+        delay,
+        cost: 1.0,
+        queue,
+        loss: None,
+        rate_schedule: None,
+        delay_schedule: None,
+        jitter: None,
+    }
 }
 
 /// The fates of the packets on a link. A measured link must give the same, and count them.
 fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
-    let mut measured = Link::new(spec, 1, 0);
+    let mut measured = Link::new(spec, &Schedules::new(&[]), 1, 0);
     measured.measure();
     let (fates, reading) = through(measured, spec, coming);
     let arrived = || fates.iter().zip(coming).filter_map(|(fate, packet)| fate.map(|(at, _)| at - packet.at));
@@ -41,7 +53,7 @@ fn through_the_link(spec: &LinkSpec, coming: &[Coming]) -> Fates {
         transit: arrived().map(|transit| u128::from(transit.0)).sum(),
     };
     assert_eq!(reading, expected);
-    assert_eq!(through(Link::new(spec, 1, 0), spec, coming).0, fates);
+    assert_eq!(through(Link::new(spec, &Schedules::new(&[]), 1, 0), spec, coming).0, fates);
     fates
 }
 

@@ -8,3 +8,4 @@ pub mod random_run;
 mod retirement;
 mod threads;
 mod turns;
+mod varying;

@@ -85,8 +85,66 @@ fn application() -> impl Strategy<Value = Value> {
 }
 
 /// Rates in Mbit/s at which a packet takes whole picoseconds, also at half the rate.
-fn rate() -> impl Strategy<Value = u64> {
+fn rate() -> impl Strategy<Value = u64> + Clone {
     prop::sample::select(vec![1u64, 2, 4, 5, 8, 10, 16])
+}
+
+/// Steps, or null: instants in ms from 0, with values of a strategy, the last of them another; repeated or not.
+fn steps(value: impl Strategy<Value = u64> + Clone, last: impl Strategy<Value = u64>) -> impl Strategy<Value = Value> {
+    let step = (1u64..200, value);
+    (prop::collection::vec(step, 0..4), last, prop::option::of(1u64..300)).prop_map(|(steps, last, repeat)| {
+        let (mut at, mut values) = (vec![0], Vec::new());
+        for (gap, value) in steps {
+            at.push(at[at.len() - 1] + gap * MS);
+            values.push(value);
+        }
+        values.push(last);
+        let repeat = repeat.map(|more| at[at.len() - 1] + more * MS);
+        json!({"kind": "steps", "at": at, "values": values, "repeat": repeat})
+    })
+}
+
+/// Any schedule of a rate.
+fn rate_schedule() -> impl Strategy<Value = Value> {
+    let rate = rate().prop_map(|mbps| mbps * 1_000_000);
+    let opportunities = (prop::collection::vec(0u64..6, 1..20), 1u64..6).prop_map(|(gaps, more)| {
+        let mut now = 0;
+        let at: Vec<u64> = gaps
+            .iter()
+            .map(|gap| {
+                now += gap * MS;
+                now
+            })
+            .collect();
+        json!({"kind": "opportunities", "at": at, "bytes": 1500, "repeat": now + more * MS})
+    });
+    let maybe_zero = prop_oneof![1 => Just(0), 3 => rate.clone()];
+    prop_oneof![2 => steps(maybe_zero, rate), 1 => opportunities]
+}
+
+/// Any jitter.
+fn jitter() -> impl Strategy<Value = Value> {
+    let distribution = prop_oneof![
+        (0u64..20).prop_map(|up_to| json!({"distribution": "uniform", "up_to": up_to * MS})),
+        (0u64..10, 0u64..5).prop_map(|(mean, deviation)| json!({"distribution": "normal", "mean": mean * MS,
+            "deviation": deviation * MS})),
+        (0u64..5).prop_map(|mean| json!({"distribution": "pareto", "mean": mean * MS, "shape": 2.5})),
+    ];
+    (distribution, any::<bool>()).prop_map(|(mut jitter, reorder)| {
+        jitter["reorder"] = json!(reorder);
+        jitter
+    })
+}
+
+/// A link that varies: its number, the schedules of its rate and its delay, and its jitter.
+type Variation = (usize, Option<Value>, Option<Value>, Option<Value>);
+
+fn variations() -> impl Strategy<Value = Vec<Variation>> {
+    let delay = prop_oneof![4 => (1u64..30).prop_map(|delay| delay * MS), 1 => 16u64..MS];
+    let delays = steps(delay.clone(), delay);
+    let variation =
+        (any::<usize>(), prop::option::of(rate_schedule()), prop::option::of(delays), prop::option::of(jitter()));
+    prop_oneof![1 => Just(Vec::new()), 1 => prop::collection::vec(variation, 1..4)]
 }
 
 /// Any algorithm of a registry, with its defaults.
@@ -126,6 +184,7 @@ struct Plan {
     traffic: Vec<(Value, Value, u32, u64, Option<u64>, usize)>,
     events: Vec<(u64, Value, usize)>,
     captures: Vec<usize>,
+    variations: Vec<Variation>,
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -141,8 +200,8 @@ fn plan() -> impl Strategy<Value = Plan> {
     ];
     let events = prop_oneof![Just(Vec::new()), prop::collection::vec((1u64..900, action, any::<usize>()), 1..5)];
     let captures = prop::collection::vec(any::<usize>(), 0..3);
-    (any::<u64>(), 0u64..40, any::<bool>(), routing, traffic(), events, captures).prop_map(
-        |(seed, warm_up, sampled, routing, traffic, events, captures)| Plan {
+    (any::<u64>(), 0u64..40, any::<bool>(), routing, traffic(), events, captures, variations()).prop_map(
+        |(seed, warm_up, sampled, routing, traffic, events, captures, variations)| Plan {
             seed,
             warm_up,
             sampled,
@@ -150,6 +209,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             traffic,
             events,
             captures,
+            variations,
         },
     )
 }
@@ -176,10 +236,26 @@ impl Plan {
             .iter()
             .map(|(at, action, link)| json!({"at": at * MS, "action": action, "links": [link % links.len()]}))
             .collect();
+        let (mut links, mut schedules) = (links.to_vec(), Vec::new());
+        for (index, rate, delay, jitter) in &self.variations {
+            let link = index % links.len();
+            links[link]["jitter"] = json!(jitter);
+            if links[link]["delay"] == 0 && rate.as_ref().is_some_and(|rate| rate["kind"] == "opportunities") {
+                links[link]["delay"] = json!(MS / 1000); // no packet may cross a link in no time
+            }
+            // Schedules of rates have even indexes, those of delays odd ones.
+            for (place, (key, schedule)) in [("rate_schedule", rate), ("delay_schedule", delay)].into_iter().enumerate()
+            {
+                links[link][key] = json!(schedule.as_ref().map(|_| schedules.len() + place));
+            }
+            let none = json!({"kind": "steps", "at": [0], "values": [1_000_000], "repeat": null});
+            schedules.extend([rate, delay].map(|schedule| schedule.clone().unwrap_or_else(|| none.clone())));
+        }
         json!({
             "seed": self.seed, "duration": 1000 * MS, "warm_up": self.warm_up * 10 * MS,
             "sample": self.sampled.then_some(70 * MS),
             "nodes": (0..nodes).map(|node| node.to_string()).collect::<Vec<_>>(), "links": links, "stacks": stacks,
+            "schedules": schedules,
             "routings": [self.routing], "traffic": groups, "events": events,
             "captures": self.captures.iter().map(|link| link % links.len()).collect::<Vec<_>>()
         })
@@ -266,6 +342,10 @@ pub fn hasten(value: &mut Value, by: u64) {
         "max_rto",
         "initial_rto",
         "rto_granularity",
+        "repeat",
+        "up_to",
+        "mean",
+        "deviation",
     ];
     match value {
         Value::Object(fields) => {
@@ -273,6 +353,7 @@ pub fn hasten(value: &mut Value, by: u64) {
                 match field.as_u64() {
                     Some(number) if times.contains(&name.as_str()) => *field = json!(number / by),
                     Some(number) if name == "rate" => *field = json!(number * by),
+                    None if name == "schedules" => hasten_schedules(field, by),
                     _ => hasten(field, by),
                 }
             }
@@ -280,6 +361,29 @@ pub fn hasten(value: &mut Value, by: u64) {
         Value::Array(items) => items.iter_mut().for_each(|item| hasten(item, by)),
         _ => {}
     }
+}
+
+/// [`hasten`] of schedules: those of rates have even indexes, those of delays odd ones.
+fn hasten_schedules(schedules: &mut Value, by: u64) {
+    for (index, schedule) in schedules.as_array_mut().into_iter().flatten().enumerate() {
+        hasten(schedule, by);
+        for key in ["at", "values"] {
+            for number in schedule.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
+                let value = number.as_u64().unwrap_or(0);
+                *number = json!(if key == "values" && index % 2 == 0 { value * by } else { value / by });
+            }
+        }
+    }
+}
+
+/// A run of links whose rates and delays are fixed.
+pub fn without_variations(mut spec: Value) -> Value {
+    for link in spec["links"].as_array_mut().into_iter().flatten() {
+        for key in ["rate_schedule", "delay_schedule", "jitter"] {
+            link[key] = Value::Null;
+        }
+    }
+    spec
 }
 
 /// A run so fast that bursts arrive at a flow's ends within an epoch, with stacks and links that keep bursts together. Timeouts

@@ -163,6 +163,7 @@ impl<'a> Completions<'a> {
             }],
             events: Vec::new(),
             captures: Vec::new(),
+            schedules: Vec::new(),
         };
         let mut simulation = Simulation::new(spec).expect("it has links, stack and size of a run that is valid");
         while simulation.advance(EVENTS) {}

@@ -23,6 +23,9 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     }
     for (index, link) in spec.links.iter().enumerate() {
         let name = spec.link_name(index as u32);
+        if link.varies() {
+            return Err(refuse(format!("link {name}: its rate or delay varies")));
+        }
         let marks = matches!(link.queue.discipline, DisciplineSpec::EcnThreshold(_));
         if marks && !all_answer_marks(spec) {
             return Err(refuse(format!("the queue of link {name}: not all flows answer its marks")));

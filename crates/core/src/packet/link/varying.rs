@@ -1,0 +1,196 @@
+//! A link whose rate or delay varies: with a schedule of its rate, a schedule of its delay, or jitter.
+//!
+//! A packet takes the delay of the instant when it departs. Without reordering it does not overtake the packet ahead: it arrives a picosecond later, or
+//! at its own time. Events have the order of (time, kind, link), so no two packets of a link may arrive at the same instant. Departures do not follow
+//! from arrivals here, so the packets that have not departed are listed.
+
+use super::Link;
+use super::jitter::Jitter;
+use super::schedule::{Capacity, Steps, delays, work};
+use crate::packet::link::fifo::FifoStore;
+use crate::packet::link::packet::Packet;
+use crate::spec::{LinkId, LinkSpec, ScheduleSpec};
+use crate::units::{Duration, Rate, Time};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The schedules of a run, compiled once for all links that follow them.
+pub struct Schedules(Vec<(Arc<Capacity>, Option<Arc<Steps>>)>);
+
+impl Schedules {
+    /// Of schedules that have passed [`ScheduleSpec::check`].
+    pub fn new(specs: &[ScheduleSpec]) -> Schedules {
+        let steps = |spec| matches!(spec, &ScheduleSpec::Steps { .. }).then(|| Arc::new(delays(spec)));
+        Schedules(specs.iter().map(|spec| (Arc::new(Capacity::new(spec)), steps(spec))).collect())
+    }
+}
+
+/// What varies of a link, and the state of its transmitter.
+pub(super) struct Varying {
+    capacity: Arc<Capacity>,
+    delay: Arc<Steps>,
+    jitter: Option<Jitter>,
+    /// The mean rate, at which [`Self::busy`] counts.
+    mean: Rate,
+    /// The departures and sizes of packets that had not departed when the link was looked at last, and their bytes.
+    departures: VecDeque<(Time, u32)>,
+    bytes: u64,
+    /// The work that the transmitter is at when it has transmitted all packets.
+    at: u128,
+    /// The work that no packet used before.
+    unused: u128,
+    /// When the latest packet arrives.
+    last_arrival: Time,
+    /// How many packets the last one has overtaken.
+    overtaken: usize,
+    /// When the first packet that waits for service is served.
+    next_service: Time,
+}
+
+impl Varying {
+    /// `None` for a link of fixed rate and delay.
+    pub fn new(spec: &LinkSpec, schedules: &Schedules, seed: u64, link: LinkId) -> Option<Box<Varying>> {
+        let varies = spec.rate_schedule.is_some() || spec.delay_schedule.is_some() || spec.jitter.is_some();
+        let capacity = match spec.rate_schedule {
+            Some(index) => schedules.0[index].0.clone(),
+            None => Arc::new(Capacity::constant(spec.rate)),
+        };
+        let delay = spec.delay_schedule.and_then(|index| schedules.0[index].1.clone());
+        varies.then(|| {
+            Box::new(Varying {
+                capacity,
+                delay: delay.unwrap_or_else(|| Arc::new(Steps::constant(spec.delay.0))),
+                jitter: spec.jitter.clone().map(|spec| Jitter::new(spec, seed, link)),
+                mean: spec.rate,
+                departures: VecDeque::new(),
+                bytes: 0,
+                at: 0,
+                unused: 0,
+                last_arrival: Time::ZERO,
+                overtaken: 0,
+                next_service: Time::ZERO,
+            })
+        })
+    }
+
+    /// No packet is on the wire for less time.
+    pub fn least_delay(&self) -> Duration {
+        Duration(self.delay.least())
+    }
+
+    /// No packet is on the wire for more time.
+    pub fn longest_delay(&self) -> Duration {
+        Duration(self.delay.greatest()) + self.jitter.as_ref().map_or(Duration::ZERO, Jitter::longest)
+    }
+
+    pub fn least_transmission(&self, bytes: u64) -> Duration {
+        self.capacity.least_transmission(bytes)
+    }
+
+    /// All that the transmitter can transmit in a span of time and `earlier`, divided by the span; bit/s, rounded up.
+    pub fn most_rate(&self, from: Time, to: Time, earlier: Duration) -> Rate {
+        let most = self.capacity.work_by(to) - self.capacity.work_before(from - earlier);
+        Rate(u64::try_from(most.div_ceil(u128::from((to - from).0.max(1)))).unwrap_or(u64::MAX))
+    }
+
+    /// Packets that have not departed, and their bytes.
+    pub fn backlog(&mut self, now: Time) -> (u32, u64) {
+        while let Some((departure, size)) = self.departures.front()
+            && *departure <= now
+        {
+            self.bytes -= u64::from(*size);
+            self.departures.pop_front();
+        }
+        (self.departures.len() as u32, self.bytes)
+    }
+
+    /// Packets that have not departed.
+    pub fn undeparted(&self, now: Time) -> u32 {
+        (self.departures.len() - self.departures.partition_point(|(departure, _)| *departure <= now)) as u32
+    }
+
+    /// How long the transmitter would have taken at its mean rate for all that it has transmitted.
+    pub fn busy(&self, now: Time) -> Duration {
+        self.at_mean_rate(self.capacity.work_by(now).min(self.at).saturating_sub(self.unused))
+    }
+
+    /// How long it would have taken for all that it could have transmitted.
+    pub fn possible(&self, now: Time) -> Duration {
+        self.at_mean_rate(self.capacity.work_by(now))
+    }
+
+    fn at_mean_rate(&self, work: u128) -> Duration {
+        Duration((work / u128::from(self.mean.0)) as u64)
+    }
+
+    /// How many packets the last one has overtaken.
+    pub fn overtaken(&self) -> usize {
+        self.overtaken
+    }
+
+    /// The transmitter is idle until now.
+    fn be_idle(&mut self, now: Time) {
+        let before = self.capacity.work_before(now);
+        self.unused += before.saturating_sub(self.at);
+        self.at = self.at.max(before);
+    }
+
+    /// All packets are gone.
+    pub fn fail(&mut self, now: Time) {
+        self.at = self.at.min(self.capacity.work_by(now));
+        self.departures.clear();
+        self.bytes = 0;
+        self.last_arrival = Time::ZERO;
+    }
+
+    /// When a queue that decides at its service serves its first packet.
+    pub fn next_service(&self) -> Time {
+        self.next_service
+    }
+
+    /// When the transmitter begins a packet that comes now.
+    pub fn begins_at(&mut self, now: Time) -> Time {
+        self.be_idle(now);
+        self.capacity.begins(self.at)
+    }
+
+    /// Determines when the next packet that waits is served, if it came by now.
+    pub fn plan_service(&mut self, now: Time) {
+        self.next_service = self.begins_at(now);
+    }
+
+    /// Transmits a packet after all packets before it. Returns when its transmission begins, when it departs, and when it arrives.
+    fn transmit(&mut self, now: Time, size: u32) -> (Time, Time, Time) {
+        let begin = self.begins_at(now);
+        let (departure, at) = self.capacity.ends(self.at + work(u64::from(size)));
+        self.at = at;
+        self.backlog(now);
+        self.departures.push_back((departure, size));
+        self.bytes += u64::from(size);
+        let jitter = self.jitter.as_mut().map_or(Duration::ZERO, Jitter::draw);
+        let own = departure + Duration(self.delay.value(departure)) + jitter;
+        let arrival = if self.reorders() { own } else { own.max(Time(self.last_arrival.0 + 1)) };
+        self.last_arrival = arrival;
+        (begin, departure, arrival)
+    }
+
+    fn reorders(&self) -> bool {
+        self.jitter.as_ref().is_some_and(Jitter::reorders)
+    }
+}
+
+impl Link {
+    /// [`Link::transmit`] of any link. One that varies puts the packet into the FIFO before those that arrive later.
+    pub(super) fn transmit_on_any(&mut self, now: Time, mut packet: Packet, size: u32, fifos: &mut FifoStore) {
+        let Some(varying) = &mut self.varying else {
+            self.transmit(now, packet, size, fifos);
+            return;
+        };
+        let (begin, departure, arrival) = varying.transmit(now, size);
+        packet.set_arrival(arrival);
+        varying.overtaken = fifos.insert(&mut self.fifo, packet);
+        self.count_wait(begin - now);
+        (self.busy_until, self.last_size) = (departure, size);
+        self.counters.bytes += u64::from(size);
+    }
+}

@@ -1,0 +1,112 @@
+"""Links whose rate or delay changes: what files say, what the core gets, and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anabranch import Scenario, _core
+from anabranch.compile import compile_run
+from anabranch.scenario import ScenarioError
+
+MS = 10**9
+TABLE = "time,delay,capacity\n0s,20ms,8Mbps\n1s,10ms,0\n1.5s,30ms,4Mbps\n"
+NETWORK = """[topology]
+links = [{ source = "A", target = "B", capacity = "10Mbps", delay = "10ms" }]
+[[traffic]]
+from = "A"
+to = "B"
+bulk = true
+[run]
+duration = "4s"
+"""
+
+
+def compiled(folder: Path, more: str) -> dict[str, Any]:
+    (folder / "t.csv").write_text(TABLE)
+    (folder / "t.down").write_text("1\n2\n2\n4\n")
+    scenario = Scenario.from_toml(NETWORK + more, directory=folder)
+    return compile_run(scenario.cases[0], 1)
+
+
+def override(text: str) -> str:
+    return f'[[topology.override]]\nlink = ["A", "B"]\none_way = true\n{text}\n'
+
+
+def test_tables_and_traces_become_schedules_and_means(tmp_path: Path) -> None:
+    spec = compiled(tmp_path, override('capacity = { table = "t.csv", repeat = "2s" }\ndelay = { table = "t.csv" }'))
+    link = spec["links"][0]
+    rate, delay = spec["schedules"][link["rate_schedule"]], spec["schedules"][link["delay_schedule"]]
+    assert rate["values"] == [8_000_000, 0, 4_000_000]
+    assert rate["repeat"] == 2000 * MS
+    assert delay["at"] == [0, 1000 * MS, 1500 * MS]
+    assert delay["repeat"] is None
+    # 8 Mbit/s for a half of the time and 4 for a quarter; 20 ms for 1 s, 10 for 0.5 s, 30 for 2.5 s.
+    assert link["rate"] == 5_000_000
+    assert link["delay"] == 25 * MS
+    assert "rate_schedule" not in spec["links"][1]
+    assert spec["links"][1]["delay"] == 10 * MS
+    spec = compiled(tmp_path, override('capacity = { trace = "t.down" }\njitter = { up_to = "3ms" }'))
+    assert spec["schedules"] == [
+        {"kind": "opportunities", "at": [MS, 2 * MS, 2 * MS, 4 * MS], "bytes": 1500, "repeat": 4 * MS}
+    ]
+    assert spec["links"][0]["rate"] == 12_000_000
+    assert spec["links"][0]["jitter"] == {"distribution": "uniform", "up_to": 3 * MS, "reorder": False}
+    _core.Simulation(json.dumps(spec))
+
+
+def test_changes_become_schedules(tmp_path: Path) -> None:
+    change = (
+        '[[events]]\nat = "1s"\nchange = { link = ["A", "B"], capacity = "20Mbps", delay = "25ms", outage = "150ms" }\n'
+    )
+    spec = compiled(tmp_path, change)
+    rate, delay = (
+        spec["schedules"][spec["links"][0]["rate_schedule"]],
+        spec["schedules"][spec["links"][0]["delay_schedule"]],
+    )
+    assert (rate["at"], rate["values"]) == ([0, 1000 * MS, 1150 * MS], [10_000_000, 0, 20_000_000])
+    assert (delay["at"], delay["values"]) == ([0, 1000 * MS], [10 * MS, 25 * MS])
+    assert spec["events"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("t.csv", "", 't.csv: needs a header such as "time,delay"'),
+        ("t.csv", "time,dealy\n0,1ms\n", 't.csv:1: no such column "dealy"'),
+        ("t.csv", "time,delay\n1s,1ms\n", 't.csv:2: time "1s" must be 0 in the first row'),
+        ("t.csv", "time,delay\n0s,1ms\n0s,2ms\n", 't.csv:3: time "0s" must be later than in the row before'),
+        ("t.csv", "time,delay\n0s,1Mbps\n", "t.csv:2: delay:"),
+        ("t.csv", "time,delay\n0s,0ms\n", 't.csv:2: delay: "0ms" must be greater than zero'),
+        ("t.csv", "time,delay\n0s\n", "t.csv:2: has 1 cells, the header 2"),
+        ("t.down", "1\nx\n", 't.down:2: "x" must be a whole number of milliseconds'),
+        ("t.down", "3\n2\n", "t.down:2: 2 must not be earlier than the line before"),
+        ("t.down", "0\n", "t.down: must end later than at 0"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_refused_by_line_and_value(tmp_path: Path, name: str, text: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    key = 'delay = { table = "t.csv" }' if name == "t.csv" else 'capacity = { trace = "t.down" }'
+    with pytest.raises(ScenarioError) as refused:
+        Scenario.from_toml(NETWORK + override(key), directory=tmp_path)
+    assert says in str(refused.value)
+
+
+def test_a_capacity_must_not_stay_zero(tmp_path: Path) -> None:
+    (tmp_path / "zero.csv").write_text("time,capacity\n0s,1Mbps\n1s,0\n")
+    with pytest.raises(ScenarioError, match=r"zero.csv:3: capacity must not stay 0 for ever"):
+        Scenario.from_toml(NETWORK + override('capacity = { table = "zero.csv" }'), directory=tmp_path)
+
+
+def test_a_change_of_a_link_with_a_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"events\[0\].change.delay.*has a schedule for this link"):
+        compiled(
+            tmp_path, override('delay = { table = "t.csv" }') + '[[events]]\nchange = { link = "all", delay = "1ms" }\n'
+        )
+
+
+def test_the_predict_engine_refuses_links_that_vary(tmp_path: Path) -> None:
+    scenario = Scenario.from_toml(NETWORK + override('jitter = "pareto"'), directory=tmp_path)
+    with pytest.raises(ValueError, match=r"link A -> B: its rate or delay varies"):
+        scenario.run(engine="predict")
