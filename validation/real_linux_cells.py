@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from threading import Event
-from typing import Any, Literal
+from typing import Any
 
 from anabranch.compile import compile_run
 from anabranch.engines import packet
@@ -18,17 +18,26 @@ from bench.peers.linux.runs import run as run_peer
 from validation.lost_packets import bernoulli
 from validation.work import Unrecorded, seconds
 
-Congestion = Literal["cubic", "reno", "bbr"]
-CONGESTION: tuple[Congestion, ...] = ("cubic", "reno", "bbr")
+CONGESTION = ("cubic", "reno", "bbr")
+"""Linux's names."""
+CONTROLS_WITH_A_CLOCK = ("bic", "htcp", "westwood")
+"""Those whose presets have the clock of the kernel as a parameter."""
+CONTROLS = (*CONTROLS_WITH_A_CLOCK, "highspeed", "hybla", "illinois", "scalable", "vegas", "veno", "yeah")
+"""The others without marks."""
 DURATION_S = 20
 WIRE_BYTES = 1500
 SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 """Linux's segments of 1500 bytes with timestamps."""
 
-STACKS: Mapping[Congestion, Mapping[str, Any]] = {
+STACKS: Mapping[str, Mapping[str, Any]] = {
     "cubic": {"preset": "linux-cubic", "congestion": {"name": "linux-cubic", "hz": JIFFIES_PER_SECOND}},
     "reno": {"preset": "linux-reno"},
     "bbr": {"preset": "linux-bbr", "follows": "rfc"},
+    **{name: {"preset": f"linux-{name}"} for name in CONTROLS},
+    **{
+        name: {"preset": f"linux-{name}", "congestion": {"name": f"linux-{name}", "hz": JIFFIES_PER_SECOND}}
+        for name in CONTROLS_WITH_A_CLOCK
+    },
 }
 """Ours, with the clock of that kernel. BBR sends single segments as without segmentation offload, not Linux's bursts. It uses no
 other of the rules that `follows` selects."""
@@ -44,7 +53,7 @@ ROOMY_PACKETS = 1_000_000
 class Cell:
     """One network and what runs over it."""
 
-    flows: Sequence[Congestion]
+    flows: Sequence[str]
     rate_bps: int
     """Of each path."""
     round_trips_s: Sequence[float]
@@ -99,10 +108,21 @@ def single_flows(quick: bool) -> list[Cell]:
     return full + lossy
 
 
+def controls(quick: bool) -> list[Cell]:
+    """One flow of each other control: a long queue, a short one, and losses."""
+    round_trips_s = (0.080,) if quick else (0.025, 0.080, 0.150)
+    return [
+        Cell((name,), 10_000_000, (round_trip_s,), queue_bdp, loss)
+        for name in CONTROLS
+        for round_trip_s in round_trips_s
+        for queue_bdp, loss in ((0.6, 0.0), (1.8, 0.0), (1.2, 0.001), (1.2, 0.01))
+    ]
+
+
 def pairs(quick: bool) -> list[Cell]:
     """Two flows of different congestion control over one queue."""
     round_trips_s = (0.060,) if quick else (0.020, 0.060, 0.150)
-    others: tuple[Congestion, ...] = ("reno", "bbr")
+    others = ("reno", "bbr")
     return [
         Cell(("cubic", other), 9_000_000, (round_trip_s,), queue_bdp)
         for other, round_trip_s, queue_bdp in product(others, round_trips_s, (0.7, 2.5))

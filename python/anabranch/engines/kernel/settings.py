@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.units import PICOSECONDS_PER_MILLISECOND, PICOSECONDS_PER_SECOND
 
 _HEADERS = 40
@@ -11,9 +12,10 @@ _HEADERS = 40
 _TIMESTAMPS = 12
 """Bytes that the option of timestamps takes in every segment (RFC 7323)."""
 _LINUX_NAMES = {
-    "linux-reno": "reno", "linux-cubic": "cubic", "bbr": "bbr", "vegas": "vegas", "westwood": "westwood", "bic": "bic",
-    "highspeed": "highspeed", "scalable": "scalable", "htcp": "htcp", "illinois": "illinois", "dctcp": "dctcp",
-}  # fmt: skip
+    "bbr": "bbr",
+    **{name: name for name in ("vegas", "westwood", "bic", "highspeed", "scalable", "htcp", "illinois", "dctcp")},
+    **{name: name.removeprefix("linux-") for name in (algorithm["name"] for algorithm in REGISTRIES["congestion"]) if name.startswith("linux-")},
+}
 """Linux's congestion controls by the names of ours."""
 _ALTERNATIVES = {"reno": "linux-reno", "newreno": "linux-reno", "cubic": "linux-cubic"}
 _NEVER = 1_000_000
