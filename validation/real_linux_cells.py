@@ -29,13 +29,16 @@ WIRE_BYTES = 1500
 SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 """Linux's segments of 1500 bytes with timestamps."""
 
+RECEIVER = {"receive_window": "3145728 bytes"}
+"""The most that Linux's receiver advertises by default: it bounds Hybla's slow start."""
+
 STACKS: Mapping[str, Mapping[str, Any]] = {
     "cubic": {"preset": "linux-cubic", "congestion": {"name": "linux-cubic", "hz": JIFFIES_PER_SECOND}},
     "reno": {"preset": "linux-reno"},
     "bbr": {"preset": "linux-bbr", "follows": "rfc"},
-    **{name: {"preset": f"linux-{name}"} for name in CONTROLS},
+    **{name: {"preset": f"linux-{name}", **RECEIVER} for name in CONTROLS},
     **{
-        name: {"preset": f"linux-{name}", "congestion": {"name": f"linux-{name}", "hz": JIFFIES_PER_SECOND}}
+        name: {"preset": f"linux-{name}", **RECEIVER, "congestion": {"name": f"linux-{name}", "hz": JIFFIES_PER_SECOND}}
         for name in CONTROLS_WITH_A_CLOCK
     },
 }

@@ -20,8 +20,9 @@ pub trait Rules: Send + Sync {
         of_stack
     }
 
-    /// An ACK arrived, in whatever phase: for controls that measure. The window has not grown by it yet.
-    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _rtt: &RttEstimate) {}
+    /// An ACK arrived, in whatever phase: for controls that measure. The window has not grown by it yet. `open` if it found the flow
+    /// outside an episode; the ACK that ends one did not.
+    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {}
 
     /// The ACK lets `acked` segments grow the window, at least one: slow start, and congestion avoidance with the rest.
     fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
@@ -59,6 +60,12 @@ enum Episode {
     /// A loss or a congestion mark.
     Reduction,
     Timeout,
+    /// Over with the present ACK, which has not been observed. `timeout` if a timeout had begun it.
+    Ending {
+        timeout: bool,
+    },
+    /// Taken back with the present ACK, which has not been observed.
+    Undone,
 }
 
 /// A control of Linux.
@@ -77,17 +84,30 @@ impl<R: Rules> LinuxBased<R> {
         let window = Window::new(rules.initial_window(flow.initial_window));
         LinuxBased { rules, window, before_reduction: window, episode: Episode::None }
     }
+
+    /// Ends an episode after the ACK that did was observed.
+    fn end_episode(&mut self) {
+        if let Episode::Ending { timeout } = self.episode {
+            self.rules.on_recovered(&mut self.window, timeout);
+        }
+        if matches!(self.episode, Episode::Ending { .. } | Episode::Undone) {
+            self.episode = Episode::None;
+        }
+    }
 }
 
 impl<R: Rules> CongestionControl for LinuxBased<R> {
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
-        self.rules.observe(&mut self.window, ack, rtt);
+        let open = self.episode == Episode::None && !ack.in_recovery;
+        self.rules.observe(&mut self.window, ack, open, rtt);
+        self.end_episode();
         if ack.growth > 0 {
             self.rules.grow(&mut self.window, ack.growth, ack, rtt);
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        self.end_episode();
         let is_timeout = matches!(event.kind, CongestionKind::Timeout { .. });
         // A timeout in fast recovery belongs to the episode, as one that nothing has answered since the last.
         let is_new = match event.kind {
@@ -109,14 +129,12 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
     fn undo(&mut self) {
         self.window.cwnd = self.window.cwnd.max(self.before_reduction.cwnd);
         self.window.ssthresh = self.window.ssthresh.max(self.before_reduction.ssthresh);
-        self.episode = Episode::None;
+        self.episode = Episode::Undone;
         self.rules.undo();
     }
 
     fn on_recovered(&mut self) {
-        let timeout = self.episode == Episode::Timeout;
-        self.episode = Episode::None;
-        self.rules.on_recovered(&mut self.window, timeout);
+        self.episode = Episode::Ending { timeout: self.episode == Episode::Timeout };
     }
 
     fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {

@@ -92,8 +92,8 @@ impl Rules for BinarySearch {
         BinarySearch { clock, last_max: 0, ratio: INITIAL_RATIO, per_increase: 0, found_for: (0, 0) }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _rtt: &RttEstimate) {
-        if !ack.in_recovery {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, open: bool, _rtt: &RttEstimate) {
+        if open {
             self.ratio = ratio_after(self.ratio, ack.cumulative);
         }
     }

@@ -52,7 +52,7 @@ impl Rules for MarkedShare {
         MarkedShare { alpha: ONE, delivered: 0, marked: 0 }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
         self.delivered += ack.delivered;
         if ack.ecn_echo {
             self.marked += ack.delivered;

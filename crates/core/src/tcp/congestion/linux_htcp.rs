@@ -92,11 +92,11 @@ impl ByElapsedTime {
         self.memory.get_or_insert(start)
     }
 
-    fn measure_rtt(&mut self, rtt: u64, in_recovery: bool) {
+    fn measure_rtt(&mut self, rtt: u64, open: bool) {
         if self.rtt_min == 0 || rtt < self.rtt_min {
             self.rtt_min = rtt;
         }
-        if !in_recovery {
+        if open {
             let (least, rise) = (self.rtt_min, u64::from(self.clock.ticks_of(RISE)));
             let memory = self.memory();
             memory.rtt_max = memory.rtt_max.max(least);
@@ -106,9 +106,9 @@ impl ByElapsedTime {
         }
     }
 
-    fn measure_throughput(&mut self, window: &Window, ack: &AckEvent) {
+    fn measure_throughput(&mut self, window: &Window, ack: &AckEvent, open: bool) {
         let (now, hz) = (self.now, u64::from(self.clock.hz()));
-        if ack.in_recovery {
+        if !open {
             self.measured = (0, now);
             return;
         }
@@ -168,15 +168,15 @@ impl Rules for ByElapsedTime {
         }
     }
 
-    fn observe(&mut self, window: &mut Window, ack: &AckEvent, _rtt: &RttEstimate) {
+    fn observe(&mut self, window: &mut Window, ack: &AckEvent, open: bool, _rtt: &RttEstimate) {
         self.now = self.clock.ticks(ack.now);
-        if !ack.in_recovery {
+        if open {
             self.passed = ack.cumulative;
         }
         if let Some(rtt) = ack.rtt {
-            self.measure_rtt(self.clock.ticks_of(rtt).into(), ack.in_recovery);
+            self.measure_rtt(self.clock.ticks_of(rtt).into(), open);
         }
-        self.measure_throughput(window, ack);
+        self.measure_throughput(window, ack, open);
     }
 
     fn grow(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent, _rtt: &RttEstimate) {

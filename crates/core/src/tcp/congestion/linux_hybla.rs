@@ -70,7 +70,7 @@ impl Rules for Equalised {
         2
     }
 
-    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, rtt: &RttEstimate) {
         if let Some(srtt) = rtt.smoothed()
             && srtt < self.least_srtt
         {

@@ -106,7 +106,7 @@ impl Rules for ByDelay {
         }
     }
 
-    fn observe(&mut self, window: &mut Window, ack: &AckEvent, _rtt: &RttEstimate) {
+    fn observe(&mut self, window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
         if let Some(rtt) = ack.rtt {
             let micros = (rtt.0 / Duration::from_micros(1).0).min(GREATEST_RTT);
             let (least, greatest) = self.extremes.unwrap_or((micros, micros));

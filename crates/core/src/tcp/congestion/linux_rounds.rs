@@ -1,5 +1,6 @@
 //! Round trips as Linux's Vegas measures them, for Vegas and YeAH: the least RTT of all, and that of the present round trip.
 
+use crate::tcp::events::AckEvent;
 use crate::units::Duration;
 
 /// Samples that a round trip needs more than: fewer may all be of delayed ACKs.
@@ -20,12 +21,19 @@ pub struct RoundTrips {
     base: Option<u64>,
     least: Option<u64>,
     samples: u32,
+    /// Segments in flight after the last ACK.
+    outstanding: u32,
+    /// Segments outstanding when the round trip began, and those acknowledged since.
+    length: u32,
+    passed: u32,
 }
 
 impl RoundTrips {
-    /// Takes an RTT. No RTT is zero.
-    pub fn take(&mut self, rtt: Option<Duration>) {
-        if let Some(rtt) = rtt {
+    /// Takes an ACK. No RTT is zero.
+    pub fn on_ack(&mut self, ack: &AckEvent) {
+        self.outstanding = ack.in_flight;
+        self.passed += ack.cumulative;
+        if let Some(rtt) = ack.rtt {
             let micros = rtt.0 / Duration::from_micros(1).0 + 1;
             self.base = Some(self.base.map_or(micros, |base| base.min(micros)));
             self.least = Some(self.least.map_or(micros, |least| least.min(micros)));
@@ -33,17 +41,22 @@ impl RoundTrips {
         }
     }
 
-    /// Ends a round trip and gives it, if it had enough samples.
-    pub fn end(&mut self) -> Option<RoundTrip> {
-        let enough = std::mem::take(&mut self.samples) > LEAST_SAMPLES;
-        let least = self.least.take();
-        let (base, least) = self.base.zip(least)?;
-        enough.then_some(RoundTrip { base, least })
+    /// Whether more is acknowledged than was outstanding when the round trip began.
+    pub fn is_over(&self) -> bool {
+        self.passed > self.length
     }
 
-    /// The present round trip begins anew.
-    pub fn discard(&mut self) {
-        (self.least, self.samples) = (None, 0);
+    /// Ends the round trip, and gives it if it had enough samples.
+    pub fn end(&mut self) -> Option<RoundTrip> {
+        let round = self.base.zip(self.least).map(|(base, least)| RoundTrip { base, least });
+        let enough = self.samples > LEAST_SAMPLES;
+        self.begin();
+        round.filter(|_| enough)
+    }
+
+    /// A round trip begins with the last ACK taken.
+    pub fn begin(&mut self) {
+        (self.least, self.samples, self.passed, self.length) = (None, 0, 0, self.outstanding);
     }
 
     /// Everything is forgotten, because nothing was in flight.
@@ -56,14 +69,16 @@ impl RoundTrips {
 mod tests {
     use super::*;
 
+    /// A round trip of two outstanding segments is over with the third. Three samples are enough, and two are not.
     #[test]
-    fn two_samples_are_no_round_trip_and_three_are() {
+    fn a_round_trip_passes_what_was_outstanding_and_has_three_samples() {
         let mut round_trips = RoundTrips::default();
-        let mut round = |millis: &[u64]| {
-            millis.iter().for_each(|rtt| round_trips.take(Some(Duration::from_millis(*rtt))));
-            round_trips.end()
+        let mut take = |millis| {
+            let rtt = Some(Duration::from_millis(millis));
+            round_trips.on_ack(&AckEvent { rtt, in_flight: 2, ..AckEvent::PREDICTED });
+            round_trips.is_over().then(|| round_trips.end())
         };
-        assert_eq!(round(&[20, 21]), None);
-        assert_eq!(round(&[32, 30, 31]), Some(RoundTrip { base: 20_001, least: 30_001 }));
+        assert_eq!(take(20), Some(None)); // nothing had been outstanding
+        assert_eq!([take(32), take(30), take(31)], [None, None, Some(Some(RoundTrip { base: 20_001, least: 30_001 }))]);
     }
 }

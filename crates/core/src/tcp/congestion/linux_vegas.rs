@@ -78,12 +78,12 @@ impl Rules for Backlog {
         Backlog { parameters, round_trips: RoundTrips::default(), measuring: true }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _rtt: &RttEstimate) {
-        self.round_trips.take(ack.rtt);
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+        self.round_trips.on_ack(ack);
     }
 
     fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
-        let round = (self.measuring && ack.round_start).then(|| self.round_trips.end());
+        let round = (self.measuring && self.round_trips.is_over()).then(|| self.round_trips.end());
         match round {
             Some(Some(round)) => self.end_round(window, round, acked),
             Some(None) => window.grow_as_reno(acked),
@@ -108,7 +108,7 @@ impl Rules for Backlog {
 
     fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
         self.measuring = true;
-        self.round_trips.discard();
+        self.round_trips.begin();
     }
 
     fn on_restart(&mut self, _window: &Window) {
@@ -118,7 +118,7 @@ impl Rules for Backlog {
 
     fn undo(&mut self) {
         self.measuring = true;
-        self.round_trips.discard();
+        self.round_trips.begin();
     }
 }
 

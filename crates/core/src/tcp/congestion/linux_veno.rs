@@ -56,7 +56,7 @@ impl Rules for ByBacklog {
         ByBacklog { base: None, last: None, samples: 0, backlog: 0, grows: true, recovering: false }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
         if let Some(rtt) = ack.rtt {
             let micros = rtt.0 / Duration::from_micros(1).0 + 1;
             self.base = Some(self.base.map_or(micros, |base| base.min(micros)));

@@ -95,9 +95,11 @@ impl Rules for FasterRecovery {
         }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _rtt: &RttEstimate) {
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, rtt: &RttEstimate) {
         let now = self.clock.ticks(ack.now);
-        let interval = now - *self.since.get_or_insert(now);
+        // The first sample began with the connection.
+        let begun = rtt.smoothed().map_or(0, |srtt| self.clock.ticks_of(srtt).into());
+        let interval = now - *self.since.get_or_insert(now.saturating_sub(begun));
         if interval > u64::from(self.rtt.max(self.clock.hz() / LEAST_INTERVAL)) {
             let sample = self.bytes / interval;
             self.bandwidth = if self.bandwidth == (0, 0) {

@@ -46,7 +46,6 @@ pub type LinuxYeah = LinuxBased<TwoModes>;
 #[derive(Debug, Clone)]
 pub struct TwoModes {
     round_trips: RoundTrips,
-    round_ended: bool,
     queue: u32,
     /// Congested round trips in a row: Reno's mode if there are any.
     slow_rounds: u32,
@@ -81,19 +80,11 @@ impl Rules for TwoModes {
     type Parameters = Parameters;
 
     fn new(_parameters: Parameters, _flow: &FlowContext) -> TwoModes {
-        TwoModes {
-            round_trips: RoundTrips::default(),
-            round_ended: false,
-            queue: 0,
-            slow_rounds: 0,
-            fast_rounds: 0,
-            reno: 2,
-        }
+        TwoModes { round_trips: RoundTrips::default(), queue: 0, slow_rounds: 0, fast_rounds: 0, reno: 2 }
     }
 
-    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _rtt: &RttEstimate) {
-        self.round_trips.take(ack.rtt);
-        self.round_ended |= ack.round_start;
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+        self.round_trips.on_ack(ack);
     }
 
     fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
@@ -101,7 +92,7 @@ impl Rules for TwoModes {
         if rest > 0 {
             self.avoid(window, rest, ack);
         }
-        if std::mem::take(&mut self.round_ended)
+        if self.round_trips.is_over()
             && let Some(round) = self.round_trips.end()
         {
             self.end_round(window, round);
@@ -125,8 +116,7 @@ impl Rules for TwoModes {
     }
 
     fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
-        self.round_trips.discard();
-        self.round_ended = false;
+        self.round_trips.begin();
     }
 
     fn on_restart(&mut self, _window: &Window) {
