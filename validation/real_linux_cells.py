@@ -113,7 +113,7 @@ def single_flows(quick: bool) -> list[Cell]:
 
 def controls(quick: bool) -> list[Cell]:
     """One flow of each other control: a long queue, a short one, and losses."""
-    round_trips_s = (0.080,) if quick else (0.025, 0.080, 0.150)
+    round_trips_s = (0.080,) if quick else (0.030, 0.100)
     return [
         Cell((name,), 10_000_000, (round_trip_s,), queue_bdp, loss)
         for name in CONTROLS

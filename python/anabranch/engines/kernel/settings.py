@@ -14,7 +14,11 @@ _TIMESTAMPS = 12
 _LINUX_NAMES = {
     "bbr": "bbr",
     **{name: name for name in ("vegas", "westwood", "bic", "highspeed", "scalable", "htcp", "illinois", "dctcp")},
-    **{name: name.removeprefix("linux-") for name in (algorithm["name"] for algorithm in REGISTRIES["congestion"]) if name.startswith("linux-")},
+    **{
+        name: name.removeprefix("linux-")
+        for name in (algorithm["name"] for algorithm in REGISTRIES["congestion"])
+        if name.startswith("linux-")
+    },
 }
 """Linux's congestion controls by the names of ours."""
 _ALTERNATIVES = {"reno": "linux-reno", "newreno": "linux-reno", "cubic": "linux-cubic"}
@@ -76,7 +80,7 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         return StackError(f"stack '{stack['name']}', {key}: the kernel engine runs Linux's TCP: {reason}")
 
     if stack["follows"] != "linux":
-        raise refuse("follows", 'use a preset of Linux (linux-reno, linux-cubic, linux-bbr), or follows = "linux"')
+        raise refuse("follows", 'use a preset of Linux (linux-reno, linux-cubic, linux-bbr ...), or follows = "linux"')
     congestion = _congestion(stack["congestion"], control, refuse)
     timestamps = stack["spurious"] == "eifel" or stack["header"] >= _HEADERS + _TIMESTAMPS
     maximum_segment = stack["mss"] + stack["header"] - _HEADERS

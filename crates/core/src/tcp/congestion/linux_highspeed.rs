@@ -108,7 +108,7 @@ impl Rules for ByWindow {
     }
 
     fn ssthresh(&mut self, cwnd: u32, _event: &CongestionEvent) -> u32 {
-        cwnd - (u64::from(cwnd) * u64::from(self.row.decrease) >> 8) as u32
+        cwnd - (u64::from(cwnd) * u64::from(self.row.decrease) / 256) as u32
     }
 }
 

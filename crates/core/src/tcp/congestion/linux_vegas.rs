@@ -82,7 +82,7 @@ impl Rules for Backlog {
         self.round_trips.on_ack(ack);
     }
 
-    fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
+    fn grow(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent, _rtt: &RttEstimate) {
         let round = (self.measuring && self.round_trips.is_over()).then(|| self.round_trips.end());
         match round {
             Some(Some(round)) => self.end_round(window, round, acked),
