@@ -1,5 +1,5 @@
-//! Veno (Fu and Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", JSAC 21(2), 2003) as Linux has it,
-//! in whole segments: Reno that grows more slowly with a backlog, and takes a fifth of the window at a loss without one.
+//! Veno as Linux has it, in whole segments (Fu and Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks",
+//! JSAC 21(2), 2003). It is Reno that grows more slowly with a backlog. At a loss without one it takes a fifth of the window.
 //!
 //! Differences from the paper:
 //! - The backlog is taken at every ACK, from its own RTT, in whole halves of a segment. An ACK without an RTT counts as congestion.

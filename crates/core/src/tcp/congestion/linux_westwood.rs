@@ -44,7 +44,7 @@ pub type LinuxWestwood = LinuxBased<FasterRecovery>;
 pub struct FasterRecovery {
     clock: Clock,
     payload: u32,
-    /// What the first and the second filter estimate, bytes a tick.
+    /// The estimates of the first and the second filter, bytes a tick.
     bandwidth: (u64, u64),
     /// The last and the least RTT, ticks; the least is to be measured anew if there is none.
     rtt: u32,
