@@ -85,7 +85,8 @@ def run_controls(quick: bool) -> Section:
     return _section(
         "real-linux-controls",
         "Other congestion controls against real Linux",
-        f"One flow over a link of {megabits(results[0].cell.rate_bps)} Mbit/s. {AS_ABOVE} The receive window is at most 3 MB, as Linux's is by default.",
+        f"One flow over a link of {megabits(results[0].cell.rate_bps)} Mbit/s. {AS_ABOVE} The receive window is at most 3 MB, as Linux's is by default. "
+        "The presets were developed on these networks.",
         ("congestion", "RTT", "queue, packets", "loss"),
         [
             (
