@@ -11,7 +11,7 @@ _HEADERS = 40
 """Bytes of the headers of IPv4 and TCP without options."""
 _TIMESTAMPS = 12
 """Bytes that the option of timestamps takes in every segment (RFC 7323)."""
-_LINUX_NAMES = {
+_LINUX_NAMES: Mapping[str, str] = {
     "bbr": "bbr",
     **{name: name for name in ("vegas", "westwood", "bic", "highspeed", "scalable", "htcp", "illinois", "dctcp")},
     **{
