@@ -39,6 +39,7 @@ COMPARISONS = (
     Comparison("ns2", against_ns2.run),
     Comparison("linux", against_linux.run),
     Comparison("real-linux", against_real_linux.run),
+    Comparison("real-linux-controls", against_real_linux.run_controls),
     Comparison("real-linux-pairs", against_real_linux.run_pairs),
     Comparison("real-linux-spraying", against_real_linux.run_sprayed),
     Comparison("ns2-reno", against_ns2.run_reno),

@@ -79,6 +79,29 @@ def run(quick: bool) -> Section:
     )
 
 
+def run_controls(quick: bool) -> Section:
+    """One flow of each other congestion control."""
+    results = _results("Other congestion controls, against Linux", real_linux_cells.controls(quick))
+    return _section(
+        "real-linux-controls",
+        "Other congestion controls against real Linux",
+        f"One flow over a link of {megabits(results[0].cell.rate_bps)} Mbit/s. {AS_ABOVE} The receive window is at most 3 MB, as Linux's is by default. "
+        "The presets were developed on these networks.",
+        ("congestion", "RTT", "queue, packets", "loss"),
+        [
+            (
+                result.cell.flows[0],
+                _milliseconds(result.cell.round_trips_s[0]),
+                str(result.cell.queue_packets),
+                f"{result.cell.loss:g}",
+            )
+            for result in results
+        ],
+        results,
+        "Linux's receiver opens its window by and by. Hybla's slow start is bounded by that, and ours is not: it overshoots more and retransmits more.",
+    )
+
+
 def run_sprayed(quick: bool) -> Section:
     """One flow over two paths; judged against Linux without the compression of SACKs, which is not modelled."""
     cells = real_linux_cells.sprayed(quick)

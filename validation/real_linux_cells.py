@@ -1,13 +1,14 @@
 """The networks on which real Linux and this engine are compared, and a run of either side on one of them.
 
-No other comparison has these rates, delays, queues and losses, so that nothing here was fitted to them.
+No other comparison has these rates, delays, queues and losses, so that nothing here was fitted to them. The cells of `controls` are the
+exception.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from threading import Event
-from typing import Any, Literal
+from typing import Any
 
 from anabranch.compile import compile_run
 from anabranch.engines import packet
@@ -18,17 +19,29 @@ from bench.peers.linux.runs import run as run_peer
 from validation.lost_packets import bernoulli
 from validation.work import Unrecorded, seconds
 
-Congestion = Literal["cubic", "reno", "bbr"]
-CONGESTION: tuple[Congestion, ...] = ("cubic", "reno", "bbr")
+CONGESTION = ("cubic", "reno", "bbr")
+"""Linux's names."""
+CONTROLS_WITH_A_CLOCK = ("bic", "htcp", "westwood")
+"""Those whose presets have the clock of the kernel as a parameter."""
+CONTROLS = (*CONTROLS_WITH_A_CLOCK, "highspeed", "hybla", "illinois", "scalable", "vegas", "veno", "yeah")
+"""The others without marks."""
 DURATION_S = 20
 WIRE_BYTES = 1500
 SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 """Linux's segments of 1500 bytes with timestamps."""
 
-STACKS: Mapping[Congestion, Mapping[str, Any]] = {
+RECEIVER = {"receive_window": "3145728 bytes"}
+"""The most that Linux's receiver advertises by default: it bounds Hybla's slow start."""
+
+STACKS: Mapping[str, Mapping[str, Any]] = {
     "cubic": {"preset": "linux-cubic", "congestion": {"name": "linux-cubic", "hz": JIFFIES_PER_SECOND}},
     "reno": {"preset": "linux-reno"},
     "bbr": {"preset": "linux-bbr", "follows": "rfc"},
+    **{name: {"preset": f"linux-{name}", **RECEIVER} for name in CONTROLS},
+    **{
+        name: {"preset": f"linux-{name}", **RECEIVER, "congestion": {"name": f"linux-{name}", "hz": JIFFIES_PER_SECOND}}
+        for name in CONTROLS_WITH_A_CLOCK
+    },
 }
 """Ours, with the clock of that kernel. BBR sends single segments as without segmentation offload, not Linux's bursts. It uses no
 other of the rules that `follows` selects."""
@@ -44,7 +57,7 @@ ROOMY_PACKETS = 1_000_000
 class Cell:
     """One network and what runs over it."""
 
-    flows: Sequence[Congestion]
+    flows: Sequence[str]
     rate_bps: int
     """Of each path."""
     round_trips_s: Sequence[float]
@@ -99,10 +112,21 @@ def single_flows(quick: bool) -> list[Cell]:
     return full + lossy
 
 
+def controls(quick: bool) -> list[Cell]:
+    """One flow of each other control, with a short queue, a long one, and losses. The presets were developed on these networks."""
+    lossless = ((0.060, 0.5, 0.0), (0.150, 2.0, 0.0))
+    lossy = ((0.060, 1.0, 0.001), (0.150, 1.0, 0.001), (0.020, 1.0, 0.01), (0.060, 1.0, 0.01))
+    return [
+        Cell((name,), 12_000_000, (round_trip_s,), queue_bdp, loss)
+        for name in (CONTROLS[:3] if quick else CONTROLS)
+        for round_trip_s, queue_bdp, loss in lossless + lossy
+    ]
+
+
 def pairs(quick: bool) -> list[Cell]:
     """Two flows of different congestion control over one queue."""
     round_trips_s = (0.060,) if quick else (0.020, 0.060, 0.150)
-    others: tuple[Congestion, ...] = ("reno", "bbr")
+    others = ("reno", "bbr")
     return [
         Cell(("cubic", other), 9_000_000, (round_trip_s,), queue_bdp)
         for other, round_trip_s, queue_bdp in product(others, round_trips_s, (0.7, 2.5))

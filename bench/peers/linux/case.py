@@ -31,7 +31,8 @@ class Course:
 class Flow:
     """A bulk flow from the first host to the second."""
 
-    congestion: Literal["cubic", "reno", "bbr"]
+    congestion: str
+    """Linux's name of a congestion control that kernel.config has."""
     ahead: Course
     """Of its data."""
     back: Course

@@ -78,6 +78,22 @@ PRESETS: dict[str, dict[str, Any]] = {
     "linux-reno": {"congestion": "linux-reno"} | _LINUX,
     "linux-cubic": {"congestion": "linux-cubic"} | _LINUX,
     "linux-bbr": {"congestion": "bbr"} | _LINUX,
+    "linux-dctcp": {"congestion": "linux-dctcp", "ecn": True, "ecn_echo": "exact"} | _LINUX,
+    **{
+        f"linux-{name}": {"congestion": f"linux-{name}"} | _LINUX
+        for name in (
+            "bic",
+            "highspeed",
+            "htcp",
+            "hybla",
+            "illinois",
+            "scalable",
+            "vegas",
+            "veno",
+            "westwood",
+            "yeah",
+        )
+    },
     "mprc": {"congestion": "newreno", "detection": "fast-rto"},
 }
 """The stacks that have a name of their own, by what they set: every congestion control with the defaults of the rest, and

@@ -10,6 +10,8 @@ pub struct AckEvent {
     pub now: Time,
     /// Segments that it newly reports as delivered, cumulatively or selectively.
     pub delivered: u32,
+    /// Segments that the cumulative acknowledgement passes, those reported selectively before included.
+    pub cumulative: u32,
     /// Segments that grow the window: those passed by the cumulative acknowledgement, but none during recovery or while the
     /// window was not the limit.
     pub growth: u32,
@@ -40,6 +42,7 @@ impl AckEvent {
     pub const PREDICTED: AckEvent = AckEvent {
         now: Time::ZERO,
         delivered: 1,
+        cumulative: 1,
         growth: 0,
         advanced: true,
         duplicate: false,

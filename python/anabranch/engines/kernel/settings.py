@@ -4,16 +4,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.units import PICOSECONDS_PER_MILLISECOND, PICOSECONDS_PER_SECOND
 
 _HEADERS = 40
 """Bytes of the headers of IPv4 and TCP without options."""
 _TIMESTAMPS = 12
 """Bytes that the option of timestamps takes in every segment (RFC 7323)."""
-_LINUX_NAMES = {
-    "linux-reno": "reno", "linux-cubic": "cubic", "bbr": "bbr", "vegas": "vegas", "westwood": "westwood", "bic": "bic",
-    "highspeed": "highspeed", "scalable": "scalable", "htcp": "htcp", "illinois": "illinois", "dctcp": "dctcp",
-}  # fmt: skip
+_LINUX_NAMES: Mapping[str, str] = {
+    "bbr": "bbr",
+    **{name: name for name in ("vegas", "westwood", "bic", "highspeed", "scalable", "htcp", "illinois", "dctcp")},
+    **{
+        name: name.removeprefix("linux-")
+        for name in (algorithm["name"] for algorithm in REGISTRIES["congestion"])
+        if name.startswith("linux-")
+    },
+}
 """Linux's congestion controls by the names of ours."""
 _ALTERNATIVES = {"reno": "linux-reno", "newreno": "linux-reno", "cubic": "linux-cubic"}
 _NEVER = 1_000_000
@@ -74,7 +80,7 @@ def linux_stack(stack: Mapping[str, Any], control: Callable[[Mapping[str, Any]],
         return StackError(f"stack '{stack['name']}', {key}: the kernel engine runs Linux's TCP: {reason}")
 
     if stack["follows"] != "linux":
-        raise refuse("follows", 'use a preset of Linux (linux-reno, linux-cubic, linux-bbr), or follows = "linux"')
+        raise refuse("follows", 'use a preset of Linux (linux-reno, linux-cubic, linux-bbr ...), or follows = "linux"')
     congestion = _congestion(stack["congestion"], control, refuse)
     timestamps = stack["spurious"] == "eifel" or stack["header"] >= _HEADERS + _TIMESTAMPS
     maximum_segment = stack["mss"] + stack["header"] - _HEADERS

@@ -39,10 +39,15 @@ impl Response {
         let ControlSpec::Named(control) = &stack.congestion else { return None };
         match control {
             CongestionSpec::Bbr(_) => Some(Response::Bbr),
-            CongestionSpec::Bbr3(_) => None,
+            // BBR 3 has no law; the others count ACKs, and the observed path has few.
+            CongestionSpec::Bbr3(_) | CongestionSpec::LinuxHighSpeed(_) | CongestionSpec::LinuxHybla(_) => None,
             CongestionSpec::Vegas(parameters) => {
                 let law = Law { increase: 1.0, remaining: parameters.loss_remainder, cubic: None };
                 Some(Response::Waiting(f64::midpoint(parameters.alpha, parameters.beta), law))
+            }
+            CongestionSpec::LinuxVegas(parameters) => {
+                let law = Law { increase: 1.0, remaining: 0.5, cubic: None };
+                Some(Response::Waiting(f64::midpoint(parameters.alpha.into(), parameters.beta.into()), law))
             }
             _ if marked => Some(Response::Marked(Box::new([true, false].map(|marked| Observed::new(stack, marked))))),
             _ => Some(Response::Observed(Box::new(Observed::new(stack, false)))),

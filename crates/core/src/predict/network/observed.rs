@@ -210,6 +210,7 @@ impl IdealPath {
             let event = AckEvent {
                 now: self.now,
                 delivered,
+                cumulative: delivered,
                 growth,
                 prior_in_flight: window,
                 in_flight: window - delivered,

@@ -568,6 +568,7 @@ mod tests {
         AckEvent {
             now,
             delivered,
+            cumulative: delivered,
             growth: 0,
             advanced: true,
             duplicate: false,

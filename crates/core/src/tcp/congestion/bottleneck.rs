@@ -223,6 +223,7 @@ impl<C: CongestionControl> Bench<C> {
         let ack = AckEvent {
             now: self.now,
             delivered: 1,
+            cumulative: 1,
             growth: u32::from(cwnd_limited && !in_recovery && !segment.marked),
             advanced: true,
             duplicate: false,
@@ -340,6 +341,7 @@ pub fn check_calls_of(control: &mut dyn CongestionControl, calls: &[Call]) -> Re
                 let ack = AckEvent {
                     now,
                     delivered,
+                    cumulative: delivered,
                     growth: if grows && !in_recovery { delivered } else { 0 },
                     advanced: delivered > 0,
                     duplicate: delivered == 0,

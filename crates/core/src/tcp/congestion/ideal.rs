@@ -49,6 +49,7 @@ impl<C: CongestionControl> Ideal<C> {
         let ack = AckEvent {
             now: self.now,
             delivered: 1,
+            cumulative: 1,
             growth,
             advanced: true,
             duplicate: false,

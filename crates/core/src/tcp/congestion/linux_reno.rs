@@ -2,11 +2,9 @@
 //!
 //! The growth is RFC 5681's, without the limit of RFC 3465 for one ACK in slow start.
 
-use super::linux_window::{Window, slow_start};
-use super::{CongestionControl, FlowContext};
-use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
-use crate::tcp::rtt::RttEstimate;
-use crate::units::Duration;
+use super::FlowContext;
+use super::linux_based::{LinuxBased, Rules};
+use crate::tcp::events::CongestionEvent;
 
 crate::parameters! {
     /// Nothing to choose.
@@ -14,63 +12,32 @@ crate::parameters! {
 }
 
 /// The algorithm's state.
+pub type LinuxReno = LinuxBased<Reno>;
+
+/// It has none besides the window.
 #[derive(Debug, Clone)]
-pub struct LinuxReno {
-    window: Window,
-    before_reduction: Window,
-}
+pub struct Reno;
 
-impl LinuxReno {
-    /// A flow that has not sent yet.
-    pub fn new(_parameters: Parameters, flow: FlowContext) -> LinuxReno {
-        let window = Window::new(flow.initial_window);
-        LinuxReno { window, before_reduction: window }
-    }
-}
+impl Rules for Reno {
+    type Parameters = Parameters;
 
-impl CongestionControl for LinuxReno {
-    fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
-        let mut acked = ack.growth;
-        if self.window.in_slow_start() {
-            (self.window.cwnd, acked) = slow_start(self.window.cwnd, self.window.ssthresh, acked);
-        }
-        if acked > 0 {
-            self.window.grow(self.window.cwnd, acked);
-        }
+    fn new(_parameters: Parameters, _flow: &FlowContext) -> Reno {
+        Reno
     }
 
-    fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
-        let mut ssthresh = self.window.ssthresh;
-        if event.kind != (CongestionKind::Timeout { repeated: true }) {
-            self.before_reduction = self.window;
-            ssthresh = self.window.cwnd / 2;
-        }
-        self.window.reduce(ssthresh, matches!(event.kind, CongestionKind::Timeout { .. }));
-    }
-
-    fn undo(&mut self) {
-        self.window.cwnd = self.window.cwnd.max(self.before_reduction.cwnd);
-        self.window.ssthresh = self.before_reduction.ssthresh;
-    }
-
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
-        self.window.restart(idle, initial_window, rtt);
-    }
-
-    fn cwnd(&self) -> f64 {
-        f64::from(self.window.cwnd)
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.threshold()
+    fn ssthresh(&mut self, cwnd: u32, _event: &CongestionEvent) -> u32 {
+        cwnd / 2
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::CongestionControl;
     use super::super::bottleneck::{calls, check_calls, flow};
     use super::*;
-    use crate::units::Time;
+    use crate::tcp::events::CongestionKind;
+    use crate::tcp::rtt::RttEstimate;
+    use crate::units::{Duration, Time};
     use proptest::prelude::*;
 
     #[test]
@@ -82,6 +49,8 @@ mod tests {
             (reno.cwnd(), reno.ssthresh())
         };
         assert_eq!(happen(CongestionKind::Loss), (5.0, 5.0));
+        // In fast recovery a timeout does not begin an episode.
+        assert_eq!(happen(CongestionKind::Timeout { repeated: false }), (1.0, 5.0));
         assert_eq!(happen(CongestionKind::Timeout { repeated: false }), (1.0, 2.0));
         assert_eq!(happen(CongestionKind::Timeout { repeated: true }), (1.0, 2.0));
     }

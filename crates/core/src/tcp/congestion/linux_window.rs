@@ -1,7 +1,8 @@
-//! What Linux's Reno and CUBIC share: a window of whole segments, credit towards the next one, and a restart after idling.
+//! What Linux's controls share: a window of whole segments, credit towards the next one, a restart after idling, and the kernel's
+//! clock.
 
 use crate::tcp::rtt::RttEstimate;
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 /// Window after `acked` segments in slow start, without a limit for one ACK, and the segments left over for congestion
 /// avoidance.
@@ -28,7 +29,7 @@ pub struct Window {
     /// Slow-start threshold, segments.
     pub ssthresh: u32,
     /// Segments acknowledged towards the next increase.
-    credit: u32,
+    pub credit: u32,
 }
 
 impl Window {
@@ -40,6 +41,13 @@ impl Window {
     /// Whether slow start goes on.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
+    }
+
+    /// Counts `acked` segments in slow start; returns those left over for congestion avoidance.
+    pub fn slow_start(&mut self, acked: u32) -> u32 {
+        let rest;
+        (self.cwnd, rest) = slow_start(self.cwnd, self.ssthresh, acked);
+        rest
     }
 
     /// Counts `acked` segments in congestion avoidance; every `per_increase` of them add one to the window.
@@ -55,6 +63,19 @@ impl Window {
         }
     }
 
+    /// Counts `acked` segments as Reno does.
+    pub fn grow_as_reno(&mut self, acked: u32) {
+        let rest = if self.in_slow_start() { self.slow_start(acked) } else { acked };
+        if rest > 0 {
+            self.grow(self.cwnd, rest);
+        }
+    }
+
+    /// Three quarters of the window, which a threshold remembers where nothing was lost.
+    pub fn three_quarters(&self) -> u32 {
+        (self.cwnd >> 1) + (self.cwnd >> 2)
+    }
+
     /// A loss or a congestion mark; after a timeout the window is one segment.
     pub fn reduce(&mut self, ssthresh: u32, timeout: bool) {
         self.ssthresh = ssthresh.max(2);
@@ -66,7 +87,7 @@ impl Window {
     pub fn restart(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         let cwnd = restart_window(self.cwnd, initial_window, idle, rtt.rto());
         if idle > rtt.rto() {
-            self.ssthresh = self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2));
+            self.ssthresh = self.ssthresh.max(self.three_quarters());
         }
         self.cwnd = cwnd;
     }
@@ -74,6 +95,35 @@ impl Window {
     /// The threshold in the form of [`super::CongestionControl::ssthresh`].
     pub fn threshold(&self) -> f64 {
         if self.ssthresh == NO_THRESHOLD { f64::INFINITY } else { f64::from(self.ssthresh) }
+    }
+}
+
+/// The kernel's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    tick: Duration,
+    hz: u32,
+}
+
+impl Clock {
+    /// With `hz` ticks a second.
+    pub fn new(hz: u32) -> Clock {
+        Clock { tick: Duration::from_secs(1) / u64::from(hz), hz }
+    }
+
+    /// Ticks a second.
+    pub fn hz(&self) -> u32 {
+        self.hz
+    }
+
+    /// Ticks until this instant.
+    pub fn ticks(&self, time: Time) -> u64 {
+        (time - Time::ZERO).0 / self.tick.0
+    }
+
+    /// Ticks of a span, rounded up.
+    pub fn ticks_of(&self, span: Duration) -> u32 {
+        u32::try_from(span.0.div_ceil(self.tick.0)).unwrap_or(u32::MAX)
     }
 }
 
@@ -105,5 +155,12 @@ mod tests {
         let after = |idle| restart_window(36, 10, millis(idle), timeout);
         assert_eq!([300, 301, 601, 2000].map(after), [36, 18, 10, 10]);
         assert_eq!(restart_window(4, 10, millis(2000), timeout), 4);
+    }
+
+    #[test]
+    fn a_clock_rounds_instants_down_and_spans_up() {
+        let clock = Clock::new(250);
+        assert_eq!(clock.ticks(Time::ZERO + Duration::from_micros(7_999)), 1);
+        assert_eq!(clock.ticks_of(Duration::from_micros(8_001)), 3);
     }
 }

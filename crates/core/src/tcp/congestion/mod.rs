@@ -31,9 +31,22 @@ pub mod htcp;
 mod ideal;
 pub mod illinois;
 pub mod kikolo;
+pub mod linux_based;
+pub mod linux_bic;
 pub mod linux_cubic;
+pub mod linux_dctcp;
+pub mod linux_highspeed;
+pub mod linux_htcp;
+pub mod linux_hybla;
+pub mod linux_illinois;
 pub mod linux_reno;
+pub mod linux_rounds;
+pub mod linux_scalable;
+pub mod linux_vegas;
+pub mod linux_veno;
+pub mod linux_westwood;
 pub mod linux_window;
+pub mod linux_yeah;
 pub mod loss_based;
 pub mod newreno;
 pub mod occupancy;
@@ -164,6 +177,28 @@ crate::algorithm_registry! {
         LinuxReno = "linux-reno": linux_reno::LinuxReno,
         /// CUBIC as Linux has it, with HyStart, in whole segments.
         LinuxCubic = "linux-cubic": linux_cubic::LinuxCubic,
+        /// BIC as Linux has it, in whole segments.
+        LinuxBic = "linux-bic": linux_bic::LinuxBic,
+        /// Scalable TCP as Linux has it, in whole segments.
+        LinuxScalable = "linux-scalable": linux_scalable::LinuxScalable,
+        /// Westwood+ as Linux has it, in whole segments.
+        LinuxWestwood = "linux-westwood": linux_westwood::LinuxWestwood,
+        /// Vegas as Linux has it, in whole segments.
+        LinuxVegas = "linux-vegas": linux_vegas::LinuxVegas,
+        /// HighSpeed TCP as Linux has it, in whole segments.
+        LinuxHighSpeed = "linux-highspeed": linux_highspeed::LinuxHighSpeed,
+        /// H-TCP as Linux has it, in whole segments.
+        LinuxHtcp = "linux-htcp": linux_htcp::LinuxHtcp,
+        /// TCP-Illinois as Linux has it, in whole segments.
+        LinuxIllinois = "linux-illinois": linux_illinois::LinuxIllinois,
+        /// DCTCP as Linux has it, in whole segments.
+        LinuxDctcp = "linux-dctcp": linux_dctcp::LinuxDctcp,
+        /// Hybla as Linux has it: a long path grows as fast as one of 25 ms (Caini and Firrincieli 2004).
+        LinuxHybla = "linux-hybla": linux_hybla::LinuxHybla,
+        /// YeAH as Linux has it: Scalable TCP until a queue builds up, then Reno (Baiocchi, Castellani and Vacirca 2007).
+        LinuxYeah = "linux-yeah": linux_yeah::LinuxYeah,
+        /// Veno as Linux has it: Reno that judges by the queue whether a loss is congestion (Fu and Liew 2003).
+        LinuxVeno = "linux-veno": linux_veno::LinuxVeno,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
         Bbr = "bbr": bbr::Bbr,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).

@@ -167,6 +167,7 @@ impl Driver {
         let event = AckEvent {
             now: self.now,
             delivered: delivered.count,
+            cumulative: delivered.count,
             growth: 0,
             advanced: delivered.cumulative > 0,
             duplicate,

@@ -107,6 +107,7 @@ impl Sender {
         let event = AckEvent {
             now,
             delivered: delivered.count,
+            cumulative: delivered.cumulative,
             growth: 0,
             advanced,
             duplicate,

@@ -90,6 +90,7 @@ fn ack(now: Time, delivered: u32, in_flight: u32) -> AckEvent {
     AckEvent {
         now,
         delivered,
+        cumulative: delivered,
         growth: 0,
         advanced: true,
         duplicate: false,

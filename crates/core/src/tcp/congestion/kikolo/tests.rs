@@ -88,6 +88,7 @@ impl HandDriven {
         let ack = AckEvent {
             now: self.now,
             delivered: 1,
+            cumulative: 1,
             growth: u32::from(advanced),
             advanced,
             duplicate: !advanced,

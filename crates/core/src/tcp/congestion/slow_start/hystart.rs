@@ -151,6 +151,7 @@ mod tests {
                 let ack = AckEvent {
                     now: Time::ZERO,
                     delivered: 1,
+                    cumulative: 1,
                     growth: 1,
                     advanced: true,
                     duplicate: false,

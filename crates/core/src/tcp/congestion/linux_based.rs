@@ -1,0 +1,152 @@
+//! Common to Linux's window-based congestion controls: slow start, reduction, undo and restart in whole segments. A control is
+//! then a growth and a threshold, [`Rules`].
+
+use super::linux_window::Window;
+use super::{CongestionControl, FlowContext};
+use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
+use crate::tcp::rtt::RttEstimate;
+use crate::units::Duration;
+
+/// The difference between Linux's controls. Windows are in whole segments.
+pub trait Rules: Send + Sync {
+    /// Its constants.
+    type Parameters;
+
+    /// For a flow that has not sent yet.
+    fn new(parameters: Self::Parameters, flow: &FlowContext) -> Self;
+
+    /// The window to begin with, where the stack has `of_stack`.
+    fn initial_window(&self, of_stack: u32) -> u32 {
+        of_stack
+    }
+
+    /// An ACK arrived, in whatever phase: for controls that measure. The window has not grown by it yet. `open` if it found the flow
+    /// outside an episode; the ACK that ends one did not.
+    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {}
+
+    /// The ACK lets `acked` segments grow the window, at least one: slow start, and congestion avoidance with the rest.
+    fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
+        let rest = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        if rest > 0 {
+            self.avoid(window, rest, ack);
+        }
+    }
+
+    /// Congestion avoidance: `acked` segments grow the window.
+    fn avoid(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent) {
+        window.grow(window.cwnd, acked);
+    }
+
+    /// The slow-start threshold after a congestion that met this window.
+    fn ssthresh(&mut self, cwnd: u32, event: &CongestionEvent) -> u32;
+
+    /// A timeout began an episode; `new` if none was in progress, so that [`Self::ssthresh`] has been asked.
+    fn on_timeout(&mut self, _window: &mut Window, _new: bool) {}
+
+    /// The episode is over, and all sent before it is acknowledged. `timeout` if a timeout had begun it.
+    fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {}
+
+    /// Sending goes on after an idle time.
+    fn on_restart(&mut self, _window: &Window) {}
+
+    /// The last reduction was spurious: forget it.
+    fn undo(&mut self) {}
+}
+
+/// What the flow recovers from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Episode {
+    None,
+    /// A loss or a congestion mark.
+    Reduction,
+    Timeout,
+    /// Over with the present ACK, which has not been observed. `timeout` if a timeout had begun it.
+    Ending {
+        timeout: bool,
+    },
+    /// Taken back with the present ACK, which has not been observed.
+    Undone,
+}
+
+/// A control of Linux.
+#[derive(Debug, Clone)]
+pub struct LinuxBased<R> {
+    rules: R,
+    window: Window,
+    before_reduction: Window,
+    episode: Episode,
+}
+
+impl<R: Rules> LinuxBased<R> {
+    /// A flow that has not sent yet.
+    pub fn new(parameters: R::Parameters, flow: FlowContext) -> LinuxBased<R> {
+        let rules = R::new(parameters, &flow);
+        let window = Window::new(rules.initial_window(flow.initial_window));
+        LinuxBased { rules, window, before_reduction: window, episode: Episode::None }
+    }
+
+    /// Ends an episode after the ACK that did was observed.
+    fn end_episode(&mut self) {
+        if let Episode::Ending { timeout } = self.episode {
+            self.rules.on_recovered(&mut self.window, timeout);
+        }
+        if matches!(self.episode, Episode::Ending { .. } | Episode::Undone) {
+            self.episode = Episode::None;
+        }
+    }
+}
+
+impl<R: Rules> CongestionControl for LinuxBased<R> {
+    fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
+        let open = self.episode == Episode::None && !ack.in_recovery;
+        self.rules.observe(&mut self.window, ack, open, rtt);
+        self.end_episode();
+        if ack.growth > 0 {
+            self.rules.grow(&mut self.window, ack.growth, ack, rtt);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        self.end_episode();
+        let is_timeout = matches!(event.kind, CongestionKind::Timeout { .. });
+        // A timeout in fast recovery belongs to the episode, as one that nothing has answered since the last.
+        let is_new = match event.kind {
+            CongestionKind::Timeout { repeated } => !repeated && self.episode != Episode::Reduction,
+            CongestionKind::Loss | CongestionKind::EcnEcho => true,
+        };
+        let mut ssthresh = self.window.ssthresh;
+        if is_new {
+            self.before_reduction = self.window;
+            ssthresh = self.rules.ssthresh(self.window.cwnd, event);
+        }
+        self.episode = if is_timeout { Episode::Timeout } else { Episode::Reduction };
+        self.window.reduce(ssthresh, is_timeout);
+        if is_timeout {
+            self.rules.on_timeout(&mut self.window, is_new);
+        }
+    }
+
+    fn undo(&mut self) {
+        self.window.cwnd = self.window.cwnd.max(self.before_reduction.cwnd);
+        self.window.ssthresh = self.window.ssthresh.max(self.before_reduction.ssthresh);
+        self.episode = Episode::Undone;
+        self.rules.undo();
+    }
+
+    fn on_recovered(&mut self) {
+        self.episode = Episode::Ending { timeout: self.episode == Episode::Timeout };
+    }
+
+    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.window.restart(idle, initial_window, rtt);
+        self.rules.on_restart(&self.window);
+    }
+
+    fn cwnd(&self) -> f64 {
+        f64::from(self.window.cwnd)
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.threshold()
+    }
+}

@@ -1,0 +1,85 @@
+//! DCTCP as Linux has it: Reno in whole segments that answers marks by the estimate of their share, in 1024ths.
+//!
+//! Differences from [`super::dctcp`]:
+//! - The estimate falls by at least 1/1024 a round trip, and to zero. All divisions round down.
+//! - The reduction is from the window, whatever was in flight.
+
+use super::FlowContext;
+use super::linux_based::{LinuxBased, Rules};
+use super::linux_window::Window;
+use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
+use crate::tcp::rtt::RttEstimate;
+
+crate::parameters! {
+    /// Nothing to choose.
+    pub struct Parameters {}
+}
+
+/// The estimate of one.
+const ONE: u32 = 1024;
+/// The weight of the newest round trip is 1/2^`SHIFT` (1/16).
+const SHIFT: u32 = 4;
+
+/// The estimate after a round trip in which `marked` of `delivered` segments were marked (RFC 8257 section 3.3, step 7).
+pub fn estimate(alpha: u32, marked: u32, delivered: u32) -> u32 {
+    let faded = match alpha >> SHIFT {
+        0 => 0,
+        step => alpha - step,
+    };
+    (faded + marked * (ONE >> SHIFT) / delivered.max(1)).min(ONE)
+}
+
+/// The window after a round trip with marks (RFC 8257 section 3.3, step 9).
+pub fn reduced(cwnd: u32, alpha: u32) -> u32 {
+    cwnd - (u64::from(cwnd) * u64::from(alpha) / u64::from(2 * ONE)) as u32
+}
+
+/// The algorithm's state.
+pub type LinuxDctcp = LinuxBased<MarkedShare>;
+
+/// The estimated share of marked segments.
+#[derive(Debug, Clone)]
+pub struct MarkedShare {
+    alpha: u32,
+    delivered: u32,
+    marked: u32,
+}
+
+impl Rules for MarkedShare {
+    type Parameters = Parameters;
+
+    fn new(_parameters: Parameters, _flow: &FlowContext) -> MarkedShare {
+        MarkedShare { alpha: ONE, delivered: 0, marked: 0 }
+    }
+
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+        self.delivered += ack.delivered;
+        if ack.ecn_echo {
+            self.marked += ack.delivered;
+        }
+        if ack.round_start {
+            self.alpha = estimate(self.alpha, self.marked, self.delivered);
+            (self.delivered, self.marked) = (0, 0);
+        }
+    }
+
+    fn ssthresh(&mut self, cwnd: u32, event: &CongestionEvent) -> u32 {
+        if event.kind == CongestionKind::EcnEcho { reduced(cwnd, self.alpha) } else { cwnd / 2 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_moves_by_a_sixteenth_and_ends_at_zero() {
+        assert_eq!([estimate(1024, 0, 10), estimate(1024, 10, 10), estimate(0, 5, 10)], [960, 1024, 32]);
+        assert_eq!([estimate(16, 0, 10), estimate(15, 0, 10)], [15, 0]);
+    }
+
+    #[test]
+    fn all_marked_halves_and_few_marked_hardly_cut() {
+        assert_eq!([reduced(100, 1024), reduced(100, 102)], [50, 96]);
+    }
+}

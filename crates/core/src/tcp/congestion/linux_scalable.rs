@@ -1,0 +1,64 @@
+//! Scalable TCP as Linux has it: one segment for 100 acknowledged, or Reno's growth while the window is smaller, in whole segments.
+//! An eighth of the window goes at a loss, whatever was in flight. Linux has no legacy window.
+
+use super::FlowContext;
+use super::linux_based::{LinuxBased, Rules};
+use super::linux_window::Window;
+use crate::tcp::events::{AckEvent, CongestionEvent};
+
+crate::parameters! {
+    /// Nothing to choose.
+    pub struct Parameters {}
+}
+
+/// How many segments to acknowledge for one more in the window.
+pub fn segments_per_increase(cwnd: u32) -> u32 {
+    cwnd.min(100)
+}
+
+/// The algorithm's state.
+pub type LinuxScalable = LinuxBased<Exponential>;
+
+/// It has none besides the window.
+#[derive(Debug, Clone)]
+pub struct Exponential;
+
+impl Rules for Exponential {
+    type Parameters = Parameters;
+
+    fn new(_parameters: Parameters, _flow: &FlowContext) -> Exponential {
+        Exponential
+    }
+
+    fn avoid(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent) {
+        window.grow(segments_per_increase(window.cwnd), acked);
+    }
+
+    fn ssthresh(&mut self, cwnd: u32, _event: &CongestionEvent) -> u32 {
+        cwnd - cwnd / 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CongestionControl;
+    use super::super::bottleneck::flow;
+    use super::super::ideal::Ideal;
+    use super::*;
+    use crate::tcp::events::CongestionKind;
+
+    #[test]
+    fn from_a_hundred_segments_on_it_grows_a_hundredth() {
+        assert_eq!([50, 100, 400].map(segments_per_increase), [50, 100, 100]);
+    }
+
+    #[test]
+    fn a_loss_takes_a_whole_eighth() {
+        let mut path = Ideal::new(LinuxScalable::new(Parameters::default(), flow(1)));
+        path.grow_to(407.0);
+        path.congestion(CongestionKind::Loss);
+        assert_eq!(path.control.cwnd(), 357.0);
+        (0..100).for_each(|_| path.ack(1));
+        assert_eq!(path.control.cwnd(), 358.0);
+    }
+}

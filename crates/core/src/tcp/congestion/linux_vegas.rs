@@ -1,0 +1,147 @@
+//! Vegas as Linux has it, in whole segments.
+//!
+//! Differences from [`super::vegas`]:
+//! - Diff is the window times the queueing delay over the *base* RTT, rounded down. It exceeds what waits in queues.
+//! - The bounds of Diff are 2 and 4 segments. Slow start doubles every round trip, and ends at a Diff above 1.
+//! - Leaving slow start takes what waits in queues out of the window, but for one segment.
+//! - A round trip with fewer than three samples, fast recovery, and the time after a timeout are Reno's.
+//! - The least RTT is forgotten whenever nothing was in flight.
+
+use super::FlowContext;
+use super::linux_based::{LinuxBased, Rules};
+use super::linux_rounds::{RoundTrip, RoundTrips};
+use super::linux_window::Window;
+use crate::tcp::events::{AckEvent, CongestionEvent};
+use crate::tcp::rtt::RttEstimate;
+
+crate::parameters! {
+    /// Linux's constants.
+    pub struct Parameters {
+        /// The window grows while Diff is less (2).
+        pub alpha: u32 = 2, in 0..=1_000_000;
+        /// The window shrinks while Diff is greater (4).
+        pub beta: u32 = 4, in 0..=1_000_000;
+        /// Slow start ends when Diff is greater (1).
+        pub gamma: u32 = 1, in 0..=1_000_000;
+    }
+}
+
+/// Diff: segments by which the window exceeds the path's, in units of base RTTs.
+pub fn diff(cwnd: u32, round: RoundTrip) -> u32 {
+    (u64::from(cwnd) * (round.least - round.base) / round.base) as u32
+}
+
+/// The window that sends as fast, without a queue.
+pub fn target(cwnd: u32, round: RoundTrip) -> u32 {
+    (u64::from(cwnd) * round.base / round.least) as u32
+}
+
+/// The algorithm's state.
+pub type LinuxVegas = LinuxBased<Backlog>;
+
+/// The measurements.
+#[derive(Debug, Clone)]
+pub struct Backlog {
+    parameters: Parameters,
+    round_trips: RoundTrips,
+    /// Whether the path is measured; else it is Reno.
+    measuring: bool,
+}
+
+impl Backlog {
+    fn end_round(&mut self, window: &mut Window, round: RoundTrip, acked: u32) {
+        let Parameters { alpha, beta, gamma } = self.parameters;
+        let cwnd = window.cwnd;
+        let diff = diff(cwnd, round);
+        if window.in_slow_start() {
+            if diff > gamma {
+                window.cwnd = cwnd.min(target(cwnd, round) + 1);
+                window.ssthresh = window.ssthresh.min(window.cwnd);
+            } else {
+                window.slow_start(acked);
+            }
+        } else if diff > beta {
+            window.cwnd -= 1;
+            window.ssthresh = window.ssthresh.min(window.cwnd);
+        } else if diff < alpha {
+            window.cwnd += 1;
+        }
+        window.cwnd = window.cwnd.max(2);
+        window.ssthresh = window.ssthresh.max(window.three_quarters());
+    }
+}
+
+impl Rules for Backlog {
+    type Parameters = Parameters;
+
+    fn new(parameters: Parameters, _flow: &FlowContext) -> Backlog {
+        Backlog { parameters, round_trips: RoundTrips::default(), measuring: true }
+    }
+
+    fn observe(&mut self, _window: &mut Window, ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {
+        self.round_trips.on_ack(ack);
+    }
+
+    fn grow(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent, _rtt: &RttEstimate) {
+        let round = (self.measuring && self.round_trips.is_over()).then(|| self.round_trips.end());
+        match round {
+            Some(Some(round)) => self.end_round(window, round, acked),
+            Some(None) => window.grow_as_reno(acked),
+            None if !self.measuring => window.grow_as_reno(acked),
+            None => {
+                if window.in_slow_start() {
+                    window.slow_start(acked);
+                }
+            }
+        }
+    }
+
+    fn ssthresh(&mut self, cwnd: u32, _event: &CongestionEvent) -> u32 {
+        self.measuring = false;
+        cwnd / 2
+    }
+
+    fn on_timeout(&mut self, _window: &mut Window, _new: bool) {
+        self.measuring = false;
+        self.round_trips.forget();
+    }
+
+    fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
+        self.measuring = true;
+        self.round_trips.begin();
+    }
+
+    fn on_restart(&mut self, _window: &Window) {
+        self.measuring = true;
+        self.round_trips.forget();
+    }
+
+    fn undo(&mut self) {
+        self.measuring = true;
+        self.round_trips.begin();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bottleneck::{Bench, Path, flow};
+    use super::*;
+    use crate::units::Duration;
+
+    /// A window of 60 at 60 ms over a path of 50: 10 segments wait, and Diff is 12.
+    #[test]
+    fn diff_counts_base_rtts() {
+        let round = RoundTrip { base: 50_000, least: 60_000 };
+        assert_eq!((diff(60, round), target(60, round)), (12, 50));
+    }
+
+    #[test]
+    fn it_keeps_two_to_four_segments_waiting() {
+        let path = Path { rate: 1000.0, delay: Duration::from_millis(50), buffer: 100.0, loss: 0.0 };
+        let mut bench = Bench::new(LinuxVegas::new(Parameters::default(), flow(1)), path);
+        bench.run(20.0);
+        let observed = bench.run(10.0);
+        let waiting = (observed.mean_rtt - 0.051) * path.rate;
+        assert!((1.0..=4.5).contains(&waiting) && observed.goodput > 0.99 * path.rate, "{waiting}");
+    }
+}
