@@ -26,8 +26,8 @@ SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 """Linux's segments of 1500 bytes with timestamps."""
 
 STACKS: Mapping[Congestion, Mapping[str, Any]] = {
-    "cubic": {"preset": "linux-cubic", "congestion": {"name": "linux-cubic", "hz": JIFFIES_PER_SECOND}},
-    "reno": {"preset": "linux-reno"},
+    "cubic": {"preset": "linux-cubic", "hz": JIFFIES_PER_SECOND},
+    "reno": {"preset": "linux-reno", "hz": JIFFIES_PER_SECOND},
     "bbr": {"preset": "linux-bbr", "follows": "rfc"},
 }
 """Ours, with the clock of that kernel. BBR sends single segments as without segmentation offload, not Linux's bursts. It uses no
