@@ -126,9 +126,8 @@ def run_sprayed(quick: bool) -> Section:
         results,
         "Since Linux 4.18 a receiver delays SACKs of segments out of order by up to 1 ms or 44 ACKs; `quick-ack` does not. "
         "This matters most where round robin reorders regularly: compare the two columns of Linux.",
-        "Ours is faster where the choice is random. The undo of spurious reductions explains a part. Our Eifel bit tells a sender for each "
-        "segment whether the original arrived. Linux's timestamps say less under reordering. With undo by DSACK alone the mean deviation of these cells is "
-        f"{percent(_mean_ratio(results, spurious='dsack'))} instead of {percent(_mean_ratio(results))}. The rest is not explained.",
+        "Undo by timestamps matters where the choice is random. With undo by DSACK alone the mean deviation of these cells is "
+        f"{percent(_mean_ratio(results, spurious='dsack'))} instead of {percent(_mean_ratio(results))}.",
     )
 
 

@@ -21,9 +21,7 @@ from validation.work import Unrecorded, seconds
 
 CONGESTION = ("cubic", "reno", "bbr")
 """Linux's names."""
-CONTROLS_WITH_A_CLOCK = ("bic", "htcp", "westwood")
-"""Those whose presets have the clock of the kernel as a parameter."""
-CONTROLS = (*CONTROLS_WITH_A_CLOCK, "highspeed", "hybla", "illinois", "scalable", "vegas", "veno", "yeah")
+CONTROLS = ("bic", "htcp", "westwood", "highspeed", "hybla", "illinois", "scalable", "vegas", "veno", "yeah")
 """The others without marks."""
 DURATION_S = 20
 WIRE_BYTES = 1500
@@ -33,15 +31,12 @@ SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 RECEIVER = {"receive_window": "3145728 bytes"}
 """The most that Linux's receiver advertises by default: it bounds Hybla's slow start."""
 
+CLOCK = {"hz": JIFFIES_PER_SECOND}
 STACKS: Mapping[str, Mapping[str, Any]] = {
-    "cubic": {"preset": "linux-cubic", "congestion": {"name": "linux-cubic", "hz": JIFFIES_PER_SECOND}},
-    "reno": {"preset": "linux-reno"},
+    "cubic": {"preset": "linux-cubic", **CLOCK},
+    "reno": {"preset": "linux-reno", **CLOCK},
     "bbr": {"preset": "linux-bbr", "follows": "rfc"},
-    **{name: {"preset": f"linux-{name}", **RECEIVER} for name in CONTROLS},
-    **{
-        name: {"preset": f"linux-{name}", **RECEIVER, "congestion": {"name": f"linux-{name}", "hz": JIFFIES_PER_SECOND}}
-        for name in CONTROLS_WITH_A_CLOCK
-    },
+    **{name: {"preset": f"linux-{name}", **RECEIVER, **CLOCK} for name in CONTROLS},
 }
 """Ours, with the clock of that kernel. BBR sends single segments as without segmentation offload, not Linux's bursts. It uses no
 other of the rules that `follows` selects."""

@@ -270,6 +270,7 @@ def _stack(name: str, stack: Stack) -> dict[str, Any]:
         "initial_rto": units.duration(stack.initial_rto),
         "rto_granularity": units.duration(stack.rto_granularity),
         "follows": stack.follows,
+        "hz": stack.hz,
         "restart_after_idle": stack.restart_after_idle,
     }
 

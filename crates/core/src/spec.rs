@@ -227,6 +227,9 @@ pub struct StackSpec {
     /// Whose rules the sender follows where Linux and ns-2 differ from the RFCs.
     #[serde(default)]
     pub follows: Follows,
+    /// Ticks of the kernel's clock a second, where the sender follows Linux.
+    #[serde(default = "default_hz")]
+    pub hz: u32,
     /// Whether an idle RTO ends the window (RFC 5681 section 4.1).
     #[serde(default = "default_restart_after_idle")]
     pub restart_after_idle: bool,
@@ -234,6 +237,10 @@ pub struct StackSpec {
 
 fn default_rto_granularity() -> Duration {
     crate::tcp::rtt::CLOCK_GRANULARITY
+}
+
+fn default_hz() -> u32 {
+    250
 }
 
 fn default_restart_after_idle() -> bool {

@@ -161,6 +161,12 @@ class Stack(Table):
         description="Whose rules of window growth, recovery and pacing the sender follows: those of the RFCs, of Linux, or of "
         "ns-2 ([the differences](transports.md#rfc-linux-and-ns-2)).",
     )
+    hz: int = Field(
+        250,
+        ge=32,
+        le=1200,
+        description="Ticks of the kernel's clock a second, where the sender follows Linux (100, 250, 300 or 1000): they round its timers.",
+    )
     restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 
     @model_validator(mode="before")

@@ -520,6 +520,7 @@ impl Connection {
                 marked: self.stack.ecn && segment.ecn == Some(Ecn::Experienced),
                 window_reduced: segment.flags.cwr,
                 last: segment.flags.fin,
+                timestamp: None,
             };
             match self.receiver.take(now, &data) {
                 Due::Now => is_due = true,

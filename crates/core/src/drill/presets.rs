@@ -32,6 +32,7 @@ pub fn rfc() -> StackSpec {
         initial_rto: Duration::from_secs(1),
         rto_granularity: crate::tcp::rtt::CLOCK_GRANULARITY,
         follows: Follows::Rfc,
+        hz: 250,
         restart_after_idle: true,
     }
 }

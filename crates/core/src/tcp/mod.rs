@@ -9,6 +9,7 @@ pub mod ack;
 pub mod congestion;
 pub mod detection;
 pub mod events;
+pub mod kernel_clock;
 pub mod persist;
 pub mod prr;
 pub mod rate;

@@ -3,16 +3,20 @@
 mod beyond;
 mod blocks;
 mod counters;
+mod timestamps;
 
-use super::ack::{AckPolicy, Arrival, When};
+use super::ack::immediate::Immediate;
+use super::ack::{AckPolicy, Arrival, ReceiverContext, When};
 use super::scoreboard::Range;
 use crate::prefetch::prefetch;
-use crate::spec::EcnEcho;
+use crate::spec::{EcnEcho, Follows, StackSpec};
 use crate::units::Time;
 use beyond::Beyond;
 pub use blocks::{MAX_SACK_BLOCKS, SackBlocks};
 use counters::Counters;
 pub use counters::ReceiverCounters;
+pub use timestamps::Timestamp;
+use timestamps::Timestamps;
 
 /// An ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +56,8 @@ pub struct DataSegment {
     pub window_reduced: bool,
     /// Whether it is the flow's last.
     pub last: bool,
+    /// Its timestamp, for a receiver that follows Linux.
+    pub timestamp: Option<Timestamp>,
 }
 
 const NO_DUPLICATE: u32 = u32::MAX;
@@ -73,11 +79,18 @@ pub struct Receiver {
     counters: Counters,
 }
 
-/// State of a receiver that may delay its ACKs.
+/// State of a receiver that may delay its ACKs, or judges by timestamps.
 struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
     deadline: Time,
+    timestamps: Option<Timestamps>,
+}
+
+impl Delaying {
+    fn new(policy: Box<dyn AckPolicy>) -> Delaying {
+        Delaying { policy, deadline: Time::NEVER, timestamps: None }
+    }
 }
 
 impl Receiver {
@@ -92,9 +105,23 @@ impl Receiver {
             ecn_echo: false,
             exact_echo: false,
             beyond: None,
-            delaying: (!policy.is_immediate()).then(|| Box::new(Delaying { policy, deadline: Time::NEVER })),
+            delaying: (!policy.is_immediate()).then(|| Box::new(Delaying::new(policy))),
             counters: Counters::default(),
         }
+    }
+
+    /// The receiver that a stack asks for.
+    pub fn of_stack(stack: &StackSpec) -> Receiver {
+        let policy = stack.ack.build(ReceiverContext { window: stack.window_segments() });
+        let receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);
+        if stack.follows == Follows::Linux && stack.sack { receiver.with_timestamps() } else { receiver }
+    }
+
+    /// The same, that rejects segments by their timestamps as Linux does.
+    fn with_timestamps(mut self) -> Receiver {
+        let delaying = self.delaying.get_or_insert_with(|| Box::new(Delaying::new(Box::new(Immediate))));
+        delaying.timestamps = Some(Timestamps::default());
+        self
     }
 
     /// The same, that echoes marks in this way.
@@ -243,6 +270,17 @@ impl Receiver {
         if data.marked {
             self.counters.count_mark();
         }
+        // RFC 7323 section 4.3 (2): the echo is of the segment that begins where the last ACK ended.
+        let mut begins_there = data.segment <= self.last_ack_sent;
+        if let Some(timestamp) = data.timestamp
+            && let Some(delaying) = &mut self.delaying
+            && let Some(timestamps) = &mut delaying.timestamps
+        {
+            if timestamps.rejects(timestamp) {
+                return self.reject(now, data);
+            }
+            begins_there = begins_there && timestamps.take(timestamp);
+        }
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
         if data.segment == self.next {
             self.next += 1;
@@ -256,13 +294,24 @@ impl Receiver {
             self.counters.duplicates += 1;
             self.duplicate = data.segment;
         }
-        // RFC 7323 section 4.3 (2): the echo is of the segment that begins where the last ACK ended.
-        let begins_there = data.segment <= self.last_ack_sent;
         self.echoes_retransmission = if begins_there { data.retransmission } else { self.echoes_retransmission };
         match &mut self.delaying {
             Some(delaying) => delaying.policy.on_segment(&arrival),
             None => When::Now,
         }
+    }
+
+    /// A segment that a retransmission sent later has overtaken is discarded and answered (RFC 7323 section 5.3).
+    fn reject(&mut self, now: Time, data: &DataSegment) -> When {
+        self.counters.duplicates += 1;
+        if data.segment < self.next {
+            self.duplicate = data.segment;
+            let arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: true, last: data.last };
+            if let Some(delaying) = &mut self.delaying {
+                delaying.policy.on_segment(&arrival);
+            }
+        }
+        When::Now
     }
 
     fn wait_until(&mut self, deadline: Time) {

@@ -1,6 +1,7 @@
 //! Round-trip time and retransmission timeout, RFC 6298.
 
-use crate::units::Duration;
+use super::kernel_clock::KernelClock;
+use crate::units::{Duration, Time};
 use std::sync::Arc;
 
 /// The least that the timeout exceeds the smoothed RTT by (G of RFC 6298 (2.3)), unless a stack chooses another: a clock of
@@ -13,6 +14,19 @@ pub struct TimeoutBounds {
     min_rto: Duration,
     max_rto: Duration,
     granularity: Duration,
+    /// Only of a sender that follows Linux.
+    clock: Option<KernelClock>,
+}
+
+/// What Linux adds to SRTT for its timeout: the greatest mean deviation of recent round trips. All are four times a mean deviation.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct LinuxVariation {
+    deviation: Duration,
+    /// The greatest of this round trip.
+    greatest: Duration,
+    margin: Duration,
+    /// This round trip ends when this segment is acknowledged.
+    round_end: u32,
 }
 
 /// SRTT, RTTVAR and RTO of one flow.
@@ -24,6 +38,7 @@ pub struct RttEstimate {
     minimum: Duration,
     samples: u32,
     backoff: u32,
+    linux: Option<Box<LinuxVariation>>,
     /// The same for all flows of a stack.
     bounds: Arc<TimeoutBounds>,
 }
@@ -37,13 +52,34 @@ impl RttEstimate {
             minimum: Duration(u64::MAX),
             samples: 0,
             backoff: 0,
-            bounds: Arc::new(TimeoutBounds { min_rto, max_rto, granularity: CLOCK_GRANULARITY }),
+            linux: None,
+            bounds: Arc::new(TimeoutBounds { min_rto, max_rto, granularity: CLOCK_GRANULARITY, clock: None }),
         }
     }
 
     /// The same with another G of RFC 6298 (2.3).
     pub fn with_granularity(self, granularity: Duration) -> RttEstimate {
         RttEstimate { bounds: Arc::new(TimeoutBounds { granularity, ..*self.bounds }), ..self }
+    }
+
+    /// The same as Linux estimates it, with this clock of its kernel.
+    pub fn of_linux(self, clock: KernelClock) -> RttEstimate {
+        let bounds = Arc::new(TimeoutBounds { clock: Some(clock), ..*self.bounds });
+        RttEstimate { linux: Some(Box::default()), bounds, ..self }
+    }
+
+    /// The kernel's clock; only of a sender that follows Linux.
+    pub fn clock(&self) -> Option<KernelClock> {
+        self.bounds.clock
+    }
+
+    /// When a timer fires that is started at `start` for the retransmission timeout.
+    #[inline]
+    pub fn expiry(&self, start: Time) -> Time {
+        match self.bounds.clock {
+            None => start + self.rto(),
+            Some(clock) => clock.expiry(start, self.rto()),
+        }
     }
 
     /// Sets the least timeout.
@@ -60,7 +96,9 @@ impl RttEstimate {
 
     /// Takes a sample (RFC 6298 section 2: alpha = 1/8, beta = 1/4).
     pub fn sample(&mut self, rtt: Duration) {
-        if self.samples == 0 {
+        if self.linux.is_some() {
+            self.sample_as_linux(rtt);
+        } else if self.samples == 0 {
             self.smoothed = rtt;
             self.variation = rtt / 2;
             self.minimum = rtt;
@@ -72,6 +110,43 @@ impl RttEstimate {
         }
         self.samples = self.samples.saturating_add(1);
         self.backoff = 0; // section 5.7 and Karn's algorithm: only a new sample ends the backoff
+    }
+
+    /// Linux's estimator (`tcp_rtt_estimator`): a falling RTT changes the deviation by an eighth of that of a rising one.
+    fn sample_as_linux(&mut self, rtt: Duration) {
+        let least = self.bounds.granularity;
+        let Some(linux) = &mut self.linux else { return };
+        if self.samples == 0 {
+            (self.smoothed, self.minimum) = (rtt, rtt);
+            linux.deviation = rtt * 2;
+            linux.margin = linux.deviation.max(least);
+            linux.greatest = linux.margin;
+        } else {
+            let error = self.smoothed.0.abs_diff(rtt.0);
+            let share = linux.deviation.0 / 4;
+            let grown =
+                if rtt < self.smoothed && error > share { (error - share) / 8 } else { error.saturating_sub(share) };
+            linux.deviation = Duration(linux.deviation.0 + grown - share.saturating_sub(error));
+            self.smoothed = Duration(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8);
+            self.minimum = self.minimum.min(rtt);
+            linux.greatest = linux.greatest.max(linux.deviation);
+            linux.margin = linux.margin.max(linux.greatest);
+        }
+        self.variation = linux.deviation / 4;
+    }
+
+    /// After a sample: everything below `una` is acknowledged, and `next` is sent next. Once a round trip, Linux lets its margin
+    /// shrink towards the greatest deviation of that round.
+    #[inline]
+    pub fn follow_rounds(&mut self, una: u32, next: u32) {
+        let least = self.bounds.granularity;
+        if let Some(linux) = &mut self.linux
+            && una > linux.round_end
+        {
+            linux.margin = Duration(linux.margin.0 - linux.margin.0.saturating_sub(linux.greatest.0) / 4);
+            linux.round_end = next;
+            linux.greatest = least;
+        }
     }
 
     /// The smoothed RTT, if there is a sample.
@@ -99,7 +174,8 @@ impl RttEstimate {
         let base = if self.samples == 0 {
             self.smoothed
         } else {
-            (self.smoothed + (self.variation * 4).max(self.bounds.granularity)).max(self.bounds.min_rto)
+            let margin = self.linux.as_ref().map_or(self.variation * 4, |linux| linux.margin);
+            (self.smoothed + margin.max(self.bounds.granularity)).max(self.bounds.min_rto)
         };
         Duration(base.0.saturating_mul(1 << self.backoff)).min(self.bounds.max_rto)
     }
@@ -159,6 +235,32 @@ mod tests {
             rtt.sample(Duration::from_millis(300));
         }
         assert_eq!(rtt.rto(), rtt.smoothed().unwrap() + CLOCK_GRANULARITY);
+    }
+
+    /// 100 ms, then 180 ms: the deviation (times four) is 200 ms, then 3/4 * 200 + 80 = 230 ms. Then 60 ms: SRTT was 110 ms, the
+    /// error of 50 ms is less than 230 / 4 ms, and the deviation falls to 3/4 * 230 + 50 = 222.5 ms. 20 ms: SRTT was 103.75 ms, the
+    /// error exceeds 55.625 ms by 28.125 ms, an eighth of which counts.
+    #[test]
+    fn linux_grows_its_margin_at_once_and_shrinks_it_once_a_round_trip() {
+        let mut rtt = estimate().with_granularity(Duration::from_millis(200)).of_linux(KernelClock::new(1000));
+        let margin = |rtt: &RttEstimate| Duration(rtt.rto().0 - rtt.smoothed().unwrap().0);
+        let mut take = |milliseconds, una| {
+            rtt.sample(Duration::from_millis(milliseconds));
+            rtt.follow_rounds(una, una + 10);
+            margin(&rtt)
+        };
+        assert_eq!(take(100, 1), Duration::from_millis(200));
+        assert_eq!(take(180, 2), Duration::from_millis(230));
+        assert_eq!(take(60, 3), Duration::from_millis(230));
+        assert_eq!(take(20, 4), Duration::from_millis(230));
+        assert_eq!(rtt.variation() * 4, Duration::from_micros(222_500) + Duration(28_125_000_000 / 8));
+        // A round trip whose greatest deviation counts 200 ms, the least: a quarter of the difference goes.
+        let steady = |rtt: &mut RttEstimate| (0..40).for_each(|_| rtt.sample(rtt.smoothed().unwrap()));
+        steady(&mut rtt);
+        rtt.follow_rounds(12, 30);
+        steady(&mut rtt);
+        rtt.follow_rounds(31, 40);
+        assert_eq!(margin(&rtt), Duration::from_micros(222_500));
     }
 
     #[test]

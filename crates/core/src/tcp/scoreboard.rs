@@ -15,7 +15,7 @@ use crate::units::{Duration, Time};
 use acks::LastBlocks;
 pub use delivered::Delivered;
 use order::SendingOrder;
-pub use order::Transmission;
+pub use order::{Doubt, Transmission};
 use segment::Segment;
 use segment::{IN_FLIGHT, LOST, RETRANSMITTED, SACKED};
 use std::collections::VecDeque;
@@ -47,6 +47,8 @@ pub struct Scoreboard {
     /// One past the highest sacked segment.
     sacked_end: u32,
     marked_lost: u32,
+    /// Retransmissions in flight.
+    again_in_flight: u32,
     /// One past the highest segment that was sent again.
     again_end: u32,
     /// Only while something is sacked or was sent again.
@@ -112,6 +114,11 @@ impl Scoreboard {
     #[inline]
     pub fn marked_lost(&self) -> u32 {
         self.marked_lost
+    }
+
+    /// Retransmissions in flight.
+    pub fn again_in_flight(&self) -> u32 {
+        self.again_in_flight
     }
 
     /// Segments that duplicate ACKs stand for; zero with SACK.
@@ -220,6 +227,7 @@ impl Scoreboard {
         assert_eq!(record.state(), LOST, "segment {segment} is not marked lost");
         let before = std::mem::replace(record, Segment::new(now, IN_FLIGHT | RETRANSMITTED));
         self.lost -= 1;
+        self.again_in_flight += 1;
         if let Some(order) = &mut self.order {
             order.send_again(segment, before, now);
         }
@@ -235,6 +243,7 @@ impl Scoreboard {
         if record.state() == IN_FLIGHT {
             record.set_state(LOST);
             self.in_flight -= 1;
+            self.again_in_flight -= u32::from(record.retransmitted());
             self.lost += 1;
             self.marked_lost = self.marked_lost.wrapping_add(1);
             if segment > self.una {
@@ -327,6 +336,8 @@ impl Scoreboard {
         assert_eq!(self.in_flight, count(IN_FLIGHT), "in_flight");
         assert_eq!(self.sacked, count(SACKED), "sacked");
         assert_eq!(self.lost, count(LOST), "lost");
+        let again = self.segments.iter().filter(|segment| segment.state() == IN_FLIGHT && segment.retransmitted());
+        assert_eq!(self.again_in_flight, again.count() as u32, "retransmissions in flight");
         if self.order.is_some() {
             assert_eq!(self.in_sending_order().count() as u32, self.in_flight, "transmissions in sending order");
             assert!(self.in_sending_order().is_sorted_by_key(|transmission| transmission.sent), "sending order");

@@ -5,6 +5,7 @@
 
 mod acks;
 mod deadlines;
+mod linux;
 mod observation;
 mod pacing;
 mod predicted_acks;
@@ -16,6 +17,7 @@ use super::congestion::{CongestionControl, FlowContext};
 use super::detection::DetectorContext;
 use super::detection::shortcuts::DetectorShortcuts;
 use super::events::{CongestionEvent, CongestionKind};
+use super::kernel_clock::KernelClock;
 use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
 use super::rtt::{RttEstimate, TimeoutBounds};
@@ -24,7 +26,7 @@ use crate::prefetch::prefetch_at;
 use crate::rng::Stream;
 use crate::spec::{Follows, SpuriousResponse, StackSpec};
 use crate::units::Time;
-use pacing::Quantum;
+use linux::LinuxState;
 pub use predicted_acks::PredictedAcks;
 use std::sync::Arc;
 
@@ -43,6 +45,8 @@ pub enum Transmission {
         retransmission: bool,
         /// Whether it answers a congestion mark (CWR, RFC 3168).
         window_reduced: bool,
+        /// With timestamps: the oldest transmission that the receiver accepts after this one. Zero without.
+        oldest: u32,
     },
 }
 
@@ -205,6 +209,7 @@ struct Options {
     ends_recovery_at_partial_ack: bool,
     spurious: SpuriousResponse,
     follows: Follows,
+    recovers_as_linux: bool,
     restart_after_idle: bool,
     prediction: Prediction,
     /// The detector has no deadline but that of the retransmission timer.
@@ -223,13 +228,6 @@ struct Options {
 /// Settings that the senders of a stack have in common.
 pub struct CommonSettings(Arc<Options>, Arc<TimeoutBounds>);
 
-/// State of a sender that follows Linux. Other senders have none, which keeps them small.
-#[derive(Debug, Clone, Copy, Default)]
-struct LinuxState {
-    unfilled: Unfilled,
-    quantum: Quantum,
-}
-
 impl Sender {
     /// A sender with nothing to send yet. `paths` is how many paths the routing offers; `random` the flow's own draws.
     pub fn new(stack: &StackSpec, paths: u32, random: Stream) -> Sender {
@@ -239,9 +237,11 @@ impl Sender {
             slow_start: stack.slow_start,
             payload: stack.mss,
             wire_bytes,
+            hz: stack.hz,
             random,
         });
-        let detector = stack.detection.build(DetectorContext { sack: stack.sack, paths });
+        let detector =
+            stack.detection.build(DetectorContext { sack: stack.sack, linux: stack.follows == Follows::Linux, paths });
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let paces = stack.pacing || congestion.pacing_rate().is_some();
         let prediction = match detector.learns_from_predicted_acks() {
@@ -259,6 +259,7 @@ impl Sender {
             ends_recovery_at_partial_ack: !stack.sack && congestion.ends_recovery_at_partial_ack(),
             spurious: stack.spurious,
             follows: stack.follows,
+            recovers_as_linux: stack.follows == Follows::Linux && stack.sack,
             restart_after_idle: stack.restart_after_idle,
             prediction,
             only_the_timer: detector.has_only_the_timer(),
@@ -270,14 +271,16 @@ impl Sender {
             initial_window: stack.initial_window,
         };
         let min_rto = congestion.min_rto().unwrap_or(stack.min_rto);
+        let rtt = RttEstimate::new(min_rto, stack.max_rto, stack.initial_rto).with_granularity(stack.rto_granularity);
+        let rtt = if stack.follows == Follows::Linux { rtt.of_linux(KernelClock::new(stack.hz)) } else { rtt };
         Sender {
             phase: if stack.handshake { Phase::Opening { sent: Time::NEVER, tries: 0 } } else { Phase::Open },
-            board: if detector.needs_sending_order() {
+            board: if detector.needs_sending_order() || options.recovers_as_linux {
                 Scoreboard::with_sending_order()
             } else {
                 Scoreboard::default()
             },
-            rtt: RttEstimate::new(min_rto, stack.max_rto, stack.initial_rto).with_granularity(stack.rto_granularity),
+            rtt,
             rate,
             owns_recovery: congestion.owns_recovery(),
             congestion: CachedControl::new(congestion),
@@ -421,6 +424,8 @@ impl Sender {
         {
             if tries == 1 {
                 self.rtt.sample(now - sent); // Karn: only if it answers the one SYN
+            } else if self.options.follows == Follows::Linux && tries == 2 {
+                self.rtt.sample(Sender::rtt_by_timestamp(now, sent)); // and the window stays (`tcp_init_transfer`)
             } else {
                 // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment.
                 self.show_connection(now);

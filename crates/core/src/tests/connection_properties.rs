@@ -4,11 +4,11 @@
 
 use crate::rng::{Purpose, Stream};
 use crate::spec::{EcnEcho, Follows, SpuriousResponse, StackSpec};
-use crate::tcp::ack::{AckSpec, ReceiverContext};
+use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::CongestionSpec;
 use crate::tcp::congestion::slow_start::SlowStartSpec;
 use crate::tcp::detection::DetectionSpec;
-use crate::tcp::receiver::{Ack, DataSegment, Receiver};
+use crate::tcp::receiver::{Ack, DataSegment, Receiver, Timestamp};
 use crate::tcp::sender::{Sender, Transmission};
 use crate::units::{Duration, Time};
 use proptest::prelude::*;
@@ -162,6 +162,7 @@ fn stack(congestion: CongestionSpec, detection: DetectionSpec, ack: AckSpec, swi
         initial_rto: Duration::from_secs(1),
         rto_granularity: Duration::from_millis(10),
         follows: switches.follows,
+        hz: 250,
         restart_after_idle: switches.restart_after_idle,
     }
 }
@@ -196,8 +197,7 @@ impl<'a> World<'a> {
         World {
             script,
             sender: Sender::new(stack, script.paths, Stream::new(1, Purpose::Congestion, 0)),
-            receiver: Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }))
-                .with_echo(stack.ecn_echo),
+            receiver: Receiver::of_stack(stack),
             now: Time::ZERO,
             total: script.writes.iter().map(|(_, segments)| segments).sum(),
             written: 0,
@@ -247,7 +247,7 @@ impl<'a> World<'a> {
             let Some(transmission) = self.sender.poll_transmit(self.now) else { return self.check() };
             match transmission {
                 Transmission::Syn => self.send(true, |_| Event::Syn),
-                Transmission::Data { segment, number, retransmission, window_reduced } => {
+                Transmission::Data { segment, number, retransmission, window_reduced, oldest } => {
                     assert_eq!(number, self.transmissions, "numbers of transmissions count up");
                     assert_eq!(retransmission, segment < self.highest_sent);
                     assert!(segment < self.written, "segment {segment} was never written");
@@ -258,7 +258,8 @@ impl<'a> World<'a> {
                     self.highest_sent = self.highest_sent.max(segment + 1);
                     let last = segment + 1 == self.total;
                     self.send(true, |marked| {
-                        Event::Data(DataSegment { segment, retransmission, marked, window_reduced, last })
+                        let timestamp = Some(Timestamp { number, oldest });
+                        Event::Data(DataSegment { segment, retransmission, marked, window_reduced, last, timestamp })
                     });
                 }
             }

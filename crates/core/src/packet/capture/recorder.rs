@@ -6,7 +6,7 @@
 use crate::packet::capture::flow_view::{Endpoints, FlowView};
 use crate::packet::capture::pcapng::Capture;
 use crate::packet::hosts::flow::{Flow, FlowIdentity};
-use crate::packet::link::packet::{HAS_SACK, Packet};
+use crate::packet::link::packet::{ACK, HAS_SACK, Packet};
 use crate::packet::link::packet_sizes::{FlowSizes, PacketSizes};
 use crate::packet::link::sack_pool::SackPool;
 use crate::spec::{LinkId, RunSpec, StackSpec, TransportSpec};
@@ -89,7 +89,7 @@ impl Captures {
             sizes: &flow.sizes,
         };
         let mut sack = SackBlocks::default();
-        if packet.has(HAS_SACK) {
+        if packet.has(ACK) && packet.has(HAS_SACK) {
             pool.read(packet.number(), &mut sack);
         }
         self.by_link[index].1.record(&view.captured(at, &packet, sack.all()));

@@ -8,7 +8,6 @@ use crate::packet::hosts::flow::{Connection, Datagrams, Flow, FlowIdentity, Flow
 use crate::packet::link::packet::{ACK, Packet, SYN};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{RunSpec, TransportSpec};
-use crate::tcp::ack::ReceiverContext;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::{CommonSettings, Sender};
 use crate::traffic::application::Application;
@@ -145,7 +144,7 @@ impl Hosts {
     fn pump<L: EventLoop>(&mut self, index: u32, context: &mut HostContext<L>) {
         let Flow { identity, state, .. } = &mut self.flows[index as usize];
         let FlowState::Tcp(connection) = state else { return };
-        while let Some((packet, number)) = connection.next_packet(index, context.now()) {
+        while let Some((packet, number)) = connection.next_packet(index, context.now(), context.network.pool_mut()) {
             context.send(packet, number, identity);
             if connection.sender.is_held_back(context.now()) {
                 break; // as a paced sender is after every segment
@@ -307,9 +306,7 @@ impl Hosts {
                     let application = Application::new(&group.application, stack.mss, draws);
                     Some(Box::new(Writer::new(application, context.now())))
                 };
-                let receiver =
-                    Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() }))
-                        .with_echo(stack.ecn_echo);
+                let receiver = Receiver::of_stack(stack);
                 FlowState::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
             }
         };

@@ -248,9 +248,11 @@ impl Burst<'_> {
             }
             return;
         }
-        while let Some((mut data, _)) = connection.next_packet(template.flow, now) {
+        while let Some((mut data, _)) = connection.next_packet(template.flow, now, self.pool) {
             data.set_hop_index(template.at);
-            outlet.send(now, data, template.sizes.of(&data), self.fifos);
+            if !outlet.send(now, data, template.sizes.of(&data), self.fifos) && data.has(HAS_SACK) {
+                self.pool.release(data.number());
+            }
         }
     }
 }

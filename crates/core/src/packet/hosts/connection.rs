@@ -3,7 +3,7 @@
 use crate::packet::hosts::flow::Connection;
 use crate::packet::link::packet::{ACK, HAS_SACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
 use crate::packet::link::sack_pool::SackPool;
-use crate::tcp::receiver::{Ack, DataSegment, Due, SackBlocks};
+use crate::tcp::receiver::{Ack, DataSegment, Due, SackBlocks, Timestamp};
 use crate::tcp::sender::Transmission;
 use crate::units::Time;
 
@@ -24,12 +24,15 @@ impl Connection {
         if !packet.has(MARK | WINDOW_REDUCED) && self.receiver.take_next_held(segment) {
             return Some(self.held_packet(flow, pool));
         }
+        let number = if packet.has(HAS_SACK) { pool.number(packet.number()) } else { packet.number() };
+        let oldest = if packet.has(HAS_SACK) { take_oldest(packet, pool) } else { 0 };
         let data = DataSegment {
             segment,
             retransmission: packet.has(RETRANSMISSION),
             marked: packet.has(MARK),
             window_reduced: packet.has(WINDOW_REDUCED),
             last: segment == last_segment,
+            timestamp: Some(Timestamp { number, oldest }),
         };
         match self.receiver.take(now, &data) {
             Due::Now if self.receiver.acknowledge_held() => Some(self.held_packet(flow, pool)),
@@ -81,10 +84,14 @@ impl Connection {
 
     /// The next packet that the sender may send now, and its number.
     #[inline(never)]
-    pub fn next_packet(&mut self, flow: u32, now: Time) -> Option<(Packet, u32)> {
+    pub fn next_packet(&mut self, flow: u32, now: Time, pool: &mut SackPool) -> Option<(Packet, u32)> {
         Some(match self.sender.poll_transmit(now)? {
-            Transmission::Data { segment, number, retransmission, window_reduced } => {
+            Transmission::Data { segment, number, retransmission, window_reduced, oldest } => {
                 let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
+                if oldest > 0 {
+                    let handle = pool.put(&SackBlocks::new(None, &[(oldest, number + 1)]), number);
+                    return Some((Packet::new(flow, segment, handle, flags | HAS_SACK), number));
+                }
                 (Packet::new(flow, segment, number, flags), number)
             }
             Transmission::Syn => {
@@ -94,4 +101,12 @@ impl Connection {
             }
         })
     }
+}
+
+/// The oldest transmission that is tolerated after this data packet. The packet's entry in the pool becomes free.
+#[cold]
+fn take_oldest(packet: Packet, pool: &mut SackPool) -> u32 {
+    let mut tolerated = SackBlocks::default();
+    pool.take(packet.number(), &mut tolerated);
+    tolerated.all()[0].0
 }

@@ -8,7 +8,7 @@ pub const ACK: u64 = 1;
 pub const SYN: u64 = 1 << 1;
 /// Congestion experienced (CE) on data, its echo (ECE) on an ACK.
 pub const MARK: u64 = 1 << 2;
-/// An ACK with SACK blocks: `number` is their handle in the SACK pool.
+/// An ACK with SACK blocks, or a retransmission with a timestamp: `number` is the handle of what the SACK pool has of it.
 pub const HAS_SACK: u64 = 1 << 3;
 /// The wire has lost the packet: it crosses its link and is discarded at the far end.
 pub const LOST: u64 = 1 << 4;
@@ -73,7 +73,7 @@ impl Packet {
         self.flow_and_segment as u32
     }
 
-    /// The number of the transmission, unique in its flow and direction. On an ACK with [`HAS_SACK`], the handle of its blocks.
+    /// The number of the transmission, unique in its flow and direction. With [`HAS_SACK`], a handle in the SACK pool.
     #[inline(always)]
     pub fn number(&self) -> u32 {
         (self.number_and_hop >> 32) as u32

@@ -176,6 +176,7 @@ impl IdealPath {
             slow_start: stack.slow_start,
             payload: stack.mss,
             wire_bytes: stack.mss + stack.header,
+            hz: stack.hz,
             random: Stream::new(1, Purpose::Congestion, 0),
         };
         let counted = if stack.follows == Follows::Ns2 { 1.0 / super::law::segments_per_ack(&stack.ack) } else { 1.0 };

@@ -22,6 +22,7 @@ pub fn flow(seed: u64) -> FlowContext {
         slow_start: CLASSIC,
         payload: WIRE_BYTES - 40,
         wire_bytes: WIRE_BYTES,
+        hz: 250,
         random: Stream::new(seed, Purpose::Congestion, 0),
     }
 }

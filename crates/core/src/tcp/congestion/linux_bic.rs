@@ -8,16 +8,14 @@
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};
-use super::linux_window::{Clock, Window};
+use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
+use crate::tcp::kernel_clock::KernelClock;
 use crate::tcp::rtt::RttEstimate;
 
 crate::parameters! {
-    /// Linux's constants.
-    pub struct Parameters {
-        /// Ticks of the kernel's clock a second (HZ: 250 in most distributions; 100, 300 and 1000 occur).
-        pub hz: u32 = 250, in 32..=1_000_000;
-    }
+    /// Linux's constants; none to choose.
+    pub struct Parameters {}
 }
 
 /// Up to this window it is Reno.
@@ -76,7 +74,7 @@ pub type LinuxBic = LinuxBased<BinarySearch>;
 /// The binary search.
 #[derive(Debug, Clone)]
 pub struct BinarySearch {
-    clock: Clock,
+    clock: KernelClock,
     last_max: u32,
     ratio: u32,
     per_increase: u32,
@@ -87,8 +85,8 @@ pub struct BinarySearch {
 impl Rules for BinarySearch {
     type Parameters = Parameters;
 
-    fn new(parameters: Parameters, _flow: &FlowContext) -> BinarySearch {
-        let clock = Clock::new(parameters.hz);
+    fn new(_: Parameters, flow: &FlowContext) -> BinarySearch {
+        let clock = KernelClock::new(flow.hz);
         BinarySearch { clock, last_max: 0, ratio: INITIAL_RATIO, per_increase: 0, found_for: (0, 0) }
     }
 
@@ -100,7 +98,7 @@ impl Rules for BinarySearch {
 
     fn avoid(&mut self, window: &mut Window, acked: u32, ack: &AckEvent) {
         let tick = self.clock.ticks(ack.now);
-        if self.found_for.0 != window.cwnd || tick - self.found_for.1 > u64::from(self.clock.hz() / REFRESH) {
+        if self.found_for.0 != window.cwnd || tick - self.found_for.1 > u64::from(self.clock.hz / REFRESH) {
             self.found_for = (window.cwnd, tick);
             self.per_increase = segments_per_increase(window.cwnd, self.last_max, self.ratio);
         }

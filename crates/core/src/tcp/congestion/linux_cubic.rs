@@ -16,6 +16,7 @@ use super::cubic::{saturation_point, time_to_maximum, w_cubic};
 use super::linux_window::{Window, slow_start};
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
+use crate::tcp::kernel_clock::KernelClock;
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Time};
 
@@ -26,8 +27,6 @@ crate::parameters! {
         pub c: f64 = 0.4, in 0.0001..=1000.0;
         /// What remains of the window after a loss (717/1024).
         pub beta: f64 = 717.0 / 1024.0, in 0.01..=0.99;
-        /// Ticks of the kernel's clock a second (HZ: 250 in most distributions; 100, 300 and 1000 occur).
-        pub hz: u32 = 250, in 32..=1_000_000;
         /// Whether slow start may end before a loss (HyStart).
         pub hystart: bool = true;
         /// The least window at which it may, segments (16).
@@ -93,8 +92,9 @@ struct Epoch {
 #[derive(Debug, Clone)]
 pub struct LinuxCubic {
     parameters: Parameters,
-    /// A tick of the kernel's clock.
-    tick: Duration,
+    clock: KernelClock,
+    /// The curve of an unchanged window is evaluated again after more than this number of ticks.
+    refresh: u64,
     window: Window,
     before_reduction: Window,
     last_maximum: f64,
@@ -113,7 +113,8 @@ impl LinuxCubic {
         let window = Window::new(flow.initial_window);
         LinuxCubic {
             parameters,
-            tick: Duration::from_secs(1) / u64::from(parameters.hz),
+            clock: KernelClock::new(flow.hz),
+            refresh: u64::from(flow.hz / REFRESH),
             window,
             before_reduction: window,
             last_maximum: 0.0,
@@ -175,18 +176,13 @@ impl LinuxCubic {
         long_train || long_rtt
     }
 
-    /// Ticks of the clock until this instant.
-    fn ticks(&self, time: Time) -> u64 {
-        (time - Time::ZERO).0 / self.tick.0
-    }
-
     /// Finds how many segments to acknowledge for one more in the window.
     fn find_growth(&mut self, now: Time, acked: u32) {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += acked;
         }
-        let (tick, window) = (self.ticks(now), self.window.cwnd);
-        if self.found_for.0 == window && tick - self.found_for.1 <= u64::from(self.parameters.hz / REFRESH) {
+        let (tick, window) = (self.clock.ticks(now), self.window.cwnd);
+        if self.found_for.0 == window && tick - self.found_for.1 <= self.refresh {
             return;
         }
         if self.epoch.is_none() || self.found_for.1 != tick {
@@ -207,8 +203,8 @@ impl LinuxCubic {
             acked,
             reno_window: self.window.cwnd,
         });
-        let least_rtt = self.min_rtt.unwrap_or(Duration::ZERO).0.div_ceil(self.tick.0);
-        let t = self.tick * (self.ticks(now) - self.ticks(start) + least_rtt);
+        let least_rtt = self.min_rtt.unwrap_or(Duration::ZERO).0.div_ceil(self.clock.tick.0);
+        let t = self.clock.tick * (self.clock.ticks(now) - self.clock.ticks(start) + least_rtt);
         self.per_increase = segments_per_increase(cwnd, target(c, t.as_secs(), k, origin));
         if self.last_maximum == 0.0 {
             self.per_increase = self.per_increase.min(SLOWEST_BEFORE_LOSS);

@@ -9,17 +9,15 @@
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};
-use super::linux_window::{Clock, Window};
+use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
+use crate::tcp::kernel_clock::KernelClock;
 use crate::tcp::rtt::RttEstimate;
 use crate::units::Duration;
 
 crate::parameters! {
-    /// Linux's constants.
-    pub struct Parameters {
-        /// Ticks of the kernel's clock a second (HZ: 250 in most distributions; 100, 300 and 1000 occur).
-        pub hz: u32 = 250, in 32..=1_000_000;
-    }
+    /// Linux's constants; none to choose.
+    pub struct Parameters {}
 }
 
 /// One, in 128ths.
@@ -69,7 +67,7 @@ struct Memory {
 /// Increase by the time since the last congestion, decrease by the RTTs seen. RTTs are in ticks.
 #[derive(Debug, Clone)]
 pub struct ByElapsedTime {
-    clock: Clock,
+    clock: KernelClock,
     alpha: u64,
     beta: u64,
     rtt_min: u64,
@@ -107,7 +105,7 @@ impl ByElapsedTime {
     }
 
     fn measure_throughput(&mut self, window: &Window, ack: &AckEvent, open: bool) {
-        let (now, hz) = (self.now, u64::from(self.clock.hz()));
+        let (now, hz) = (self.now, u64::from(self.clock.hz));
         if !open {
             self.measured = (0, now);
             return;
@@ -145,16 +143,16 @@ impl ByElapsedTime {
 
     fn find_alpha(&mut self) {
         let elapsed = self.now - self.memory().congested;
-        self.alpha = alpha(elapsed, self.clock.hz().into(), self.rtt_min, self.beta);
+        self.alpha = alpha(elapsed, self.clock.hz.into(), self.rtt_min, self.beta);
     }
 }
 
 impl Rules for ByElapsedTime {
     type Parameters = Parameters;
 
-    fn new(parameters: Parameters, _flow: &FlowContext) -> ByElapsedTime {
+    fn new(_: Parameters, flow: &FlowContext) -> ByElapsedTime {
         ByElapsedTime {
-            clock: Clock::new(parameters.hz),
+            clock: KernelClock::new(flow.hz),
             alpha: ONE,
             beta: BETA.0,
             rtt_min: 0,

@@ -9,16 +9,14 @@
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};
-use super::linux_window::{Clock, Window};
+use super::linux_window::Window;
 use crate::tcp::events::{AckEvent, CongestionEvent};
+use crate::tcp::kernel_clock::KernelClock;
 use crate::tcp::rtt::RttEstimate;
 
 crate::parameters! {
-    /// Linux's constants.
-    pub struct Parameters {
-        /// Ticks of the kernel's clock a second (HZ: 250 in most distributions; 100, 300 and 1000 occur).
-        pub hz: u32 = 250, in 32..=1_000_000;
-    }
+    /// Linux's constants; none to choose.
+    pub struct Parameters {}
 }
 
 /// A sample takes longer than 1/`LEAST_INTERVAL` s.
@@ -42,7 +40,7 @@ pub type LinuxWestwood = LinuxBased<FasterRecovery>;
 /// Bandwidth and least round-trip time.
 #[derive(Debug, Clone)]
 pub struct FasterRecovery {
-    clock: Clock,
+    clock: KernelClock,
     payload: u32,
     /// The estimates of the first and the second filter, bytes a tick.
     bandwidth: (u64, u64),
@@ -82,12 +80,12 @@ impl FasterRecovery {
 impl Rules for FasterRecovery {
     type Parameters = Parameters;
 
-    fn new(parameters: Parameters, flow: &FlowContext) -> FasterRecovery {
+    fn new(_: Parameters, flow: &FlowContext) -> FasterRecovery {
         FasterRecovery {
-            clock: Clock::new(parameters.hz),
+            clock: KernelClock::new(flow.hz),
             payload: flow.payload,
             bandwidth: (0, 0),
-            rtt: INITIAL_RTT * parameters.hz,
+            rtt: INITIAL_RTT * flow.hz,
             rtt_min: None,
             since: None,
             bytes: 0,
@@ -100,7 +98,7 @@ impl Rules for FasterRecovery {
         // The first sample began with the connection.
         let begun = rtt.smoothed().map_or(0, |srtt| self.clock.ticks_of(srtt).into());
         let interval = now - *self.since.get_or_insert(now.saturating_sub(begun));
-        if interval > u64::from(self.rtt.max(self.clock.hz() / LEAST_INTERVAL)) {
+        if interval > u64::from(self.rtt.max(self.clock.hz / LEAST_INTERVAL)) {
             let sample = self.bytes / interval;
             self.bandwidth = if self.bandwidth == (0, 0) {
                 (sample, sample)
@@ -164,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_loss_halves_and_the_end_of_recovery_restores_what_fills_the_path() {
-        let mut path = Ideal::new(LinuxWestwood::new(Parameters { hz: 1000 }, flow(1)));
+        let mut path = Ideal::new(LinuxWestwood::new(Parameters::default(), FlowContext { hz: 1000, ..flow(1) }));
         path.grow_to(50.0);
         path.congestion(CongestionKind::Loss);
         path.acks_for(5.0);

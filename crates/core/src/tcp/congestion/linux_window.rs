@@ -1,8 +1,8 @@
-//! What Linux's controls share: a window of whole segments, credit towards the next one, a restart after idling, and the kernel's
-//! clock.
+//! What Linux's controls share: a window of whole segments, credit towards the next one, and a restart after
+//! idling.
 
 use crate::tcp::rtt::RttEstimate;
-use crate::units::{Duration, Time};
+use crate::units::Duration;
 
 /// Window after `acked` segments in slow start, without a limit for one ACK, and the segments left over for congestion
 /// avoidance.
@@ -98,35 +98,6 @@ impl Window {
     }
 }
 
-/// The kernel's clock.
-#[derive(Debug, Clone, Copy)]
-pub struct Clock {
-    tick: Duration,
-    hz: u32,
-}
-
-impl Clock {
-    /// With `hz` ticks a second.
-    pub fn new(hz: u32) -> Clock {
-        Clock { tick: Duration::from_secs(1) / u64::from(hz), hz }
-    }
-
-    /// Ticks a second.
-    pub fn hz(&self) -> u32 {
-        self.hz
-    }
-
-    /// Ticks until this instant.
-    pub fn ticks(&self, time: Time) -> u64 {
-        (time - Time::ZERO).0 / self.tick.0
-    }
-
-    /// Ticks of a span, rounded up.
-    pub fn ticks_of(&self, span: Duration) -> u32 {
-        u32::try_from(span.0.div_ceil(self.tick.0)).unwrap_or(u32::MAX)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,12 +126,5 @@ mod tests {
         let after = |idle| restart_window(36, 10, millis(idle), timeout);
         assert_eq!([300, 301, 601, 2000].map(after), [36, 18, 10, 10]);
         assert_eq!(restart_window(4, 10, millis(2000), timeout), 4);
-    }
-
-    #[test]
-    fn a_clock_rounds_instants_down_and_spans_up() {
-        let clock = Clock::new(250);
-        assert_eq!(clock.ticks(Time::ZERO + Duration::from_micros(7_999)), 1);
-        assert_eq!(clock.ticks_of(Duration::from_micros(8_001)), 3);
     }
 }

@@ -148,6 +148,8 @@ pub struct FlowContext {
     pub payload: u32,
     /// Bytes on the wire of a full segment: a pacing rate of `r` sends r / (8 * wire_bytes) segments per second.
     pub wire_bytes: u32,
+    /// Ticks of the kernel's clock a second, for controls of Linux.
+    pub hz: u32,
     /// Random draws of this flow.
     pub random: Stream,
 }

@@ -42,6 +42,17 @@ pub enum Signal {
     Timeout,
 }
 
+/// How an episode of recovery ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EpisodeEnd {
+    /// What it sent again was needed, as far as is known.
+    Repaired,
+    /// DSACKs report all that it sent again.
+    Duplicates,
+    /// Nothing was lost, by echoed timestamps or F-RTO; or as above, after the end.
+    Spurious,
+}
+
 /// The decision of a detector. The lost segments are marked on the scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Verdict {
@@ -78,6 +89,12 @@ pub trait LossDetector: Send + Sync {
     /// scoreboard, before [`Self::on_ack`] for the same ACK.
     fn on_spurious(&mut self, _now: Time, _segment: u32, _board: &Scoreboard) {}
 
+    /// An echoed timestamp says that a segment was late that had been sent again; only from a sender that follows Linux.
+    fn on_reordering(&mut self) {}
+
+    /// An episode of recovery ends; only from a sender that follows Linux.
+    fn on_episode_end(&mut self, _end: EpisodeEnd) {}
+
     /// Whether it reads the order of sending ([`Scoreboard::in_sending_order`], [`Scoreboard::oldest_in_flight`]), which the
     /// scoreboard then records.
     fn needs_sending_order(&self) -> bool {
@@ -90,6 +107,8 @@ pub trait LossDetector: Send + Sync {
 pub struct DetectorContext {
     /// Whether the receiver sends selective acknowledgements.
     pub sack: bool,
+    /// Whether the sender follows Linux.
+    pub linux: bool,
     /// How many paths the routing offers the flow.
     pub paths: u32,
 }

@@ -7,7 +7,7 @@
 //! [`Signal::Loss`] again, which the sender counts to the episode that it belongs to.
 
 use super::shortcuts::DetectorShortcuts;
-use super::{DetectorContext, LossDetector, Signal, Verdict, timer};
+use super::{DetectorContext, EpisodeEnd, LossDetector, Signal, Verdict, timer};
 use crate::tcp::events::AckEvent;
 use crate::tcp::rtt::RttEstimate;
 use crate::tcp::scoreboard::{Delivered, Scoreboard};
@@ -31,6 +31,11 @@ crate::parameters! {
 
 /// Recoveries without a DSACK after which the reordering window shrinks back (RACK.reo_wnd_persist, section 6.2 step 4).
 const PERSIST: u32 = 16;
+
+/// Linux's greatest multiplier.
+const LINUX_MOST_STEPS: u32 = 255;
+/// A timer of Linux for a probe or for late segments waits for this number of ticks longer (`TCP_TIMEOUT_MIN_US`).
+const LINUX_EXTRA_TICKS: u64 = 2;
 
 /// The reordering window (section 6.2 step 4): `multiplier` quarters of the minimum RTT, at most SRTT.
 pub fn reordering_window(multiplier: u32, min_rtt: Duration, srtt: Duration) -> Duration {
@@ -134,11 +139,24 @@ pub struct RackTlp {
     probe: Option<Probe>,
     /// RTT samples when the last probe was sent; the next one needs a newer (section 7.3).
     samples_at_probe: u32,
+    linux: Option<LinuxRack>,
+}
+
+/// What Linux does otherwise (`net/ipv4/tcp_recovery.c`): the DSACKs of a round trip widen the window at its end, and only after
+/// reordering was seen. Transmissions are judged when there is new evidence.
+#[derive(Debug, Clone, Copy, Default)]
+struct LinuxRack {
+    /// A DSACK waits to be taken into account (`dsack_seen`).
+    dsack: bool,
+    /// When the window was last widened: only segments sent later say more (`last_delivered`).
+    widened: Time,
+    /// An undo asks for another look (`advanced`).
+    look: bool,
 }
 
 impl RackTlp {
     /// A flow that has not sent yet.
-    pub fn new(parameters: Parameters, _flow: DetectorContext) -> RackTlp {
+    pub fn new(parameters: Parameters, flow: DetectorContext) -> RackTlp {
         RackTlp {
             parameters,
             newest: (Time::ZERO, 0),
@@ -152,6 +170,7 @@ impl RackTlp {
             recovering: false,
             probe: None,
             samples_at_probe: 0,
+            linux: flow.linux.then(LinuxRack::default),
         }
     }
 
@@ -169,11 +188,33 @@ impl RackTlp {
             }
             newest => newest,
         };
+        if self.linux.is_some() {
+            return self.update_as_linux(now, delivered);
+        }
         if let Some(newest) = newest {
             let (sent, segment) = newest;
             let by_sequence = self.parameters.rtt_by_sequence && delivered.highest_original() > Some(segment);
             self.rtt = delivered.newest_rtt().filter(|_| by_sequence).unwrap_or(now - sent);
             self.newest = self.newest.max(newest);
+        }
+    }
+
+    /// The same, in Linux (`tcp_rack_advance`, `tcp_rack_update_reo_wnd`).
+    fn update_as_linux(&mut self, now: Time, delivered: &Delivered) {
+        let Some(linux) = &mut self.linux else { return };
+        if let Some(evidence) = delivered.evidence {
+            self.rtt = evidence.rtt;
+            self.newest = self.newest.max(evidence.newest);
+            linux.look = true;
+        }
+        let Some((sent, _)) = delivered.newest() else { return };
+        linux.dsack &= sent >= linux.widened;
+        if linux.dsack {
+            (linux.dsack, linux.widened) = (false, now);
+            self.multiplier = (self.multiplier + 1).min(LINUX_MOST_STEPS);
+            self.persist = PERSIST;
+        } else if self.persist == 0 {
+            self.multiplier = 1;
         }
     }
 
@@ -208,12 +249,16 @@ impl RackTlp {
         for segment in &lost {
             board.mark_lost(*segment);
         }
+        if let Some(clock) = rtt.clock() {
+            let wait = |at: Time| clock.expiry(now, at - now + clock.tick * LINUX_EXTRA_TICKS);
+            self.reordering_timer = self.reordering_timer.map(wait);
+        }
         !lost.is_empty()
     }
 
     /// Section 6.3: the retransmission timer takes the first segment for lost, and others that had their time.
     fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
-        let wait = self.rtt + self.window(board, rtt);
+        let wait = self.rtt + if self.linux.is_some() { Duration::ZERO } else { self.window(board, rtt) };
         let late: Vec<u32> = board
             .in_sending_order()
             .take_while(|transmission| transmission.sent + wait <= now)
@@ -234,7 +279,7 @@ impl RackTlp {
     }
 
     fn follow_recovery(&mut self, in_recovery: bool) {
-        if self.recovering && !in_recovery {
+        if self.recovering && !in_recovery && self.linux.is_none() {
             self.persist = self.persist.saturating_sub(1);
             if self.persist == 0 {
                 self.multiplier = 1;
@@ -267,7 +312,14 @@ impl RackTlp {
             return None;
         }
         let timeout = probe_timeout(rtt.smoothed()?, board.outstanding(), self.parameters.max_ack_delay);
-        Some((board.latest_sent().max(board.timer_start()) + timeout).min(expiry))
+        let start = board.latest_sent().max(board.timer_start());
+        let due = match rtt.clock() {
+            None => start + timeout,
+            Some(_) if board.again_in_flight() > 0 => return None, // as if out of order (`tcp_try_keep_open`)
+            Some(clock) if board.outstanding() > 1 => clock.expiry(start, timeout + clock.tick * LINUX_EXTRA_TICKS),
+            Some(clock) => clock.expiry(start, timeout),
+        };
+        Some(due.min(expiry))
     }
 }
 
@@ -279,7 +331,8 @@ impl LossDetector for RackTlp {
             self.follow_recovery(ack.in_recovery);
         }
         let repaired = self.probe.is_some() && self.answer(ack, delivered, board);
-        if self.detect(ack.now, board, rtt) {
+        let looks = self.linux.as_mut().is_none_or(|linux| std::mem::take(&mut linux.look));
+        if looks && self.detect(ack.now, board, rtt) {
             self.begin_recovery();
             return Verdict::of(Signal::Loss);
         }
@@ -289,6 +342,9 @@ impl LossDetector for RackTlp {
     #[inline]
     fn deadline(&self, board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
         let expiry = timer::deadline(board, rtt)?;
+        if self.linux.is_some() && self.reordering_timer.is_some() {
+            return self.reordering_timer; // Linux has one timer, for whatever comes first
+        }
         let earlier = self.reordering_timer.or_else(|| self.probe_deadline(board, rtt, expiry));
         Some(earlier.map_or(expiry, |earlier| earlier.min(expiry)))
     }
@@ -314,14 +370,33 @@ impl LossDetector for RackTlp {
         if expiry <= now { self.expire(now, board, rtt) } else { Verdict::default() }
     }
 
-    fn on_spurious(&mut self, _now: Time, _segment: u32, board: &Scoreboard) {
-        if self.dsack_round.is_none_or(|round| board.una() >= round) {
+    fn on_spurious(&mut self, _now: Time, segment: u32, board: &Scoreboard) {
+        if let Some(linux) = &mut self.linux {
+            let answers_probe =
+                self.probe.is_some_and(|probe| probe.retransmission != Some(false) && segment + 1 == probe.next);
+            linux.dsack |= self.reordering_seen && !answers_probe;
+        } else if self.dsack_round.is_none_or(|round| board.una() >= round) {
             self.dsack_round = Some(board.next());
             self.multiplier = self.multiplier.saturating_add(1);
             self.persist = PERSIST;
         }
         if self.probe.is_some_and(|probe| probe.retransmission != Some(false) && board.una() >= probe.next) {
             self.probe = None; // section 7.4.2: both copies of the probed segment arrived
+        }
+    }
+
+    fn on_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    fn on_episode_end(&mut self, end: EpisodeEnd) {
+        match end {
+            EpisodeEnd::Repaired => self.persist = self.persist.saturating_sub(1),
+            EpisodeEnd::Duplicates => self.persist = (self.persist + 1).min(PERSIST),
+            EpisodeEnd::Spurious => {}
+        }
+        if let Some(linux) = &mut self.linux {
+            linux.look |= end != EpisodeEnd::Repaired;
         }
     }
 
@@ -367,7 +442,7 @@ mod tests {
     }
 
     fn detector() -> RackTlp {
-        RackTlp::new(Parameters::default(), DetectorContext { sack: true, paths: 1 })
+        RackTlp::new(Parameters::default(), DetectorContext { sack: true, linux: false, paths: 1 })
     }
 
     /// A flow whose SRTT and minimum RTT are 100 ms (RTTVAR 50 ms) at 100 ms, all acknowledged; then `times` of sending.
@@ -536,7 +611,7 @@ mod tests {
     fn linux_takes_the_rtt_of_the_highest_segment_and_not_of_the_last_sent() {
         for (again, rtt_by_sequence, rtt) in [(1, false, 110), (1, true, 160), (5, false, 110), (5, true, 110)] {
             let parameters = Parameters { rtt_by_sequence, ..Parameters::default() };
-            let mut detector = RackTlp::new(parameters, DetectorContext { sack: true, paths: 1 });
+            let mut detector = RackTlp::new(parameters, DetectorContext { sack: true, linux: false, paths: 1 });
             detector.min_rtt.sample(ms(0), millis(100));
             let mut board = Scoreboard::with_sending_order();
             (0..6).for_each(|_| _ = board.send_new(ms(0)));

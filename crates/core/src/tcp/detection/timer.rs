@@ -8,7 +8,7 @@ use crate::units::Time;
 /// When the timer expires: one RTO after it was started, while data is outstanding (RFC 6298 section 5).
 #[inline]
 pub fn deadline(board: &Scoreboard, rtt: &RttEstimate) -> Option<Time> {
-    (board.outstanding() > 0).then(|| board.timer_start() + rtt.rto())
+    (board.outstanding() > 0).then(|| rtt.expiry(board.timer_start()))
 }
 
 /// The timer expired: everything in flight is taken for lost (RFC 6298 (5.4), RFC 6675 section 5.1).

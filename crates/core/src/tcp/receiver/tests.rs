@@ -10,7 +10,14 @@ fn receiver() -> Receiver {
 }
 
 fn take(receiver: &mut Receiver, segment: u32) -> Ack {
-    let data = DataSegment { segment, retransmission: false, marked: false, window_reduced: false, last: false };
+    let data = DataSegment {
+        segment,
+        retransmission: false,
+        marked: false,
+        window_reduced: false,
+        last: false,
+        timestamp: None,
+    };
     receiver.on_segment(Time(1), &data).expect("the immediate policy answers every segment")
 }
 
@@ -47,7 +54,7 @@ fn rfc4737_section_4_2_2_extent_counts_arrivals_since_the_first_later_segment() 
 }
 
 fn take_marked(receiver: &mut Receiver, now: u64, segment: u32, marked: bool, window_reduced: bool) -> Option<Ack> {
-    let data = DataSegment { segment, retransmission: false, marked, window_reduced, last: false };
+    let data = DataSegment { segment, retransmission: false, marked, window_reduced, last: false, timestamp: None };
     receiver.on_segment(Time(now), &data)
 }
 
@@ -139,7 +146,7 @@ proptest! {
             };
             last = segment;
             let (retransmission, marked, window_reduced) = (flags == 19, flags >= 18, flags == 17);
-            let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
+            let data = DataSegment { segment, retransmission, marked, window_reduced, last: false, timestamp: None };
             let predicted = (flags < 17 && short.predicts(segment)).then(|| {
                 short.on_predicted_burst(1);
                 short.delivered()

@@ -116,7 +116,13 @@ impl Scoreboard {
         let earlier_end = self.sacked_end;
         self.sacked_end = earlier_end.max(segment + 1);
         let delivered = match self.mark_sacked(segment) {
-            Some(record) => Delivered::first(segment, record, now, segment < earlier_end),
+            Some(record) => {
+                let mut delivered = Delivered::first(segment, record, now, segment < earlier_end);
+                if self.is_evidence(record, now, false) {
+                    delivered.add_evidence(segment, record, now, false);
+                }
+                delivered
+            }
             None => Delivered::default(),
         };
         if self.order.is_some() {
@@ -143,9 +149,13 @@ impl Scoreboard {
                         self.lost -= 1;
                     } else {
                         self.in_flight -= 1;
+                        self.again_in_flight -= u32::from(segment.retransmitted());
                     }
                     let reordered = self.una < self.sacked_end;
                     delivered.add(self.una, segment, now, reordered);
+                    if self.is_evidence(segment, now, true) {
+                        delivered.add_evidence(self.una, segment, now, true);
+                    }
                 }
             }
             self.una += 1;
@@ -164,6 +174,9 @@ impl Scoreboard {
         for index in start..end {
             if let Some(record) = self.mark_sacked(index) {
                 delivered.add(index, record, now, index < earlier_end);
+                if self.is_evidence(record, now, false) {
+                    delivered.add_evidence(index, record, now, false);
+                }
             }
         }
     }
@@ -176,7 +189,10 @@ impl Scoreboard {
         match before.state() {
             SACKED => return None,
             LOST => self.lost -= 1,
-            _ => self.in_flight -= 1,
+            _ => {
+                self.in_flight -= 1;
+                self.again_in_flight -= u32::from(before.retransmitted());
+            }
         }
         record.set_state(SACKED);
         self.sacked += 1;

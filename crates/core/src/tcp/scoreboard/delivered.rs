@@ -16,12 +16,26 @@ pub struct Delivered {
     newest_segment: u32,
     lowest_original: u32,
     highest_original: u32,
+    lowest_late: u32,
     /// Whether the newest one's segment was sent more than once.
     pub newest_retransmitted: bool,
     /// Whether a segment was delivered that was sent more than once.
     pub any_retransmitted: bool,
     /// Whether a segment newly delivered was sent only once and lies below one that an earlier ACK delivered: reordering.
     pub reordered: bool,
+    /// Only for a sender that follows Linux.
+    pub(in crate::tcp) evidence: Option<Evidence>,
+}
+
+/// What an ACK tells of the transmissions that it delivered, leaving doubtful ones out ([`super::order::Doubt`]).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::tcp) struct Evidence {
+    /// The transmission sent last, and its segment.
+    pub newest: (Time, u32),
+    /// The time that the highest segment took; a segment that the cumulative acknowledgement passed counts before others.
+    pub rtt: Duration,
+    highest: u32,
+    is_passed: bool,
 }
 
 const NO_RTT: Duration = Duration(u64::MAX);
@@ -38,9 +52,11 @@ impl Default for Delivered {
             newest_segment: NO_SEGMENT,
             lowest_original: NO_SEGMENT,
             highest_original: NO_SEGMENT,
+            lowest_late: NO_SEGMENT,
             newest_retransmitted: false,
             any_retransmitted: false,
             reordered: false,
+            evidence: None,
         }
     }
 }
@@ -70,6 +86,12 @@ impl Delivered {
         (self.lowest_original != NO_SEGMENT).then_some(self.lowest_original)
     }
 
+    /// The lowest segment newly delivered that was sent only once and that one above had overtaken.
+    #[inline]
+    pub(in crate::tcp) fn lowest_late(&self) -> Option<u32> {
+        (self.lowest_late != NO_SEGMENT).then_some(self.lowest_late)
+    }
+
     /// The highest segment newly delivered that was sent only once.
     #[inline]
     pub fn highest_original(&self) -> Option<u32> {
@@ -79,7 +101,12 @@ impl Delivered {
     /// A single segment in order, sent once, then.
     #[inline]
     pub(in crate::tcp) fn one_original(segment: u32, sent: Time, now: Time) -> Delivered {
-        Delivered { cumulative: 1, ..Delivered::first(segment, Segment::new(sent, IN_FLIGHT), now, false) }
+        let evidence = Evidence { newest: (sent, segment), rtt: now - sent, highest: segment, is_passed: true };
+        Delivered {
+            cumulative: 1,
+            evidence: Some(evidence),
+            ..Delivered::first(segment, Segment::new(sent, IN_FLIGHT), now, false)
+        }
     }
 
     /// A segment that was last sent, not for the first time, then.
@@ -103,9 +130,22 @@ impl Delivered {
             newest_segment: index,
             lowest_original: original,
             highest_original: original,
+            lowest_late: if reordered { original } else { NO_SEGMENT },
             newest_retransmitted: !is_original,
             any_retransmitted: !is_original,
             reordered: is_original && reordered,
+            evidence: None,
+        }
+    }
+
+    /// Takes the delivery of a segment as evidence; those that the cumulative acknowledgement passes come first.
+    pub(super) fn add_evidence(&mut self, index: u32, segment: Segment, now: Time, is_passed: bool) {
+        let newest = (segment.sent(), index);
+        let own = Evidence { newest, rtt: now - segment.sent(), highest: index, is_passed };
+        let evidence = self.evidence.get_or_insert(own);
+        evidence.newest = evidence.newest.max(newest);
+        if evidence.is_passed == is_passed && evidence.highest < index {
+            (evidence.rtt, evidence.highest) = (own.rtt, index);
         }
     }
 
@@ -128,6 +168,9 @@ impl Delivered {
             self.lowest_original = self.lowest_original.min(index);
             self.highest_original = self.highest_original().map_or(index, |highest| highest.max(index));
             self.reordered |= reordered;
+            if reordered {
+                self.lowest_late = self.lowest_late.min(index);
+            }
         }
     }
 }

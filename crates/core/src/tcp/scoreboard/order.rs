@@ -3,7 +3,7 @@
 use super::Scoreboard;
 use super::segment::{IN_FLIGHT, Segment};
 use crate::tcp::room::push_with_little_room;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// A transmission that may still be in flight.
@@ -22,6 +22,17 @@ pub(super) struct SendingOrder {
     original_hint: u32,
     /// Segments sent again, each once, in the order of their last sending; those not in flight any more leave it late.
     retransmissions: VecDeque<u32>,
+    /// What the next ACK says of retransmissions; only for a sender that follows Linux.
+    pub(super) doubt: Option<Doubt>,
+}
+
+/// When the delivery of a segment that was sent again says nothing of its last transmission: an earlier one may have arrived.
+#[derive(Debug, Clone, Copy)]
+pub struct Doubt {
+    /// An answer sooner than this.
+    pub least_rtt: Duration,
+    /// The ACK echoes the timestamp of a segment sent once, so that what it passes arrived before the retransmission.
+    pub echoes_original: bool,
 }
 
 impl SendingOrder {
@@ -45,6 +56,22 @@ impl SendingOrder {
 }
 
 impl Scoreboard {
+    /// Sets what the next ACK says of retransmissions; nothing when it is over.
+    pub fn doubt(&mut self, doubt: Option<Doubt>) {
+        if let Some(order) = &mut self.order {
+            order.doubt = doubt;
+        }
+    }
+
+    /// Whether the delivery of this record tells how long its last transmission took, for a sender that follows Linux.
+    #[inline(always)]
+    pub(super) fn is_evidence(&self, record: Segment, now: Time, passed: bool) -> bool {
+        let Some(Doubt { least_rtt, echoes_original }) = self.order.as_ref().and_then(|order| order.doubt) else {
+            return false;
+        };
+        !record.retransmitted() || (now - record.sent() >= least_rtt && !(passed && echoes_original))
+    }
+
     /// Whether a segment that was sent again is still in flight.
     fn is_again_in_flight(&self, segment: u32) -> bool {
         segment >= self.una && self.at(segment).state() == IN_FLIGHT
@@ -72,6 +99,16 @@ impl Scoreboard {
     /// Callers have chosen [`Self::with_sending_order`].
     fn sending_order(&self) -> &SendingOrder {
         self.order.as_ref().expect("a detector that asks for the order of sending says so")
+    }
+
+    /// How many outstanding segments were last sent at this instant or later.
+    pub fn sent_since(&self, instant: Time) -> u32 {
+        let originals = self.segments.iter().rev().filter(|record| !record.retransmitted());
+        let new = originals.take_while(|record| record.sent() >= instant).count();
+        let retransmissions = self.sending_order().retransmissions.iter().rev();
+        let again =
+            retransmissions.take_while(|segment| **segment >= self.una && self.sent(**segment) >= instant).count();
+        (new + again) as u32
     }
 
     /// The transmissions in flight in the order of their sending, oldest first.

@@ -2,7 +2,7 @@
 
 use super::{Limit, Phase, Prediction, Sender};
 use crate::spec::Follows;
-use crate::tcp::detection::Verdict;
+use crate::tcp::detection::{Signal, Verdict};
 use crate::tcp::events::AckEvent;
 use crate::tcp::receiver::Ack;
 use crate::tcp::scoreboard::Delivered;
@@ -57,7 +57,9 @@ impl Sender {
     #[inline(always)]
     pub(super) fn describe_predicted(&mut self, event: &mut AckEvent, now: Time, sent: Time, in_flight: u32) {
         let rtt = now - sent;
+        self.begin_linux_event();
         self.rtt.sample(rtt);
+        self.rtt.follow_rounds(self.board.una(), self.board.next());
         event.round_start = self.board.una() > self.round_end;
         if event.round_start {
             self.round_end = self.board.next();
@@ -70,11 +72,21 @@ impl Sender {
 
     #[inline(never)]
     fn take_any_ack(&mut self, now: Time, ack: &Ack, report: Option<&mut Delivered>) {
-        let prior_in_flight = self.board.in_flight() + self.withheld;
+        let is_linux = self.recovers_as_linux();
         let prior_una = self.board.una();
+        if is_linux {
+            if ack.cumulative < prior_una {
+                return; // its timestamp is older than that of the ACK that overtook it (RFC 7323 section 5.3)
+            }
+            self.begin_linux_event();
+            self.set_doubt(ack);
+        }
+        let prior_in_flight = self.board.in_flight() + self.withheld;
+        let first_sent = (self.board.outstanding() > 0).then(|| self.board.sent(prior_una));
         let was_in_fast_recovery = matches!(self.phase, Phase::Fast { .. });
         let prior_timer_start = self.board.timer_start();
         let mut delivered = self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
+        self.board.doubt(None);
         let advanced = self.board.una() > prior_una;
         let duplicate = !advanced && ack.cumulative == prior_una && self.board.outstanding() > 0;
         if !self.options.sack {
@@ -85,19 +97,29 @@ impl Sender {
         let rtt_is_clean = self.options.sack || !any_retransmitted;
         let newest_rtt = if rtt_is_clean { delivered.newest_rtt() } else { None };
         let round_start = delivered.newest().is_some_and(|(_, segment)| segment >= self.round_end);
-        if rtt_is_clean && let Some(sample) = delivered.oldest_rtt() {
+        let sample = if rtt_is_clean { delivered.oldest_rtt() } else { None };
+        let by_timestamp = || {
+            let sent = first_sent.filter(|_| is_linux && advanced && ack.echoes_retransmission)?;
+            Some(Sender::rtt_by_timestamp(now, sent))
+        };
+        if let Some(sample) = sample.or_else(by_timestamp) {
             self.rtt.sample(sample);
+            self.rtt.follow_rounds(self.board.una(), self.board.next());
+            if is_linux && !advanced && first_sent.is_some_and(|sent| now - sent < sample) {
+                self.board.restart_timer(now); // the head was sent again after what has arrived now (`tcp_clean_rtx_queue`)
+            }
         }
         if advanced {
             self.unanswered_timeout = false;
         }
-        if let Some((segment, _)) = ack.sack.duplicate() {
-            self.on_duplicate_report(now, segment);
+        if is_linux {
+            self.show_connection(now);
+            self.note_linux_ack(now, ack, prior_una, &delivered);
+            self.continue_linux_recovery(ack, prior_una, advanced, duplicate, &delivered);
+        } else {
+            self.take_reports(now, ack, prior_una, &delivered);
         }
-        if advanced && prior_una < self.undo_until {
-            self.detect_spurious_by_echo(ack, any_retransmitted);
-        }
-        if self.is_recovering() {
+        if self.is_recovering() && !is_linux {
             self.show_connection(now);
             self.continue_recovery(advanced, duplicate, &delivered);
         }
@@ -106,7 +128,7 @@ impl Sender {
         }
         let event = AckEvent {
             now,
-            delivered: delivered.count,
+            delivered: delivered.count + self.reported_duplicates(),
             cumulative: delivered.cumulative,
             growth: 0,
             advanced,
@@ -126,6 +148,16 @@ impl Sender {
         }
     }
 
+    /// Takes what an ACK says of spurious retransmissions.
+    fn take_reports(&mut self, now: Time, ack: &Ack, prior_una: u32, delivered: &Delivered) {
+        if let Some((segment, _)) = ack.sack.duplicate() {
+            self.on_duplicate_report(now, segment);
+        }
+        if self.board.una() > prior_una && prior_una < self.undo_until {
+            self.detect_spurious_by_echo(ack, delivered.any_retransmitted);
+        }
+    }
+
     /// Gives an ACK to the rate sampler, the detector, the congestion control and PRR, after the scoreboard.
     #[inline(always)]
     pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
@@ -134,10 +166,18 @@ impl Sender {
         if let Some(sampler) = &mut self.rate {
             event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
         }
-        let marked_before = self.board.marked_lost();
-        let verdict = self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt);
+        let (marked_before, again_before) = (self.board.marked_lost(), self.board.again_in_flight());
+        let verdict = if self.waits_for_late_originals() {
+            Verdict::default()
+        } else {
+            self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt)
+        };
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
+        if self.board.again_in_flight() < again_before && self.recovers_as_linux() {
+            self.note_lost_again();
+        }
         self.show_connection(now);
+        let verdict = if self.must_recover_again() { Verdict { signal: Signal::Loss, ..verdict } } else { verdict };
         if verdict != Verdict::default() || event.newly_lost > 0 {
             self.apply(now, verdict, prior_in_flight, event.newly_lost);
         }
@@ -156,6 +196,7 @@ impl Sender {
             // before. In Linux it grows the window only by newly reported ones.
             event.growth = match self.options.follows {
                 Follows::Rfc => delivered.cumulative,
+                Follows::Linux if self.options.sack => self.linux_growth(event.advanced, delivered),
                 Follows::Linux => delivered.cumulative.min(delivered.count),
                 Follows::Ns2 => delivered.cumulative.min(1),
             };

@@ -46,6 +46,10 @@ impl Sender {
         if self.detector_deadline().is_some_and(|deadline| deadline <= now) {
             let prior_in_flight = self.board.in_flight() + self.withheld;
             let marked_before = self.board.marked_lost();
+            if self.recovers_as_linux() {
+                self.begin_linux_event();
+                self.note_lost_again();
+            }
             let verdict = self.detector.on_deadline(now, &mut self.board, &self.rtt);
             let newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
             self.show_connection(now);

@@ -20,18 +20,38 @@ impl Sender {
         }
         match verdict.signal {
             Signal::None => {}
-            Signal::Loss if self.is_recovering() => {
-                if let Phase::Fast { marked, .. } = &mut self.phase {
-                    *marked = false; // one reduction suffices for the marks and the loss of one window (RFC 3168)
-                }
+            Signal::Loss if self.is_recovering() => self.lose_again(now, prior_in_flight),
+            Signal::Loss | Signal::NewLoss if self.recovers_as_linux() && self.lost_out() == 0 => {
+                self.reduce_once(now, prior_in_flight);
             }
             Signal::Loss | Signal::NewLoss => self.enter_recovery(now, prior_in_flight),
             Signal::Timeout => self.enter_timeout(now, prior_in_flight),
         }
     }
 
+    /// A loss in recovery.
+    fn lose_again(&mut self, now: Time, prior_in_flight: u32) {
+        if let Phase::Fast { marked, .. } = &mut self.phase {
+            let begins = std::mem::take(marked); // one reduction suffices for the marks and the loss of one window (RFC 3168)
+            if begins && self.recovers_as_linux() {
+                self.begin_linux_episode(false);
+            }
+        } else if self.recovers_as_linux() && self.lost_a_retransmission() {
+            self.enter_recovery(now, prior_in_flight); // slow start after a timeout ends (`tcp_fastretrans_alert`)
+        }
+    }
+
+    /// A probe has repaired a loss (RFC 8985 section 7.4.2): there is nothing to recover (`tcp_process_tlp_ack`).
+    fn reduce_once(&mut self, now: Time, prior_in_flight: u32) {
+        self.recoveries += 1;
+        let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
+        self.congestion.on_congestion(&event, &self.rtt);
+        self.announce_reduction();
+    }
+
     fn enter_recovery(&mut self, now: Time, prior_in_flight: u32) {
         self.recoveries += 1;
+        let window = self.congestion.window();
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
         self.announce_reduction();
@@ -39,7 +59,7 @@ impl Sender {
         if self.board.outstanding() == 0 {
             return; // a probe had repaired the loss: there is nothing to recover
         }
-        self.phase = self.reduction(prior_in_flight, false);
+        self.phase = self.reduction(if self.recovers_as_linux() { window } else { prior_in_flight }, false);
     }
 
     /// Fast recovery, which begins after a loss or a congestion mark.
@@ -51,8 +71,19 @@ impl Sender {
     }
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
-        let repeated = std::mem::replace(&mut self.unanswered_timeout, true);
+        let was_unanswered = std::mem::replace(&mut self.unanswered_timeout, true);
+        // Linux does not reduce again for a timeout within fast recovery, and does not doubt it (`tcp_enter_loss`).
+        let in_recovery = matches!(self.phase, Phase::Fast { marked: false, .. }) && self.recovers_as_linux();
+        let repeated = was_unanswered || in_recovery;
+        let may_be_spurious = if self.recovers_as_linux() {
+            was_unanswered || matches!(self.phase, Phase::Open | Phase::Fast { marked: true, .. })
+        } else {
+            !repeated
+        };
         self.timeouts += 1;
+        if self.recovers_as_linux() {
+            self.doubt_reordering();
+        }
         if self.phase == Phase::Open {
             self.recoveries += 1;
         }
@@ -62,7 +93,7 @@ impl Sender {
         self.rtt.back_off();
         self.board.restart_timer(now);
         self.retransmit_now = true;
-        let forward = if self.options.f_rto && !repeated { ForwardRto::Retransmitted } else { ForwardRto::Off };
+        let forward = if self.options.f_rto && may_be_spurious { ForwardRto::Retransmitted } else { ForwardRto::Off };
         self.phase = Phase::Timeout { until: self.board.next(), forward };
         if !repeated {
             self.allow_undo();
@@ -70,6 +101,9 @@ impl Sender {
     }
 
     fn allow_undo(&mut self) {
+        if self.recovers_as_linux() {
+            return self.begin_linux_episode(true);
+        }
         let may_undo = self.options.spurious != SpuriousResponse::None || self.options.f_rto;
         self.undo_until = if may_undo { self.board.next() } else { 0 };
         self.unreported_retransmits = 0;
@@ -95,7 +129,7 @@ impl Sender {
         }
     }
 
-    fn end_recovery(&mut self, until: u32) {
+    pub(super) fn end_recovery(&mut self, until: u32) {
         self.phase = Phase::Open;
         self.recover = until;
         self.board.reset_duplicates();
@@ -103,7 +137,7 @@ impl Sender {
         self.congestion.on_recovered();
     }
 
-    fn continue_forward_rto(
+    pub(super) fn continue_forward_rto(
         &mut self,
         until: u32,
         forward: ForwardRto,
@@ -115,7 +149,7 @@ impl Sender {
         let is_news = self.options.sack || !delivered.any_retransmitted;
         let original_arrived = is_news && delivered.lowest_original().is_some_and(|segment| segment < until);
         let forward = if original_arrived {
-            return self.undo(); // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
+            return if self.recovers_as_linux() { self.undo_linux_timeout() } else { self.undo() }; // RFC 5682 section 3.1 step 3.b: data sent before the timeout, and never since, arrived
         } else if forward == ForwardRto::ProbingNew {
             if duplicate || delivered.count > 0 {
                 self.retransmit_now = true; // step 3.a: the loss was real, and the hole is sent whatever is in flight

@@ -105,7 +105,7 @@ impl Sender {
             return None;
         }
         let probing_new = matches!(self.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. });
-        if self.board.lost() > 0 && !(probing_new && self.has_new()) {
+        if self.board.lost() > 0 && !(probing_new && self.has_new()) && !self.waits_for_late_originals() {
             let segment = self.board.next_lost().expect("some segment is lost");
             return Some(self.send_again(now, segment));
         }
@@ -153,6 +153,7 @@ impl Sender {
             number,
             retransmission: false,
             window_reduced: std::mem::take(&mut self.window_reduced),
+            oldest: 0,
         }
     }
 
@@ -167,8 +168,12 @@ impl Sender {
             self.board.restart_timer(now);
         }
         self.unreported_retransmits += 1;
+        if self.recovers_as_linux() {
+            self.note_linux_retransmission();
+        }
         self.after_sending(now, segment);
-        Transmission::Data { segment, number, retransmission: true, window_reduced: false }
+        let oldest = if self.recovers_as_linux() { self.oldest_tolerated(now) } else { 0 };
+        Transmission::Data { segment, number, retransmission: true, window_reduced: false, oldest }
     }
 
     #[inline(always)]

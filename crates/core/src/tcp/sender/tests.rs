@@ -10,6 +10,7 @@ use crate::units::Duration;
 use serde_json::json;
 
 mod fast_paths;
+mod linux;
 mod rate_samples;
 mod reduction;
 mod timer;
@@ -78,7 +79,7 @@ impl Pair {
     }
 
     fn arrive(&mut self, segment: u32, retransmission: bool, marked: bool) -> Ack {
-        let data = DataSegment { segment, retransmission, marked, window_reduced: false, last: false };
+        let data = DataSegment { segment, retransmission, marked, window_reduced: false, last: false, timestamp: None };
         self.receiver.on_segment(self.now, &data).expect("acknowledged at once")
     }
 
@@ -446,7 +447,14 @@ fn rfc3168_section_6_1_2_the_window_shrinks_once_per_window_of_data() {
     assert_eq!(carriers, [10], "CWR goes with the first new segment");
     // 10 carries CWR: its ACK echoes no more, unless it is marked itself.
     pair.now = ms(200);
-    let data = DataSegment { segment: 10, retransmission: false, marked: true, window_reduced: true, last: false };
+    let data = DataSegment {
+        segment: 10,
+        retransmission: false,
+        marked: true,
+        window_reduced: true,
+        last: false,
+        timestamp: None,
+    };
     let ack = pair.receiver.on_segment(pair.now, &data).unwrap();
     let before = pair.cwnd();
     pair.sender.on_ack(pair.now, &ack);

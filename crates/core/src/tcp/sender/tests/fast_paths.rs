@@ -15,7 +15,7 @@ fn take_by_short_path<const LEARNS: bool>(
         let mut sent = Vec::new();
         for _ in 0..sender.to_send() {
             let (segment, number) = sender.send(now);
-            sent.push(Transmission::Data { segment, number, retransmission: false, window_reduced: false });
+            sent.push(Transmission::Data { segment, number, retransmission: false, window_reduced: false, oldest: 0 });
         }
         sender.stop();
         sent
@@ -32,6 +32,7 @@ fn send_by_short_paths(sender: &mut Sender, now: Time) -> Vec<Transmission> {
                 number: number + index,
                 retransmission: false,
                 window_reduced: false,
+                oldest: 0,
             }));
             return sent;
         }
@@ -85,7 +86,7 @@ proptest! {
                 acks.remove(index);
             } else if let Some(Transmission::Data { segment, retransmission, window_reduced, .. }) = network.remove(index) {
                 let marked = action == 13 && ecn;
-                let data = DataSegment { segment, retransmission, marked, window_reduced, last: false };
+                let data = DataSegment { segment, retransmission, marked, window_reduced, last: false, timestamp: None };
                 acks.extend(receiver.on_segment(now, &data));
             }
             if position < 11 && let Some(ack) = acks.pop_front() {

@@ -1,0 +1,56 @@
+//! Timestamps as Linux's receiver uses them: protection against wrapped sequence numbers (PAWS, RFC 7323 section 5).
+//!
+//! A segment older than the one that last moved the left edge of the window is rejected. After a retransmission this is each segment that was
+//! sent before it and takes a slower path. Timestamps count milliseconds, and Linux tolerates one (`TCP_PAWS_WINDOW`). The numbers
+//! of transmissions stand for timestamps here, because they order segments in the same way. Only a retransmission says which ones are
+//! tolerated: whatever overtakes a segment that was sent once at the left edge has arrived before.
+
+/// The timestamp of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timestamp {
+    /// The number of its transmission.
+    pub number: u32,
+    /// The oldest transmission that is tolerated after this one; zero for a segment sent once.
+    pub oldest: u32,
+}
+
+/// The timestamps of a connection (`ts_recent`).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Timestamps {
+    recent: u32,
+    oldest: u32,
+}
+
+impl Timestamps {
+    /// Whether a segment is to be discarded.
+    pub(super) fn rejects(&self, timestamp: Timestamp) -> bool {
+        timestamp.number < self.oldest
+    }
+
+    /// Takes the timestamp of a segment at the left edge, which ACKs echo from now on. Returns `false`, without any change, if it is
+    /// older than that of the last one (RFC 7323 section 4.3).
+    pub(super) fn take(&mut self, timestamp: Timestamp) -> bool {
+        let is_newer = timestamp.number >= self.recent;
+        if is_newer {
+            self.recent = timestamp.number;
+            self.oldest = self.oldest.max(timestamp.oldest);
+        }
+        is_newer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segment 0 is sent again as transmission 10, and 9 is of the same millisecond. Transmissions 1 to 8 are then too old.
+    #[test]
+    fn a_retransmission_makes_what_was_sent_before_it_too_old() {
+        let mut timestamps = Timestamps::default();
+        let original = |number| Timestamp { number, oldest: 0 };
+        assert!(timestamps.take(original(0)) && !timestamps.rejects(original(1)));
+        assert!(timestamps.take(Timestamp { number: 10, oldest: 9 }));
+        assert!(timestamps.rejects(original(8)) && !timestamps.rejects(original(9)));
+        assert!(!timestamps.take(original(9)), "the echo stays");
+    }
+}

@@ -1,0 +1,280 @@
+//! How Linux recognises spurious recovery and reordering, and takes reductions back (`net/ipv4/tcp_input.c`). Names in parentheses
+//! are those of its functions and variables.
+//!
+//! It differs from the RFCs where packets are reordered. A recovery in which nothing was needed ends at once, whatever was marked
+//! as lost. What an undo leaves marked begins the next recovery.
+
+use super::pacing::Quantum;
+use super::{ForwardRto, Phase, Sender, Unfilled};
+use crate::spec::SpuriousResponse;
+use crate::tcp::detection::EpisodeEnd;
+use crate::tcp::receiver::Ack;
+use crate::tcp::scoreboard::{Delivered, Doubt};
+use crate::units::{Duration, Time};
+
+/// The reordering that a connection allows for before it has seen any (`sysctl_tcp_reordering`), and at most
+/// (`sysctl_tcp_max_reordering`), segments.
+const REORDERING: (u32, u32) = (3, 300);
+
+/// The clock of timestamps (`TCP_TS_HZ`).
+const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
+
+/// State of a sender that follows Linux. Other senders have none, which keeps them small.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinuxState {
+    pub(super) unfilled: Unfilled,
+    pub(super) quantum: Quantum,
+    /// The greatest distance that a late segment was behind, in segments (`reordering`).
+    reordering: u32,
+    /// The first unacknowledged segment when the episode began that an undo may take back (`undo_marker`).
+    undo_from: Option<u32>,
+    /// Retransmissions of the episode that no DSACK has reported; `None` before the first (`undo_retrans`).
+    unreported: Option<u32>,
+    /// Whether the episode reduced the window, so that an undo restores it (`prior_ssthresh`).
+    restores: bool,
+    /// Retransmissions in flight that an undo has unmarked: they are not lost any more.
+    unmarked: u32,
+    /// Late originals have filled the hole while retransmissions are in flight: for this ACK, nothing is marked or sent again.
+    waits: bool,
+    /// Segments that this ACK reports as duplicates.
+    duplicates: u32,
+    /// A retransmission was lost, by this ACK, or anything by a timer.
+    loses_again: bool,
+}
+
+impl Default for LinuxState {
+    fn default() -> LinuxState {
+        LinuxState {
+            unfilled: Unfilled::default(),
+            quantum: Quantum::default(),
+            reordering: REORDERING.0,
+            undo_from: None,
+            unreported: None,
+            restores: false,
+            unmarked: 0,
+            waits: false,
+            duplicates: 0,
+            loses_again: false,
+        }
+    }
+}
+
+impl Sender {
+    /// Whether recovery is Linux's: without SACK it is as for others.
+    #[inline(always)]
+    pub(super) fn recovers_as_linux(&self) -> bool {
+        self.options.recovers_as_linux
+    }
+
+    fn linux_mut(&mut self) -> &mut LinuxState {
+        self.linux.get_or_insert_default()
+    }
+
+    /// Whether nothing may be marked as lost, or sent again, before the next ACK.
+    #[inline(always)]
+    pub(super) fn waits_for_late_originals(&self) -> bool {
+        self.linux.as_ref().is_some_and(|linux| linux.waits)
+    }
+
+    /// A new ACK or deadline: what the last ACK said of this instant is over.
+    pub(super) fn begin_linux_event(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            (linux.waits, linux.duplicates, linux.loses_again) = (false, 0, false);
+        }
+    }
+
+    /// What the scoreboard needs to know of an ACK before it takes it (`tcp_rack_advance`, `tcp_skb_spurious_retrans`).
+    pub(super) fn set_doubt(&mut self, ack: &Ack) {
+        let least_rtt = self.rtt.minimum().unwrap_or(Duration::ZERO);
+        self.board.doubt(Some(Doubt { least_rtt, echoes_original: !ack.echoes_retransmission }));
+    }
+
+    /// The RTT of a retransmission by its echoed timestamp (`tcp_ack_update_rtt`). It was sent at `sent`.
+    pub(super) fn rtt_by_timestamp(now: Time, sent: Time) -> Duration {
+        let ticks = |time: Time| time.0 / TIMESTAMP_TICK.0;
+        TIMESTAMP_TICK * (ticks(now) - ticks(sent)).max(1)
+    }
+
+    /// The oldest transmission whose timestamp is at most one tick older than now's (PAWS, RFC 7323 section 5.3).
+    pub(super) fn oldest_tolerated(&self, now: Time) -> u32 {
+        let ticks = (now.0 / TIMESTAMP_TICK.0).saturating_sub(1);
+        self.board.next_transmission() - self.board.sent_since(Time(ticks * TIMESTAMP_TICK.0))
+    }
+
+    /// Segments marked as lost, those sent again included until they arrive (`lost_out`).
+    pub(super) fn lost_out(&self) -> u32 {
+        let unmarked = self.linux.as_ref().map_or(0, |linux| linux.unmarked);
+        self.board.lost() + self.board.again_in_flight().saturating_sub(unmarked)
+    }
+
+    /// Whether something counts as lost outside of recovery: an undo left it, and recovery begins anew (`tcp_time_to_recover`).
+    #[inline(always)]
+    pub(super) fn must_recover_again(&self) -> bool {
+        self.options.recovers_as_linux && self.phase == Phase::Open && self.undone > 0 && self.lost_out() > 0
+    }
+
+    /// The detector has marked a retransmission as lost, or a timer has marked anything.
+    pub(super) fn note_lost_again(&mut self) {
+        self.linux_mut().loses_again = true;
+    }
+
+    /// Whether a loss ends the slow start after a timeout.
+    pub(super) fn lost_a_retransmission(&self) -> bool {
+        self.linux.as_ref().is_some_and(|linux| linux.loses_again)
+    }
+
+    /// `segment` arrived late, and those before `end` had arrived (`tcp_check_sack_reordering`).
+    fn note_reordering(&mut self, segment: u32, end: u32) {
+        let linux = self.linux_mut();
+        if end > segment && end - segment > linux.reordering {
+            linux.reordering = (end - segment).min(REORDERING.1);
+        }
+    }
+
+    /// Takes what an ACK says of reordering and duplicates. Before it, all below `prior_una` was acknowledged.
+    pub(super) fn note_linux_ack(&mut self, now: Time, ack: &Ack, prior_una: u32, delivered: &Delivered) {
+        if let Some(segment) = delivered.lowest_late() {
+            self.note_reordering(segment, self.board.sacked_end());
+        }
+        if let Some((segment, _)) = ack.sack.duplicate() {
+            self.detector.on_spurious(now, segment, &self.board);
+            let una = self.board.una();
+            let was_sent_again = segment < una || segment < self.board.next() && self.board.was_retransmitted(segment);
+            if segment >= una && was_sent_again && self.board.is_sacked(segment) {
+                self.note_reordering(segment, self.board.sacked_end());
+            }
+            let linux = self.linux_mut();
+            linux.duplicates = 1;
+            if was_sent_again && linux.undo_from.is_some_and(|from| segment >= from) {
+                linux.unreported = linux.unreported.map(|count| count.saturating_sub(1));
+            }
+        }
+        let again = self.board.again_in_flight();
+        if let Some(linux) = &mut self.linux {
+            linux.unmarked = linux.unmarked.min(again);
+        }
+        debug_assert!(prior_una <= self.board.una());
+    }
+
+    /// Segments by which an ACK may grow the window (`tcp_may_raise_cwnd`): all that it delivers, if it advances. After reordering
+    /// beyond the least, ACKs with SACK blocks only may grow it as well.
+    #[inline]
+    pub(super) fn linux_growth(&self, advanced: bool, delivered: &Delivered) -> u32 {
+        let Some(linux) = &self.linux else { return if advanced { delivered.count } else { 0 } };
+        let may_grow = advanced || linux.reordering > REORDERING.0;
+        if may_grow && (advanced || delivered.count > 0) { delivered.count + linux.duplicates } else { 0 }
+    }
+
+    /// Segments that an ACK reports as duplicates; Linux counts them as delivered.
+    #[inline(always)]
+    pub(super) fn reported_duplicates(&self) -> u32 {
+        self.linux.as_ref().map_or(0, |linux| linux.duplicates)
+    }
+
+    /// An episode begins that an undo may take back (`tcp_init_undo`); `restores` if it reduces the window.
+    pub(super) fn begin_linux_episode(&mut self, restores: bool) {
+        let (una, again) = (self.board.una(), self.board.again_in_flight());
+        let linux = self.linux_mut();
+        linux.undo_from = Some(una);
+        linux.unreported = (again > 0).then_some(again);
+        linux.restores = restores;
+    }
+
+    /// A segment is sent again (`tcp_retransmit_skb`).
+    pub(super) fn note_linux_retransmission(&mut self) {
+        let linux = self.linux_mut();
+        linux.unreported = Some(linux.unreported.unwrap_or(0) + 1);
+    }
+
+    /// The retransmission timer expired while much had arrived out of order: the reordering is less than was thought
+    /// (`tcp_enter_loss`).
+    pub(super) fn doubt_reordering(&mut self) {
+        if self.phase == Phase::Open && self.board.sacked() >= REORDERING.0 {
+            let linux = self.linux_mut();
+            linux.reordering = linux.reordering.min(REORDERING.0);
+        }
+    }
+
+    /// What the congestion control decided may be taken back: DSACKs report all retransmissions of the episode (`tcp_try_undo_dsack`).
+    fn all_were_duplicates(&self) -> bool {
+        self.linux.as_ref().is_some_and(|linux| linux.undo_from.is_some() && linux.unreported == Some(0))
+    }
+
+    /// Whether the ACK that advanced answers an original (`tcp_packet_delayed`).
+    fn original_came(&self, ack: &Ack) -> bool {
+        self.options.spurious == SpuriousResponse::Eifel
+            && self.linux.as_ref().is_some_and(|linux| {
+                linux.undo_from.is_some() && (linux.unreported.is_none() || !ack.echoes_retransmission)
+            })
+    }
+
+    /// (`tcp_undo_cwnd_reduction`).
+    fn undo_as_linux(&mut self, by: EpisodeEnd, unmarks: bool) {
+        self.undone += 1;
+        self.detector.on_episode_end(by);
+        let linux = self.linux_mut();
+        linux.undo_from = None;
+        if linux.restores {
+            self.congestion.undo();
+        }
+        if unmarks {
+            self.board.unmark_lost();
+            self.linux_mut().unmarked = self.board.again_in_flight();
+        }
+        self.phase = Phase::Open;
+    }
+
+    /// The episode ends: everything sent before it is acknowledged (`tcp_try_undo_recovery`).
+    fn end_linux_episode(&mut self, ack: &Ack, until: u32) {
+        if self.all_were_duplicates() || self.original_came(ack) {
+            self.undo_as_linux(EpisodeEnd::Spurious, false);
+        } else {
+            self.detector.on_episode_end(EpisodeEnd::Repaired);
+        }
+        self.end_recovery(until);
+    }
+
+    /// An ACK, before the detector judges it (`tcp_fastretrans_alert`, `tcp_process_loss`).
+    pub(super) fn continue_linux_recovery(
+        &mut self,
+        ack: &Ack,
+        prior_una: u32,
+        advanced: bool,
+        duplicate: bool,
+        delivered: &Delivered,
+    ) {
+        match self.phase {
+            Phase::Opening { .. } | Phase::Open => {}
+            Phase::Fast { until, .. } if self.board.una() >= until => self.end_linux_episode(ack, until),
+            Phase::Fast { .. } => {
+                if advanced && self.original_came(ack) {
+                    self.note_reordering(prior_una, self.board.sacked_end());
+                    self.detector.on_reordering();
+                    if self.board.again_in_flight() > 0 {
+                        self.linux_mut().waits = true;
+                        return;
+                    }
+                    self.undo_as_linux(EpisodeEnd::Spurious, true);
+                }
+            }
+            Phase::Timeout { until, forward } => {
+                if advanced && (self.all_were_duplicates() || self.original_came(ack)) {
+                    self.undo_as_linux(EpisodeEnd::Spurious, true);
+                } else if self.board.una() >= until {
+                    self.end_linux_episode(ack, until);
+                } else if forward != ForwardRto::Off {
+                    self.continue_forward_rto(until, forward, advanced, duplicate, delivered);
+                }
+                return;
+            }
+        }
+        if self.all_were_duplicates() {
+            self.undo_as_linux(EpisodeEnd::Duplicates, false);
+        }
+    }
+
+    /// F-RTO found the timeout spurious.
+    pub(super) fn undo_linux_timeout(&mut self) {
+        self.undo_as_linux(EpisodeEnd::Spurious, true);
+    }
+}
