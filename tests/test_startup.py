@@ -18,7 +18,7 @@ NEEDED: dict[str, set[str]] = {
     "scenario": {"pydantic"},
     "check": {"cyclopts", "pydantic"},
     "run": {"cyclopts", "numpy", "polars", "pydantic"},
-    "report": {"cyclopts", "jinja2", "numpy", "polars", "pydantic", "tomlkit"},
+    "report": {"cyclopts", "jinja2", "numpy", "polars", "pydantic"},
 }
 
 

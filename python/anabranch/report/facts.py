@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import tomlkit
+import tomli_w
 
 from anabranch.matrix_columns import text
 from anabranch.report.chart import three_digits
@@ -82,7 +82,7 @@ def _stopped(source: Source) -> list[str]:
 def _scenario_text(scenario: Mapping[str, Any]) -> str:
     """The scenario as TOML, which `anabranch run` takes; as JSON if it holds what TOML cannot say."""
     try:
-        return tomlkit.dumps(scenario)
+        return tomli_w.dumps(scenario)
     except (ValueError, TypeError):
         return json.dumps(scenario, indent=2, ensure_ascii=False)
 

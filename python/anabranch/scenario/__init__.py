@@ -110,9 +110,10 @@ class Scenario:
         """The TOML text: of a loaded scenario byte for byte as it was, of a built one in canonical form."""
         if self._text is not None:
             return self._text
-        import tomlkit
+        import tomli_w
 
-        return tomlkit.dumps(self.document)
+        # tomlkit would take minutes for the text of a long trace.
+        return tomli_w.dumps(self.document)
 
     def with_values(self, settings: Mapping[str, str]) -> "Scenario":
         """A scenario with other values at some keys, such as ``{"run.duration": "5s", "traffic[0].stack": "cubic"}``.
