@@ -51,11 +51,14 @@ def test_the_commands_of_the_page_on_files_write_them(tmp_path: Path, monkeypatc
         assert {"flows.csv", "links.csv", "summary.csv"} <= {file.name for file in Path(folder).iterdir()}
 
 
-def test_the_stacks_of_the_page_on_transports_run() -> None:
-    (stacks,) = blocks("transports.md", "toml")
+def test_the_stacks_of_the_page_on_transports_run(tmp_path: Path) -> None:
+    stacks, own = blocks("transports.md", "toml")
+    (control,) = blocks("transports.md", "python")
+    (tmp_path / "root.py").write_text(control, encoding="utf-8")
+    stacks += own.removeprefix("[stacks]\n")
     names = re.findall(r"^(\S+) = {", stacks, re.MULTILINE)
     rest = f'[topology]\ngenerate = "line"\n[[traffic]]\nfrom = "n1"\nto = "n3"\nstack = {names}\n[run]\nduration = "100ms"\n'
-    flows = Scenario.from_toml(stacks + rest.replace("'", '"')).run(seed=1).flows
+    flows = Scenario.from_toml(stacks + rest.replace("'", '"'), directory=tmp_path).run(seed=1).flows
     assert flows["stack"].to_list() == names
     assert (flows["delivered_bytes"] > 0).all()
 
@@ -80,3 +83,20 @@ def test_the_commands_of_the_models_run(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(lines) >= 12
     for line in lines:
         assert status(shlex.split(line)) == 0, line
+
+
+def test_the_files_of_the_four_tasks_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All commands; what takes long is shortened."""
+    monkeypatch.chdir(tmp_path)
+    for block in [*blocks("tasks.md", "toml"), *blocks("tasks.md", "python")]:
+        Path(block.partition("\n")[0].removeprefix("# ")).write_text(block, encoding="utf-8")
+    for name, text in zip(("network.csv", "demands.csv"), blocks("tasks.md", "text"), strict=True):
+        Path(name).write_text(text, encoding="utf-8")
+    plan = Path("plan.toml").read_text(encoding="utf-8")
+    Path("plan.toml").write_text(plan.replace("seeds = 20", "seeds = 2"), encoding="utf-8")
+    for command in (line for block in blocks("tasks.md", "sh") for line in block.splitlines()):
+        words = shlex.split(command)[1:]
+        brief = ["--set", "run.duration=200ms", "--set", "run.warm_up=0s", "--seed", "1", "--no-report"]
+        assert status([*words, *(brief if words[1] in ("backbone.toml", "incast.toml") else [])]) == 0, command
+    assert Path("loss.pdf").read_bytes().startswith(b"%PDF")
+    assert Path("runs/slow-start/replay.html").exists()
