@@ -113,6 +113,7 @@ impl RttEstimate {
     }
 
     /// Linux's estimator (`tcp_rtt_estimator`): a falling RTT changes the deviation by an eighth of that of a rising one.
+    #[inline(never)]
     fn sample_as_linux(&mut self, rtt: Duration) {
         let least = self.bounds.granularity;
         let Some(linux) = &mut self.linux else { return };

@@ -150,7 +150,7 @@ impl Driver {
             assert_eq!(self.withheld, 0, "a detector that takes ordinary ACKs withholds nothing");
             self.quiet_until = instant;
         } else {
-            let delivered = Delivered::one_original(self.board.una() - 1, sent, self.now);
+            let delivered = Delivered::one_original(self.board.una() - 1, sent, self.now, true);
             self.judge_ack(&delivered, self.board.in_flight() + 1, false, round_start);
         }
     }

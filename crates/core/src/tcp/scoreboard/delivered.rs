@@ -98,13 +98,13 @@ impl Delivered {
         (self.highest_original != NO_SEGMENT).then_some(self.highest_original)
     }
 
-    /// A single segment in order, sent once, then.
+    /// A single segment in order, sent once, then; with evidence for a sender that follows Linux.
     #[inline]
-    pub(in crate::tcp) fn one_original(segment: u32, sent: Time, now: Time) -> Delivered {
+    pub(in crate::tcp) fn one_original(segment: u32, sent: Time, now: Time, as_linux: bool) -> Delivered {
         let evidence = Evidence { newest: (sent, segment), rtt: now - sent, highest: segment, is_passed: true };
         Delivered {
             cumulative: 1,
-            evidence: Some(evidence),
+            evidence: as_linux.then_some(evidence),
             ..Delivered::first(segment, Segment::new(sent, IN_FLIGHT), now, false)
         }
     }

@@ -42,7 +42,7 @@ impl Sender {
 
     #[inline(never)]
     fn judge_predicted(&mut self, now: Time, sent: Time, report: Option<&mut Delivered>) {
-        let delivered = Delivered::one_original(self.board.una() - 1, sent, now);
+        let delivered = Delivered::one_original(self.board.una() - 1, sent, now, self.recovers_as_linux());
         let mut event = AckEvent::PREDICTED;
         self.describe_predicted(&mut event, now, sent, self.board.in_flight());
         event.prior_in_flight += self.withheld;
@@ -173,7 +173,7 @@ impl Sender {
             self.detector.on_ack(&event, delivered, &mut self.board, &self.rtt)
         };
         event.newly_lost = self.board.marked_lost().wrapping_sub(marked_before);
-        if self.board.again_in_flight() < again_before && self.recovers_as_linux() {
+        if self.recovers_as_linux() && self.board.again_in_flight() < again_before {
             self.note_lost_again();
         }
         self.show_connection(now);

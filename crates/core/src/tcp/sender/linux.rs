@@ -77,6 +77,7 @@ impl Sender {
     }
 
     /// A new ACK or deadline: what the last ACK said of this instant is over.
+    #[inline(always)]
     pub(super) fn begin_linux_event(&mut self) {
         if let Some(linux) = &mut self.linux {
             (linux.waits, linux.duplicates, linux.loses_again) = (false, 0, false);

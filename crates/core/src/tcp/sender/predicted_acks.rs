@@ -53,7 +53,11 @@ impl Sender {
         if quiet_until.is_some() {
             self.grow(event);
         } else {
-            self.judge(*event, &Delivered::one_original(self.board.una() - 1, sent, now), false);
+            self.judge(
+                *event,
+                &Delivered::one_original(self.board.una() - 1, sent, now, self.recovers_as_linux()),
+                false,
+            );
         }
         quiet_until.is_some_and(|instant| instant >= until)
     }
