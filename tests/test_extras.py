@@ -86,6 +86,12 @@ def test_the_base_runs_a_scenario_and_draws_a_map_without_any_extra(tmp_path: Pa
     ran = without(blocked, "run", "tiny.toml", "--no-report", folder=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert Result.load(tmp_path / "runs" / "tiny").flows["delivered_bytes"][0] > 0
+    (tmp_path / "demands.csv").write_text("source,target,rate\ns1,d1,5Mbps\n", encoding="utf-8")
+    (tmp_path / "matrix.toml").write_text(
+        SCENARIO.replace('from = "s1", to = "d1", bulk = true', 'matrix = "demands.csv"'), encoding="utf-8"
+    )
+    loaded = without(blocked, "run", "matrix.toml", "--no-report", folder=tmp_path)
+    assert loaded.returncode == 0, loaded.stderr
     drawn = without(blocked, "topology", "plot", "nsfnet", "-o", "map.svg", folder=tmp_path)
     assert drawn.returncode == 0, drawn.stderr
     listed = without(blocked, "topology", "list", folder=tmp_path)

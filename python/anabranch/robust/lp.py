@@ -1,8 +1,11 @@
 """A linear program for HiGHS, put together from arrays."""
 
+from __future__ import annotations
+
 import threading
 from dataclasses import dataclass
-from typing import Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +14,7 @@ from anabranch.array_types import Floats, Integers
 from anabranch.extras import needed
 from anabranch.robust.errors import RobustError
 
-with needed("linear programs", "te"):
+if TYPE_CHECKING:
     import highspy
 
 Method = Literal["interior-point", "first-order", "simplex"]
@@ -33,6 +36,13 @@ class Optimum:
 
 class OutOfTime(Exception):
     """The solver used up the time that it was given."""
+
+
+def _library() -> ModuleType:
+    """HiGHS, imported where it is used: this package also reads traffic matrices, which needs no extra."""
+    with needed("linear programs", "te"):
+        import highspy
+    return highspy
 
 
 class Program:
@@ -86,19 +96,16 @@ class Program:
             raise OutOfTime
         highs.setOptionValue("time_limit", highs.getRunTime() + limit_s)
         _run(highs)
-        status = highs.getModelStatus()
-        if status == highspy.HighsModelStatus.kTimeLimit:
+        status, kinds = highs.getModelStatus(), _library().HighsModelStatus
+        if status == kinds.kTimeLimit:
             raise OutOfTime
-        if status != highspy.HighsModelStatus.kOptimal and method == "interior-point":
+        if status != kinds.kOptimal and method == "interior-point":
             # Interior point without crossover may end just short of its tolerances; simplex goes the rest of the way.
             highs.setOptionValue("solver", "simplex")
             _run(highs)
             status = highs.getModelStatus()
-        near = method == "first-order" and status in (
-            highspy.HighsModelStatus.kIterationLimit,
-            highspy.HighsModelStatus.kUnknown,
-        )
-        if status != highspy.HighsModelStatus.kOptimal and not near:
+        near = method == "first-order" and status in (kinds.kIterationLimit, kinds.kUnknown)
+        if status != kinds.kOptimal and not near:
             text = highs.modelStatusToString(status)
             raise RobustError(f"the linear program of {self.columns} columns and {self.rows} rows is {text.lower()}")
         found = highs.getSolution()
@@ -117,11 +124,11 @@ class Program:
             start, index, value = _row_wise(self._entries, self.rows, 0)
             cost, lower, upper = (np.concatenate(part) for part in zip(*self._columns, strict=True))
             row_lower, row_upper = (np.concatenate(part) for part in zip(*self._rows, strict=True))
-            program = highspy.HighsLp()
+            program = _library().HighsLp()
             program.num_col_, program.num_row_ = self.columns, self.rows
             program.col_cost_, program.col_lower_, program.col_upper_ = cost, lower, upper
             program.row_lower_, program.row_upper_ = row_lower, row_upper
-            program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+            program.a_matrix_.format_ = _library().MatrixFormat.kRowwise
             program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = start, index, value
             self._highs.passModel(program)
         self._passed = len(self._columns), len(self._rows), len(self._entries)
@@ -132,7 +139,7 @@ class Program:
 
 
 def _fresh(method: Method) -> highspy.Highs:
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs: highspy.Highs = _library().Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
     highs.setOptionValue("run_crossover", "off")
