@@ -11,7 +11,7 @@ impl Sender {
     }
 
     fn has_segment(&self) -> bool {
-        self.board.lost() > 0 || self.has_new()
+        (self.board.lost() > 0 && !self.waits_for_late_originals()) || self.has_new()
     }
 
     #[inline]
