@@ -1,10 +1,7 @@
 //! BBR's share of a link, which does not depend on what the link drops.
 
-use super::flows::FlowState;
-use super::member::Member;
-
 /// The BBR flows of a link, beside those that answer losses.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct BbrShare {
     /// How many there are.
     pub flows: f64,
@@ -15,23 +12,6 @@ pub struct BbrShare {
 }
 
 impl BbrShare {
-    /// Of a link, by the flows' states; `None` without BBR flows.
-    pub fn of(members: &[Member], states: &[FlowState]) -> Option<BbrShare> {
-        if !members.iter().any(|member| member.bbr) {
-            return None;
-        }
-        let mut found = BbrShare { flows: 0.0, load_bps: 0.0, others: 0.0 };
-        for member in members.iter().filter(|member| !member.acks) {
-            if member.bbr {
-                found.flows += f64::from(member.share);
-                found.load_bps += states[member.flow()].rate * member.bits;
-            } else {
-                found.others += f64::from(member.share) * states[member.flow()].responds;
-            }
-        }
-        Some(found)
-    }
-
     /// Their share of a full link: the form of Ware et al. 2019 in buffer and numbers, fitted to the packet engine.
     pub fn share(&self, idle_s: f64, buffer_s: f64) -> f64 {
         let logit = 3.29 - 0.7 * (buffer_s / idle_s).ln() + 1.07 * (self.flows / self.others.max(1e-6)).ln();

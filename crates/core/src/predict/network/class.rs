@@ -92,15 +92,11 @@ const FEW: usize = 10;
 /// The classes of the flows; and of each link, whether phase effects decide about single runs (Floyd and Jacobson 1992): so few flows of one RTT share
 /// a full drop-tail queue that some may lose in every event and others in none.
 pub fn classes(flows: &[FlowModel], solution: &Solution) -> (Vec<Class>, Vec<bool>) {
-    let mut bottlenecks = vec![Vec::new(); flows.len()];
-    let mut crowds = Vec::new();
-    for (index, link) in solution.links.iter().enumerate() {
-        let data = link.members.iter().filter(|member| !member.acks && solution.flows[member.flow()].responds > 0.5);
-        crowds.push(Crowd::of(data.map(|member| member.flow()), flows, solution));
-        for member in link.members.iter().filter(|member| !member.acks) {
-            let state = solution.flows[member.flow()];
-            if link.events * f64::from(member.takes_part) * state.rtt_s > PART * (state.events.0 + state.events.1) {
-                bottlenecks[member.flow()].push(index);
+    let mut crowds = vec![Crowd::default(); solution.links.len()];
+    for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
+        if state.responds > 0.5 {
+            for crossing in solution.paths.data.of(index) {
+                crowds[crossing.link as usize].add(flow, state.rtt_s);
             }
         }
     }
@@ -108,11 +104,11 @@ pub fn classes(flows: &[FlowModel], solution: &Solution) -> (Vec<Class>, Vec<boo
         let few = (2..FEW).contains(&crowd.flows) && crowd.longest_s <= ONE_PHASE * crowd.shortest_s;
         few && link.discipline == Discipline::DropTail && link.full() > 0.5
     });
-    let classes = (0..flows.len()).map(|index| class(&flows[index], index, solution, &bottlenecks[index], &crowds));
+    let classes = (0..flows.len()).map(|index| class(&flows[index], index, solution, &crowds));
     (classes.collect(), in_phase.collect())
 }
 
-fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usize], crowds: &[Crowd]) -> Class {
+fn class(flow: &FlowModel, index: usize, solution: &Solution, crowds: &[Crowd<'_>]) -> Class {
     let state = solution.flows[index];
     if flow.bytes.is_some() {
         return Class::Size;
@@ -135,8 +131,12 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usi
     if state.events.1 > state.events.0 {
         return Class::Loss;
     }
-    let [link] = bottlenecks else { return Class::Several };
-    let crowd = crowds[*link];
+    let mut bottlenecks = solution.paths.data.of(index).iter().filter(|crossing| {
+        let events = solution.links[crossing.link as usize].events * f64::from(crossing.takes_part);
+        events * state.rtt_s > PART * (state.events.0 + state.events.1)
+    });
+    let (Some(crossing), None) = (bottlenecks.next(), bottlenecks.next()) else { return Class::Several };
+    let crowd = crowds[crossing.link as usize];
     if crowd.with_bbr {
         Class::BesideBbr
     } else if crowd.flows <= 1 {
@@ -152,27 +152,32 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, bottlenecks: &[usi
 
 /// The flows of a link that react to its events.
 #[derive(Debug, Clone, Copy)]
-struct Crowd {
+struct Crowd<'a> {
     flows: usize,
+    /// How the first of them responds; `None` for UDP.
+    first: Option<&'a Response>,
     mixed: bool,
     with_bbr: bool,
     shortest_s: f64,
     longest_s: f64,
 }
 
-impl Crowd {
-    fn of(members: impl Iterator<Item = usize>, flows: &[FlowModel], solution: &Solution) -> Crowd {
-        let mut crowd = Crowd { flows: 0, mixed: false, with_bbr: false, shortest_s: f64::INFINITY, longest_s: 0.0 };
-        let mut first = None;
-        for member in members {
-            let response = flows[member].long_run().map(|control| &control.response);
-            crowd.with_bbr |= flows[member].is_bbr();
-            let rtt_s = solution.flows[member].rtt_s;
-            crowd.flows += 1;
-            crowd.mixed |= *first.get_or_insert(response) != response;
-            crowd.shortest_s = crowd.shortest_s.min(rtt_s);
-            crowd.longest_s = crowd.longest_s.max(rtt_s);
+impl Default for Crowd<'_> {
+    fn default() -> Self {
+        Crowd { flows: 0, first: None, mixed: false, with_bbr: false, shortest_s: f64::INFINITY, longest_s: 0.0 }
+    }
+}
+
+impl<'a> Crowd<'a> {
+    fn add(&mut self, flow: &'a FlowModel, rtt_s: f64) {
+        let response = flow.long_run().map(|control| &*control.response);
+        if self.flows == 0 {
+            self.first = response;
         }
-        crowd
+        self.flows += 1;
+        self.mixed |= self.first != response;
+        self.with_bbr |= flow.is_bbr();
+        self.shortest_s = self.shortest_s.min(rtt_s);
+        self.longest_s = self.longest_s.max(rtt_s);
     }
 }

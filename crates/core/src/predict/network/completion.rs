@@ -53,20 +53,25 @@ pub struct Completions<'a> {
 
 impl<'a> Completions<'a> {
     /// Of a run whose long run is solved.
-    pub fn new(spec: &'a RunSpec, solution: &'a Solution) -> Completions<'a> {
-        let shared = solution.links.iter().map(|link| {
-            let (mut long, mut load_bps) = (0.0, 0.0);
-            for member in &link.members {
-                let state = solution.flows[member.flow()];
-                if state.responds > 0.5 && !member.acks {
-                    long += f64::from(member.share);
+    pub fn new(spec: &'a RunSpec, flows: &[FlowModel], solution: &'a Solution) -> Completions<'a> {
+        let mut shared = vec![(0.0, 0.0); solution.links.len()];
+        for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
+            for crossing in solution.paths.data.of(index) {
+                let (long, load_bps) = &mut shared[crossing.link as usize];
+                if state.responds > 0.5 {
+                    *long += f64::from(crossing.share);
                 } else {
-                    load_bps += state.rate * member.bits;
+                    *load_bps += f64::from(crossing.share) * state.rate * flow.wire_bits;
                 }
             }
-            (long, (load_bps / link.rate_bps).min(0.99))
-        });
-        Completions { spec, links: &solution.links, shared: shared.collect(), known: HashMap::new() }
+            for crossing in solution.paths.acks.of(index) {
+                shared[crossing.link as usize].1 += f64::from(crossing.share) * state.rate * flow.acks * flow.ack_bits;
+            }
+        }
+        for ((_, load), link) in shared.iter_mut().zip(&solution.links) {
+            *load = (*load / link.rate_bps).min(0.99);
+        }
+        Completions { spec, links: &solution.links, shared, known: HashMap::new() }
     }
 
     /// Of a flow with this stack and payload; its model has one path.

@@ -3,10 +3,10 @@
 use super::bbr_share::BbrShare;
 use super::discipline::Discipline;
 use super::error::PredictError;
-use super::flows::{FlowModel, FlowState, loss_of};
+use super::flows::{FlowModel, loss_of};
 use super::law::Response;
-use super::member::Member;
 use super::sawtooth::Sawtooth;
+use super::totals::Totals;
 use crate::spec::{QueueLimit, RunSpec};
 
 /// Events a second at which a link counts as half full.
@@ -39,8 +39,10 @@ pub struct LinkModel {
     pub can_queue: bool,
     /// Whether all flows that react keep segments waiting: then the wait is its price, until the queue is full.
     pub by_waiting: bool,
-    /// The flows on it.
-    pub members: Vec<Member>,
+    /// Whether any packets or ACKs cross it.
+    pub is_used: bool,
+    /// Whether BBR flows cross it.
+    pub has_bbr: bool,
     /// Congestion events a second: its price.
     pub events: f64,
     /// Packets dropped in an event.
@@ -60,21 +62,17 @@ pub struct LinkModel {
 /// # Errors
 /// Names a link whose queue discipline the model does not know.
 pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, PredictError> {
-    let mut members: Vec<Vec<Member>> = vec![Vec::new(); spec.links.len()];
-    for (index, flow) in flows.iter().enumerate() {
-        for (paths, acks) in [(&flow.data, false), (&flow.ack, true)] {
-            for (link, share) in &paths.shares {
-                members[*link as usize].push(Member::new(flow, index, acks, *share));
-            }
-        }
+    let mut users = vec![Users::default(); spec.links.len()];
+    for flow in flows {
+        flow.data.shares.iter().for_each(|(link, _)| users[*link as usize].add(flow));
+        flow.ack.shares.iter().for_each(|(link, _)| users[*link as usize].is_used = true);
     }
     let fed_bps = feeds(spec, flows);
-    let links = spec.links.iter().zip(members).zip(fed_bps).enumerate();
+    let links = spec.links.iter().zip(users).zip(fed_bps).enumerate();
     links
-        .map(|(index, ((link, members), fed_bps))| {
+        .map(|(index, ((link, users), fed_bps))| {
             let rate_bps = link.rate.as_bps();
-            let data = members.iter().filter(|member| !member.acks);
-            let largest_bits = data.map(|member| flows[member.flow()].wire_bits).fold(8.0 * 64.0, f64::max);
+            let largest_bits = users.largest_bits.max(8.0 * 64.0);
             let buffer_bits = match link.queue.limit {
                 QueueLimit::Packets(packets) => f64::from(packets) * largest_bits,
                 QueueLimit::Bytes(bytes) => 8.0 * bytes as f64,
@@ -88,8 +86,9 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
                 loss: loss_of(spec, index as u32),
                 can_queue: fed_bps > rate_bps,
-                by_waiting: all_wait(&members, flows),
-                members,
+                by_waiting: users.wait && !users.react,
+                is_used: users.is_used,
+                has_bbr: users.has_bbr,
                 events: 0.0,
                 drops: 1.0,
                 bbr_bps: rate_bps / 10.0,
@@ -101,11 +100,31 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
         .collect()
 }
 
-/// Whether all flows of a link that react, and there are some, keep segments waiting.
-fn all_wait(members: &[Member], flows: &[FlowModel]) -> bool {
-    let mut controls =
-        members.iter().filter(|member| !member.acks).filter_map(|member| flows[member.flow()].long_run()).peekable();
-    controls.peek().is_some() && controls.all(|control| matches!(*control.response, Response::Waiting(..)))
+/// Who crosses a link.
+#[derive(Debug, Clone, Copy, Default)]
+struct Users {
+    is_used: bool,
+    has_bbr: bool,
+    /// Whether flows keep segments waiting.
+    wait: bool,
+    /// Whether flows react otherwise.
+    react: bool,
+    /// Of a data packet.
+    largest_bits: f64,
+}
+
+impl Users {
+    /// Adds the data of a flow.
+    fn add(&mut self, flow: &FlowModel) {
+        self.is_used = true;
+        self.has_bbr |= flow.is_bbr();
+        self.largest_bits = self.largest_bits.max(flow.wire_bits);
+        if let Some(control) = flow.long_run() {
+            let waits = matches!(*control.response, Response::Waiting(..));
+            self.wait |= waits;
+            self.react |= !waits;
+        }
+    }
 }
 
 /// The greatest rate at which packets come to each link, bit/s; infinite where a host sends.
@@ -137,48 +156,23 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
 }
 
 impl LinkModel {
-    /// Takes the flows' rates: the load, who takes part in events, and the sawtooth of the queue. `damping` is the weight of the new queue.
-    pub fn follow(&mut self, states: &[FlowState], damping: f64) {
-        self.load_bps = self.members.iter().map(|member| states[member.flow()].rate * member.bits).sum();
+    /// Takes what the flows send: the load, what an event takes of it, and the sawtooth of the queue. `damping` is the weight of the new queue.
+    pub fn follow(&mut self, totals: &Totals, damping: f64) {
+        self.load_bps = totals.load_bps;
         if !self.can_queue || self.load_bps <= 0.0 {
             return;
         }
-        let (mut growth, mut growth_s, mut rtt_s, mut droppable) = (0.0, 0.0, 0.0, 0.0);
-        for member in self.members.iter().filter(|member| !member.acks) {
-            let state = states[member.flow()];
-            growth += state.growth * f64::from(member.share);
-            growth_s += state.growth * f64::from(member.share) / state.rtt_s * self.packet_s;
-            let share = state.rate * member.bits / self.load_bps;
-            rtt_s += share * (state.rtt_s - self.queue_s);
-            droppable += share * f64::from(member.droppable);
-        }
-        let idle_s = rtt_s.max(1e-6);
-        let bbr = BbrShare::of(&self.members, states);
-        if let Some(bbr) = &bbr {
+        let idle_s = ((totals.rtt_load - totals.data_bps * self.queue_s) / self.load_bps).max(1e-6);
+        let bbr = self.has_bbr.then_some(&totals.bbr);
+        if let Some(bbr) = bbr {
             self.follow_bbr(bbr, idle_s);
         }
-        let (drops, buffer_s) = self.at_event(growth, growth_s, idle_s);
+        let (drops, buffer_s) = self.at_event(totals.growth, totals.growth_a_second * self.packet_s, idle_s);
         self.drops += damping * (drops.max(1.0) - self.drops);
-        let (mut drop, mut curved) = (0.0, 0.0);
-        for member in &mut self.members {
-            let share = states[member.flow()].rate * member.bits / self.load_bps;
-            // An event drops this number of packets, each of the flow with the probability of its share; full queues choose.
-            let of_drops = match self.discipline {
-                Discipline::DropTail => share * f64::from(member.droppable) / droppable.max(1e-9),
-                _ => share,
-            };
-            let takes_part = 1.0 - (1.0 - of_drops.min(1.0)).powf(self.drops);
-            member.takes_part += (damping * (takes_part - f64::from(member.takes_part))) as f32;
-            let FlowState { remaining, mean_share, responds, .. } = states[member.flow()];
-            if !member.acks && remaining < 1.0 {
-                let lost = share * f64::from(member.takes_part) * (1.0 - remaining) * responds;
-                drop += lost;
-                curved += lost * (mean_share - (1.0 + remaining) / 2.0) / (1.0 - remaining);
-            }
-        }
-        let sawtooth = Sawtooth { idle_s, buffer_s, drop, curve: curved / drop.max(1e-9) };
+        let drop = totals.lost_bps / self.load_bps;
+        let sawtooth = Sawtooth { idle_s, buffer_s, drop, curve: totals.curved_bps / totals.lost_bps.max(1e-9) };
         let (mut usable, mut queue_s) = sawtooth.means();
-        if let Some(bbr) = &bbr {
+        if let Some(bbr) = bbr {
             (usable, queue_s) = bbr.keep(idle_s, self.buffer_s);
         }
         if self.by_waiting {

@@ -14,18 +14,22 @@
 mod bbr_share;
 mod class;
 mod completion;
+mod crossing;
 mod discipline;
 mod error;
 mod flows;
 mod law;
 mod links;
-mod member;
 mod observed;
+mod price;
 mod refusal;
 mod sawtooth;
+mod sender;
 mod solver;
+mod step;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 use crate::packet::emulated::EmulatedNetwork;
 use crate::spec::RunSpec;
@@ -100,7 +104,8 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
     refusal::check_load(spec, &flows)?;
     let (solution, unique) = solve(&flows, links);
     let (found, in_phase) = classes(&flows, &solution);
-    let mut completions = Completions::new(spec, &solution);
+    let mut completions = Completions::new(spec, &flows, &solution);
+    let packets = packets(&flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found);
     Ok(Prediction {
         flows: by_flow
@@ -114,8 +119,8 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
         links: solution
             .links
             .iter()
-            .zip(in_phase)
-            .map(|(link, locked)| link_prediction(link, &flows, &solution, locked))
+            .zip(packets.iter().zip(in_phase))
+            .map(|(link, (packets, locked))| link_prediction(link, *packets, locked))
             .collect(),
         converged: solution.converged,
         unique,
@@ -163,9 +168,21 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class) -> FlowPred
     }
 }
 
-fn link_prediction(link: &LinkModel, flows: &[FlowModel], solution: &Solution, in_phase: bool) -> LinkPrediction {
-    let packets: f64 =
-        link.members.iter().map(|member| solution.flows[member.flow()].rate * member.packets(flows)).sum();
+/// Packets a second on each link.
+fn packets(flows: &[FlowModel], solution: &Solution) -> Vec<f64> {
+    let mut packets = vec![0.0; solution.links.len()];
+    for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
+        for crossing in solution.paths.data.of(index) {
+            packets[crossing.link as usize] += state.rate * f64::from(crossing.share);
+        }
+        for crossing in solution.paths.acks.of(index) {
+            packets[crossing.link as usize] += state.rate * flow.acks * f64::from(crossing.share);
+        }
+    }
+    packets
+}
+
+fn link_prediction(link: &LinkModel, packets: f64, in_phase: bool) -> LinkPrediction {
     LinkPrediction {
         carried_bps: link.load_bps.min(link.rate_bps),
         packets,

@@ -1,8 +1,12 @@
 //! The equilibrium: rates of congestion events at which no link carries more than it can, and no flow less than its law gives.
 
+use super::crossing::{Crossing, Crossings};
 use super::flows::{FlowModel, FlowState};
-use super::law::Response;
 use super::links::LinkModel;
+use super::price::Price;
+use super::sender::{Seen, Sender};
+use super::step::Step;
+use super::totals::{Part, Totals};
 
 /// Events a round trip of every link at the two starts.
 pub const FEW_EVENTS: f64 = 1e-4;
@@ -14,22 +18,30 @@ pub const SAME: f64 = 0.05;
 const ITERATIONS: u32 = 3000;
 /// A solution is found when no rate and no price changes by more than this share.
 const TOLERANCE: f64 = 1e-4;
-/// The weight of a new queue beside the former one.
-const DAMPING: f64 = 0.2;
-/// The power of the excess load by which a price follows it: bounds, and by how much it adapts to whether the load swings.
-const STEP: (f64, f64) = (0.01, 2.0);
-const FIRST_STEP: f64 = 0.25;
-const SHRINK: f64 = 0.6;
-const GROW: f64 = 1.05;
+/// The weight of a new queue, and of who takes part in events, beside the former ones.
+const DAMPING: f64 = 0.3;
+/// After this number of iterations, prices follow the load the more slowly.
+const PATIENCE: f64 = 1000.0;
 /// Links with less load than this share of their capacity have no price. Most links are such: they are looked at in every so many iterations only.
 const IDLE: f64 = 0.5;
 /// See [`IDLE`].
 const CHECK: u32 = 20;
-/// The window, in segments, in which every other loss ends in a timeout.
-const TIMEOUT_WINDOW: f64 = 5.0;
 
-/// Packets that may overtake another, for three duplicate ACKs: the window shrinks when there are more, and is beyond them half of the time.
-const TOLERATED: f64 = 1.4;
+/// Where the flows' packets go, and their ACKs.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    /// Of the data.
+    pub data: Crossings,
+    /// Of the ACKs.
+    pub acks: Crossings,
+}
+
+impl Paths {
+    fn sort(&mut self, has_price: &[bool]) {
+        self.data.sort(has_price);
+        self.acks.sort(has_price);
+    }
+}
 
 /// What the solver has found.
 #[derive(Debug, Clone)]
@@ -38,6 +50,8 @@ pub struct Solution {
     pub flows: Vec<FlowState>,
     /// By link.
     pub links: Vec<LinkModel>,
+    /// The links that the flows cross.
+    pub paths: Paths,
     /// Whether nothing changed any more.
     pub converged: bool,
 }
@@ -52,26 +66,31 @@ impl Solution {
 
 /// Solves the equations from a start with so many events a round trip.
 pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: f64) -> Solution {
-    let mut states: Vec<FlowState> = flows.iter().map(begin).collect();
-    for link in &mut links {
-        let rtts = link.members.iter().map(|member| flows[member.flow()].idle_rtt_s);
-        let shortest = rtts.fold(f64::INFINITY, f64::min);
-        link.events = if link.can_queue && !link.members.is_empty() { start / shortest } else { 0.0 };
+    let senders: Vec<Sender<'_>> = flows.iter().map(|flow| Sender::new(flow, &links)).collect();
+    let mut rates: Vec<f64> = senders.iter().map(Sender::first_rate).collect();
+    let mut paths =
+        Paths { data: Crossings::new(flows, |flow| &flow.data), acks: Crossings::new(flows, |flow| &flow.ack) };
+    let shortest_s = shortest_rtts(flows, links.len());
+    for (link, shortest_s) in links.iter_mut().zip(shortest_s) {
+        link.events = if link.can_queue && link.is_used { start / shortest_s } else { 0.0 };
     }
-    let mut steps = vec![(FIRST_STEP, 0.0_f64); links.len()];
-    let mut priced: Vec<bool> = links.iter().map(|link| link.can_queue && !link.members.is_empty()).collect();
+    let mut steps = vec![Step::FIRST; links.len()];
+    let mut priced: Vec<bool> = links.iter().map(|link| link.can_queue && link.is_used).collect();
+    let mut totals = vec![Totals::default(); links.len()];
+    paths.sort(&priced);
     let mut converged = false;
     for iteration in 0..ITERATIONS {
-        let moved = respond(flows, &links, &priced, &mut states);
         let checks_all = iteration % CHECK == 0 || iteration + 1 == ITERATIONS;
+        let heat = (PATIENCE / f64::from(iteration)).min(1.0);
+        let moved = respond(&senders, &links, &mut rates, &mut paths, &mut totals, checks_all);
         let mut pulled = 0.0_f64;
-        for ((link, step), priced) in links.iter_mut().zip(&mut steps).zip(&mut priced) {
+        for (((link, step), priced), totals) in links.iter_mut().zip(&mut steps).zip(&mut priced).zip(&totals) {
             if !*priced && !checks_all {
                 continue;
             }
             let (queue_s, usable) = (link.queue_s, link.usable);
-            link.follow(&states, DAMPING);
-            if !link.can_queue || link.members.is_empty() {
+            link.follow(totals, DAMPING);
+            if !link.can_queue || !link.is_used {
                 continue;
             }
             if checks_all && iteration > 0 {
@@ -82,140 +101,91 @@ pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: f64) -> Solu
                 }
             }
             let excess = link.excess().max(1e-6).ln();
-            *step = (
-                if excess * step.1 < 0.0 { (step.0 * SHRINK).max(STEP.0) } else { (step.0 * GROW).min(STEP.1) },
-                excess,
-            );
-            link.charge(step.0 * excess.clamp(-2.0, 2.0));
+            link.charge(step.follow(excess, heat));
             // A link with capacity to spare loses its price.
             let change = excess.max(-excess * link.full());
             pulled = pulled.max(change).max((link.usable - usable).abs()).max((link.queue_s - queue_s).abs() / 0.1);
+        }
+        if checks_all {
+            paths.sort(&priced);
         }
         if checks_all && iteration > 0 && moved < TOLERANCE && pulled < 4.0 * TOLERANCE {
             converged = true;
             break;
         }
     }
-    Solution { flows: states, links, converged }
+    let prices = prices(&links, &totals);
+    let states = senders.iter().enumerate().map(|(index, sender)| sender.at(&seen(sender, index, &prices, &paths)));
+    Solution { flows: states.collect(), links, paths, converged }
 }
 
-fn begin(flow: &FlowModel) -> FlowState {
-    FlowState {
-        rate: flow.source_rate.min(1.0 / flow.idle_rtt_s.max(1e-6)),
-        window: 1.0,
-        rtt_s: flow.idle_rtt_s,
-        growth: 0.0,
-        events: (0.0, 0.0),
-        responds: 0.0,
-        remaining: 1.0,
-        mean_share: 1.0,
-        spray_limit: f64::INFINITY,
-    }
-}
-
-/// What flows send at the prices of the links that have one; the greatest change, in logarithms.
-fn respond(flows: &[FlowModel], links: &[LinkModel], priced: &[bool], states: &mut [FlowState]) -> f64 {
-    let mut events_s = vec![0.0; flows.len()];
-    let mut squares = vec![0.0; flows.len()];
-    let mut queues_s = vec![0.0; flows.len()];
-    for (link, _) in links.iter().zip(priced).filter(|(_, priced)| **priced) {
-        for member in &link.members {
-            queues_s[member.flow()] += f64::from(member.share) * link.queue_s;
-            if !member.acks {
-                // A share of the packets has that share of the drops: `takes_part` counts it.
-                let events = link.events * f64::from(member.takes_part);
-                events_s[member.flow()] += events;
-                squares[member.flow()] += events * events * f64::from(member.takes_part);
-            }
+/// The shortest RTT of the flows of each link, seconds.
+fn shortest_rtts(flows: &[FlowModel], links: usize) -> Vec<f64> {
+    let mut shortest_s = vec![f64::INFINITY; links];
+    for flow in flows {
+        for (link, _) in flow.data.shares.iter().chain(&flow.ack.shares) {
+            shortest_s[*link as usize] = shortest_s[*link as usize].min(flow.idle_rtt_s);
         }
     }
+    shortest_s
+}
+
+fn prices(links: &[LinkModel], totals: &[Totals]) -> Vec<Price> {
+    links.iter().zip(totals).map(|(link, totals)| Price::of(link, totals)).collect()
+}
+
+/// What flows send at the prices of the links, and the links' totals of it; the greatest change, in logarithms. Unless it is to be `of_all` links, only
+/// those that have a price are looked at.
+fn respond(
+    senders: &[Sender<'_>],
+    links: &[LinkModel],
+    rates: &mut [f64],
+    paths: &mut Paths,
+    totals: &mut [Totals],
+    of_all: bool,
+) -> f64 {
+    let prices = prices(links, totals);
+    totals.fill(Totals::default());
     let mut moved = 1.0_f64;
-    for (index, flow) in flows.iter().enumerate() {
-        let new = state(flow, (events_s[index], squares[index]), flow.idle_rtt_s + queues_s[index], links);
-        let ratio = new.rate / states[index].rate;
-        moved = moved.max(ratio.max(ratio.recip()));
-        states[index] = new;
+    for (index, (sender, rate)) in senders.iter().zip(rates).enumerate() {
+        // By the totals of the last iteration, of which this rate is a part.
+        for crossing in paths.data.priced_mut(index) {
+            let takes_part = prices[crossing.link as usize].reaches(sender, *rate, crossing.share);
+            crossing.takes_part += (DAMPING * (takes_part - f64::from(crossing.takes_part))) as f32;
+        }
+        let state = sender.at(&seen(sender, index, &prices, paths));
+        moved = moved.max((state.rate / *rate).max(*rate / state.rate));
+        *rate = state.rate;
+        let part = Part::of(sender, &state);
+        let of = if of_all { Crossings::of } else { Crossings::priced };
+        for crossing in of(&paths.data, index) {
+            totals[crossing.link as usize].add_data(&part, crossing);
+        }
+        for crossing in of(&paths.acks, index) {
+            totals[crossing.link as usize].add_acks(&part, crossing);
+        }
     }
     moved.ln()
 }
 
-fn state(flow: &FlowModel, (events_s, squares): (f64, f64), rtt_s: f64, links: &[LinkModel]) -> FlowState {
-    let Some(control) = flow.long_run() else {
-        return FlowState { rate: flow.source_rate, rtt_s, ..begin(flow) };
-    };
-    let of_links = events_s * rtt_s;
-    let limit = (control.window_limit / rtt_s).min(flow.source_rate);
-    let at = |window: f64| {
-        let at_random = if flow.loss > 0.0 { -libm::expm1(-flow.loss * window) } else { 0.0 };
-        let events = of_links + at_random;
-        // Of one link, all of whose events the flow takes part in, distances are even.
-        let even = squares * rtt_s * rtt_s / (events * events).max(1e-300);
-        let balance = control.response.balance((of_links, at_random), rtt_s, flow.idle_rtt_s, even.min(1.0));
-        balance.map(|balance| (at_random, balance))
-    };
-    let Some(mut found) = at(1.0) else {
-        let bbr_bps =
-            flow.data.shares.iter().map(|(link, _)| links[*link as usize].bbr_bps).fold(f64::INFINITY, f64::min);
-        let held = bbr_bps / flow.wire_bits;
-        let rate = held.min(limit);
-        return FlowState { rate, window: rate * rtt_s, rtt_s, responds: rate / held, ..begin(flow) };
-    };
-    // Only events at random depend on the window.
-    let by_events = if flow.loss > 0.0 {
-        balanced(|window| at(window).map_or(0.0, |(_, balance)| balance.window))
-    } else {
-        found.1.window
-    };
-    let by_law = match *control.response {
-        // What does not wait is on the way.
-        Response::Waiting(waiting, _) => by_events.min(waiting * rtt_s / (rtt_s - flow.idle_rtt_s).max(1e-9)),
-        _ => by_events,
-    };
-    let window = by_law.min(control.window_limit);
-    if flow.loss > 0.0 {
-        found = at(window).expect("it answered for a window of one segment");
+/// What a flow sees of its links that have a price.
+fn seen(sender: &Sender<'_>, index: usize, prices: &[Price], paths: &Paths) -> Seen {
+    let price = |crossing: &Crossing| &prices[crossing.link as usize];
+    let mut seen = Seen::default();
+    for crossing in paths.data.priced(index) {
+        let (price, takes_part) = (price(crossing), f64::from(crossing.takes_part));
+        // A share of the packets has that share of the drops: `takes_part` counts it.
+        let events = price.events * takes_part;
+        seen.events_s += events;
+        seen.squares += events * events * takes_part;
+        seen.queues_s += f64::from(crossing.share) * price.queue_s;
     }
-    let (at_random, balance) = found;
-    let events = of_links + at_random;
-    // After a loss in a small window, too few segments follow for a detector: a timeout.
-    let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
-    let timeouts = events / (1.0 + (window / TIMEOUT_WINDOW).powi(2)) * timeout_s / rtt_s;
-    let spray_limit = spray_limit(flow, control.threshold, links);
-    let lawful = by_law.max(1.0) / rtt_s / (1.0 + timeouts);
-    let rate = lawful.min(limit).min(spray_limit);
-    let responds = (rate / lawful).powi(2);
-    let growth = (1.0 - balance.remaining) * events * by_law * responds;
-    FlowState {
-        rate,
-        window: rate * rtt_s,
-        rtt_s,
-        growth,
-        events: (of_links, at_random),
-        responds,
-        remaining: balance.remaining,
-        mean_share: balance.mean_share,
-        spray_limit,
+    for crossing in paths.acks.priced(index) {
+        seen.queues_s += f64::from(crossing.share) * price(crossing).queue_s;
     }
-}
-
-/// The window that a falling function of it maps to itself.
-fn balanced(of: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high) = (0.1_f64, 1e9_f64);
-    for _ in 0..60 {
-        let middle = (low * high).sqrt();
-        if of(middle) > middle { low = middle } else { high = middle }
+    if sender.is_bbr {
+        seen.bbr_bps =
+            paths.data.of(index).iter().map(|crossing| price(crossing).bbr_bps).fold(f64::INFINITY, f64::min);
     }
-    low
-}
-
-/// Packets a second beyond which a sender that counts duplicate ACKs takes reordering for loss: of n paths, n - 1 in n packets may overtake.
-fn spray_limit(flow: &FlowModel, threshold: Option<f64>, links: &[LinkModel]) -> f64 {
-    let Some(threshold) = threshold else { return f64::INFINITY };
-    if flow.data.count < 2 {
-        return f64::INFINITY;
-    }
-    let slowest = flow.data.shares.iter().map(|(link, _)| links[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
-    let paths = flow.data.count as f64;
-    let apart_s = flow.data.spread_s + flow.disorder * flow.wire_bits / slowest;
-    TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s
+    seen
 }

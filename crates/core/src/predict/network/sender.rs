@@ -1,0 +1,152 @@
+//! What a flow sends at the prices of its links.
+
+use super::flows::{Control, FlowModel, FlowState};
+use super::law::Response;
+use super::links::LinkModel;
+
+/// The window, in segments, in which every other loss ends in a timeout.
+const TIMEOUT_WINDOW: f64 = 5.0;
+/// Packets that may overtake another, for three duplicate ACKs: the window shrinks when there are more, and is beyond them half of the time.
+const TOLERATED: f64 = 1.4;
+
+/// What of a flow decides about its rate; small, since the solver looks at all flows in every iteration.
+pub struct Sender<'a> {
+    /// `None` for UDP, and for flows that end.
+    control: Option<&'a Control>,
+    idle_rtt_s: f64,
+    source_rate: f64,
+    loss: f64,
+    spray_limit: f64,
+    /// See [`FlowModel::wire_bits`].
+    pub wire_bits: f64,
+    /// See [`FlowModel::burst`].
+    pub burst: f64,
+    /// Bits of ACKs for each packet.
+    pub ack_bits: f64,
+    /// Whether its congestion control is BBR.
+    pub is_bbr: bool,
+}
+
+/// What a flow sees of its links.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    /// Events a second that reach it.
+    pub events_s: f64,
+    /// Squares of the links' parts of them, each with the probability that an event of the link reaches the flow.
+    pub squares: f64,
+    /// Mean wait in queues, seconds.
+    pub queues_s: f64,
+    /// What a BBR flow may send, bit/s.
+    pub bbr_bps: f64,
+}
+
+impl<'a> Sender<'a> {
+    /// Of a flow over these links.
+    pub fn new(flow: &'a FlowModel, links: &[LinkModel]) -> Sender<'a> {
+        let control = flow.long_run();
+        Sender {
+            control,
+            idle_rtt_s: flow.idle_rtt_s,
+            source_rate: flow.source_rate,
+            loss: flow.loss,
+            spray_limit: control.map_or(f64::INFINITY, |control| spray_limit(flow, control.threshold, links)),
+            wire_bits: flow.wire_bits,
+            burst: flow.burst,
+            ack_bits: flow.acks * flow.ack_bits,
+            is_bbr: flow.is_bbr(),
+        }
+    }
+
+    /// The rate to begin with, packets a second.
+    pub fn first_rate(&self) -> f64 {
+        self.source_rate.min(1.0 / self.idle_rtt_s.max(1e-6))
+    }
+
+    /// Its state at what it sees.
+    pub fn at(&self, seen: &Seen) -> FlowState {
+        let rtt_s = self.idle_rtt_s + seen.queues_s;
+        let idle = FlowState {
+            rate: self.source_rate,
+            window: 1.0,
+            rtt_s,
+            growth: 0.0,
+            events: (0.0, 0.0),
+            responds: 0.0,
+            remaining: 1.0,
+            mean_share: 1.0,
+            spray_limit: self.spray_limit,
+        };
+        let Some(control) = self.control else { return idle };
+        let of_links = seen.events_s * rtt_s;
+        let limit = (control.window_limit / rtt_s).min(self.source_rate);
+        let at = |window: f64| {
+            let at_random = if self.loss > 0.0 { -libm::expm1(-self.loss * window) } else { 0.0 };
+            let events = of_links + at_random;
+            // Of one link, all of whose events the flow takes part in, distances are even.
+            let even = seen.squares * rtt_s * rtt_s / (events * events).max(1e-300);
+            let balance = control.response.balance((of_links, at_random), rtt_s, self.idle_rtt_s, even.min(1.0));
+            balance.map(|balance| (at_random, balance))
+        };
+        let Some(mut found) = at(1.0) else {
+            let held = seen.bbr_bps / self.wire_bits;
+            let rate = held.min(limit);
+            return FlowState { rate, window: rate * rtt_s, responds: rate / held, ..idle };
+        };
+        // Only events at random depend on the window.
+        let by_events = if self.loss > 0.0 {
+            balanced(|window| at(window).map_or(0.0, |(_, balance)| balance.window))
+        } else {
+            found.1.window
+        };
+        let by_law = match *control.response {
+            // What does not wait is on the way.
+            Response::Waiting(waiting, _) => by_events.min(waiting * rtt_s / (rtt_s - self.idle_rtt_s).max(1e-9)),
+            _ => by_events,
+        };
+        let window = by_law.min(control.window_limit);
+        if self.loss > 0.0 {
+            found = at(window).expect("it answered for a window of one segment");
+        }
+        let (at_random, balance) = found;
+        let events = of_links + at_random;
+        // After a loss in a small window, too few segments follow for a detector: a timeout.
+        let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
+        let timeouts = events / (1.0 + (window / TIMEOUT_WINDOW).powi(2)) * timeout_s / rtt_s;
+        let lawful = by_law.max(1.0) / rtt_s / (1.0 + timeouts);
+        let rate = lawful.min(limit).min(self.spray_limit);
+        let responds = (rate / lawful).powi(2);
+        let growth = (1.0 - balance.remaining) * events * by_law * responds;
+        FlowState {
+            rate,
+            window: rate * rtt_s,
+            growth,
+            events: (of_links, at_random),
+            responds,
+            remaining: balance.remaining,
+            mean_share: balance.mean_share,
+            ..idle
+        }
+    }
+}
+
+/// The window that a falling function of it maps to itself.
+fn balanced(of: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.1_f64, 1e9_f64);
+    for _ in 0..60 {
+        let middle = (low * high).sqrt();
+        if of(middle) > middle { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Packets a second beyond which a sender that counts duplicate ACKs takes reordering for loss: of n paths, n - 1 in n packets may overtake.
+fn spray_limit(flow: &FlowModel, threshold: Option<f64>, links: &[LinkModel]) -> f64 {
+    let Some(threshold) = threshold else { return f64::INFINITY };
+    if flow.data.count < 2 {
+        return f64::INFINITY;
+    }
+    let slowest = flow.data.shares.iter().map(|(link, _)| links[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
+    let paths = flow.data.count as f64;
+    let apart_s = flow.data.spread_s + flow.disorder * flow.wire_bits / slowest;
+    TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s
+}

@@ -1,0 +1,89 @@
+//! What the flows of a link send together.
+
+use super::bbr_share::BbrShare;
+use super::crossing::Crossing;
+use super::flows::FlowState;
+use super::sender::Sender;
+
+/// Sums over the flows of a link. Each flow counts with the share of its packets that crosses the link.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Totals {
+    /// Data and ACKs, bit/s.
+    pub load_bps: f64,
+    /// Data, bit/s.
+    pub data_bps: f64,
+    /// The load by data, each bit with its flow's RTT.
+    pub rtt_load: f64,
+    /// The load by data, each bit with the number of packets that come together. Of a burst, a full queue drops the more.
+    pub burst_load: f64,
+    /// Segments by which the windows grow a round trip.
+    pub growth: f64,
+    /// The same, a second.
+    pub growth_a_second: f64,
+    /// What an event takes of the load, in the mean.
+    pub lost_bps: f64,
+    /// The same, by how far the flows' growth is from even (see [`super::sawtooth::Sawtooth::curve`]).
+    pub curved_bps: f64,
+    /// BBR flows and the others.
+    pub bbr: BbrShare,
+}
+
+/// What a flow adds to the totals of each of its links.
+pub struct Part {
+    /// By share of the data.
+    of_data: Totals,
+    /// Bits of ACKs a second.
+    acks_bps: f64,
+}
+
+impl Part {
+    /// Of a flow in this state.
+    pub fn of(sender: &Sender<'_>, state: &FlowState) -> Part {
+        let load_bps = state.rate * sender.wire_bits;
+        let lost = 1.0 - state.remaining;
+        let lost_bps = load_bps * lost * state.responds;
+        let curve = if lost > 0.0 { (state.mean_share - f64::midpoint(1.0, state.remaining)) / lost } else { 0.0 };
+        Part {
+            of_data: Totals {
+                load_bps,
+                data_bps: load_bps,
+                rtt_load: load_bps * state.rtt_s,
+                burst_load: load_bps * sender.burst,
+                growth: state.growth,
+                growth_a_second: state.growth / state.rtt_s,
+                lost_bps,
+                curved_bps: lost_bps * curve,
+                bbr: if sender.is_bbr {
+                    BbrShare { flows: 1.0, load_bps, others: 0.0 }
+                } else {
+                    BbrShare { flows: 0.0, load_bps: 0.0, others: state.responds }
+                },
+            },
+            acks_bps: state.rate * sender.ack_bits,
+        }
+    }
+}
+
+impl Totals {
+    /// Adds a flow's data.
+    pub fn add_data(&mut self, part: &Part, crossing: &Crossing) {
+        let (share, takes_part) = (f64::from(crossing.share), f64::from(crossing.takes_part));
+        let of = &part.of_data;
+        self.load_bps += share * of.load_bps;
+        self.data_bps += share * of.data_bps;
+        self.rtt_load += share * of.rtt_load;
+        self.burst_load += share * of.burst_load;
+        self.growth += share * of.growth;
+        self.growth_a_second += share * of.growth_a_second;
+        self.lost_bps += share * takes_part * of.lost_bps;
+        self.curved_bps += share * takes_part * of.curved_bps;
+        self.bbr.flows += share * of.bbr.flows;
+        self.bbr.load_bps += share * of.bbr.load_bps;
+        self.bbr.others += share * of.bbr.others;
+    }
+
+    /// Adds a flow's ACKs.
+    pub fn add_acks(&mut self, part: &Part, crossing: &Crossing) {
+        self.load_bps += f64::from(crossing.share) * part.acks_bps;
+    }
+}
