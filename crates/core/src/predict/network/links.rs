@@ -27,7 +27,9 @@ const BBR_STEP: f64 = 0.3;
 pub struct LinkModel {
     /// Capacity, bit/s.
     pub rate_bps: f64,
-    /// The queue's limit, seconds of transmission.
+    /// The queue's limit, packets; infinite where it counts bytes.
+    pub limit: f64,
+    /// The queue's limit, seconds of transmission of the packets that cross the link.
     pub buffer_s: f64,
     /// Seconds of transmission of a full packet.
     pub packet_s: f64,
@@ -75,14 +77,15 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
             let rate_bps = link.rate.as_bps();
             let data = members.iter().filter(|member| !member.acks);
             let largest_bits = data.map(|member| flows[member.flow()].wire_bits).fold(8.0 * 64.0, f64::max);
-            let buffer_bits = match link.queue.limit {
-                QueueLimit::Packets(packets) => f64::from(packets) * largest_bits,
-                QueueLimit::Bytes(bytes) => 8.0 * bytes as f64,
+            let (limit, buffer_bits) = match link.queue.limit {
+                QueueLimit::Packets(packets) => (f64::from(packets), f64::from(packets) * largest_bits),
+                QueueLimit::Bytes(bytes) => (f64::INFINITY, 8.0 * bytes as f64),
             };
             let unknown =
                 || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
             Ok(LinkModel {
                 rate_bps,
+                limit,
                 buffer_s: buffer_bits / rate_bps,
                 packet_s: largest_bits / rate_bps,
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
@@ -139,9 +142,19 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
 impl LinkModel {
     /// Takes the flows' rates: the load, who takes part in events, and the sawtooth of the queue. `damping` is the weight of the new queue.
     pub fn follow(&mut self, states: &[FlowState], damping: f64) {
-        self.load_bps = self.members.iter().map(|member| states[member.flow()].rate * member.bits).sum();
+        let mut packets = 0.0;
+        self.load_bps = 0.0;
+        for member in &self.members {
+            let rate = states[member.flow()].rate;
+            self.load_bps += rate * member.bits;
+            packets += rate * f64::from(member.packets);
+        }
         if !self.can_queue || self.load_bps <= 0.0 {
             return;
+        }
+        if self.limit.is_finite() {
+            // An ACK takes the place of a full packet.
+            self.buffer_s += damping * (self.limit * self.load_bps / packets / self.rate_bps - self.buffer_s);
         }
         let (mut growth, mut growth_s, mut rtt_s, mut droppable) = (0.0, 0.0, 0.0, 0.0);
         for member in self.members.iter().filter(|member| !member.acks) {

@@ -15,6 +15,8 @@ pub struct Member {
     pub bbr: bool,
     /// The share of these packets that crosses the link.
     pub share: f32,
+    /// Packets on the link for each that the flow sends.
+    pub packets: f32,
     /// Probability that an event of the link reaches the flow.
     pub takes_part: f32,
     /// How readily a full drop-tail queue drops its packets: of a burst the more.
@@ -32,6 +34,7 @@ impl Member {
             acks,
             bbr: !acks && flow.is_bbr(),
             share,
+            packets: packets as f32,
             takes_part: 1.0,
             droppable: flow.burst as f32,
         }
@@ -40,10 +43,5 @@ impl Member {
     /// The flow's index.
     pub fn flow(&self) -> usize {
         self.index as usize
-    }
-
-    /// Packets on the link for each that the flow sends.
-    pub fn packets(&self, flows: &[FlowModel]) -> f64 {
-        f64::from(self.share) * if self.acks { flows[self.flow()].acks } else { 1.0 }
     }
 }

@@ -115,7 +115,7 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
             .links
             .iter()
             .zip(in_phase)
-            .map(|(link, locked)| link_prediction(link, &flows, &solution, locked))
+            .map(|(link, locked)| link_prediction(link, &solution, locked))
             .collect(),
         converged: solution.converged,
         unique,
@@ -163,9 +163,9 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class) -> FlowPred
     }
 }
 
-fn link_prediction(link: &LinkModel, flows: &[FlowModel], solution: &Solution, in_phase: bool) -> LinkPrediction {
+fn link_prediction(link: &LinkModel, solution: &Solution, in_phase: bool) -> LinkPrediction {
     let packets: f64 =
-        link.members.iter().map(|member| solution.flows[member.flow()].rate * member.packets(flows)).sum();
+        link.members.iter().map(|member| solution.flows[member.flow()].rate * f64::from(member.packets)).sum();
     LinkPrediction {
         carried_bps: link.load_bps.min(link.rate_bps),
         packets,
