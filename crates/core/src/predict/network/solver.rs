@@ -28,8 +28,10 @@ const CHECK: u32 = 20;
 /// The window, in segments, in which every other loss ends in a timeout.
 const TIMEOUT_WINDOW: f64 = 5.0;
 
-/// Packets that may overtake another, for three duplicate ACKs: the window shrinks when there are more, and is beyond them half of the time.
-const TOLERATED: f64 = 1.4;
+/// Packets that may overtake another, for three duplicate ACKs, at a window of [`USUAL_WINDOW`].
+const TOLERATED: f64 = 1.25;
+/// Segments of a window whose growth balances about one reduction in 11 round trips.
+const USUAL_WINDOW: f64 = 16.0;
 
 /// What the solver has found.
 #[derive(Debug, Clone)]
@@ -210,12 +212,14 @@ fn balanced(of: impl Fn(f64) -> f64) -> f64 {
 
 /// Packets a second beyond which a sender that counts duplicate ACKs takes reordering for loss: of n paths, n - 1 in n packets may overtake.
 fn spray_limit(flow: &FlowModel, threshold: Option<f64>, links: &[LinkModel]) -> f64 {
-    let Some(threshold) = threshold else { return f64::INFINITY };
+    let Some(threshold) = threshold.filter(|threshold| threshold.is_finite()) else { return f64::INFINITY };
     if flow.data.count < 2 {
         return f64::INFINITY;
     }
     let slowest = flow.data.shares.iter().map(|(link, _)| links[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
     let paths = flow.data.count as f64;
     let apart_s = flow.data.spread_s + flow.disorder * flow.wire_bits / slowest;
-    TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s
+    let usual = TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s;
+    // A window of W balances one reduction in W^2 packets or so. The rarer they have to be, the fewer packets may overtake: by the power 1/8 of W.
+    usual * (USUAL_WINDOW / (usual * flow.idle_rtt_s)).sqrt().sqrt().sqrt()
 }
