@@ -15,6 +15,9 @@ const RARE: f64 = 2e-3;
 /// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
 
+/// By how much more readily a full queue drops a packet that another queue has clocked.
+const CLOCKED_ELSEWHERE: f64 = 3.0;
+
 const LEAST_EVENTS: f64 = 1e-9;
 /// The least wait that a price can grow from, in transmissions of a packet.
 const LEAST_WAIT: f64 = 1e-5;
@@ -139,6 +142,18 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
         .collect()
 }
 
+/// How readily a full drop-tail queue drops a packet of a flow. One that this queue has clocked finds the place that its predecessor left; one that another
+/// queue has clocked does not. The second packet of a burst finds none in either case.
+fn droppability(member: &Member, state: &FlowState, events: f64) -> f64 {
+    let burst = f64::from(member.droppable);
+    if burst > 1.0 {
+        return burst;
+    }
+    // The share of its events tells whether this queue has clocked it.
+    let own = events * f64::from(member.takes_part) * state.rtt_s / state.events.0.max(LEAST_EVENTS);
+    1.0 + CLOCKED_ELSEWHERE * (1.0 - own.min(1.0))
+}
+
 impl LinkModel {
     /// Takes the flows' rates: the load, who takes part in events, and the sawtooth of the queue. `damping` is the weight of the new queue.
     pub fn follow(&mut self, states: &[FlowState], damping: f64) {
@@ -156,14 +171,20 @@ impl LinkModel {
             // An ACK takes the place of a full packet.
             self.buffer_s += damping * (self.limit * self.load_bps / packets / self.rate_bps - self.buffer_s);
         }
+        let full_bits = self.packet_s * self.rate_bps;
         let (mut growth, mut growth_s, mut rtt_s, mut droppable) = (0.0, 0.0, 0.0, 0.0);
-        for member in self.members.iter().filter(|member| !member.acks) {
+        for member in &self.members {
             let state = states[member.flow()];
+            if member.acks {
+                // ACKs are dropped as full packets are.
+                droppable += state.rate * f64::from(member.packets) * full_bits / self.load_bps;
+                continue;
+            }
             growth += state.growth * f64::from(member.share);
             growth_s += state.growth * f64::from(member.share) / state.rtt_s * self.packet_s;
             let share = state.rate * member.bits / self.load_bps;
             rtt_s += share * (state.rtt_s - self.queue_s);
-            droppable += share * f64::from(member.droppable);
+            droppable += share * droppability(member, &state, self.events);
         }
         let idle_s = rtt_s.max(1e-6);
         let bbr = BbrShare::of(&self.members, states);
@@ -173,11 +194,14 @@ impl LinkModel {
         let (drops, buffer_s) = self.at_event(growth, growth_s, idle_s);
         self.drops += damping * (drops.max(1.0) - self.drops);
         let (mut drop, mut curved) = (0.0, 0.0);
+        let events = self.events;
         for member in &mut self.members {
             let share = states[member.flow()].rate * member.bits / self.load_bps;
             // An event drops this number of packets, each of the flow with the probability of its share; full queues choose.
             let of_drops = match self.discipline {
-                Discipline::DropTail => share * f64::from(member.droppable) / droppable.max(1e-9),
+                Discipline::DropTail => {
+                    share * droppability(member, &states[member.flow()], events) / droppable.max(1e-9)
+                }
                 _ => share,
             };
             let takes_part = 1.0 - (1.0 - of_drops.min(1.0)).powf(self.drops);
