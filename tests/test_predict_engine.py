@@ -190,7 +190,9 @@ warm_up = "10s"
 def test_packets_in_turn_fill_paths_whose_delays_are_too_near_for_duplicate_acks(delay: str, full: bool) -> None:
     # A path sends a packet in 2.4 ms: one overtakes within the 3 ms by which the delays differ, and more than three within 30 ms.
     scenario = Scenario.from_toml(SPRAYED.replace("DELAY", delay))
-    packet, predicted = (execute(scenario, engine=engine, show_progress=False).flows for engine in ("packet", "predict"))
+    packet, predicted = (
+        execute(scenario, engine=engine, show_progress=False).flows for engine in ("packet", "predict")
+    )
     assert (packet["goodput_bps"][0] > 9e6) == full
     assert predicted["goodput_bps"][0] == pytest.approx(packet["goodput_bps"][0], rel=0.05 if full else 0.5)
     assert predicted["limited_by"][0] == "sprayed, counting"
