@@ -161,6 +161,43 @@ def test_bbr_takes_the_share_that_it_takes_in_the_packet_engine() -> None:
     assert set(predicted.flows["limited_by"]) == {"BBR", "beside BBR"}
 
 
+SPRAYED = """
+[topology]
+nodes = [{ name = "a" }, { name = "m" }, { name = "n" }, { name = "b" }]
+links = [
+    { source = "a", target = "m", delay = "DELAY" }, { source = "m", target = "b" },
+    { source = "a", target = "n" }, { source = "n", target = "b" },
+]
+capacity = "5Mbps"
+delay = "5ms"
+[routing.spray]
+metric = "hop-count"
+paths = { disjoint = 2 }
+select = "round-robin"
+per = "packet"
+[[traffic]]
+from = "a"
+to = "b"
+stack = "newreno"
+routing = "spray"
+[run]
+duration = "60s"
+warm_up = "10s"
+"""
+
+
+@pytest.mark.parametrize(("delay", "full"), [("8ms", True), ("35ms", False)])
+def test_packets_in_turn_fill_paths_whose_delays_are_too_near_for_duplicate_acks(delay: str, full: bool) -> None:
+    # A path sends a packet in 2.4 ms: one overtakes within the 3 ms by which the delays differ, and more than three within 30 ms.
+    scenario = Scenario.from_toml(SPRAYED.replace("DELAY", delay))
+    packet, predicted = (
+        execute(scenario, engine=engine, show_progress=False).flows for engine in ("packet", "predict")
+    )
+    assert (packet["goodput_bps"][0] > 9e6) == full
+    assert predicted["goodput_bps"][0] == pytest.approx(packet["goodput_bps"][0], rel=0.05 if full else 0.5)
+    assert predicted["limited_by"][0] == "sprayed, counting"
+
+
 def test_few_flows_of_one_rtt_over_a_drop_tail_queue_are_warned_of(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -40,7 +40,7 @@ pub struct Control {
     pub window_limit: f64,
     /// The least retransmission timeout, seconds.
     pub min_rto_s: f64,
-    /// Duplicate ACKs that make a loss, if it counts them.
+    /// Duplicate ACKs that make a loss, if it counts them; infinite if there are never so many.
     pub threshold: Option<f64>,
 }
 
@@ -148,10 +148,6 @@ fn model(
         _ => f64::INFINITY,
     };
     let data = paths(spec, network, flow, false, wire_bits)?;
-    let control = control.map(|control: Control| Control {
-        threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32),
-        ..control
-    });
     if data.count > 1 && control.as_ref().is_some_and(|control| *control.response == Response::Bbr) {
         return Err(PredictError::Refused(format!("flow {flow}: BBR over several paths")));
     }
@@ -159,6 +155,14 @@ fn model(
         return Err(PredictError::Refused(format!("flow {flow}: it ends, and has several paths")));
     }
     let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
+    // In turn, at most what the other paths carry in the time overtakes a packet.
+    let rates = data.shares.iter().map(|(link, _)| spec.links[*link as usize].rate.as_bps());
+    let overtake = (data.count - 1) as f64 * data.spread_s * rates.fold(f64::INFINITY, f64::min) / wire_bits;
+    let control = control.map(|control: Control| Control {
+        threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32)
+            .map(|threshold| if in_turn && overtake < threshold { f64::INFINITY } else { threshold }),
+        ..control
+    });
     let burst = if acks > 0.0 { 1.0 / acks } else { 1.0 };
     let ack_bits = 8.0 * ack_bytes;
     let ack = if control.is_some() {

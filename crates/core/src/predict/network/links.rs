@@ -15,7 +15,8 @@ const RARE: f64 = 2e-3;
 /// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
 
-const LEAST_EVENTS: f64 = 1e-9;
+/// The least events a second of a link that has a price.
+pub const LEAST_EVENTS: f64 = 1e-9;
 /// The least wait that a price can grow from, in transmissions of a packet.
 const LEAST_WAIT: f64 = 1e-5;
 
@@ -27,7 +28,9 @@ const BBR_STEP: f64 = 0.3;
 pub struct LinkModel {
     /// Capacity, bit/s.
     pub rate_bps: f64,
-    /// The queue's limit, seconds of transmission.
+    /// The queue's limit, packets; infinite where it counts bytes.
+    pub limit: f64,
+    /// The queue's limit, seconds of transmission of the packets that cross the link.
     pub buffer_s: f64,
     /// Seconds of transmission of a full packet.
     pub packet_s: f64,
@@ -73,14 +76,15 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
         .map(|(index, ((link, users), fed_bps))| {
             let rate_bps = link.rate.as_bps();
             let largest_bits = users.largest_bits.max(8.0 * 64.0);
-            let buffer_bits = match link.queue.limit {
-                QueueLimit::Packets(packets) => f64::from(packets) * largest_bits,
-                QueueLimit::Bytes(bytes) => 8.0 * bytes as f64,
+            let (limit, buffer_bits) = match link.queue.limit {
+                QueueLimit::Packets(packets) => (f64::from(packets), f64::from(packets) * largest_bits),
+                QueueLimit::Bytes(bytes) => (f64::INFINITY, 8.0 * bytes as f64),
             };
             let unknown =
                 || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
             Ok(LinkModel {
                 rate_bps,
+                limit,
                 buffer_s: buffer_bits / rate_bps,
                 packet_s: largest_bits / rate_bps,
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
@@ -161,6 +165,10 @@ impl LinkModel {
         self.load_bps = totals.load_bps;
         if !self.can_queue || self.load_bps <= 0.0 {
             return;
+        }
+        if self.limit.is_finite() {
+            // An ACK takes the place of a full packet.
+            self.buffer_s += damping * (self.limit * self.load_bps / totals.packets / self.rate_bps - self.buffer_s);
         }
         let idle_s = ((totals.rtt_load - totals.data_bps * self.queue_s) / self.load_bps).max(1e-6);
         let bbr = self.has_bbr.then_some(&totals.bbr);

@@ -1,7 +1,8 @@
 //! What a flow sees of a link.
 
+use super::crossing::Crossing;
 use super::discipline::Discipline;
-use super::links::LinkModel;
+use super::links::{LEAST_EVENTS, LinkModel};
 use super::sender::Sender;
 use super::totals::Totals;
 
@@ -16,32 +17,40 @@ pub struct Price {
     pub bbr_bps: f64,
     /// Packets dropped in an event.
     drops: f64,
-    /// One over the load, by bursts where the discipline takes notice of them.
+    /// One over the load; where a full queue drops, over the load by how readily it drops it.
     by_load: f64,
-    /// Whether it does.
-    of_bursts: bool,
+    /// Whether a full queue drops.
+    drop_tail: bool,
 }
 
 impl Price {
     /// Of a link, which carried these totals.
     pub fn of(link: &LinkModel, totals: &Totals) -> Price {
-        let of_bursts = link.discipline == Discipline::DropTail;
-        let load = if of_bursts { totals.burst_load } else { totals.load_bps };
+        let drop_tail = link.discipline == Discipline::DropTail;
+        // ACKs are dropped as full packets are.
+        let full_bits = link.packet_s * link.rate_bps;
+        let load = if drop_tail { totals.droppable_bps + totals.acks * full_bits } else { totals.load_bps };
         Price {
             events: link.events,
             queue_s: link.queue_s,
             bbr_bps: link.bbr_bps,
             drops: link.drops,
             by_load: if load > 0.0 { 1.0 / load } else { f64::INFINITY },
-            of_bursts,
+            drop_tail,
         }
     }
 
-    /// Probability that an event reaches a flow of this rate, of which a share crosses the link. An event drops a number of packets, each of the flow with
-    /// the probability of its share; full queues choose.
-    pub fn reaches(&self, sender: &Sender<'_>, rate: f64, share: f32) -> f64 {
-        let load = f64::from(share) * rate * sender.wire_bits * if self.of_bursts { sender.burst } else { 1.0 };
-        let of_drops = (load * self.by_load).min(1.0);
+    /// How readily the link drops packets of a flow that sees these events.
+    pub fn droppability(&self, sender: &Sender<'_>, crossing: &Crossing, events_s: f64) -> f64 {
+        let own = self.events * f64::from(crossing.takes_part) / events_s.max(LEAST_EVENTS);
+        if self.drop_tail { sender.droppability(own) } else { 1.0 }
+    }
+
+    /// Probability that an event reaches a flow of this rate that sees these events. An event drops a number of packets, each of the flow with the
+    /// probability of its share; full queues choose.
+    pub fn reaches(&self, sender: &Sender<'_>, rate: f64, crossing: &Crossing, events_s: f64) -> f64 {
+        let load_bps = f64::from(crossing.share) * rate * sender.wire_bits;
+        let of_drops = (load_bps * self.droppability(sender, crossing, events_s) * self.by_load).min(1.0);
         if self.drops <= 1.0 { of_drops } else { 1.0 - (1.0 - of_drops).powf(self.drops) }
     }
 }

@@ -149,17 +149,20 @@ fn respond(
     let mut moved = 1.0_f64;
     for (index, (sender, rate)) in senders.iter().zip(rates).enumerate() {
         // By the totals of the last iteration, of which this rate is a part.
+        let events_s = seen(sender, index, &prices, paths).events_s;
         for crossing in paths.data.priced_mut(index) {
-            let takes_part = prices[crossing.link as usize].reaches(sender, *rate, crossing.share);
+            let takes_part = prices[crossing.link as usize].reaches(sender, *rate, crossing, events_s);
             crossing.takes_part += (DAMPING * (takes_part - f64::from(crossing.takes_part))) as f32;
         }
-        let state = sender.at(&seen(sender, index, &prices, paths));
+        let seen = seen(sender, index, &prices, paths);
+        let state = sender.at(&seen);
         moved = moved.max((state.rate / *rate).max(*rate / state.rate));
         *rate = state.rate;
         let part = Part::of(sender, &state);
         let of = if of_all { Crossings::of } else { Crossings::priced };
         for crossing in of(&paths.data, index) {
-            totals[crossing.link as usize].add_data(&part, crossing);
+            let droppability = prices[crossing.link as usize].droppability(sender, crossing, seen.events_s);
+            totals[crossing.link as usize].add_data(&part, crossing, droppability);
         }
         for crossing in of(&paths.acks, index) {
             totals[crossing.link as usize].add_acks(&part, crossing);

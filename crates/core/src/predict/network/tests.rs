@@ -181,6 +181,21 @@ fn a_flow_alone_fills_its_link() {
 }
 
 #[test]
+fn an_ack_takes_a_place_in_a_queue_that_counts_packets() {
+    let whole = json!({"receive_window": 10_000_000, "mss": 1460, "header": 40, "ack": {"name": "immediate"}});
+    let queue_s = |limit: Value| {
+        let mut spec = serde_json::to_value(line(&whole, 0.0)).expect("a run is JSON");
+        spec["traffic"][0]["pairs"] = json!([[0, 1], [1, 0]]);
+        for link in 0..2 {
+            spec["links"][link]["queue"]["limit"] = limit.clone();
+        }
+        predict(&serde_json::from_value(spec).expect("a run")).expect("a prediction").links[0].queue_delay_s
+    };
+    // As many ACKs as data packets cross each link.
+    near(queue_s(json!({"packets": 100})), queue_s(json!({"bytes": 100 * (1500 + 40) / 2})), 1e-2);
+}
+
+#[test]
 fn a_lossy_link_gives_what_losses_at_random_leave() {
     let spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.005);
     let found = predict(&spec).expect("a prediction");

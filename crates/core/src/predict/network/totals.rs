@@ -14,8 +14,12 @@ pub struct Totals {
     pub data_bps: f64,
     /// The load by data, each bit with its flow's RTT.
     pub rtt_load: f64,
-    /// The load by data, each bit with the number of packets that come together. Of a burst, a full queue drops the more.
-    pub burst_load: f64,
+    /// The load by data, each bit by how readily a full queue drops it (see [`Sender::droppability`]).
+    pub droppable_bps: f64,
+    /// Packets a second, data and ACKs.
+    pub packets: f64,
+    /// ACKs a second.
+    pub acks: f64,
     /// Segments by which the windows grow a round trip.
     pub growth: f64,
     /// The same, a second.
@@ -32,7 +36,9 @@ pub struct Totals {
 pub struct Part {
     /// By share of the data.
     of_data: Totals,
-    /// Bits of ACKs a second.
+    /// ACKs a second.
+    acks: f64,
+    /// Bits of them a second.
     acks_bps: f64,
 }
 
@@ -48,7 +54,9 @@ impl Part {
                 load_bps,
                 data_bps: load_bps,
                 rtt_load: load_bps * state.rtt_s,
-                burst_load: load_bps * sender.burst,
+                droppable_bps: load_bps,
+                packets: state.rate,
+                acks: 0.0,
                 growth: state.growth,
                 growth_a_second: state.growth / state.rtt_s,
                 lost_bps,
@@ -59,20 +67,22 @@ impl Part {
                     BbrShare { flows: 0.0, load_bps: 0.0, others: state.responds }
                 },
             },
-            acks_bps: state.rate * sender.ack_bits,
+            acks: state.rate * sender.acks,
+            acks_bps: state.rate * sender.acks * sender.ack_bits,
         }
     }
 }
 
 impl Totals {
-    /// Adds a flow's data.
-    pub fn add_data(&mut self, part: &Part, crossing: &Crossing) {
+    /// Adds a flow's data, which a full queue drops so readily.
+    pub fn add_data(&mut self, part: &Part, crossing: &Crossing, droppability: f64) {
         let (share, takes_part) = (f64::from(crossing.share), f64::from(crossing.takes_part));
         let of = &part.of_data;
         self.load_bps += share * of.load_bps;
         self.data_bps += share * of.data_bps;
         self.rtt_load += share * of.rtt_load;
-        self.burst_load += share * of.burst_load;
+        self.droppable_bps += share * droppability * of.droppable_bps;
+        self.packets += share * of.packets;
         self.growth += share * of.growth;
         self.growth_a_second += share * of.growth_a_second;
         self.lost_bps += share * takes_part * of.lost_bps;
@@ -84,6 +94,9 @@ impl Totals {
 
     /// Adds a flow's ACKs.
     pub fn add_acks(&mut self, part: &Part, crossing: &Crossing) {
-        self.load_bps += f64::from(crossing.share) * part.acks_bps;
+        let share = f64::from(crossing.share);
+        self.load_bps += share * part.acks_bps;
+        self.packets += share * part.acks;
+        self.acks += share * part.acks;
     }
 }
