@@ -105,7 +105,7 @@ fn steps(value: impl Strategy<Value = u64> + Clone, last: impl Strategy<Value = 
 }
 
 /// Any schedule of a rate.
-fn rate_schedule() -> impl Strategy<Value = Value> {
+pub fn rate_schedule() -> impl Strategy<Value = Value> {
     let rate = rate().prop_map(|mbps| mbps * 1_000_000);
     let opportunities = (prop::collection::vec(0u64..6, 1..20), 1u64..6).prop_map(|(gaps, more)| {
         let mut now = 0;
