@@ -88,6 +88,26 @@ fn a_delay_that_falls_lets_no_packet_overtake() {
 }
 
 #[test]
+fn a_linear_delay_is_on_the_line_between_its_rows() {
+    // A packet a millisecond departs after 1, 2, ... ms. Up to 4 ms the delay grows by a half of each millisecond; then it falls by two thirds.
+    let schedule =
+        json!({"kind": "steps", "at": [0, 4 * MS], "values": [20 * MS, 22 * MS], "repeat": 7 * MS, "linear": true});
+    let coming: Vec<(u64, u16)> = (0..9).map(|packet| (packet * MS, 1000)).collect();
+    let arrivals = |schedule: &Value| -> Vec<u64> {
+        let arrivals = through(&json!({"delay_schedule": 0}), &json!([schedule]), 1000, &coming).0;
+        arrivals.into_iter().map(|(_, at)| at).collect()
+    };
+    let delays = [20_500, 21_000, 21_500, 22_000, 21_333, 20_666, 20_000, 20_500, 21_000];
+    let microseconds = |(departure, delay): (u64, u64)| departure * 1000 + delay;
+    let expected: Vec<u64> = (1..).zip(delays).map(microseconds).collect();
+    assert_eq!(arrivals(&schedule).iter().map(|at| at / MICRO).collect::<Vec<_>>(), expected);
+    // Without repetition the last row holds.
+    let once =
+        json!({"kind": "steps", "at": [0, 4 * MS], "values": [20 * MS, 22 * MS], "repeat": null, "linear": true});
+    assert_eq!(arrivals(&once)[4..], (5..10).map(|departure| (departure + 22) * MS).collect::<Vec<_>>());
+}
+
+#[test]
 fn an_opportunity_carries_1500_bytes_and_is_lost_without_a_packet() {
     let schedules = json!([{"kind": "opportunities", "at": [MS, MS, 3 * MS], "bytes": 1500, "repeat": 4 * MS}]);
     let changes = json!({"rate_schedule": 0});
