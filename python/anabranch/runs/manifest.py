@@ -6,6 +6,7 @@ As it is read: whatever has happened to the file, a problem names the field.
 import base64
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,6 +78,7 @@ def of_plan(plan: "Plan", finished: Sequence[Finished], command: Sequence[str]) 
         "engine": plan.engine,
         **({"jitter": plan.jitter} if plan.jitter else {}),
         "scenario": scenario.document,
+        "directory": os.fsencode(scenario.directory).decode(errors="backslashreplace"),
         "scenario_hash": scenario.hash(),
         "command": list(command),
         "keys": scenario.keys,
@@ -210,6 +212,8 @@ class _Manifest(_Strict):
     jitter: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)] = 0.0
     anabranch: str
     scenario: dict[str, Any]
+    directory: str = "."
+    """Where relative file names of the scenario start."""
     scenario_hash: str
     command: list[str]
     keys: list[str]
