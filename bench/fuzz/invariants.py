@@ -59,7 +59,7 @@ def _of_flows(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
 
 
 def _most_bytes(schedule: Mapping[str, Any], seconds: float) -> float:
-    """What a rate that changes carries at most: its greatest all the time, or all opportunities of the periods that this time may touch."""
+    """The most bytes of a rate that changes: its greatest all the time, or all opportunities of the periods that this time may touch."""
     if schedule["kind"] == "steps":
         return float(max(schedule["values"]) * seconds / 8)
     periods = seconds / (schedule["repeat"] * 1e-12) + 2
