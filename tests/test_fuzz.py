@@ -32,7 +32,8 @@ UNITS = st.sampled_from(["", "s", "ms", "ps", "h", "bps", "Gbps", "TB", "B", "by
 WORDS = st.sampled_from(
     ["all", "A", "B", "Seattle", "Denver", "newreno", "mprc", "bbr3", "fast-rto", "rack-tlp", "ospf", "hash",
      "weighted", "packet", "flow", "udp", "tcp", "pairs", "random-pairs", "red", "codel", "x.csv", "dumbbell",
-     "fat-tree", "grid"]
+     "fat-tree", "grid", "web-search", "demands", "incast", "permutation", "uniform", "pareto", "src,dst,start,size\nA,B,0,1\n",
+     "source,target,rate\nA,B,1e6\n", "weights", "total", "table", "trace"]
 )  # fmt: skip
 QUANTITIES = st.builds(lambda number, unit: f"{number}{unit}", NUMBERS, UNITS)
 LEAVES = st.one_of(st.booleans(), NUMBERS, QUANTITIES, WORDS, st.text(max_size=20))
@@ -45,7 +46,8 @@ KEYS = st.sampled_from(
     ["flows", "count", "pattern", "stop", "start", "stagger", "transport", "packet", "constant", "poisson", "short",
      "on-off", "ecn", "sack", "mss", "header", "initial_window", "receive_window", "min_rto", "seeds", "warm_up",
      "limit", "queue", "capacity", "delay", "override", "directed", "loss", "cost", "acks", "reconverge", "weights",
-     "hash", "size"]
+     "hash", "size", "trace", "matrix", "gravity", "scale", "every", "load", "jitter", "change", "outage", "table", "repeat",
+     "interpolate", "events", "at"]
 )  # fmt: skip
 
 ONLY_THE_ENGINE_KNOWS = r"^routing '|more than 2\^32|at most 20 hours|holds no packet of"

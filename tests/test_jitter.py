@@ -11,6 +11,8 @@ from anabranch.cli.entry import status
 from anabranch.compile import compile_run
 from anabranch.engine_comparison import compare, picture
 from anabranch.jitter import jittered
+from anabranch.replay import record
+from anabranch.results import Result
 from anabranch.runs import execute
 
 SCENARIO = """
@@ -73,6 +75,16 @@ def test_a_comparison_with_a_prediction_shows_the_spread_of_one_run(
         assert row["spread"] == pytest.approx(stdev(goodputs) / mean(goodputs))
         assert row["spread"] > 0
         assert row["low"] < row["high"]
+    manifests = {engine: Result.load(tmp_path / "out" / engine).manifest for engine in ("packet-jitter-2", "predict")}
+    assert [manifest.get("jitter") for manifest in manifests.values()] == [0.02, None]
+    # Both name the scenario's own delays.
+    assert manifests["packet-jitter-2"]["topology"] == manifests["predict"]["topology"]
+    links = pl.read_parquet(tmp_path / "out" / "packet-jitter-2" / "links.parquet").filter(run=3)
+    played = record(tmp_path / "out" / "packet-jitter-2", run=3, at_s=6, for_s=0.01).links
+    assert [link["delay_s"] for link in played] == links["delay_s"].to_list()
+    assert links["delay_s"][0] != 0.005
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("each seed varies delays by up to 2 %, and starts") == 1
     assert status([*command, "--jitter", "0"]) == 0
     plain = pl.read_csv(tmp_path / "out" / f"flows-{engines.split(',')[1]}.csv").filter(measure="goodput_bps")
     assert plain["seeds"].to_list() == [1, 1]

@@ -13,6 +13,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from anabranch import Scenario
@@ -67,6 +68,33 @@ def test_a_flow_of_linux_arrives_whole_and_fills_the_tables() -> None:
     assert result.links.filter(src="s", dst="b")["packets"][0] == 0
     assert result.series_flows.filter(flow=0)["cwnd_segments"].max() > 10
     assert result.series_links.height == 8 * 30
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_flows_of_a_trace_and_of_a_matrix_cross_links_that_vary(tmp_path: Path) -> None:
+    """The network is the packet engine's, so what changes there changes for Linux, too."""
+    (tmp_path / "table.csv").write_text("time,delay,capacity\n0s,15ms,8Mbps\n1s,25ms,0\n1.2s,5ms,4Mbps\n")
+    text = f"""{HEAD}
+[[topology.override]]
+capacity = {{ table = "{tmp_path}/table.csv" }}
+delay = {{ table = "{tmp_path}/table.csv", interpolate = true }}
+jitter = {{ up_to = "2ms", reorder = true }}
+[[traffic]]
+trace = "src,dst,start,size\\na,b,0,40kB\\nb,a,500ms,30kB\\na,b,5,1kB\\n"
+[[traffic]]
+matrix = {{ a = {{ b = "200kbps" }} }}
+short = {{ sizes = [[1000, 0], [5000, 1]] }}
+[run]
+duration = "3s"
+"""
+    flows = run(text).flows
+    trace = flows.filter(traffic="traffic-1")
+    assert trace["delivered_bytes"].to_list() == [40_000, 30_000]
+    # Two links there and two back, with 15 to 25 ms each before 1.2 s.
+    assert trace["min_rtt_s"][0] >= 0.06
+    matrix = flows.filter(traffic="traffic-2")
+    assert matrix.height > 20
+    assert matrix.filter(pl.col("start_s") < 2)["fct_s"].null_count() == 0
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -1,4 +1,4 @@
-"""Patterns, matrices, traces and loads of traffic: what they make of nodes and rates, what they refuse, and that all engines take them."""
+"""Patterns, matrices, traces and loads of traffic: the pairs and rates that they give, their errors, and the engines that take them."""
 
 import re
 from collections import Counter

@@ -56,6 +56,18 @@ def test_tables_and_traces_become_schedules_and_means(tmp_path: Path) -> None:
     _core.Simulation(json.dumps(spec))
 
 
+def test_an_interpolated_delay_has_the_mean_of_its_lines(tmp_path: Path) -> None:
+    spec = compiled(tmp_path, override('delay = { table = "t.csv", interpolate = true }'))
+    link = spec["links"][0]
+    assert spec["schedules"][link["delay_schedule"]]["linear"]
+    # 15 ms in the mean for 1 s, 20 for 0.5 s, then 30 for 2.5 s.
+    assert link["delay"] == 25 * MS
+    spec = compiled(tmp_path, override('delay = { table = "t.csv", interpolate = true, repeat = "2s" }'))
+    # From 30 ms back to 20 in the last half second.
+    assert spec["links"][0]["delay"] == (15 * 1000 + 20 * 500 + 25 * 500) * MS // 2000
+    _core.Simulation(json.dumps(spec))
+
+
 def test_changes_become_schedules(tmp_path: Path) -> None:
     change = (
         '[[events]]\nat = "1s"\nchange = { link = ["A", "B"], capacity = "20Mbps", delay = "25ms", outage = "150ms" }\n'

@@ -53,6 +53,26 @@ def test_all_nodes_of_a_network_with_switches_are_a_warning() -> None:
     assert warnings(BETWEEN_ALL.format(kind="grid", to='"all"')) == {}
 
 
+def test_flows_of_a_trace_after_the_end_are_a_warning() -> None:
+    traffic = """[[traffic]]
+start = "1s"
+trace = '''
+src,dst,start,size
+A,B,0,1kB
+A,B,500ms,1kB
+A,B,1,1kB
+'''
+[run]
+duration = "2.1s"
+"""
+    text = LINE[: LINE.index("[[traffic]]")] + traffic
+    assert warnings(text) == {}
+    message = (
+        '2 of 3 flows start after the end of the run (duration "1.5s"), such as trace: line 3; the last starts at 2s'
+    )
+    assert warnings(text.replace("2.1s", "1.5s")) == {"traffic[0].trace": message}
+
+
 @pytest.mark.parametrize("command", ["routes", "topology show", "robust --hose 1Mbps"])
 def test_commands_on_topologies_warn_as_well(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "net.csv"

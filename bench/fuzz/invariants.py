@@ -58,6 +58,14 @@ def _of_flows(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     )
 
 
+def _most_bytes(schedule: Mapping[str, Any], seconds: float) -> float:
+    """The most bytes of a rate that changes: its greatest all the time, or all opportunities of the periods that this time may touch."""
+    if schedule["kind"] == "steps":
+        return float(max(schedule["values"]) * seconds / 8)
+    periods = seconds / (schedule["repeat"] * 1e-12) + 2
+    return float(periods * len(schedule["at"]) * schedule["bytes"])
+
+
 def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     links = {name: column.astype(float) for name, column in outcome.links.items()}
     for name in ("utilisation", "queue_drop_ratio", "loss_ratio"):
@@ -65,9 +73,10 @@ def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     yield from _beyond("queue_delay_mean_s of link", links["queue_delay_mean_s"], 0, links["queue_delay_max_s"])
     sizes = [traffic["transport"].get("udp", {"packet": 0})["packet"] for traffic in spec["traffic"]]
     largest = max([*sizes, *(stack["mss"] + stack["header"] for stack in spec["stacks"])])
+    seconds = _measured_s(spec, outcome)
     schedules = [link.get("rate_schedule") for link in spec["links"]]
-    fastest = [0 if index is None else max(spec["schedules"][index]["values"]) for index in schedules]
-    carried = np.maximum(links["capacity_bps"], fastest) * _measured_s(spec, outcome) / 8
+    of_schedule = [0 if index is None else _most_bytes(spec["schedules"][index], seconds) for index in schedules]
+    carried = np.maximum(links["capacity_bps"] * seconds / 8, of_schedule)
     # A packet may have been on its way when the measured time began.
     yield from _beyond("bytes of link", links["bytes"], 0, carried + largest)
     for index, link in enumerate(spec["links"]):

@@ -9,7 +9,7 @@ from anabranch.topologies.export import to_graphml, to_json
 from anabranch.topologies.generate import line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-EVERYTHING = """\
+EVERYTHING = '''\
 title = "Every section"
 
 [topology]
@@ -25,6 +25,7 @@ queue = { discipline = "red", limit = "1 bdp", minimum = 5.0, maximum = 15.0, we
 
 [[topology.override]]
 link = ["n1", "n2"]
+jitter = { distribution = "normal", mean = "4ms", deviation = "1ms", reorder = true }
 delay = { speed = "2e8 m/s", plus = "1ms" }
 queue = { discipline = "codel", limit = "50 packets", target = "5ms", ecn = true }
 
@@ -57,6 +58,39 @@ packet = "1000 bytes"
 routing = "ospf"
 stop = "1s"
 
+[[traffic]]
+matrix = { n1 = { n3 = "10kbps" }, n3 = { n1 = "1kbps", n2 = "0bps" } }
+scale = [1, 2.5]
+routing = "ospf"
+
+[[traffic]]
+routing = "ospf"
+gravity = { total = "50kbps", weights = { n1 = 3, n2 = 1.5, n3 = 0 } }
+short = { sizes = "data-mining" }
+
+[[traffic]]
+trace = """
+src,dst,start,size
+n1,n3,0,30kB
+n3,n1,1.5ms,1000
+"""
+routing = "ospf"
+
+[[traffic]]
+routing = "ospf"
+pattern = "incast"
+from = "all"
+to = "n3"
+count = 2
+size = "5 kB"
+every = "300ms"
+
+[[traffic]]
+from = "n1"
+to = "n3"
+short = { load = 0.1, link = ["n1", "n2"] }
+routing = "ospf"
+
 [[impairments]]
 link = "all"
 loss = { model = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = "50%" }
@@ -65,12 +99,16 @@ loss = { model = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = "50%" }
 at = "1s"
 fail = ["n1", "n2"]
 
+[[events]]
+at = "1.2s"
+change = { link = ["n2", "n3"], one_way = true, capacity = "5Mbps", delay = "7ms", outage = "20ms" }
+
 [run]
 duration = "2s"
 warm_up = "500ms"
 seeds = [1, 7]
 sample = "100ms"
-"""
+'''
 BETWEEN = """
 [[traffic]]
 from = "n1"
@@ -147,8 +185,12 @@ def originals() -> tuple[Original, ...]:
     splits = {"splits": [{"src": p[0], "dst": p[-1], "paths": [{"path": p, "fraction": 1.0}]} for p in paths]}
     sizes = ON_LINE.replace('size = "10 kB"', 'short = { arrivals = "5/s", sizes = "sizes.csv" }')
     override = ON_LINE + "[[topology.override]]\n"
-    table = override + 'capacity = { table = "table.csv", repeat = "20s" }\ndelay = { table = "table.csv" }\n'
+    table = (
+        override
+        + 'capacity = { table = "table.csv", repeat = "20s" }\ndelay = { table = "table.csv", interpolate = true }\n'
+    )
     trace = override + 'capacity = { trace = "lte.down" }\njitter = { up_to = "5ms", reorder = true }\n'
+    with_file = '[topology]\nfrom = "line"\n[[traffic]]\n'
     robust = ("robust", "line", "--capacity", "10Mbps")
     hose = (*robust, "--hose", "1Mbps")
     return (
@@ -166,6 +208,28 @@ def originals() -> tuple[Original, ...]:
             ("check", "{scenario}"),
             table,
             weight=4,
+        ),
+        Original(
+            "flows.csv",
+            "src,dst,start,size\nn1,n3,0,30kB\nn3,n1,1.5ms,1000\n",
+            ("check", "{scenario}"),
+            with_file + 'trace = "flows.csv"\n',
+            weight=3,
+        ),
+        Original(
+            "demands.csv",
+            "source,target,rate\nn1,n3,1Mbps\nn3,n1,200kbps\n",
+            ("check", "{scenario}"),
+            with_file + 'matrix = "demands.csv"\n',
+            weight=2,
+        ),
+        Original("demands.xml", SNDLIB, ("check", "{scenario}"), with_file + 'matrix = "demands.xml"\n', weight=2),
+        Original(
+            "people.csv",
+            "node,weight\nn1,3e6\nn2,1\nn3,0\n",
+            ("check", "{scenario}"),
+            with_file + 'gravity = { total = "1Mbps", weights = "people.csv" }\n',
+            weight=2,
         ),
         Original("lte.down", "1\n1\n3\n17\n20\n", ("check", "{scenario}"), trace, weight=3),
         Original(

@@ -13,6 +13,7 @@ LONGEST_LINE = 1000
 OF_THE_WHOLE = (
     "no path of the routing leads",
     "the traffic model has no traffic",
+    "no demand is left",
     "more than 2^32; shorten the run",
     '= "n1": no such node',
     '= "n3": no such node',

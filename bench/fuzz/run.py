@@ -12,6 +12,7 @@ from anabranch.compile import compile_run
 from anabranch.engines import packet
 from anabranch.scenario import Scenario, ScenarioError
 from bench.fuzz.invariants import violations
+from bench.fuzz.originals import SCENARIOS
 from bench.fuzz.scenarios import random_scenario
 
 BOTH_LOOPS_EVERY = 10
@@ -54,7 +55,7 @@ class Samples:
 def problems(number: int) -> list[str]:
     """What is wrong with the scenario of this number; a scenario that is refused by name is not wrong."""
     try:
-        scenario = Scenario(random_scenario(number))
+        scenario = Scenario(random_scenario(number), directory=SCENARIOS)
     except ScenarioError as error:
         return [] if error.problems else [f"refused without a problem: {error}"]
     case = scenario.cases[0]

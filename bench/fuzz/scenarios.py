@@ -6,7 +6,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from anabranch import _core
+from anabranch import _core, flow_trace
 
 DURATION_S = 5
 """Virtual time of a run: with the rates below, some ten thousand packet-hops."""
@@ -55,6 +55,13 @@ def random_scenario(number: int) -> dict[str, Any]:
             document["events"] = [{"at": f"{vary.randint(1, 4000)}ms", "change": change | {"capacity": _rate(vary)}}]
     elif draw.random() < 0.2 and "links" in topology:
         document["events"] = _events(draw, topology["links"])
+    many = Random(f"many pairs {number}")
+    if many.random() < 0.2:
+        ends = {"stack": many.choice(list(stacks)), "routing": many.choice(list(routings))}
+        document["traffic"].append(_of_many_pairs(many, nodes) | ends)
+    schedule = Random(f"schedule {number}")
+    if schedule.random() < 0.15:
+        document["topology"].setdefault("override", [{}])[0] |= _schedule(schedule)
     return document
 
 
@@ -191,6 +198,39 @@ def _traffic(draw: Random, nodes: list[str], stacks: list[str], routings: list[s
     if draw.random() < 0.2:
         entry["stop"] = f"{draw.randint(600, 4500)}ms"
     return entry
+
+
+def _of_many_pairs(draw: Random, nodes: list[str]) -> dict[str, Any]:
+    """Traffic that a trace, a matrix or a pattern says."""
+    ends = {"from": nodes, "to": nodes}
+    pairs = [draw.sample(nodes, 2) for _ in range(draw.randint(1, 8))]
+    flows = [(*pair, f"{draw.randint(0, 4000)}ms", draw.choice([1, 900, "20kB"])) for pair in pairs]
+    rates: dict[str, dict[str, str]] = {}
+    for source, target in pairs:
+        rates.setdefault(source, {})[target] = draw.choice(["10kbps", "800kbps"])
+    pattern = draw.choice(["permutation", "incast", "outcast", "all-to-all"])
+    repeated = {"every": "900ms"} if draw.random() < 0.5 else {}
+    return draw.choice(
+        [
+            {"trace": flow_trace(flows)},
+            {"matrix": rates, "scale": draw.choice([0.5, 3])},
+            ends | {"gravity": {"total": "2Mbps"}},
+            ends | {"gravity": {"total": "2Mbps"}, "short": {"sizes": [[200, 0.0], [9000, 1.0]]}},
+            ends | {"pattern": pattern, "size": "7 kB"} | repeated,
+        ]
+    )
+
+
+def _schedule(draw: Random) -> dict[str, Any]:
+    """A capacity or a delay that changes, from the files of the examples."""
+    table = {"table": "traces/satellite.csv", "repeat": draw.choice(["60s", "61.5s"])}
+    return draw.choice(
+        [
+            {"capacity": {"trace": "traces/cellular.down"}},
+            {"capacity": table, "delay": table | {"interpolate": True}},
+            {"delay": table | {"interpolate": draw.random() < 0.5}},
+        ]
+    )
 
 
 def _loss(draw: Random) -> Any:

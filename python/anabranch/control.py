@@ -102,7 +102,7 @@ class Control:
             self.avoid_congestion(ack, growth)
 
     def avoid_congestion(self, ack: Ack, growth: int) -> None:
-        """The window grows by so many segments acknowledged in congestion avoidance: by default one segment a round trip (RFC 5681 equation 3)."""
+        """Let the window grow for ``growth`` acknowledged segments: by default by one segment a round trip (RFC 5681 equation 3)."""
         self.cwnd += growth / self.cwnd
 
     def on_congestion(self, event: Congestion) -> None:

@@ -28,12 +28,13 @@ _LINK = ["variant", "link", "src", "dst"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What an engine says beside the first one.
+    """The results of an engine beside those of the first one.
 
-    ``flows`` and ``links`` have a row for each variant and flow, or directed link: the keys of the matrix, who it is, ``measure``, ``first`` and
-    ``second`` (means over the seeds), ``ratio`` (second to first), ``half_width`` of its 95 % confidence interval (null with one seed), and
-    ``seeds``. Beside a prediction, flows have its interval (``low``, ``high``) and the ``spread`` of the packet engine's runs: their standard deviation
-    over their mean (null with one seed). Flows with a size have one row for each traffic group: their mean completion time, over those that finish in both engines.
+    ``flows`` has a row for each variant and flow, ``links`` for each variant and directed link. Both name it, with the keys of the matrix. They have
+    the ``measure``, its means over the seeds (``first``, ``second``), their ``ratio`` (second to first), and the number of ``seeds``. ``half_width`` is of the
+    ratio's 95 % confidence interval (null with one seed). Beside a prediction, flows have its interval (``low``, ``high``). ``spread`` is the standard
+    deviation of the packet engine's runs over their mean (null with one seed). Flows with a size share a row for each traffic group: the mean
+    completion time of the flows that finish in both engines.
     """
 
     engines: tuple[str, str]

@@ -86,7 +86,7 @@ impl LinkSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ScheduleSpec {
-    /// Each value holds until the next begins.
+    /// Each value holds until the next begins, or changes to the next along a straight line.
     Steps {
         /// When each value begins, picoseconds, ascending from 0.
         at: Vec<u64>,
@@ -94,6 +94,9 @@ pub enum ScheduleSpec {
         values: Vec<u64>,
         /// All begins again after this time; if absent, the last value holds.
         repeat: Option<Duration>,
+        /// Whether values change along straight lines, the last towards the first of the next repetition. Only delays may.
+        #[serde(default)]
+        linear: bool,
     },
     /// At each of these instants a transmitter may transmit some bytes (mahimahi's traces). What no packet uses is lost.
     Opportunities {
@@ -116,7 +119,7 @@ impl ScheduleSpec {
     /// Says what is wrong.
     pub fn check(&self) -> Result<(), String> {
         match self {
-            ScheduleSpec::Steps { at, values, repeat } => {
+            ScheduleSpec::Steps { at, values, repeat, .. } => {
                 if at.first() != Some(&0) || at.len() != values.len() {
                     return Err("must begin at 0 and have a value for each instant".into());
                 }
@@ -139,12 +142,15 @@ impl ScheduleSpec {
         Ok(())
     }
 
-    /// Refuses what is no rate: between steps it may be 0, but not for ever.
+    /// Refuses what is no rate: it changes in steps, and may be 0, but not for ever.
     ///
     /// # Errors
     /// Says what is wrong.
     pub fn check_rate(&self) -> Result<(), String> {
-        let ScheduleSpec::Steps { values, repeat, .. } = self else { return Ok(()) };
+        let ScheduleSpec::Steps { values, repeat, linear, .. } = self else { return Ok(()) };
+        if *linear {
+            return Err("a rate must change in steps".into());
+        }
         if values.iter().any(|rate| *rate > 0 && *rate < Self::LEAST_RATE) {
             return Err("each rate must be 0 or at least 1 kbit/s".into());
         }

@@ -1,10 +1,8 @@
 """``anabranch compare``."""
 
-import json
 import os
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
@@ -89,8 +87,6 @@ def compare(
         raise UsageError(f"--jitter {compared.jitter:g}: must be between 0 and 50")
     makers = {engine: simulation(engine, max_lateness) for engine in engines}
     jitters = compared.jitter > 0 and {"packet", "predict"} <= set(engines)
-    if jitters:
-        makers["packet"] = partial(_jittered_simulation, compared.jitter / 100)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in run
     from anabranch.report import libraries
 
@@ -101,8 +97,9 @@ def compare(
     seeds = _seeds_of_jitter(loaded.seeds) if jitters else loaded.seeds
     results = []
     for engine in engines:
-        folder = directory / (f"packet-jitter-{compared.jitter:g}" if jitters and engine == "packet" else engine)
-        results.append(_result(loaded, engine, seeds, folder, jobs, makers[engine]))
+        jitter = compared.jitter if jitters and engine == "packet" else 0.0
+        folder = directory / (f"packet-jitter-{jitter:g}" if jitter else engine)
+        results.append(_result(loaded, engine, seeds, folder, jobs, makers[engine], jitter / 100))
         if results[-1].interrupted:
             say(f"Interrupted while {engine} ran: complete runs are kept in {folder}.")
             return INTERRUPTED
@@ -114,14 +111,6 @@ def _seeds_of_jitter(seeds: "Sequence[int]") -> "Sequence[int]":
     return seeds if len(seeds) >= LEAST_RUNS else range(seeds[0], seeds[0] + LEAST_RUNS)
 
 
-def _jittered_simulation(share: float, spec: str) -> "Simulation":
-    from anabranch.engines.packet import new_simulation
-    from anabranch.jitter import jittered
-
-    run = json.loads(spec)
-    return new_simulation(json.dumps(jittered(run, run["seed"], share)))
-
-
 def _result(
     scenario: "Scenario",
     engine: EngineName,
@@ -129,6 +118,7 @@ def _result(
     directory: Path,
     jobs: int | None,
     make: "Callable[[str], Simulation] | None",
+    jitter: float,
 ) -> "Result":
     """The engine's result: the complete one of the directory, if it is of this scenario, or a new one."""
     from anabranch.engines.registry import ENGINES
@@ -149,6 +139,7 @@ def _result(
         seeds=seeds,
         directory=directory,
         jobs=None if ENGINES[engine].in_real_time else jobs,
+        jitter=jitter,
         command=["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])],
         make=make,
     )

@@ -13,6 +13,7 @@ import numpy as np
 from anabranch import _core
 from anabranch.array_types import Columns
 from anabranch.compile import compile_run
+from anabranch.jitter import jittered
 from anabranch.matrix_columns import text
 from anabranch.progress import Shown
 from anabranch.results import MANIFEST
@@ -112,10 +113,10 @@ def record(
 
 def _spec(found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
     """The compiled run of a row of the manifest."""
-    files = [Path(word) for word in found["command"] if str(word).endswith(".toml")]
-    scenario = Scenario(found["scenario"], directory=files[0].parent if files else None)
+    scenario = Scenario(found["scenario"], directory=Path(found.get("directory", ".")))
     case = next(case for case in scenario.cases if case.values == row["variant"])
-    return dict(compile_run(case, row["seed"]))
+    spec = compile_run(case, row["seed"])
+    return jittered(spec, row["seed"], found["jitter"]) if found.get("jitter") else dict(spec)
 
 
 def _advance(trace: _core.Trace, until_s: float, progress: bool) -> float:

@@ -35,6 +35,8 @@ def of(source: Source, index: int, runs: Runs) -> dict[str, Any]:
     expired = sum(run.get("packets_expired") or 0 for run in manifest["runs"])
     if expired:
         facts.append(("Packets gone in circles", _magnitude(expired)))
+    if jitter := manifest.get("jitter"):
+        facts.append(("Jitter", f"each seed varies delays by up to {100 * jitter:g} %, and starts"))
     facts += _real_time(manifest["runs"])
     keys = manifest["keys"]
     return {

@@ -33,6 +33,7 @@ def execute(
     directory: str | Path | None = None,
     jobs: int | None = None,
     threads: int = 1,
+    jitter: float = 0.0,
     command: Sequence[str] = (),
     report: bool = False,
     show_progress: bool = True,
@@ -44,7 +45,7 @@ def execute(
     Without a directory the files are temporary and live as long as the result. The same call with the directory of one that was stopped or
     killed goes on where that was. A former result in the directory stands until the new one is complete. ``jobs`` is how many
     runs go on at a time, by default as many as the cores allow, and ``threads`` how many threads one of them takes at most; neither changes
-    results. ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
+    results. ``jitter`` varies delays and starts from seed to seed (:mod:`anabranch.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
     ``watch`` draws the runs on standard error while they go on.
 
     Raises:
@@ -61,7 +62,7 @@ def execute(
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")
         directory = temporary.name
-    plan = Plan(scenario, Path(directory), seeds, engine)
+    plan = Plan(scenario, Path(directory), seeds, engine, jitter)
     (result,) = execute_all(
         [plan],
         engine=engine,
@@ -118,7 +119,7 @@ def execute_all(
                 results = []
                 for plan, own, runs in zip(plans, directories, planned, strict=True):
                     ended = [one for one in (next(finished) for _ in runs) if one is not None]
-                    results.append(_result(plan, own, engine, ended, len(runs), command, report))
+                    results.append(_result(plan, own, ended, len(runs), command, report))
             except FileError as error:
                 count = sum(store.count() for store in {run.kept for run in together})
                 raise FileError(f"{error}{_KEPT.format(count) if count else ''}") from None
@@ -143,7 +144,6 @@ _KEPT = "; finished runs are kept ({}), and the same command goes on from there"
 def _result(
     plan: Plan,
     own: RunDirectory,
-    engine: str,
     finished: Sequence[Finished],
     planned: int,
     command: Sequence[str],
@@ -151,7 +151,7 @@ def _result(
 ) -> Result:
     """The result of a scenario's runs: in its directory, or in a temporary one if a complete result stands there and this one is not."""
     folder = own.new_result()
-    manifest = tables.write(folder, plan.scenario, plan.keys(), engine, finished, planned, command)
+    manifest = tables.write(folder, plan, finished, planned, command)
     again = sum(one.run.was_kept for one in finished)
     if not own.takes(manifest):
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")

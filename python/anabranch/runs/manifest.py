@@ -6,10 +6,11 @@ As it is read: whatever has happened to the file, a problem names the field.
 import base64
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -28,6 +29,9 @@ from anabranch.input_files import InputError
 from anabranch.runs.run import Finished
 from anabranch.scenario import Case, Scenario
 from anabranch.units import PICOSECONDS_PER_SECOND
+
+if TYPE_CHECKING:
+    from anabranch.runs.plan import Plan
 
 FORMAT = 1
 _LARGEST = 2**30
@@ -62,18 +66,19 @@ def read(path: Path) -> dict[str, Any]:
     return dict(document)
 
 
-def of_scenario(
-    scenario: Scenario, engine: str, finished: Sequence[Finished], command: Sequence[str]
-) -> dict[str, Any]:
+def of_plan(plan: "Plan", finished: Sequence[Finished], command: Sequence[str]) -> dict[str, Any]:
     """What a manifest says of the scenario, its topology and the command; runs and files are to be added."""
+    scenario = plan.scenario
     case = scenario.cases[0]
-    spec = finished[0].spec if finished else compile_run(case, scenario.seeds[0])
+    spec = finished[0].spec if finished and not plan.jitter else compile_run(case, scenario.seeds[0])
     return {
         "format": FORMAT,
         "anabranch": version(),
         "title": scenario.title,
-        "engine": engine,
+        "engine": plan.engine,
+        **({"jitter": plan.jitter} if plan.jitter else {}),
         "scenario": scenario.document,
+        "directory": os.fsencode(scenario.directory).decode(errors="backslashreplace"),
         "scenario_hash": scenario.hash(),
         "command": list(command),
         "keys": scenario.keys,
@@ -204,8 +209,11 @@ class _Warning(_Strict):
 class _Manifest(_Strict):
     title: str
     engine: str
+    jitter: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)] = 0.0
     anabranch: str
     scenario: dict[str, Any]
+    directory: str = "."
+    """Where relative file names of the scenario start."""
     scenario_hash: str
     command: list[str]
     keys: list[str]

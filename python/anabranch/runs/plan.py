@@ -23,18 +23,20 @@ class Plan:
     directory: Path
     seeds: Sequence[int] | None = None
     engine: str = "packet"
+    jitter: float = 0.0
+    """By how much of itself each link's delay varies from seed to seed (:mod:`anabranch.jitter`)."""
 
     @property
     def purpose(self) -> str:
         """The same for the same runs."""
-        return _purpose(self.scenario, self.seeds, self.engine)
+        return _purpose(self.scenario, self.seeds, self.engine, self.jitter)
 
     def runs(self, kept: KeptRuns) -> list[Run]:
         """One for each variant and seed."""
         keys = self.keys()
         seeds = _seeds(self.scenario, self.seeds)
         pairs = [(case, keys.slice(row, 1), seed) for row, case in enumerate(self.scenario.cases) for seed in seeds]
-        return [Run(number, *pair, kept, self.engine) for number, pair in enumerate(pairs)]
+        return [Run(number, *pair, kept, self.engine, self.jitter) for number, pair in enumerate(pairs)]
 
     def keys(self) -> pl.DataFrame:
         """The values of the matrix, one row for each variant."""
@@ -46,8 +48,8 @@ def default_directory(wanted: Path, scenario: Scenario, seeds: Sequence[int] | N
     return unused(wanted, _purpose(scenario, seeds, engine))
 
 
-def _purpose(scenario: Scenario, seeds: Sequence[int] | None, engine: str) -> str:
-    return purpose(scenario.hash(), list(_seeds(scenario, seeds)), engine)
+def _purpose(scenario: Scenario, seeds: Sequence[int] | None, engine: str, jitter: float = 0.0) -> str:
+    return purpose(scenario.hash(), list(_seeds(scenario, seeds)), engine, *([jitter] if jitter else []))
 
 
 def _seeds(scenario: Scenario, seeds: Sequence[int] | None) -> Sequence[int]:

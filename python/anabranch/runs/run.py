@@ -10,6 +10,7 @@ import polars as pl
 
 from anabranch.compile import compile_run
 from anabranch.engines import packet
+from anabranch.jitter import jittered
 from anabranch.matrix_columns import with_keys
 from anabranch.result_tables import frame
 from anabranch.results import COMPLETE, result_hash
@@ -31,6 +32,7 @@ class Run:
     seed: int
     kept: KeptRuns
     engine: str = "packet"
+    jitter: float = 0.0
     was_kept: bool = False
     _recorder: Recorder | None = None
 
@@ -59,6 +61,8 @@ class Run:
         if stop.is_set():
             return None
         spec = compile_run(self.case, self.seed)
+        if self.jitter:
+            spec = jittered(spec, self.seed, self.jitter)
         key = run_key(spec, self.engine)
         former = self.kept.get(key)
         if former is not None:

@@ -13,27 +13,23 @@ from anabranch.matrix_columns import with_keys
 from anabranch.output_files import unwritable, write_new_json, write_new_table
 from anabranch.result_tables import SCHEMAS, SERIES_TABLES
 from anabranch.results import MANIFEST, REPORT, ROUTES_FILE, SERIES, STATES_FILE
-from anabranch.runs.manifest import checksum, of_scenario
+from anabranch.runs.manifest import checksum, of_plan
+from anabranch.runs.plan import Plan
 from anabranch.runs.run import Finished
-from anabranch.scenario import Scenario
 
 
 def write(
-    folder: Path,
-    scenario: Scenario,
-    keys: pl.DataFrame,
-    engine: str,
-    finished: Sequence[Finished],
-    planned: int,
-    command: Sequence[str],
+    folder: Path, plan: Plan, finished: Sequence[Finished], planned: int, command: Sequence[str]
 ) -> dict[str, Any]:
-    """Write them into an empty folder; the manifest. ``keys`` are the values of the matrix.
+    """Write them into an empty folder; the manifest.
 
     Raises:
         FileError: a file cannot be written.
     """
     for name in ("flows", "links"):
-        tables = [one.table(name) for one in finished] or [with_keys(pl.DataFrame(schema=SCHEMAS[name]), keys.clear())]
+        tables = [one.table(name) for one in finished] or [
+            with_keys(pl.DataFrame(schema=SCHEMAS[name]), plan.keys().clear())
+        ]
         write_new_table(folder / f"{name}.parquet", pl.concat(tables))
     for name, file in (("states", STATES_FILE), ("routes", ROUTES_FILE)):
         tables = [one.table(name) for one in finished]
@@ -47,7 +43,7 @@ def write(
     except OSError as error:
         raise unwritable(Path(error.filename2 or error.filename or folder), error) from None
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    manifest = of_scenario(scenario, engine, finished, command)
+    manifest = of_plan(plan, finished, command)
     manifest |= {"planned_runs": planned, "runs": records, "files": [*files, REPORT]}
     manifest["checksums"] = {name: checksum(folder / name) for name in files if name.endswith(".parquet")}
     write_new_json(folder / MANIFEST, manifest)

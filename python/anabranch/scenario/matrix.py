@@ -142,7 +142,7 @@ _WeightsKey = Annotated[
 
 
 class Gravity(Table):
-    """Each pair sends in proportion to the product of its ends' weights: what the source sends, and the destination receives."""
+    """Each pair sends in proportion to the product of two weights: the source's and the destination's."""
 
     total: Rate = Field(description="What all pairs send together.")
     weights: _WeightsKey | None = Field(

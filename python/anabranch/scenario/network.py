@@ -140,11 +140,16 @@ class InlineLink(Table):
     cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="For the metric cost.")
 
 
-class Override(Table):
-    """What certain links have, whatever the topology or the defaults say."""
+class OfLinks(Table):
+    """The base of tables that belong to certain links."""
 
     link: SomeLinks = Field("all", description="Its two ends, or all.")
     one_way: bool = Field(False, description="Only from the first node to the second.")
+
+
+class Override(OfLinks):
+    """What certain links have, whatever the topology or the defaults say."""
+
     capacity: VaryingCapacity | None = Field(None, description="Rate of the transmitter, also one that changes.")
     delay: VaryingDelay | None = Field(None, description="Propagation delay, also one that changes.")
     jitter: Jitter | None = Field(None, description="What each packet is delayed by in addition (default none).")
@@ -178,19 +183,15 @@ class TopologySection(Table):
         return self
 
 
-class Impairment(Table):
+class Impairment(OfLinks):
     """What links lose, in both directions unless ``one_way``."""
 
-    link: SomeLinks = Field("all", description="Its two ends, or all.")
-    one_way: bool = Field(False, description="Only from the first node to the second.")
     loss: Loss = Field(description="A ratio, or a loss model.")
 
 
-class Change(Table):
+class Change(OfLinks):
     """Links have another capacity or delay from then on, in both directions unless ``one_way``: a handover."""
 
-    link: SomeLinks = Field("all", description="Its two ends, or all.")
-    one_way: bool = Field(False, description="Only from the first node to the second.")
     capacity: LinkRate | None = Field(None, description="The new rate of the transmitter.")
     delay: PositiveDuration | None = Field(None, description="The new propagation delay of packets that depart.")
     outage: PositiveDuration | None = Field(None, description="At first nothing departs for this long; packets wait.")

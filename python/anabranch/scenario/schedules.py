@@ -87,6 +87,14 @@ class DelayTable(ScheduleTable):
     """A delay from the column ``delay`` of a CSV file: that of the packets that depart from its time on."""
 
     column = "delay"
+    interpolate: bool = Field(
+        False,
+        description="Between rows the delay changes along straight lines; with repeat, also from the last row to the first.",
+    )
+
+    def compiled(self) -> dict[str, Any]:
+        """The ``ScheduleSpec`` of the core."""
+        return super().compiled() | ({"linear": True} if self.interpolate else {})
 
 
 class CapacityTrace(Schedule):
@@ -179,10 +187,19 @@ def mean(schedule: dict[str, Any], duration: int) -> int:
     if schedule["kind"] == "opportunities":
         return max(LEAST_RATE, int(len(at) * OPPORTUNITY * 8 * units.PICOSECONDS_PER_SECOND // repeat))
 
+    ends = [*at[1:], duration if repeat is None else repeat]
+    values = schedule["values"]
+    following = values[1:] + (values[-1:] if repeat is None else values[:1])
+    pieces = list(zip(at, ends, values, following if schedule.get("linear") else values, strict=True))
+
     def integral(until: int) -> int:
-        ends = [*at[1:], until]
-        steps = zip(at, ends, schedule["values"], strict=True)
-        return sum((min(end, until) - begin) * value for begin, end, value in steps if begin < until)
+        total = 0
+        for begin, end, first, next_first in pieces:
+            if begin < until:
+                length = min(end, until) - begin
+                last = first + (next_first - first) * length // (end - begin)
+                total += length * (first + last)
+        return total // 2
 
     if repeat is None:
         return int(integral(duration) // duration)

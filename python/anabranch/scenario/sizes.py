@@ -23,8 +23,8 @@ FLOW_SIZES: dict[str, list[list[float]]] = {
 
 ``web-search``: the query and background flows of a search cluster, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM
 2010, figure 4. ``data-mining``: Greenberg et al., "VL2: a scalable and flexible data center network", SIGCOMM 2009,
-figure 2. Both as read off the figures for later studies (pFabric, SIGCOMM 2013, figure 4), which is how they are
-commonly used.
+figure 2. The points are those of the files ``DCTCP_CDF`` and ``VL2_CDF`` of https://github.com/datacenter/empirical-traffic-gen,
+by an author of DCTCP and pFabric.
 """
 
 

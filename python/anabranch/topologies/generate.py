@@ -248,7 +248,7 @@ def dragonfly(
 
     The routers of a group are joined to each other. Without ``a``, ``p`` and ``g`` it is balanced and the greatest possible:
     a = 2h, p = h, g = ah + 1, and one link joins two groups. With fewer groups, a group's ah global links are spread evenly
-    over the others; those that find no partner are left out. Group 1 has routers ``g1r1``... and hosts ``g1r1h1``...
+    over the others. A global link without a partner is left out. Group 1 has routers ``g1r1``... and hosts ``g1r1h1``...
     """
     a, p = 2 * h if a is None else a, h if p is None else p
     g = a * h + 1 if g is None else g

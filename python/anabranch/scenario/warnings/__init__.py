@@ -7,6 +7,7 @@ from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
 from anabranch.scenario.warnings.of_routes import routes
 from anabranch.scenario.warnings.of_stacks import stacks
+from anabranch.scenario.warnings.of_traffic import late_flows
 
 if TYPE_CHECKING:
     from anabranch.scenario import Case
@@ -41,4 +42,4 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
 _WITH_HOSTS = ("dumbbell", "parallel", "fat-tree", "leaf-spine", "dragonfly")
 """The topologies whose nodes are either hosts or switches."""
 
-RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (_topology, _forwarding_nodes, stacks, routes)
+RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (_topology, _forwarding_nodes, late_flows, stacks, routes)

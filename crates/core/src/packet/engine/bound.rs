@@ -2,6 +2,7 @@
 
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::RouteRef;
+use crate::packet::hosts::flow::Flow;
 use crate::packet::output::samples::payload_bytes;
 use crate::routing::max_flow;
 use crate::spec::{LinkId, NodeId};
@@ -29,7 +30,8 @@ impl<L: EventLoop> Engine<L> {
     /// [`Self::impossible_goodput`] of the flows with these receivers.
     pub(in crate::packet) fn impossible_goodput_at(&self, is_here: impl Fn(NodeId) -> bool) -> Option<String> {
         let mut bounds = HashMap::new();
-        self.hosts.flows().iter().enumerate().filter(|(_, flow)| is_here(flow.identity.dst)).find_map(|(index, flow)| {
+        let begun = |flow: &Flow| flow.identity.start < self.clock.now() && is_here(flow.identity.dst);
+        self.hosts.flows().iter().enumerate().filter(|(_, flow)| begun(flow)).find_map(|(index, flow)| {
             let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
             let (src, dst) = (identity.src, identity.dst);
             // Flows of one route share a bound, unless what links carry depends on the time.
@@ -93,23 +95,27 @@ impl<L: EventLoop> Engine<L> {
 mod tests {
     use crate::packet::Simulation;
     use crate::packet::properties::random_run::{MS, build};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    /// A link that is declared slower than it was makes the goodput impossible.
-    #[test]
-    fn more_than_the_links_carry_is_found() {
+    /// UDP at 20 Mbit/s over a link of 10, for 2 s.
+    fn run() -> Value {
         let link = |src: u32, dst: u32| {
             json!({"src": src, "dst": dst, "rate": 10_000_000, "delay": MS, "cost": 1.0, "loss": null,
                 "queue": {"discipline": "drop-tail", "limit": {"packets": 20}}})
         };
-        let mut simulation: Simulation =
-            build(&json!({"seed": 1, "duration": 2000 * MS, "warm_up": 1000 * MS, "sample": null,
+        json!({"seed": 1, "duration": 2000 * MS, "warm_up": 1000 * MS, "sample": null,
             "nodes": ["0", "1"], "links": [link(0, 1), link(1, 0)], "stacks": [], "events": [], "captures": [],
             "routings": [{"name": "", "hops": {"kind": "shortest", "metric": "delay"}, "select": "hash",
                 "per": {"unit": "flow"}, "hash": ["source"], "acks": null, "reconverge": null, "link_state": null}],
             "traffic": [{"name": "", "pairs": [[0, 1]], "flows_per_pair": 1, "transport": {"udp": {"packet": 1250}},
                 "routing": 0, "start": 0, "stagger": 0, "stop": null,
-                "application": {"kind": "constant", "rate": 20_000_000}}]}));
+                "application": {"kind": "constant", "rate": 20_000_000}}]})
+    }
+
+    /// A link that is declared slower than it was makes the goodput impossible.
+    #[test]
+    fn more_than_the_links_carry_is_found() {
+        let mut simulation: Simulation = build(&run());
         while simulation.advance(1_000_000) {}
         assert_eq!(simulation.impossible_goodput(), None);
         simulation.spec.links[0].rate = crate::units::Rate(9_900_000);
@@ -118,5 +124,18 @@ mod tests {
             problem.contains("flow 0 received 2498750 bytes in 2 s, more than its links carry at 9900000"),
             "{problem}"
         );
+    }
+
+    /// What a link that varies carries depends on the time since the start of the flow, of which there is none yet.
+    #[test]
+    fn a_flow_that_has_not_started_has_no_bound() {
+        let mut spec = run();
+        spec["schedules"] = json!([{"kind": "steps", "at": [0], "values": [10_000_000], "repeat": null}]);
+        spec["links"][0]["rate_schedule"] = json!(0);
+        spec["traffic"][0]["start"] = json!(1500 * MS);
+        let mut simulation: Simulation = build(&spec);
+        assert_eq!(simulation.impossible_goodput(), None);
+        while simulation.advance(1_000_000) {}
+        assert_eq!(simulation.impossible_goodput(), None);
     }
 }

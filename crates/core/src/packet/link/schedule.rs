@@ -29,7 +29,7 @@ impl Period {
     }
 }
 
-/// A value that holds from one instant to the next.
+/// A value that holds from one instant to the next, or changes to the next along a straight line.
 #[derive(Debug)]
 pub struct Steps {
     /// When each value begins, picoseconds; the first is 0.
@@ -38,11 +38,12 @@ pub struct Steps {
     /// The work before each instant, if the values are rates.
     before: Vec<u128>,
     period: Period,
+    linear: bool,
 }
 
 impl Steps {
     /// Of a schedule that has passed [`ScheduleSpec::check`].
-    fn new(at: &[u64], values: &[u64], repeat: Option<Duration>) -> Steps {
+    fn new(at: &[u64], values: &[u64], repeat: Option<Duration>, linear: bool) -> Steps {
         let mut before = Vec::with_capacity(at.len());
         let mut sum = 0;
         for (index, begin) in at.iter().enumerate() {
@@ -54,18 +55,28 @@ impl Steps {
             Some(length) => Period { length: length.0, work: sum },
             None => Period { length: u64::MAX, work: u128::MAX },
         };
-        Steps { at: at.to_vec(), values: values.to_vec(), before, period }
+        Steps { at: at.to_vec(), values: values.to_vec(), before, period, linear }
     }
 
     /// One value at all times.
     pub fn constant(value: u64) -> Steps {
-        Steps::new(&[0], &[value], None)
+        Steps::new(&[0], &[value], None, false)
     }
 
     /// The value at an instant.
     pub fn value(&self, time: Time) -> u64 {
         let (_, within) = self.period.split(time);
-        self.values[self.at.partition_point(|begin| *begin <= within) - 1]
+        let step = self.at.partition_point(|begin| *begin <= within) - 1;
+        let (begin, value) = (self.at[step], self.values[step]);
+        let (end, next) = match self.at.get(step + 1) {
+            Some(end) => (*end, self.values[step + 1]),
+            None => (self.period.length, self.values[0]),
+        };
+        if !self.linear || end == u64::MAX {
+            return value;
+        }
+        let change = u128::from(value.abs_diff(next)) * u128::from(within - begin) / u128::from(end - begin);
+        if next < value { value - change as u64 } else { value + change as u64 }
     }
 
     /// The least value.
@@ -135,7 +146,7 @@ impl Capacity {
     /// Of a schedule that has passed [`ScheduleSpec::check`].
     pub fn new(spec: &ScheduleSpec) -> Capacity {
         match spec {
-            ScheduleSpec::Steps { at, values, repeat } => Capacity::Rate(Steps::new(at, values, *repeat)),
+            ScheduleSpec::Steps { at, values, repeat, .. } => Capacity::Rate(Steps::new(at, values, *repeat, false)),
             ScheduleSpec::Opportunities { at, bytes, repeat } => {
                 let each = work(u64::from(*bytes));
                 let period = Period { length: repeat.0, work: each * at.len() as u128 };
@@ -196,10 +207,10 @@ impl Capacity {
     }
 }
 
-/// A delay that holds from one instant to the next; of a schedule that has passed [`ScheduleSpec::check`].
+/// The delays of a schedule that has passed [`ScheduleSpec::check`].
 pub fn delays(spec: &ScheduleSpec) -> Steps {
     match spec {
-        ScheduleSpec::Steps { at, values, repeat } => Steps::new(at, values, *repeat),
+        ScheduleSpec::Steps { at, values, repeat, linear } => Steps::new(at, values, *repeat, *linear),
         ScheduleSpec::Opportunities { .. } => unreachable!("refused: opportunities are no delays"),
     }
 }

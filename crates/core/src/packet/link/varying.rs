@@ -109,14 +109,16 @@ impl Varying {
         (self.departures.len() - self.departures.partition_point(|(departure, _)| *departure <= now)) as u32
     }
 
-    /// How long the transmitter would have taken at its mean rate for all that it has transmitted.
+    /// How long the transmitter would have taken at its mean rate for all that it has transmitted. This is the rest of [`Self::possible`], so it
+    /// never grows by more.
     pub fn busy(&self, now: Time) -> Duration {
-        self.at_mean_rate(self.capacity.work_by(now).min(self.at).saturating_sub(self.unused))
+        let idle = self.unused + self.capacity.work_before(now).saturating_sub(self.at);
+        self.possible(now) - self.at_mean_rate(idle)
     }
 
-    /// How long it would have taken for all that it could have transmitted.
+    /// How long it would have taken for all that it could have transmitted. An opportunity now does not count yet: a packet that comes now may use it.
     pub fn possible(&self, now: Time) -> Duration {
-        self.at_mean_rate(self.capacity.work_by(now))
+        self.at_mean_rate(self.capacity.work_before(now))
     }
 
     fn at_mean_rate(&self, work: u128) -> Duration {

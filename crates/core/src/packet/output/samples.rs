@@ -24,13 +24,8 @@ pub(in crate::packet) fn payload_bytes(
 }
 
 /// The share of a time in which a link could transmit; 0 without such a time.
-fn share(busy: Duration, possible: Duration, varies: bool) -> f64 {
-    if possible == Duration::ZERO {
-        return 0.0;
-    }
-    let share = busy.as_secs() / possible.as_secs();
-    // An opportunity at the instant of a sample counts before it, and a packet that comes at that instant may use it.
-    if varies { share.min(1.0) } else { share }
+fn share(busy: Duration, possible: Duration) -> f64 {
+    if possible == Duration::ZERO { 0.0 } else { busy.as_secs() / possible.as_secs() }
 }
 
 /// The state of one run's records.
@@ -222,7 +217,7 @@ impl Observations {
                 seconds,
                 link: index as u32,
                 queue_packets: link.queue_packets(now, fifos),
-                utilisation: share(counters.busy - busy, counters.possible - possible, link.varies()),
+                utilisation: share(counters.busy - busy, counters.possible - possible),
                 drops: dropped - drops,
             };
             self.link_series.push(LINK_SERIES, &sample);

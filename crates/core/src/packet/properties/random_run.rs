@@ -81,6 +81,8 @@ fn application() -> impl Strategy<Value = Value> {
         Just(json!({"kind": "poisson", "rate": 2_000_000})),
         Just(json!({"kind": "pareto-on-off", "peak": 8_000_000, "on": 40 * MS, "off": 60 * MS, "shape": 1.5})),
         Just(json!({"kind": "short-flows", "arrivals": 20.0, "sizes": [[100.0, 0.5], [60_000.0, 1.0]]})),
+        prop::collection::vec((Just(0), (0u64..900).prop_map(|at| at * MS), 1u64..60_000), 1..20)
+            .prop_map(|flows| json!({"kind": "trace", "flows": flows})),
     ]
 }
 
@@ -105,7 +107,7 @@ fn steps(value: impl Strategy<Value = u64> + Clone, last: impl Strategy<Value = 
 }
 
 /// Any schedule of a rate.
-fn rate_schedule() -> impl Strategy<Value = Value> {
+pub fn rate_schedule() -> impl Strategy<Value = Value> {
     let rate = rate().prop_map(|mbps| mbps * 1_000_000);
     let opportunities = (prop::collection::vec(0u64..6, 1..20), 1u64..6).prop_map(|(gaps, more)| {
         let mut now = 0;
@@ -141,7 +143,10 @@ type Variation = (usize, Option<Value>, Option<Value>, Option<Value>);
 
 fn variations() -> impl Strategy<Value = Vec<Variation>> {
     let delay = prop_oneof![4 => (1u64..30).prop_map(|delay| delay * MS), 1 => 16u64..MS];
-    let delays = steps(delay.clone(), delay);
+    let delays = (steps(delay.clone(), delay), any::<bool>()).prop_map(|(mut delays, linear)| {
+        delays["linear"] = json!(linear);
+        delays
+    });
     let variation =
         (any::<usize>(), prop::option::of(rate_schedule()), prop::option::of(delays), prop::option::of(jitter()));
     prop_oneof![1 => Just(Vec::new()), 1 => prop::collection::vec(variation, 1..4)]
@@ -354,12 +359,20 @@ pub fn hasten(value: &mut Value, by: u64) {
                     Some(number) if times.contains(&name.as_str()) => *field = json!(number / by),
                     Some(number) if name == "rate" => *field = json!(number * by),
                     None if name == "schedules" => hasten_schedules(field, by),
+                    None if name == "flows" => hasten_flows(field, by),
                     _ => hasten(field, by),
                 }
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| hasten(item, by)),
         _ => {}
+    }
+}
+
+/// [`hasten`] of a trace: each flow has its pair, its start and its bytes.
+fn hasten_flows(flows: &mut Value, by: u64) {
+    for flow in flows.as_array_mut().into_iter().flatten() {
+        flow[1] = json!(flow[1].as_u64().unwrap_or(0) / by);
     }
 }
 

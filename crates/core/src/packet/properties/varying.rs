@@ -1,6 +1,6 @@
 //! Links that vary, against worked numbers, naive queues, closed forms and links of fixed rate and delay.
 
-use super::random_run::{MS, build, run_spec};
+use super::random_run::{MS, build, rate_schedule, run_spec};
 use crate::packet::Simulation;
 use crate::packet::link::fifo::FifoStore;
 use crate::packet::link::packet::Packet;
@@ -17,20 +17,23 @@ const MICRO: u64 = 1_000_000;
 /// When each packet is offered, picoseconds, and its size.
 type Coming = [(u64, u16)];
 
-/// The packets in the order of their arrival, with its time; `None` at a packet that was dropped. The link has a rate of 8 Mbit/s, a delay of 3 ms and
-/// a queue of `limit` packets unless `changes` say other.
-fn through(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (Vec<(usize, u64)>, Vec<usize>) {
+/// A link with a rate of 8 Mbit/s, a delay of 3 ms and a queue of `limit` packets unless `changes` say other, and the sizes of these packets.
+fn link(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (Link, FlowSizes) {
     let mut spec = json!({"src": 0, "dst": 1, "rate": 8_000_000, "delay": 3 * MS, "cost": 1.0, "loss": null,
         "queue": {"discipline": "drop-tail", "limit": {"packets": limit}}});
     spec.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     let spec: LinkSpec = serde_json::from_value(spec).unwrap();
     let schedules: Vec<ScheduleSpec> = serde_json::from_value(schedules.clone()).unwrap();
     schedules.iter().for_each(|schedule| schedule.check().unwrap());
-    let mut link = Link::new(&spec, &Schedules::new(&schedules), 1, 0);
-    let mut fifos = FifoStore::default();
     let sizes = coming.iter().map(|(_, size)| PacketSizes::new(*size, *size, 40, false, u32::MAX));
     // Flows of equal sizes share an entry, so that each packet is a flow of its own.
-    let sizes = FlowSizes::new(sizes.collect());
+    (Link::new(&spec, &Schedules::new(&schedules), 1, 0), FlowSizes::new(sizes.collect()))
+}
+
+/// The packets of a [`link`] in the order of their arrival, with its time, and those that were dropped.
+fn through(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (Vec<(usize, u64)>, Vec<usize>) {
+    let (mut link, sizes) = link(changes, schedules, limit, coming);
+    let mut fifos = FifoStore::default();
     let (mut arrivals, mut dropped) = (Vec::new(), Vec::new());
     let mut deliver = |link: &mut Link, fifos: &mut FifoStore, until: Time| {
         while link.next_event() <= until && link.next_event() < Time::NEVER {
@@ -85,6 +88,26 @@ fn a_delay_that_falls_lets_no_packet_overtake() {
 }
 
 #[test]
+fn a_linear_delay_is_on_the_line_between_its_rows() {
+    // A packet a millisecond departs after 1, 2, ... ms. Up to 4 ms the delay grows by a half of each millisecond; then it falls by two thirds.
+    let schedule =
+        json!({"kind": "steps", "at": [0, 4 * MS], "values": [20 * MS, 22 * MS], "repeat": 7 * MS, "linear": true});
+    let coming: Vec<(u64, u16)> = (0..9).map(|packet| (packet * MS, 1000)).collect();
+    let arrivals = |schedule: &Value| -> Vec<u64> {
+        let arrivals = through(&json!({"delay_schedule": 0}), &json!([schedule]), 1000, &coming).0;
+        arrivals.into_iter().map(|(_, at)| at).collect()
+    };
+    let delays = [20_500, 21_000, 21_500, 22_000, 21_333, 20_666, 20_000, 20_500, 21_000];
+    let microseconds = |(departure, delay): (u64, u64)| departure * 1000 + delay;
+    let expected: Vec<u64> = (1..).zip(delays).map(microseconds).collect();
+    assert_eq!(arrivals(&schedule).iter().map(|at| at / MICRO).collect::<Vec<_>>(), expected);
+    // Without repetition the last row holds.
+    let once =
+        json!({"kind": "steps", "at": [0, 4 * MS], "values": [20 * MS, 22 * MS], "repeat": null, "linear": true});
+    assert_eq!(arrivals(&once)[4..], (5..10).map(|departure| (departure + 22) * MS).collect::<Vec<_>>());
+}
+
+#[test]
 fn an_opportunity_carries_1500_bytes_and_is_lost_without_a_packet() {
     let schedules = json!([{"kind": "opportunities", "at": [MS, MS, 3 * MS], "bytes": 1500, "repeat": 4 * MS}]);
     let changes = json!({"rate_schedule": 0});
@@ -107,6 +130,37 @@ fn a_trace_of_even_spacing_is_a_link_of_constant_rate() {
     let constant = through(&json!({}), &json!([]), 25, &coming);
     assert!(!constant.1.is_empty(), "some are dropped");
     assert_eq!(traced, constant);
+}
+
+/// How long a link without delay was busy, and how long it could be, between readings at these instants, picoseconds. As in a run, a reading is
+/// taken before the packets of its instant. The link has 8 Mbit/s in the mean.
+fn read_at(schedules: &Value, coming: &Coming, readings: &[u64]) -> Vec<(u64, u64)> {
+    let (mut link, sizes) = link(&json!({"delay": 0, "rate_schedule": 0}), schedules, 1000, coming);
+    let mut fifos = FifoStore::default();
+    let mut coming = coming.iter().enumerate().peekable();
+    let (mut busy, mut possible) = (0, 0);
+    let mut read = Vec::new();
+    for reading in readings {
+        while let Some((index, (at, _))) = coming.next_if(|(_, (at, _))| at < reading) {
+            while link.next_event() <= Time(*at) {
+                link.on_arrival(&sizes, &mut fifos);
+            }
+            link.offer_to_any(Time(*at), Packet::new(index as u32, 0, 0, 0), &sizes, &mut fifos);
+        }
+        let counters = link.counters(Time(*reading), &sizes, &fifos);
+        read.push((counters.busy.0 - busy, counters.possible.0 - possible));
+        (busy, possible) = (counters.busy.0, counters.possible.0);
+    }
+    read
+}
+
+#[test]
+fn an_opportunity_at_the_instant_of_a_reading_counts_after_it() {
+    // 1500 bytes every 1.5 ms, in one packet. The opportunity at 3 ms carries the second packet, which comes at that instant.
+    let schedules = json!([{"kind": "opportunities", "at": [1500 * MICRO], "bytes": 1500, "repeat": 1500 * MICRO}]);
+    let each = 1500 * MICRO;
+    let read = read_at(&schedules, &[(MS, 1500), (3 * MS, 1500)], &[2 * MS, 3 * MS, 4 * MS, 5 * MS]);
+    assert_eq!(read, [(each, each), (0, 0), (each, each), (0, each)]);
 }
 
 /// The share of packets that arrive after a later one (RFC 4737 section 3), sent every 0.1 ms with uniform jitter.
@@ -181,6 +235,29 @@ proptest! {
         // Packets that leave together arrive some picoseconds apart.
         let departures: Vec<(usize, u64)> = arrivals.iter().map(|(index, at)| (*index, at / MICRO * MICRO - 3 * MS)).collect();
         prop_assert_eq!(departures, expected);
+    }
+
+    /// Packets and readings at whole milliseconds meet opportunities and each other. No interval is busier than possible, none loses what an
+    /// earlier one had, and all intervals together have transmitted every packet.
+    #[test]
+    fn no_interval_is_busier_than_possible(
+        schedule in rate_schedule(), gaps in prop::collection::vec(1u64..5, 1..60),
+        coming in prop::collection::vec((0u64..4, 40u16..4000), 1..80), late in prop::option::of(1u64..MS),
+    ) {
+        let mut time = late.unwrap_or(0);
+        let coming: Vec<(u64, u16)> = coming.iter().map(|(gap, size)| { time += gap * MS; (time, *size) }).collect();
+        let mut reading = 0;
+        let mut readings: Vec<u64> = gaps.iter().map(|gap| { reading += gap * MS; reading }).collect();
+        readings.push(1_000_000 * MS);
+        let read = read_at(&json!([schedule]), &coming, &readings);
+        for (busy, possible) in &read {
+            prop_assert!(busy <= possible, "{busy} of {possible}");
+        }
+        let bits: u64 = coming.iter().map(|(_, size)| u64::from(*size) * 8).sum();
+        let busy: u64 = read.iter().map(|(busy, _)| busy).sum();
+        // A packet departs at a whole picosecond, in which the fastest rate does twice the mean. Three readings are rounded.
+        let error = busy.abs_diff(bits * MICRO / 8);
+        prop_assert!(error <= 2 * coming.len() as u64 + 3, "{error} ps");
     }
 
     /// A packet departs when the rate has summed up to its bytes and those before it. Each packet before it has cost a picosecond at most, because it
