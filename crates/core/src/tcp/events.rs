@@ -83,7 +83,8 @@ pub enum CongestionKind {
     Loss,
     /// The retransmission timer expired: all in flight is taken for lost. `repeated` if the previous one has not been answered.
     Timeout {
-        /// Whether it follows an expiry that no new acknowledgement answered.
+        /// Whether it belongs to the reduction before: it follows an expiry that no new acknowledgement answered, or comes within
+        /// Linux's fast recovery.
         repeated: bool,
     },
     /// The network marked a segment (RFC 3168); at most once a round trip.

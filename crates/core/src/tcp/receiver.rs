@@ -112,7 +112,7 @@ impl Receiver {
 
     /// The receiver that a stack asks for.
     pub fn of_stack(stack: &StackSpec) -> Receiver {
-        let policy = stack.ack.build(ReceiverContext { window: stack.window_segments() });
+        let policy = stack.ack.build(ReceiverContext::of_stack(stack));
         let receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);
         if stack.follows == Follows::Linux && stack.sack { receiver.with_timestamps() } else { receiver }
     }

@@ -10,7 +10,7 @@
 //! - Reno's window is estimated by counting acknowledged segments.
 //! - The reduction is from the window, whatever was in flight.
 //! - Slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011). The train
-//!   counts as long after half the least RTT, as for a sender that is not paced.
+//!   counts as long after half the least RTT and half a millisecond, as for a sender that is not paced.
 
 use super::cubic::{saturation_point, time_to_maximum, w_cubic};
 use super::linux_window::{Window, slow_start};
@@ -42,6 +42,8 @@ const FASTEST: u32 = 2;
 const REFRESH: u32 = 32;
 /// RTT samples of a round trip before HyStart judges by them.
 const HYSTART_SAMPLES: u32 = 8;
+/// What HyStart adds to the least RTT for receivers that aggregate segments (`hystart_ack_delay`, below 2 Gbit/s).
+const AGGREGATION: Duration = Duration::from_millis(1);
 /// ACKs no further apart belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
 
@@ -164,7 +166,7 @@ impl LinuxCubic {
         let mut long_train = false;
         if now - round.last_of_train <= TRAIN_GAP {
             round.last_of_train = now;
-            long_train = now - round.start > min_rtt / 2;
+            long_train = now - round.start > (min_rtt + AGGREGATION) / 2;
         }
         round.least_rtt = round.least_rtt.min(rtt);
         let mut long_rtt = false;
@@ -353,7 +355,7 @@ mod tests {
     }
 
     /// Windows of 10 and 20 over a path of 30 ms that passes a segment a millisecond, as Linux 6.1 processes them. The second
-    /// train is longer than 15 ms at its 17th ACK, when the window is 36. The first one, in which the window passes 16, counts
+    /// train is longer than 15.5 ms at its 17th ACK, when the window is 36. The first one, in which the window passes 16, counts
     /// for nothing.
     #[test]
     fn the_first_train_longer_than_half_the_rtt_ends_slow_start() {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn receiver() -> Receiver {
-    Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext { window: 100 }))
+    Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext { window: 100, clock: None }))
 }
 
 fn take(receiver: &mut Receiver, segment: u32) -> Ack {
@@ -82,7 +82,7 @@ fn rfc8257_section_3_2_with_an_ack_per_segment_the_echo_is_the_mark() {
 
 #[test]
 fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowledged_first() {
-    let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100 });
+    let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100, clock: None });
     let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact);
     let answer = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
     // Two without marks are one ACK; the third waits, and the fourth, marked, sends it on its way with its own echo.
@@ -135,7 +135,7 @@ proptest! {
             AckSpec::Immediate(immediate::Parameters::default())
         };
         let echo = if exact { EcnEcho::Exact } else { EcnEcho::Classic };
-        let build = || Receiver::new(sack, policy.build(ReceiverContext { window: 100 })).with_echo(echo);
+        let build = || Receiver::new(sack, policy.build(ReceiverContext { window: 100, clock: None })).with_echo(echo);
         let (mut short, mut long) = (build(), build());
         let mut last = 0;
         for (step, (position, elsewhere, flags)) in steps.into_iter().enumerate() {

@@ -64,3 +64,40 @@ fn one_lost_syn_leaves_the_initial_window() {
     };
     assert_eq!([1, 2, 3].map(window_after), [10.0, 10.0, 1.0]);
 }
+
+/// Four of ten segments have arrived behind segment 0, and CUBIC's window is 7. The retransmission is lost too. Its timeout leaves the
+/// threshold as it is, with SACK and without; so it does after a mark.
+#[test]
+fn a_timeout_within_a_reduction_reduces_no_further() {
+    for changes in [json!({}), json!({"sack": false}), json!({"ecn": true})] {
+        let mut stack = json!({"follows": "linux", "congestion": {"name": "linux-cubic"}, "detection": {"name": "dup-ack"}});
+        stack.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let mut pair = Pair::new(stack);
+        if changes == json!({"ecn": true}) {
+            let mut ack = cumulative_ack(1);
+            ack.ecn_echo = true;
+            pair.at(40).sender.on_ack(ms(40), &ack);
+        } else {
+            pair.at(40).deliver([1, 2, 3, 4]);
+        }
+        assert_eq!(pair.sender.congestion().ssthresh(), 7.0, "{changes}");
+        pair.time_out();
+        assert_eq!((pair.sender.congestion().ssthresh(), pair.sender.counters().timeouts), (7.0, 1), "{changes}");
+    }
+}
+
+/// At 250 Hz a second is 250 ticks, which the second level of timers rounds up to 256. The next timeout has 500 ticks, from tick 256 on.
+/// The third level rounds up to 64 ticks from 504 on, so that it ends at tick 760.
+#[test]
+fn the_timer_of_a_syn_counts_ticks_of_the_kernels_clock() {
+    let changes = json!({"follows": "linux", "handshake": true, "congestion": {"name": "linux-reno"}});
+    let mut sender = Sender::new(&stack(changes), 1, Stream::new(1, Purpose::Congestion, 0));
+    sender.write(Time::ZERO, 100);
+    let mut now = Time::ZERO;
+    for expiry in [1024, 3040] {
+        assert_eq!(sender.poll_transmit(now), Some(Transmission::Syn));
+        now = sender.deadline().expect("the SYN's timer");
+        assert_eq!(now, ms(expiry));
+        sender.on_deadline(now);
+    }
+}
