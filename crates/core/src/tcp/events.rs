@@ -25,6 +25,8 @@ pub struct AckEvent {
     pub prior_in_flight: u32,
     /// Segments in flight after it.
     pub in_flight: u32,
+    /// Segments after it that are not cumulatively acknowledged.
+    pub outstanding: u32,
     /// The RTT of the newest segment that it delivered, if that was sent only once.
     pub rtt: Option<Duration>,
     /// Sample of the delivery rate, if the congestion control wants samples.
@@ -49,6 +51,7 @@ impl AckEvent {
         newly_lost: 0,
         prior_in_flight: 0,
         in_flight: 0,
+        outstanding: 0,
         rtt: None,
         rate: None,
         round_start: false,

@@ -72,7 +72,7 @@ pub fn hystart_threshold(min_rtt: Duration) -> Duration {
 #[derive(Debug, Clone, Copy)]
 struct Round {
     start: Time,
-    /// Segments that were in flight when it began and have not been delivered.
+    /// Segments that were outstanding when it began, and are not acknowledged.
     remaining: u32,
     last_of_train: Time,
     least_rtt: Duration,
@@ -148,14 +148,14 @@ impl LinuxCubic {
         let now = ack.now;
         let begun = Round {
             start: now,
-            remaining: ack.in_flight,
+            remaining: ack.outstanding,
             last_of_train: now,
             least_rtt: Duration(u64::MAX),
             samples: 0,
         };
         let round = match &mut self.round {
-            Some(round) if ack.delivered <= round.remaining => {
-                round.remaining -= ack.delivered;
+            Some(round) if ack.cumulative <= round.remaining => {
+                round.remaining -= ack.cumulative;
                 round
             }
             round => round.insert(begun),
@@ -363,8 +363,8 @@ mod tests {
         let acks = (0..10).map(|ack| 30 + ack).chain((0..20).map(|ack| 60 + ack));
         for (number, at) in acks.enumerate() {
             let now = Time::ZERO + Duration::from_millis(at);
-            let (rtt, in_flight) = (Some(Duration::from_millis(30)), 9 + number as u32);
-            cubic.on_ack(&AckEvent { now, growth: 1, rtt, in_flight, ..AckEvent::PREDICTED }, &rtt_estimate());
+            let (rtt, outstanding) = (Some(Duration::from_millis(30)), 9 + number as u32);
+            cubic.on_ack(&AckEvent { now, growth: 1, rtt, outstanding, ..AckEvent::PREDICTED }, &rtt_estimate());
         }
         assert_eq!(cubic.ssthresh(), 36.0);
     }

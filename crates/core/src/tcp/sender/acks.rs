@@ -67,6 +67,7 @@ impl Sender {
         event.now = now;
         event.rtt = Some(rtt);
         event.in_flight = in_flight;
+        event.outstanding = in_flight;
         event.prior_in_flight = in_flight + 1;
     }
 
@@ -136,6 +137,7 @@ impl Sender {
             newly_lost: 0,
             prior_in_flight,
             in_flight: self.board.in_flight(),
+            outstanding: self.board.outstanding(),
             rtt: newest_rtt,
             rate: None,
             round_start,
