@@ -70,7 +70,8 @@ fn one_lost_syn_leaves_the_initial_window() {
 #[test]
 fn a_timeout_within_a_reduction_reduces_no_further() {
     for changes in [json!({}), json!({"sack": false}), json!({"ecn": true})] {
-        let mut stack = json!({"follows": "linux", "congestion": {"name": "linux-cubic"}, "detection": {"name": "dup-ack"}});
+        let mut stack =
+            json!({"follows": "linux", "congestion": {"name": "linux-cubic"}, "detection": {"name": "dup-ack"}});
         stack.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let mut pair = Pair::new(stack);
         if changes == json!({"ecn": true}) {
