@@ -101,7 +101,8 @@ impl Sender {
         let sample = if rtt_is_clean { delivered.oldest_rtt() } else { None };
         let by_timestamp = || {
             let sent = first_sent.filter(|_| is_linux && advanced && ack.echoes_retransmission)?;
-            Some(Sender::rtt_by_timestamp(now, sent))
+            // Sooner than any ACK can come, this one echoes an earlier retransmission.
+            self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
         };
         if let Some(sample) = sample.or_else(by_timestamp) {
             self.rtt.sample(sample);
