@@ -369,6 +369,29 @@ mod tests {
         assert_eq!(cubic.ssthresh(), 36.0);
     }
 
+    /// Of ten outstanding segments, SACK blocks deliver the last nine. The round goes on until more than ten are acknowledged.
+    #[test]
+    fn a_round_of_hystart_ends_with_the_cumulative_acknowledgement() {
+        let mut cubic = LinuxCubic::new(Parameters::default(), flow(10));
+        let mut begins = |at, delivered, cumulative| {
+            let rtt = Some(Duration::from_millis(30));
+            let ack = AckEvent {
+                now: Time::ZERO + Duration::from_millis(at),
+                delivered,
+                cumulative,
+                rtt,
+                outstanding: 10,
+                ..AckEvent::PREDICTED
+            };
+            cubic.on_ack(&ack, &rtt_estimate());
+            cubic.round.map(|round| (round.start - Time::ZERO).0 / Duration::from_millis(1).0)
+        };
+        assert_eq!(begins(30, 1, 1), Some(30));
+        assert_eq!(begins(40, 9, 0), Some(30));
+        assert_eq!(begins(50, 1, 10), Some(30));
+        assert_eq!(begins(60, 1, 1), Some(60));
+    }
+
     #[test]
     fn it_fills_a_path_with_a_queue_of_one_product() {
         let path = Path { rate: 1000.0, delay: Duration::from_millis(50), buffer: 50.0, loss: 0.0 };

@@ -45,6 +45,20 @@ fn a_late_original_ends_recovery_and_restores_the_window() {
     assert_eq!(pair.sender.congestion().cwnd(), 11.0);
 }
 
+/// Segment 0 is sent again at 40 ms. An ACK 5 ms later echoes some retransmission, but not this one: the least RTT is 40 ms. One 45 ms
+/// later may.
+#[test]
+fn an_echo_that_comes_too_soon_gives_no_rtt() {
+    for (at, samples) in [(45, 0), (85, 1)] {
+        let mut pair = linux();
+        pair.at(40).deliver([1, 2, 3]);
+        let before = pair.sender.rtt().samples();
+        pair.at(at).deliver_as([0], true);
+        assert_eq!(pair.sender.rtt().samples() - before, samples, "{at} ms");
+        assert_eq!(pair.sender.rtt().minimum(), Some(Duration::from_millis(40)));
+    }
+}
+
 /// The second SYN is answered, and the window is still ten segments; after a third SYN it is one.
 #[test]
 fn one_lost_syn_leaves_the_initial_window() {
