@@ -45,6 +45,25 @@ fn a_late_original_ends_recovery_and_restores_the_window() {
     assert_eq!(pair.sender.congestion().cwnd(), 11.0);
 }
 
+/// Segment 0 is lost and sent again, and its ACK is overtaken by that of segment 12, which was sent later. That one echoes no
+/// retransmission, but does not show that an original was late: the reduction stays.
+#[test]
+fn an_ack_of_later_data_does_not_take_a_reduction_back() {
+    let mut pair = linux();
+    pair.at(40).deliver(1..10);
+    let sent = pair.send();
+    assert!(sent.is_empty(), "{sent:?}");
+    let next = pair.sender.scoreboard().next();
+    assert!(next > 12, "{next}");
+    pair.at(80);
+    for segment in std::iter::once(0).chain(10..12) {
+        pair.arrive(segment, segment == 0, false);
+    }
+    pair.deliver([12]);
+    assert_eq!((pair.sender.episode(), pair.sender.counters().undone), (Episode::Open, 0));
+    assert_eq!(pair.sender.congestion().ssthresh(), 5.0);
+}
+
 /// Segment 0 is sent again at 40 ms. An ACK 5 ms later echoes some retransmission, but not this one: the least RTT is 40 ms. One 45 ms
 /// later may.
 #[test]
