@@ -42,6 +42,7 @@ COMPARISONS = (
     Comparison("real-linux-controls", against_real_linux.run_controls),
     Comparison("real-linux-pairs", against_real_linux.run_pairs),
     Comparison("real-linux-spraying", against_real_linux.run_sprayed),
+    Comparison("real-linux-mechanisms", against_real_linux.run_mechanisms),
     Comparison("ns2-reno", against_ns2.run_reno),
     Comparison("spraying", spraying.run),
     Comparison("spraying-variants", spraying.run_variants),

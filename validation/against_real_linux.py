@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, median
+from typing import Any
 
 from bench.peers.linux import kernel
 from validation import real_linux_cells
@@ -14,7 +15,15 @@ from validation.work import in_parallel
 MEDIAN_TOLERANCE = 0.05
 CELL_TOLERANCE = 0.15
 
-WITHOUT_COMPRESSION = {"net/ipv4/tcp_comp_sack_nr": "0"}
+WITHOUT: Mapping[str, Mapping[str, Any]] = {
+    "compression of ACKs": {"ack": "quick-ack"},
+    "undo by timestamps": {"spurious": "dsack"},
+    "any undo": {"spurious": "none", "f_rto": False},
+    "a margin of 200 ms in the timeout": {"rto_granularity": "10ms"},
+    "the clock of that kernel": {"hz": 100},
+    "all of Linux's rules under reordering": {"follows": "rfc"},
+}
+"""By rule of Linux: the keys that turn it off."""
 
 SETTINGS = (
     f"Bulk flows for {DURATION_S} s from their start. Queues are drop-tail. Both sides lose the same list of data packets behind the "
@@ -103,41 +112,74 @@ def run_controls(quick: bool) -> Section:
 
 
 def run_sprayed(quick: bool) -> Section:
-    """One flow over two paths; judged against Linux without the compression of SACKs, which is not modelled."""
-    cells = real_linux_cells.sprayed(quick)
-    results = _results("Spraying, against Linux without compression of SACKs", cells, WITHOUT_COMPRESSION)
-    defaults = _results("Spraying, against Linux", cells)
+    """One flow over two paths."""
+    results = _results("Spraying, against Linux", real_linux_cells.sprayed(quick))
     return _section(
         "real-linux-spraying",
         "One flow over two paths against real Linux",
-        f"One flow, each packet over one of two paths of {megabits(cells[0].rate_bps)} Mbit/s, ACKs too. {AS_ABOVE} The deviation is from Linux "
-        "without compression of SACKs (tcp_comp_sack_nr = 0). The column before has Linux with it.",
-        ("congestion", "RTTs", "loss", "choice", "Linux by default"),
+        f"One flow, each packet over one of two paths of {megabits(results[0].cell.rate_bps)} Mbit/s, ACKs too. {AS_ABOVE} "
+        "Where the choice is random, values are means of four draws, and the two sides draw differently.",
+        ("congestion", "RTTs", "loss", "choice"),
         [
             (
                 result.cell.flows[0],
                 ", ".join(map(_milliseconds, result.cell.round_trips_s)),
                 f"{result.cell.loss:g}",
                 result.cell.select,
-                megabits(total_bps(default.theirs)),
             )
-            for result, default in zip(results, defaults, strict=True)
+            for result in results
         ],
         results,
-        "Since Linux 4.18 a receiver delays SACKs of segments out of order by up to 1 ms or 44 ACKs; `quick-ack` does not. "
-        "This matters most where round robin reorders regularly: compare the two columns of Linux.",
-        "Undo by timestamps matters where the choice is random. With undo by DSACK alone the mean deviation of these cells is "
-        f"{percent(_mean_ratio(results, spurious='dsack'))} instead of {percent(_mean_ratio(results))}.",
+        "Reno over RTTs of 55 and 80 ms with losses showed an error in our sender, which deviated by +19.6 % before its repair. The other rules "
+        "were found on other networks.",
+        "Round robin has no draws. There a handshake's ACK takes a turn in Linux, and not here. What is first reordered then differs.",
     )
 
 
-def _mean_ratio(results: Sequence[Result], **stack: str) -> float:
-    """Our goodput over Linux's with changed stacks, the mean of the cells with a random choice."""
-    return fmean(
-        total_bps([run_here(result.cell, seed, **stack) for seed in result.cell.seeds]) / total_bps(result.theirs)
-        for result in results
-        if result.cell.select == "random"
+def run_mechanisms(quick: bool) -> Section:
+    """What each rule of Linux is worth over sprayed paths."""
+    cells = [cell for cell in real_linux_cells.sprayed(quick) if cell.select == "random"]
+    results = _results("Spraying, against Linux", cells)
+    jobs = [
+        partial(run_here, cell, seed, **changes)
+        for changes in WITHOUT.values()
+        for cell in cells
+        for seed in cell.seeds
+    ]
+    runs = iter(in_parallel("Without one rule of Linux each", jobs))
+    variants = {
+        name: [Result(result.cell, result.theirs, [next(runs) for _ in result.cell.seeds]) for result in results]
+        for name in WITHOUT
+    }
+    whole = _median_deviation(results)
+    return Section(
+        key="real-linux-mechanisms",
+        title="What Linux's rules are worth over sprayed paths",
+        model=_model(),
+        how='The cells above with a random choice, with `preset = "linux-reno"` and `"linux-cubic"` and the keys of the second column.',
+        columns=("without", "keys", "mean deviation", "median deviation", "greatest", "retransmissions, ours / Linux"),
+        rows=[
+            (
+                name,
+                ", ".join(f"{key} = {value}" for key, value in WITHOUT.get(name, {}).items()),
+                percent(fmean(result.ratio for result in variant)),
+                f"{_median_deviation(variant) * 100:.1f} %",
+                f"{max(abs(result.ratio - 1) for result in variant) * 100:.1f} %",
+                f"{_retransmits(variant, 'ours') / _retransmits(variant, 'theirs'):.2f}",
+            )
+            for name, variant in {"nothing": results, **variants}.items()
+        ],
+        passed=whole <= MEDIAN_TOLERANCE,
+        verdict=f"with all rules the median deviation is {whole * 100:.1f} % (at most {MEDIAN_TOLERANCE * 100:.0f} %) in {len(results)} cells",
     )
+
+
+def _median_deviation(results: Sequence[Result]) -> float:
+    return median(abs(result.ratio - 1) for result in results)
+
+
+def _retransmits(results: Sequence[Result], side: str) -> float:
+    return fmean(run.retransmits for result in results for run in getattr(result, side))
 
 
 def run_pairs(quick: bool) -> Section:
@@ -211,11 +253,11 @@ def _section(
     )
 
 
-def _results(label: str, cells: Sequence[Cell], settings: Mapping[str, str] | None = None) -> list[Result]:
-    """Both sides of the cells; the settings are Linux's."""
+def _results(label: str, cells: Sequence[Cell]) -> list[Result]:
+    """Both sides of the cells."""
     kernel.built()
-    sides = (partial(run_linux, settings=settings or {}), run_here)
-    jobs: list[Callable[[], Run]] = [partial(one, cell, seed) for cell in cells for one in sides for seed in cell.seeds]
+    sides: tuple[Callable[[Cell, int], Run], ...] = (run_linux, run_here)
+    jobs = [partial(one, cell, seed) for cell in cells for one in sides for seed in cell.seeds]
     runs = iter(in_parallel(label, jobs))
     return [
         Result(cell, [next(runs) for _ in cell.seeds], [next(runs) for _ in cell.seeds])  # in the order of the jobs

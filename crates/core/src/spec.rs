@@ -6,7 +6,7 @@
 pub use crate::packet::{DisciplineSpec, DistributionSpec, JitterSpec, LossSpec};
 pub use crate::routing::Metric;
 use crate::tcp::congestion::{choice::ControlSpec, slow_start::SlowStartSpec};
-use crate::tcp::{ack::AckSpec, detection::DetectionSpec};
+use crate::tcp::{ack::AckSpec, detection::DetectionSpec, kernel_clock::KernelClock};
 use crate::units::{Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -276,6 +276,11 @@ impl StackSpec {
     /// The window that the receiver advertises, whole segments; at least one.
     pub fn window_segments(&self) -> u32 {
         u32::try_from(self.receive_window / u64::from(self.mss)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// The clock of the hosts' kernel, if they follow Linux.
+    pub fn clock(&self) -> Option<KernelClock> {
+        (self.follows == Follows::Linux).then(|| KernelClock::new(self.hz))
     }
 }
 

@@ -60,7 +60,7 @@ Congestion = Annotated[
 
 _LINUX: dict[str, Any] = {
     "detection": {"name": "rack-tlp", "rtt_by_sequence": True},
-    "ack": "quick-ack",
+    "ack": {"name": "quick-ack", "compression": "1.1 ms"},
     "spurious": "eifel",
     "f_rto": True,
     "max_rto": "120s",

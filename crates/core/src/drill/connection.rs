@@ -104,7 +104,7 @@ const DEFAULT_MSS: u32 = 536;
 
 fn build(stack: &StackSpec) -> (Sender, Receiver) {
     let sender = Sender::new(stack, 1, Stream::new(1, Purpose::Congestion, 0));
-    (sender, Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })))
+    (sender, Receiver::new(stack.sack, stack.ack.build(ReceiverContext::of_stack(stack))))
 }
 
 impl Connection {

@@ -25,6 +25,8 @@ pub struct AckEvent {
     pub prior_in_flight: u32,
     /// Segments in flight after it.
     pub in_flight: u32,
+    /// Segments after it that are not cumulatively acknowledged.
+    pub outstanding: u32,
     /// The RTT of the newest segment that it delivered, if that was sent only once.
     pub rtt: Option<Duration>,
     /// Sample of the delivery rate, if the congestion control wants samples.
@@ -49,6 +51,7 @@ impl AckEvent {
         newly_lost: 0,
         prior_in_flight: 0,
         in_flight: 0,
+        outstanding: 0,
         rtt: None,
         rate: None,
         round_start: false,
@@ -83,7 +86,8 @@ pub enum CongestionKind {
     Loss,
     /// The retransmission timer expired: all in flight is taken for lost. `repeated` if the previous one has not been answered.
     Timeout {
-        /// Whether it follows an expiry that no new acknowledgement answered.
+        /// Whether it belongs to the reduction before: it follows an expiry that no new acknowledgement answered, or comes within
+        /// Linux's fast recovery.
         repeated: bool,
     },
     /// The network marked a segment (RFC 3168); at most once a round trip.

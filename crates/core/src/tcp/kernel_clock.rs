@@ -46,6 +46,12 @@ impl KernelClock {
     }
 }
 
+/// When a timer fires that is started at `start` for a wait of `wait`: by this clock if there is one, else exactly.
+#[inline]
+pub fn expiry(clock: Option<KernelClock>, start: Time, wait: Duration) -> Time {
+    clock.map_or(start + wait, |clock| clock.expiry(start, wait))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -112,7 +112,7 @@ impl Receiver {
 
     /// The receiver that a stack asks for.
     pub fn of_stack(stack: &StackSpec) -> Receiver {
-        let policy = stack.ack.build(ReceiverContext { window: stack.window_segments() });
+        let policy = stack.ack.build(ReceiverContext::of_stack(stack));
         let receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);
         if stack.follows == Follows::Linux && stack.sack { receiver.with_timestamps() } else { receiver }
     }
@@ -279,7 +279,8 @@ impl Receiver {
             if timestamps.rejects(timestamp) {
                 return self.reject(now, data);
             }
-            begins_there = begins_there && timestamps.take(timestamp);
+            // What lies before the window is answered, but its timestamp does not count (`tcp_sequence`).
+            begins_there = begins_there && data.segment + 1 >= self.last_ack_sent && timestamps.take(timestamp);
         }
         let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
         if data.segment == self.next {
@@ -374,6 +375,9 @@ impl Receiver {
         if let Some(beyond) = &self.beyond {
             let used = blocks.length as usize;
             blocks.length += beyond.report(&mut blocks.blocks[used..]);
+        }
+        if self.delaying.as_ref().is_some_and(|delaying| delaying.timestamps.is_some()) {
+            blocks.truncate();
         }
     }
 

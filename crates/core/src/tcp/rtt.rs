@@ -1,6 +1,6 @@
 //! Round-trip time and retransmission timeout, RFC 6298.
 
-use super::kernel_clock::KernelClock;
+use super::kernel_clock::{self, KernelClock};
 use crate::units::{Duration, Time};
 use std::sync::Arc;
 
@@ -76,10 +76,13 @@ impl RttEstimate {
     /// When a timer fires that is started at `start` for the retransmission timeout.
     #[inline]
     pub fn expiry(&self, start: Time) -> Time {
-        match self.bounds.clock {
-            None => start + self.rto(),
-            Some(clock) => clock.expiry(start, self.rto()),
-        }
+        self.expiry_after(start, self.rto())
+    }
+
+    /// When a timer fires that is started at `start` for this wait.
+    #[inline]
+    pub fn expiry_after(&self, start: Time, wait: Duration) -> Time {
+        kernel_clock::expiry(self.bounds.clock, start, wait)
     }
 
     /// Sets the least timeout.

@@ -17,7 +17,6 @@ use super::congestion::{CongestionControl, FlowContext};
 use super::detection::DetectorContext;
 use super::detection::shortcuts::DetectorShortcuts;
 use super::events::{CongestionEvent, CongestionKind};
-use super::kernel_clock::KernelClock;
 use super::prr::ProportionalRateReduction;
 use super::rate::RateSampler;
 use super::rtt::{RttEstimate, TimeoutBounds};
@@ -272,7 +271,7 @@ impl Sender {
         };
         let min_rto = congestion.min_rto().unwrap_or(stack.min_rto);
         let rtt = RttEstimate::new(min_rto, stack.max_rto, stack.initial_rto).with_granularity(stack.rto_granularity);
-        let rtt = if stack.follows == Follows::Linux { rtt.of_linux(KernelClock::new(stack.hz)) } else { rtt };
+        let rtt = if let Some(clock) = stack.clock() { rtt.of_linux(clock) } else { rtt };
         Sender {
             phase: if stack.handshake { Phase::Opening { sent: Time::NEVER, tries: 0 } } else { Phase::Open },
             board: if detector.needs_sending_order() || options.recovers_as_linux {

@@ -215,6 +215,7 @@ impl IdealPath {
                 growth,
                 prior_in_flight: window,
                 in_flight: window - delivered,
+                outstanding: window - delivered,
                 rtt: Some(self.round_trip),
                 round_start: ack == 0,
                 in_recovery,

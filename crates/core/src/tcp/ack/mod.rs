@@ -2,6 +2,8 @@
 //!
 //! To add one: a file here with its [`crate::parameters!`] and its state machine, and one line in the registry below.
 
+use crate::spec::StackSpec;
+use crate::tcp::kernel_clock::KernelClock;
 use crate::units::Time;
 
 pub mod delayed;
@@ -53,6 +55,15 @@ pub trait AckPolicy: Send + Sync {
 pub struct ReceiverContext {
     /// The window that the receiver advertises, segments.
     pub window: u32,
+    /// The clock of the receiver's kernel; only of one that follows Linux.
+    pub clock: Option<KernelClock>,
+}
+
+impl ReceiverContext {
+    /// That of a flow with this stack.
+    pub fn of_stack(stack: &StackSpec) -> ReceiverContext {
+        ReceiverContext { window: stack.window_segments(), clock: stack.clock() }
+    }
 }
 
 crate::algorithm_registry! {

@@ -9,9 +9,12 @@
 //!
 //! This receiver never sends data. So it is never in interactive ("ping-pong") mode, which would end the quick ACKs, and no RTT
 //! of its own bounds its timer. Linux compares pauses with the receiver's retransmission timeout, which is a parameter here.
-//! Compression of duplicate ACKs (since Linux 4.18) is not modelled: every segment out of order is answered at once.
+//!
+//! Since Linux 4.18 a receiver compresses ACKs of segments out of order (`tcp_comp_sack_delay_ns`). It answers the first three at
+//! once, and later ones together when a timer ends. [`Parameters::compression`] turns this on.
 
 use super::{AckPolicy, Arrival, ReceiverContext, When};
+use crate::tcp::kernel_clock::{self, KernelClock};
 use crate::units::{Duration, Time};
 
 crate::parameters! {
@@ -27,8 +30,16 @@ crate::parameters! {
         pub growing: u32 = 1055, in 0..=1_000_000;
         /// After a pause of more than this, quick ACKs again (the receiver's retransmission timeout).
         pub pause: Duration = Duration::from_secs(1);
+        /// How long ACKs of segments out of order may wait for more of them (Linux: 1 ms, or 5 % of a shorter RTT, and 0.1 ms of
+        /// slack). Zero answers each at once.
+        pub compression: Duration = Duration::ZERO;
     }
 }
+
+/// ACKs with the same cumulative acknowledgement that are never compressed (`TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED: u32 = 3;
+/// At most so many wait (`tcp_comp_sack_nr`).
+const MOST_COMPRESSED: u32 = 44;
 
 /// Segments of the first two round trips: the receive window does not grow until more than ten arrived in one.
 const NOT_GROWING: u32 = 30;
@@ -58,6 +69,12 @@ pub struct QuickAck {
     lost: bool,
     /// A segment waits for its ACK.
     timer_runs: bool,
+    /// Segments out of order since the cumulative acknowledgement moved (`dup_ack_counter`), at most [`UNCOMPRESSED`].
+    repeated: u32,
+    /// Of these, those that wait for a common ACK (`compressed_ack`).
+    compressed: u32,
+    /// In ticks of which the timer of a delayed ACK counts.
+    clock: Option<KernelClock>,
 }
 
 impl QuickAck {
@@ -72,6 +89,9 @@ impl QuickAck {
             arrived: 0,
             lost: false,
             timer_runs: false,
+            repeated: 0,
+            compressed: 0,
+            clock: flow.clock,
         }
     }
 
@@ -84,6 +104,24 @@ impl QuickAck {
         self.lost |= !arrival.in_order;
         self.arrived = self.arrived.saturating_add(1);
         !self.lost && self.arrived > NOT_GROWING && self.arrived - NOT_GROWING <= self.parameters.growing
+    }
+
+    /// Whether the ACK of this segment waits for others (`__tcp_ack_snd_check`).
+    fn compresses(&mut self, arrival: &Arrival) -> bool {
+        if arrival.in_order || arrival.filled_hole {
+            self.repeated = 0;
+            return false;
+        }
+        if self.quick > 0 || self.compressed >= MOST_COMPRESSED || self.parameters.compression == Duration::ZERO {
+            return false;
+        }
+        self.repeated += 1;
+        if self.repeated <= UNCOMPRESSED {
+            return false;
+        }
+        self.repeated = UNCOMPRESSED;
+        self.compressed += 1;
+        true
     }
 
     fn observe(&mut self, now: Time) {
@@ -117,15 +155,20 @@ impl AckPolicy for QuickAck {
         if self.grows(arrival) {
             self.quick = self.quick.max(1);
         }
+        let Parameters { min_timer, max_timer, compression, .. } = self.parameters;
+        if self.compresses(arrival) {
+            return When::By(arrival.now + compression);
+        }
         self.timer_runs = !self.timer_runs && self.quick == 0 && arrival.in_order && !arrival.last;
         if !self.timer_runs {
             return When::Now;
         }
-        let Parameters { min_timer, max_timer, .. } = self.parameters;
-        When::By(arrival.now + self.ato.unwrap_or(min_timer).min(max_timer)) // tcp_send_delayed_ack
+        let wait = self.ato.unwrap_or(min_timer).min(max_timer); // tcp_send_delayed_ack
+        When::By(kernel_clock::expiry(self.clock, arrival.now, wait))
     }
 
     fn on_ack_sent(&mut self) {
+        self.compressed = 0;
         if std::mem::take(&mut self.timer_runs) {
             // tcp_delack_timer_handler: the second segment did not come in time.
             self.ato = self.ato.map(|ato| (ato * 2).min(self.parameters.pause));
@@ -163,7 +206,7 @@ mod tests {
     /// A policy whose quick ACKs are used up, after segments at 0, 1, ... 15 ms.
     fn delaying(growing: u32) -> QuickAck {
         let parameters = Parameters { growing, ..Parameters::default() };
-        let mut policy = QuickAck::new(parameters, ReceiverContext { window: 44 });
+        let mut policy = QuickAck::new(parameters, ReceiverContext { window: 44, clock: None });
         for at in 0..16 {
             assert_eq!(take(&mut policy, in_order(at)), When::Now);
         }
@@ -242,6 +285,32 @@ mod tests {
         for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { last: true, ..in_order(16) }] {
             assert_eq!(take(&mut delaying(0), arrival), When::Now, "{arrival:?}");
         }
+    }
+
+    /// The first three out of order are answered at once, and later ones 1 ms after the first of them. When the cumulative
+    /// acknowledgement moves, it begins anew. The 45th that waits brings the ACK.
+    #[test]
+    fn acks_out_of_order_are_compressed_after_three() {
+        let parameters = Parameters { compression: Duration::from_millis(1), ..Parameters::default() };
+        let mut policy = QuickAck { parameters, ..delaying(0) };
+        let apart = |at| Arrival { in_order: false, ..in_order(at) };
+        for _ in 0..2 {
+            assert_eq!([20, 21, 22].map(|at| take(&mut policy, apart(at))), [When::Now; 3]);
+            assert_eq!(take(&mut policy, apart(23)), When::By(ms(24)));
+            policy.on_ack_sent();
+            assert_eq!(take(&mut policy, apart(25)), When::By(ms(26)));
+            assert_eq!(take(&mut policy, Arrival { filled_hole: true, ..apart(26) }), When::Now);
+        }
+        (0..3).for_each(|_| _ = take(&mut policy, apart(30)));
+        let waiting = (0..60).take_while(|_| take(&mut policy, apart(30)) != When::Now).count();
+        assert_eq!(waiting, 44);
+    }
+
+    /// 40 ms are ten ticks at 250 Hz, and a timer fires in the tick behind.
+    #[test]
+    fn the_timer_counts_ticks_of_the_kernels_clock() {
+        let mut policy = QuickAck { clock: Some(KernelClock::new(250)), ..delaying(0) };
+        assert_eq!(take(&mut policy, in_order(18)), When::By(ms(60)));
     }
 
     #[test]

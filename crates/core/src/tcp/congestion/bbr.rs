@@ -575,6 +575,7 @@ mod tests {
             newly_lost,
             prior_in_flight: in_flight + delivered + newly_lost,
             in_flight,
+            outstanding: in_flight,
             rtt: Some(PATH.delay),
             rate: None,
             round_start: false,

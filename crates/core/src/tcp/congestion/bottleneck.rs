@@ -231,6 +231,7 @@ impl<C: CongestionControl> Bench<C> {
             newly_lost,
             prior_in_flight,
             in_flight: self.outstanding.len() as u32,
+            outstanding: self.outstanding.len() as u32,
             rtt: Some(rtt),
             rate: Some(RateSample {
                 delivered: (self.delivered - segment.delivered) as u32,
@@ -349,6 +350,7 @@ pub fn check_calls_of(control: &mut dyn CongestionControl, calls: &[Call]) -> Re
                     newly_lost: lost,
                     prior_in_flight: in_flight + delivered + lost,
                     in_flight,
+                    outstanding: in_flight,
                     rtt,
                     rate,
                     round_start,

@@ -56,6 +56,7 @@ impl<C: CongestionControl> Ideal<C> {
             newly_lost: 0,
             prior_in_flight: in_flight,
             in_flight: in_flight - 1,
+            outstanding: in_flight - 1,
             rtt: Some(rtt),
             rate: None,
             round_start,

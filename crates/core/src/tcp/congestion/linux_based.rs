@@ -109,11 +109,7 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
         self.end_episode();
         let is_timeout = matches!(event.kind, CongestionKind::Timeout { .. });
-        // A timeout in fast recovery belongs to the episode, as one that nothing has answered since the last.
-        let is_new = match event.kind {
-            CongestionKind::Timeout { repeated } => !repeated && self.episode != Episode::Reduction,
-            CongestionKind::Loss | CongestionKind::EcnEcho => true,
-        };
+        let is_new = event.kind != CongestionKind::Timeout { repeated: true };
         let mut ssthresh = self.window.ssthresh;
         if is_new {
             self.before_reduction = self.window;

@@ -10,7 +10,7 @@
 //! - Reno's window is estimated by counting acknowledged segments.
 //! - The reduction is from the window, whatever was in flight.
 //! - Slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011). The train
-//!   counts as long after half the least RTT, as for a sender that is not paced.
+//!   counts as long after half the least RTT and half a millisecond, as for a sender that is not paced.
 
 use super::cubic::{saturation_point, time_to_maximum, w_cubic};
 use super::linux_window::{Window, slow_start};
@@ -42,6 +42,8 @@ const FASTEST: u32 = 2;
 const REFRESH: u32 = 32;
 /// RTT samples of a round trip before HyStart judges by them.
 const HYSTART_SAMPLES: u32 = 8;
+/// What HyStart adds to the least RTT for receivers that aggregate segments (`hystart_ack_delay`, below 2 Gbit/s).
+const AGGREGATION: Duration = Duration::from_millis(1);
 /// ACKs no further apart belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
 
@@ -70,7 +72,7 @@ pub fn hystart_threshold(min_rtt: Duration) -> Duration {
 #[derive(Debug, Clone, Copy)]
 struct Round {
     start: Time,
-    /// Segments that were in flight when it began and have not been delivered.
+    /// Segments that were outstanding when it began, and are not acknowledged.
     remaining: u32,
     last_of_train: Time,
     least_rtt: Duration,
@@ -146,14 +148,14 @@ impl LinuxCubic {
         let now = ack.now;
         let begun = Round {
             start: now,
-            remaining: ack.in_flight,
+            remaining: ack.outstanding,
             last_of_train: now,
             least_rtt: Duration(u64::MAX),
             samples: 0,
         };
         let round = match &mut self.round {
-            Some(round) if ack.delivered <= round.remaining => {
-                round.remaining -= ack.delivered;
+            Some(round) if ack.cumulative <= round.remaining => {
+                round.remaining -= ack.cumulative;
                 round
             }
             round => round.insert(begun),
@@ -164,7 +166,7 @@ impl LinuxCubic {
         let mut long_train = false;
         if now - round.last_of_train <= TRAIN_GAP {
             round.last_of_train = now;
-            long_train = now - round.start > min_rtt / 2;
+            long_train = now - round.start > (min_rtt + AGGREGATION) / 2;
         }
         round.least_rtt = round.least_rtt.min(rtt);
         let mut long_rtt = false;
@@ -353,7 +355,7 @@ mod tests {
     }
 
     /// Windows of 10 and 20 over a path of 30 ms that passes a segment a millisecond, as Linux 6.1 processes them. The second
-    /// train is longer than 15 ms at its 17th ACK, when the window is 36. The first one, in which the window passes 16, counts
+    /// train is longer than 15.5 ms at its 17th ACK, when the window is 36. The first one, in which the window passes 16, counts
     /// for nothing.
     #[test]
     fn the_first_train_longer_than_half_the_rtt_ends_slow_start() {
@@ -361,10 +363,33 @@ mod tests {
         let acks = (0..10).map(|ack| 30 + ack).chain((0..20).map(|ack| 60 + ack));
         for (number, at) in acks.enumerate() {
             let now = Time::ZERO + Duration::from_millis(at);
-            let (rtt, in_flight) = (Some(Duration::from_millis(30)), 9 + number as u32);
-            cubic.on_ack(&AckEvent { now, growth: 1, rtt, in_flight, ..AckEvent::PREDICTED }, &rtt_estimate());
+            let (rtt, outstanding) = (Some(Duration::from_millis(30)), 9 + number as u32);
+            cubic.on_ack(&AckEvent { now, growth: 1, rtt, outstanding, ..AckEvent::PREDICTED }, &rtt_estimate());
         }
         assert_eq!(cubic.ssthresh(), 36.0);
+    }
+
+    /// Of ten outstanding segments, SACK blocks deliver the last nine. The round goes on until more than ten are acknowledged.
+    #[test]
+    fn a_round_of_hystart_ends_with_the_cumulative_acknowledgement() {
+        let mut cubic = LinuxCubic::new(Parameters::default(), flow(10));
+        let mut begins = |at, delivered, cumulative| {
+            let rtt = Some(Duration::from_millis(30));
+            let ack = AckEvent {
+                now: Time::ZERO + Duration::from_millis(at),
+                delivered,
+                cumulative,
+                rtt,
+                outstanding: 10,
+                ..AckEvent::PREDICTED
+            };
+            cubic.on_ack(&ack, &rtt_estimate());
+            cubic.round.map(|round| (round.start - Time::ZERO).0 / Duration::from_millis(1).0)
+        };
+        assert_eq!(begins(30, 1, 1), Some(30));
+        assert_eq!(begins(40, 9, 0), Some(30));
+        assert_eq!(begins(50, 1, 10), Some(30));
+        assert_eq!(begins(60, 1, 1), Some(60));
     }
 
     #[test]

@@ -49,10 +49,8 @@ mod tests {
             (reno.cwnd(), reno.ssthresh())
         };
         assert_eq!(happen(CongestionKind::Loss), (5.0, 5.0));
-        // In fast recovery a timeout does not begin an episode.
-        assert_eq!(happen(CongestionKind::Timeout { repeated: false }), (1.0, 5.0));
+        assert_eq!(happen(CongestionKind::Timeout { repeated: true }), (1.0, 5.0));
         assert_eq!(happen(CongestionKind::Timeout { repeated: false }), (1.0, 2.0));
-        assert_eq!(happen(CongestionKind::Timeout { repeated: true }), (1.0, 2.0));
     }
 
     proptest! {

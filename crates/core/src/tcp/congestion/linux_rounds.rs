@@ -21,7 +21,7 @@ pub struct RoundTrips {
     base: Option<u64>,
     least: Option<u64>,
     samples: u32,
-    /// Segments in flight after the last ACK.
+    /// After the last ACK.
     outstanding: u32,
     /// Segments outstanding when the round trip began, and those acknowledged since.
     length: u32,
@@ -31,7 +31,7 @@ pub struct RoundTrips {
 impl RoundTrips {
     /// Takes an ACK. No RTT is zero.
     pub fn on_ack(&mut self, ack: &AckEvent) {
-        self.outstanding = ack.in_flight;
+        self.outstanding = ack.outstanding;
         self.passed += ack.cumulative;
         if let Some(rtt) = ack.rtt {
             let micros = rtt.0 / Duration::from_micros(1).0 + 1;
@@ -75,7 +75,7 @@ mod tests {
         let mut round_trips = RoundTrips::default();
         let mut take = |millis| {
             let rtt = Some(Duration::from_millis(millis));
-            round_trips.on_ack(&AckEvent { rtt, in_flight: 2, ..AckEvent::PREDICTED });
+            round_trips.on_ack(&AckEvent { rtt, outstanding: 2, ..AckEvent::PREDICTED });
             round_trips.is_over().then(|| round_trips.end())
         };
         assert_eq!(take(20), Some(None)); // nothing had been outstanding

@@ -416,7 +416,9 @@ impl DetectorShortcuts for RackTlp {
         rtt: &RttEstimate,
     ) -> Option<Time> {
         let newest = (sent, board.una() - 1);
-        if self.recovering || self.probe.is_some() || newest < self.newest {
+        let has_news =
+            self.linux.is_some_and(|linux| linux.dsack || linux.look || self.persist == 0 && self.multiplier > 1);
+        if self.recovering || self.probe.is_some() || newest < self.newest || has_news {
             return None;
         }
         self.newest = newest;

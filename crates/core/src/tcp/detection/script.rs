@@ -174,6 +174,7 @@ impl Driver {
             newly_lost: 0,
             prior_in_flight,
             in_flight: self.board.in_flight(),
+            outstanding: self.board.in_flight(),
             rtt: delivered.newest_rtt(),
             rate: None,
             round_start,

@@ -59,6 +59,12 @@ impl SackBlocks {
         self.length == 0
     }
 
+    /// Leaves no more than fit beside a timestamp, a duplicate included.
+    pub(super) fn truncate(&mut self) {
+        self.blocks[MAX_SACK_BLOCKS] = Range::default();
+        self.length = self.length.min(MAX_SACK_BLOCKS as u32);
+    }
+
     pub(super) fn push(&mut self, block: Range) {
         self.blocks[self.length as usize] = block;
         self.length += 1;

@@ -6,7 +6,10 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn receiver() -> Receiver {
-    Receiver::new(true, AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext { window: 100 }))
+    Receiver::new(
+        true,
+        AckSpec::Immediate(immediate::Parameters::default()).build(ReceiverContext { window: 100, clock: None }),
+    )
 }
 
 fn take(receiver: &mut Receiver, segment: u32) -> Ack {
@@ -82,7 +85,7 @@ fn rfc8257_section_3_2_with_an_ack_per_segment_the_echo_is_the_mark() {
 
 #[test]
 fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowledged_first() {
-    let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100 });
+    let policy = AckSpec::Delayed(delayed::Parameters::default()).build(ReceiverContext { window: 100, clock: None });
     let mut receiver = Receiver::new(true, policy).with_echo(EcnEcho::Exact);
     let answer = |ack: Option<Ack>| ack.map(|ack| (ack.cumulative, ack.ecn_echo));
     // Two without marks are one ACK; the third waits, and the fourth, marked, sends it on its way with its own echo.
@@ -135,7 +138,7 @@ proptest! {
             AckSpec::Immediate(immediate::Parameters::default())
         };
         let echo = if exact { EcnEcho::Exact } else { EcnEcho::Classic };
-        let build = || Receiver::new(sack, policy.build(ReceiverContext { window: 100 })).with_echo(echo);
+        let build = || Receiver::new(sack, policy.build(ReceiverContext { window: 100, clock: None })).with_echo(echo);
         let (mut short, mut long) = (build(), build());
         let mut last = 0;
         for (step, (position, elsewhere, flags)) in steps.into_iter().enumerate() {
@@ -172,4 +175,43 @@ proptest! {
             prop_assert_eq!(short.counters(), long.counters());
         }
     }
+}
+
+/// A segment arrives as a transmission with this number. All before `oldest` are too old after it.
+fn arrive(receiver: &mut Receiver, segment: u32, number: u32, oldest: u32) -> Ack {
+    let timestamp = Some(Timestamp { number, oldest });
+    let data = DataSegment {
+        segment,
+        retransmission: oldest > 0,
+        marked: false,
+        window_reduced: false,
+        last: false,
+        timestamp,
+    };
+    receiver.on_segment(Time(1), &data).expect("acknowledged at once")
+}
+
+/// Linux answers a duplicate from before the window, but does not take its timestamp (`tcp_sequence`). The last segment before the
+/// window touches it, and its timestamp counts.
+#[test]
+fn a_duplicate_from_before_the_window_makes_nothing_too_old() {
+    let mut receiver = receiver().with_timestamps();
+    (0..4).for_each(|segment| _ = arrive(&mut receiver, segment, segment, 0));
+    let ack = arrive(&mut receiver, 1, 10, 10);
+    assert_eq!((ack.sack.duplicate(), ack.echoes_retransmission), (Some((1, 2)), false));
+    assert_eq!(arrive(&mut receiver, 4, 4, 0).cumulative, 5);
+    assert!(arrive(&mut receiver, 4, 11, 11).echoes_retransmission);
+    assert_eq!(arrive(&mut receiver, 5, 5, 0).cumulative, 5);
+}
+
+/// A duplicate takes the place of a block where a timestamp leaves room for three (RFC 2018 section 3).
+#[test]
+fn a_duplicate_takes_the_place_of_a_block_beside_a_timestamp() {
+    let mut receiver = receiver().with_timestamps();
+    for segment in [0, 2, 4, 6] {
+        arrive(&mut receiver, segment, segment, 0);
+    }
+    let ack = arrive(&mut receiver, 0, 10, 10);
+    assert_eq!(ack.sack.all(), [(0, 1), (6, 7), (4, 5)]);
+    assert_eq!(ack.sack.places()[3], (0, 0));
 }

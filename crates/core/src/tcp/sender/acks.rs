@@ -67,6 +67,7 @@ impl Sender {
         event.now = now;
         event.rtt = Some(rtt);
         event.in_flight = in_flight;
+        event.outstanding = in_flight;
         event.prior_in_flight = in_flight + 1;
     }
 
@@ -100,7 +101,8 @@ impl Sender {
         let sample = if rtt_is_clean { delivered.oldest_rtt() } else { None };
         let by_timestamp = || {
             let sent = first_sent.filter(|_| is_linux && advanced && ack.echoes_retransmission)?;
-            Some(Sender::rtt_by_timestamp(now, sent))
+            // Sooner than any ACK can come, this one echoes an earlier retransmission.
+            self.rtt.minimum().is_none_or(|least| now - sent >= least).then(|| Sender::rtt_by_timestamp(now, sent))
         };
         if let Some(sample) = sample.or_else(by_timestamp) {
             self.rtt.sample(sample);
@@ -136,6 +138,7 @@ impl Sender {
             newly_lost: 0,
             prior_in_flight,
             in_flight: self.board.in_flight(),
+            outstanding: self.board.outstanding(),
             rtt: newest_rtt,
             rate: None,
             round_start,

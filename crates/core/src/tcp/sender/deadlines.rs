@@ -11,8 +11,8 @@ impl Sender {
     pub fn deadline(&self) -> Option<Time> {
         if let Phase::Opening { sent, tries } = self.phase {
             // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
-            return (sent != Time::NEVER)
-                .then(|| sent + Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto()));
+            let wait = || Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto());
+            return (sent != Time::NEVER).then(|| self.rtt.expiry_after(sent, wait()));
         }
         let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
         if paced.is_some() && self.detector_rests_until(self.next_send) {

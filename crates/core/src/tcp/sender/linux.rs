@@ -30,6 +30,11 @@ pub(super) struct LinuxState {
     undo_from: Option<u32>,
     /// Retransmissions of the episode that no DSACK has reported; `None` before the first (`undo_retrans`).
     unreported: Option<u32>,
+    /// When the first retransmission of the episode was sent (`retrans_stamp`).
+    first_again: Time,
+    /// When the last segment was sent that an ACK passes, if that is news: the ACK echoes this segment then. Those of retransmissions
+    /// before may have been overtaken.
+    echoed: Option<Time>,
     /// Whether the episode reduced the window, so that an undo restores it (`prior_ssthresh`).
     restores: bool,
     /// Retransmissions in flight that an undo has unmarked: they are not lost any more.
@@ -50,6 +55,8 @@ impl Default for LinuxState {
             reordering: REORDERING.0,
             undo_from: None,
             unreported: None,
+            first_again: Time::ZERO,
+            echoed: None,
             restores: false,
             unmarked: 0,
             waits: false,
@@ -88,6 +95,12 @@ impl Sender {
     pub(super) fn set_doubt(&mut self, ack: &Ack) {
         let least_rtt = self.rtt.minimum().unwrap_or(Duration::ZERO);
         self.board.doubt(Some(Doubt { least_rtt, echoes_original: !ack.echoes_retransmission }));
+        if let Some(linux) = &mut self.linux {
+            let passed = ack.cumulative > self.board.una();
+            let last = ack.cumulative.saturating_sub(1);
+            let is_news = passed && !self.board.is_sacked(last) && !self.board.was_retransmitted(last);
+            linux.echoed = is_news.then(|| self.board.sent(last));
+        }
     }
 
     /// The RTT of a retransmission by its echoed timestamp (`tcp_ack_update_rtt`). It was sent at `sent`.
@@ -182,8 +195,11 @@ impl Sender {
     }
 
     /// A segment is sent again (`tcp_retransmit_skb`).
-    pub(super) fn note_linux_retransmission(&mut self) {
+    pub(super) fn note_linux_retransmission(&mut self, now: Time) {
         let linux = self.linux_mut();
+        if linux.unreported.is_none() {
+            linux.first_again = now;
+        }
         linux.unreported = Some(linux.unreported.unwrap_or(0) + 1);
     }
 
@@ -201,11 +217,12 @@ impl Sender {
         self.linux.as_ref().is_some_and(|linux| linux.undo_from.is_some() && linux.unreported == Some(0))
     }
 
-    /// Whether the ACK that advanced answers an original (`tcp_packet_delayed`).
+    /// Whether the ACK that advanced answers an original sent before the first retransmission (`tcp_packet_delayed`).
     fn original_came(&self, ack: &Ack) -> bool {
         self.options.spurious == SpuriousResponse::Eifel
             && self.linux.as_ref().is_some_and(|linux| {
-                linux.undo_from.is_some() && (linux.unreported.is_none() || !ack.echoes_retransmission)
+                let is_of_later = linux.echoed.is_some_and(|sent| sent >= linux.first_again);
+                linux.undo_from.is_some() && (linux.unreported.is_none() || !ack.echoes_retransmission && !is_of_later)
             })
     }
 

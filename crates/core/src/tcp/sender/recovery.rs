@@ -72,9 +72,9 @@ impl Sender {
 
     fn enter_timeout(&mut self, now: Time, prior_in_flight: u32) {
         let was_unanswered = std::mem::replace(&mut self.unanswered_timeout, true);
-        // Linux does not reduce again for a timeout within fast recovery, and does not doubt it (`tcp_enter_loss`).
-        let in_recovery = matches!(self.phase, Phase::Fast { marked: false, .. }) && self.recovers_as_linux();
-        let repeated = was_unanswered || in_recovery;
+        // Linux does not reduce again for a timeout within a reduction (`tcp_enter_loss`), and doubts it only after a mark.
+        let has_reduced = matches!(self.phase, Phase::Fast { .. }) && self.options.follows == Follows::Linux;
+        let repeated = was_unanswered || has_reduced;
         let may_be_spurious = if self.recovers_as_linux() {
             was_unanswered || matches!(self.phase, Phase::Open | Phase::Fast { marked: true, .. })
         } else {

@@ -169,7 +169,7 @@ impl Sender {
         }
         self.unreported_retransmits += 1;
         if self.recovers_as_linux() {
-            self.note_linux_retransmission();
+            self.note_linux_retransmission(now);
         }
         self.after_sending(now, segment);
         let oldest = if self.recovers_as_linux() { self.oldest_tolerated(now) } else { 0 };

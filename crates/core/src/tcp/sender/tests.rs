@@ -55,8 +55,7 @@ impl Pair {
         sender.write(Time::ZERO, 100);
         let mut pair = Pair {
             sender,
-            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext { window: stack.window_segments() }))
-                .with_echo(stack.ecn_echo),
+            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext::of_stack(&stack))).with_echo(stack.ecn_echo),
             now: Time::ZERO,
         };
         pair.send();

@@ -97,6 +97,7 @@ fn ack(now: Time, delivered: u32, in_flight: u32) -> AckEvent {
         newly_lost: 0,
         prior_in_flight: in_flight + delivered,
         in_flight,
+        outstanding: in_flight,
         rtt: Some(PATH.delay),
         rate: None,
         round_start: false,

@@ -95,6 +95,7 @@ impl HandDriven {
             newly_lost: 0,
             prior_in_flight: 10,
             in_flight: 9,
+            outstanding: 9,
             rtt: None,
             rate: None,
             round_start: false,

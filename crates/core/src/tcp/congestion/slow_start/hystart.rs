@@ -158,6 +158,7 @@ mod tests {
                     newly_lost: 0,
                     prior_in_flight: 10,
                     in_flight: 9,
+                    outstanding: 9,
                     rtt: Some(rtt),
                     rate: None,
                     round_start: index == 0,

@@ -60,7 +60,7 @@ proptest! {
         let mut long = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
         let options = std::sync::Arc::make_mut(&mut long.options);
         (options.prediction, options.only_the_timer) = (Prediction::Off, false);
-        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext { window: stack.window_segments() })).with_echo(stack.ecn_echo);
+        let mut receiver = Receiver::new(stack.sack, stack.ack.build(ReceiverContext::of_stack(&stack))).with_echo(stack.ecn_echo);
         let mut now = Time::ZERO;
         short.write(Time::ZERO, 300);
         long.write(Time::ZERO, 300);

@@ -45,6 +45,39 @@ fn a_late_original_ends_recovery_and_restores_the_window() {
     assert_eq!(pair.sender.congestion().cwnd(), 11.0);
 }
 
+/// Segment 0 is lost and sent again, and its ACK is overtaken by that of segment 12, which was sent later. That one echoes no
+/// retransmission, but does not show that an original was late: the reduction stays.
+#[test]
+fn an_ack_of_later_data_does_not_take_a_reduction_back() {
+    let mut pair = linux();
+    pair.at(40).deliver(1..10);
+    let sent = pair.send();
+    assert!(sent.is_empty(), "{sent:?}");
+    let next = pair.sender.scoreboard().next();
+    assert!(next > 12, "{next}");
+    pair.at(80);
+    for segment in std::iter::once(0).chain(10..12) {
+        pair.arrive(segment, segment == 0, false);
+    }
+    pair.deliver([12]);
+    assert_eq!((pair.sender.episode(), pair.sender.counters().undone), (Episode::Open, 0));
+    assert_eq!(pair.sender.congestion().ssthresh(), 5.0);
+}
+
+/// Segment 0 is sent again at 40 ms. An ACK 5 ms later echoes some retransmission, but not this one: the least RTT is 40 ms. One 45 ms
+/// later may.
+#[test]
+fn an_echo_that_comes_too_soon_gives_no_rtt() {
+    for (at, samples) in [(45, 0), (85, 1)] {
+        let mut pair = linux();
+        pair.at(40).deliver([1, 2, 3]);
+        let before = pair.sender.rtt().samples();
+        pair.at(at).deliver_as([0], true);
+        assert_eq!(pair.sender.rtt().samples() - before, samples, "{at} ms");
+        assert_eq!(pair.sender.rtt().minimum(), Some(Duration::from_millis(40)));
+    }
+}
+
 /// The second SYN is answered, and the window is still ten segments; after a third SYN it is one.
 #[test]
 fn one_lost_syn_leaves_the_initial_window() {
@@ -63,4 +96,42 @@ fn one_lost_syn_leaves_the_initial_window() {
         sender.congestion().cwnd()
     };
     assert_eq!([1, 2, 3].map(window_after), [10.0, 10.0, 1.0]);
+}
+
+/// Four of ten segments have arrived behind segment 0, and CUBIC's window is 7. The retransmission is lost too. Its timeout leaves the
+/// threshold as it is, with SACK and without; so it does after a mark.
+#[test]
+fn a_timeout_within_a_reduction_reduces_no_further() {
+    for changes in [json!({}), json!({"sack": false}), json!({"ecn": true})] {
+        let mut stack =
+            json!({"follows": "linux", "congestion": {"name": "linux-cubic"}, "detection": {"name": "dup-ack"}});
+        stack.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let mut pair = Pair::new(stack);
+        if changes == json!({"ecn": true}) {
+            let mut ack = cumulative_ack(1);
+            ack.ecn_echo = true;
+            pair.at(40).sender.on_ack(ms(40), &ack);
+        } else {
+            pair.at(40).deliver([1, 2, 3, 4]);
+        }
+        assert_eq!(pair.sender.congestion().ssthresh(), 7.0, "{changes}");
+        pair.time_out();
+        assert_eq!((pair.sender.congestion().ssthresh(), pair.sender.counters().timeouts), (7.0, 1), "{changes}");
+    }
+}
+
+/// At 250 Hz a second is 250 ticks, which the second level of timers rounds up to 256. The next timeout has 500 ticks, from tick 256 on.
+/// The third level rounds up to 64 ticks from 504 on, so that it ends at tick 760.
+#[test]
+fn the_timer_of_a_syn_counts_ticks_of_the_kernels_clock() {
+    let changes = json!({"follows": "linux", "handshake": true, "congestion": {"name": "linux-reno"}});
+    let mut sender = Sender::new(&stack(changes), 1, Stream::new(1, Purpose::Congestion, 0));
+    sender.write(Time::ZERO, 100);
+    let mut now = Time::ZERO;
+    for expiry in [1024, 3040] {
+        assert_eq!(sender.poll_transmit(now), Some(Transmission::Syn));
+        now = sender.deadline().expect("the SYN's timer");
+        assert_eq!(now, ms(expiry));
+        sender.on_deadline(now);
+    }
 }

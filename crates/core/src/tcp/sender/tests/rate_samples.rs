@@ -27,7 +27,7 @@ fn sampled(written: u32) -> (Pair, Arc<Mutex<Vec<RateSample>>>) {
     sender.congestion = CachedControl::new(Box::new(Recorder(Arc::clone(&samples))));
     sender.owns_recovery = false;
     sender.write(Time::ZERO, written);
-    let receiver = Receiver::new(true, stack.ack.build(ReceiverContext { window: stack.window_segments() }));
+    let receiver = Receiver::new(true, stack.ack.build(ReceiverContext::of_stack(&stack)));
     let mut pair = Pair { sender, receiver, now: Time::ZERO };
     pair.send();
     (pair, samples)
