@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean, median
+from typing import Any
 
 from bench.peers.linux import kernel
 from validation import real_linux_cells
@@ -13,6 +14,10 @@ from validation.work import in_parallel
 
 MEDIAN_TOLERANCE = 0.05
 CELL_TOLERANCE = 0.15
+HEAVY_LOSS_TOLERANCE = 0.10
+
+DRAFT = {"congestion": "bbr"}
+"""BBR without what Linux adds."""
 
 WITHOUT_COMPRESSION = {"net/ipv4/tcp_comp_sack_nr": "0"}
 
@@ -25,7 +30,7 @@ SETTINGS = (
 AS_ABOVE = "The settings and Linux's differences are those of one flow above."
 DIFFERENCES = (
     f"Linux has its default sysctls and {kernel.JIFFIES_PER_SECOND} jiffies per second, with three exceptions. Segmentation offload is "
-    f"off, so that every segment is a packet. The sender's buffer has 64 MB. Nothing is learnt from earlier connections. TCP small "
+    f"off, so that every segment is a packet. Ours paces by two segments at least, as Linux's BBR does with offload. The sender's buffer has 64 MB. Nothing is learnt from earlier connections. TCP small "
     f"queues never bind, because the device accepts packets at once.",
     "Linux's receiver acknowledges every segment while its window grows, which its autotuning decides by round trips. `quick-ack` "
     "assumes growth from the 31st to the 1085th segment, or until the first segment out of order.",
@@ -107,6 +112,7 @@ def run_sprayed(quick: bool) -> Section:
     cells = real_linux_cells.sprayed(quick)
     results = _results("Spraying, against Linux without compression of SACKs", cells, WITHOUT_COMPRESSION)
     defaults = _results("Spraying, against Linux", cells)
+    random = [result for result in results if result.cell.select == "random"]
     return _section(
         "real-linux-spraying",
         "One flow over two paths against real Linux",
@@ -127,17 +133,13 @@ def run_sprayed(quick: bool) -> Section:
         "Since Linux 4.18 a receiver delays SACKs of segments out of order by up to 1 ms or 44 ACKs; `quick-ack` does not. "
         "This matters most where round robin reorders regularly: compare the two columns of Linux.",
         "Undo by timestamps matters where the choice is random. With undo by DSACK alone the mean deviation of these cells is "
-        f"{percent(_mean_ratio(results, spurious='dsack'))} instead of {percent(_mean_ratio(results))}.",
+        f"{percent(_mean_ratio(random, spurious='dsack'))} instead of {percent(_mean_ratio(random))}.",
     )
 
 
 def _mean_ratio(results: Sequence[Result], **stack: str) -> float:
-    """Our goodput over Linux's with changed stacks, the mean of the cells with a random choice."""
-    return fmean(
-        total_bps([run_here(result.cell, seed, **stack) for seed in result.cell.seeds]) / total_bps(result.theirs)
-        for result in results
-        if result.cell.select == "random"
-    )
+    """Our goodput over Linux's with changed stacks, the mean of the cells."""
+    return fmean(total_bps(_runs_here(result.cell, **stack)) / total_bps(result.theirs) for result in results)
 
 
 def run_pairs(quick: bool) -> Section:
@@ -172,6 +174,129 @@ def run_pairs(quick: bool) -> Section:
             f"{MEDIAN_TOLERANCE * 100:.0f}) and by {greatest * 100:.1f} at most ({CELL_TOLERANCE * 100:.0f})"
         ),
     )
+
+
+def run_heavy_loss(quick: bool) -> Section:
+    """One flow of BBR that loses much."""
+    results = _results("BBR at heavy loss, against Linux", real_linux_cells.heavy_loss(quick))
+    variants: Sequence[Mapping[str, str]] = ({}, DRAFT, DRAFT | {"follows": "rfc"})
+    rows, ratios = [], []
+    for result in results:
+        theirs_bps = _median_bps(result.theirs)
+        ours_bps = [_median_bps(_runs_here(result.cell, **variant)) for variant in variants]
+        ratios.append([each_bps / theirs_bps for each_bps in ours_bps])
+        rows.append(
+            (
+                megabits(result.cell.rate_bps),
+                _milliseconds(result.cell.round_trips_s[0]),
+                f"{result.cell.loss:g}",
+                megabits(theirs_bps),
+                megabits(ours_bps[0]),
+                *map(percent, ratios[-1]),
+                _both(result, lambda run: run.retransmits),
+                _both(result, lambda run: run.timeouts),
+            )
+        )
+    deviations = [abs(ratio - 1) for ratio, *_ in ratios]
+    means = [fmean(of_variant) for of_variant in zip(*ratios, strict=True)]
+    return Section(
+        key="real-linux-bbr-loss",
+        title="BBR at heavy loss against real Linux",
+        model=_model(),
+        how=(
+            f"One flow of BBR; goodputs are medians of {len(results[0].cell.seeds)} draws, because a startup that ends too early by chance holds a "
+            f"whole run down. {AS_ABOVE}"
+        ),
+        columns=(
+            "Mbit/s",
+            "RTT",
+            "loss",
+            "Linux, Mbit/s",
+            "ours, Mbit/s",
+            "deviation",
+            "draft's BBR",
+            "and RFC",
+            "retransmissions",
+            "timeouts",
+        ),
+        rows=rows,
+        passed=median(deviations) <= MEDIAN_TOLERANCE and max(deviations) <= HEAVY_LOSS_TOLERANCE,
+        verdict=(
+            f"median deviation {median(deviations) * 100:.1f} % (at most {MEDIAN_TOLERANCE * 100:.0f} %), greatest "
+            f"{max(deviations) * 100:.1f} % (at most {HEAVY_LOSS_TOLERANCE * 100:.0f} %), in {len(results)} cells; retransmissions and "
+            "timeouts are a run's mean, in Linux / here"
+        ),
+        notes=(
+            f"Two columns show what the parts are worth. `linux-bbr` deviates by {percent(means[0])} in the mean. Its stack with BBR of the draft "
+            f'(`congestion = "bbr"`) deviates by {percent(means[1])}, and with the recovery of the RFCs as well (`follows = "rfc"`) by {percent(means[2])}.',
+            "What is still lost when Linux's recovery ends begins the next one at once. BBR then neither restores the window nor conserves packets anew.",
+            "Linux's receive window opens by and by, which holds the first seconds back when much is lost. Ours is open from the start.",
+        ),
+    )
+
+
+def run_shallow(quick: bool) -> Section:
+    """Four flows of BBR over a short queue."""
+    results = _results("Four flows of BBR over a short queue, against Linux", real_linux_cells.shallow(quick))
+    rows, differences = [], []
+    for result in results:
+        shares = [shares_by_size(runs) for runs in (result.theirs, result.ours, _runs_here(result.cell, **DRAFT))]
+        differences.append(max(abs(theirs - ours) for theirs, ours in zip(*shares[:2], strict=True)))
+        rows.append(
+            (
+                megabits(result.cell.rate_bps),
+                _milliseconds(result.cell.round_trips_s[0]),
+                str(result.cell.queue_packets),
+                *(" ".join(f"{share * 100:.0f}" for share in of_side) for of_side in shares),
+                percent(result.ratio),
+                _both(result, lambda run: run.retransmits),
+                _both(result, lambda run: run.timeouts),
+            )
+        )
+    return Section(
+        key="real-linux-bbr-shallow",
+        title="Four flows of BBR over a short queue against real Linux",
+        model=_model(),
+        how=(
+            f"Four flows of BBR start half a second apart and share a queue of half a bandwidth-delay product; means of "
+            f"{len(results[0].cell.seeds)} draws. {AS_ABOVE} Shares of the goodput are in percent, each run's sorted by size."
+        ),
+        columns=(
+            "Mbit/s",
+            "RTT",
+            "queue, packets",
+            "shares in Linux",
+            "shares here",
+            "draft's BBR",
+            "goodput of all",
+            "retransmissions",
+            "timeouts",
+        ),
+        rows=rows,
+        passed=max(differences) <= CELL_TOLERANCE,
+        verdict=(
+            f"a share differs by {max(differences) * 100:.1f} points at most ({CELL_TOLERANCE * 100:.0f}), in {len(results)} cells; "
+            "retransmissions and timeouts are a run's, in Linux / here"
+        ),
+        notes=(
+            "The short queue loses so much that Linux's BBR takes it for a policer. A flow then keeps its rate for 48 rounds without probing, while others take "
+            "what is free. BBR of the draft knows no policers and shares more evenly.",
+        ),
+    )
+
+
+def _runs_here(cell: Cell, **stack: Any) -> list[Run]:
+    return [run_here(cell, seed, **stack) for seed in cell.seeds]
+
+
+def _median_bps(runs: Sequence[Run]) -> float:
+    return median(sum(run.goodput_bps) for run in runs)
+
+
+def shares_by_size(runs: Sequence[Run]) -> list[float]:
+    """Shares of the goodput, the greatest first; the mean of the runs."""
+    by_size = [sorted((rate / sum(run.goodput_bps) for rate in run.goodput_bps), reverse=True) for run in runs]
+    return [fmean(shares) for shares in zip(*by_size, strict=True)]
 
 
 def _section(
