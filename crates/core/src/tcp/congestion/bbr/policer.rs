@@ -130,7 +130,7 @@ mod tests {
     /// Rounds of 100 ms in which `delivered` segments arrive and `lost` are lost, one ACK each; the bandwidth in use after each.
     fn after_rounds(policer: &mut Policer, totals: &mut Totals, rounds: &[(u64, u32)]) -> Vec<Option<f64>> {
         let mut round = |&(delivered, lost): &(u64, u32)| {
-            totals.now = totals.now + Duration::from_millis(100);
+            totals.now += Duration::from_millis(100);
             totals.delivered += delivered;
             totals.lost += lost;
             let loses = lost > 0;
