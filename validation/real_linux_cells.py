@@ -121,7 +121,7 @@ def heavy_loss(quick: bool) -> list[Cell]:
     """One flow of BBR that loses much."""
     networks = ((12_000_000, 0.060), (30_000_000, 0.040), (16_000_000, 0.160))
     return [
-        Cell(("bbr",), rate_bps, (round_trip_s,), 1.5, loss, draws=range(11, 14 if quick else 16))
+        Cell(("bbr",), rate_bps, (round_trip_s,), 1.5, loss, draws=range(11, 14))
         for rate_bps, round_trip_s in networks[: 1 if quick else None]
         for loss in (0.05, 0.10, 0.15)
     ]
@@ -131,7 +131,7 @@ def shallow(quick: bool) -> list[Cell]:
     """Four flows of BBR over a queue of half a bandwidth-delay product."""
     networks = ((24_000_000, 0.060), (10_000_000, 0.120), (40_000_000, 0.030))
     return [
-        Cell(("bbr",) * 4, rate_bps, (round_trip_s,), 0.5, draws=range(11, 13 if quick else 15))
+        Cell(("bbr",) * 4, rate_bps, (round_trip_s,), 0.5, draws=range(11, 14))
         for rate_bps, round_trip_s in networks[: 1 if quick else None]
     ]
 
