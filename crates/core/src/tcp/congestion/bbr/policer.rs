@@ -144,8 +144,7 @@ mod tests {
         after_rounds(&mut Policer::default(), &mut Totals::default(), rounds).iter().position(Option::is_some)
     }
 
-    /// 80 segments in 100 ms are 800 a second. The first loss begins the first interval of four rounds, which that of the round after
-    /// counts to.
+    /// 80 segments in 100 ms are 800 a second. An interval has four rounds; the first one counts the round of the loss that begins it.
     #[test]
     fn two_lossy_intervals_of_the_same_rate_are_a_policer() {
         let (mut policer, mut totals) = (Policer::default(), Totals::default());
