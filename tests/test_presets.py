@@ -18,7 +18,7 @@ def test_linux_bbr_differs_from_linux_cubic_in_the_congestion_control_only() -> 
     assert bbr == cubic
     congestion = preset_stack("linux-bbr").congestion
     assert congestion is not None
-    assert congestion.name == "bbr"
+    assert congestion.name == "linux-bbr"
 
 
 def test_the_presets_of_linux_follow_linux_and_no_other_does() -> None:

@@ -7,10 +7,26 @@ import pytest
 from anabranch import units
 from bench.peers.linux import kernel
 from validation import __main__ as validate
-from validation.against_real_linux import Result, first_share
-from validation.real_linux_cells import Cell, Run, document, linux_case, pairs, single_flows, sprayed
+from validation.against_real_linux import Result, first_share, shares_by_size
+from validation.real_linux_cells import (
+    Cell,
+    Run,
+    document,
+    heavy_loss,
+    linux_case,
+    pairs,
+    shallow,
+    single_flows,
+    sprayed,
+)
 
-CELLS = [*single_flows(quick=True), *pairs(quick=True), *sprayed(quick=True)]
+CELLS = [
+    *single_flows(quick=True),
+    *pairs(quick=True),
+    *sprayed(quick=True),
+    *heavy_loss(quick=True),
+    *shallow(quick=True),
+]
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -48,6 +64,11 @@ def test_shares_and_ratios_are_of_means_over_draws() -> None:
     result = Result(CELLS[0], theirs, ours)
     assert result.ratio == 1.0
     assert (first_share(theirs), first_share(ours)) == (0.625, 0.5)
+
+
+def test_shares_are_compared_by_size_whichever_flow_has_them() -> None:
+    assert shares_by_size([Run((3e6, 1e6), 0, 0), Run((1e6, 1e6), 0, 0)]) == [0.625, 0.375]
+    assert shares_by_size([Run((1e6, 3e6), 0, 0)]) == [0.75, 0.25]
 
 
 def test_without_a_kernel_the_comparison_is_skipped_and_says_how_to_get_one(

@@ -5,7 +5,7 @@ exception.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from threading import Event
 from typing import Any
@@ -33,13 +33,10 @@ RECEIVER = {"receive_window": "3145728 bytes"}
 
 CLOCK = {"hz": JIFFIES_PER_SECOND}
 STACKS: Mapping[str, Mapping[str, Any]] = {
-    "cubic": {"preset": "linux-cubic", **CLOCK},
-    "reno": {"preset": "linux-reno", **CLOCK},
-    "bbr": {"preset": "linux-bbr", "follows": "rfc"},
+    **{name: {"preset": f"linux-{name}", **CLOCK} for name in CONGESTION},
     **{name: {"preset": f"linux-{name}", **RECEIVER, **CLOCK} for name in CONTROLS},
 }
-"""Ours, with the clock of that kernel. BBR sends single segments as without segmentation offload, not Linux's bursts. It uses no
-other of the rules that `follows` selects."""
+"""Ours, with the clock of that kernel."""
 
 LEAST_S = 0.000001
 """The delay of the link on which packets are lost, behind the one with the queue: only what has left the queue is counted."""
@@ -62,6 +59,8 @@ class Cell:
     loss: float = 0.0
     """Of the data packets of each path."""
     select: peer.Select = "first"
+    draws: range = range(1, 3)
+    """Seeds of the runs where something is drawn."""
 
     @property
     def queue_packets(self) -> int:
@@ -74,7 +73,7 @@ class Cell:
         if self.select == "random":
             return range(11, 15)
         drawn = self.loss > 0 or len(self.flows) > 1 or "bbr" in self.flows
-        return range(1, 3 if drawn else 2)
+        return self.draws if drawn else range(1, 2)
 
     def lost(self, path: int, seed: int) -> list[int]:
         """Numbers of the packets lost on a path."""
@@ -117,6 +116,25 @@ def controls(quick: bool) -> list[Cell]:
         Cell((name,), 12_000_000, (round_trip_s,), queue_bdp, loss)
         for name in (CONTROLS[:3] if quick else CONTROLS)
         for round_trip_s, queue_bdp, loss in lossless + lossy
+    ]
+
+
+def heavy_loss(quick: bool) -> list[Cell]:
+    """One flow of BBR that loses much."""
+    networks = ((12_000_000, 0.060), (30_000_000, 0.040), (16_000_000, 0.160))
+    return [
+        Cell(("bbr",), rate_bps, (round_trip_s,), 1.5, loss, draws=range(11, 16))
+        for rate_bps, round_trip_s in networks[: 1 if quick else None]
+        for loss in (0.05, 0.10, 0.15)
+    ]
+
+
+def shallow(quick: bool) -> list[Cell]:
+    """Four flows of BBR over a queue of half a bandwidth-delay product."""
+    networks = ((24_000_000, 0.060), (10_000_000, 0.120), (40_000_000, 0.030))
+    return [
+        Cell(("bbr",) * 4, rate_bps, (round_trip_s,), 0.5, draws=range(11, 15))
+        for rate_bps, round_trip_s in networks[: 1 if quick else None]
     ]
 
 
@@ -167,9 +185,9 @@ def linux_case(cell: Cell, seed: int) -> peer.Case:
     )
 
 
-def run_linux(cell: Cell, seed: int) -> Run:
-    """One run of real Linux."""
-    outcome = run_peer(linux_case(cell, seed))
+def run_linux(cell: Cell, seed: int, settings: Mapping[str, str]) -> Run:
+    """One run of real Linux, with these sysctls."""
+    outcome = run_peer(replace(linux_case(cell, seed), settings=settings))
     return Run(
         tuple(flow.goodput_bps for flow in outcome.flows),
         sum(flow.retransmits for flow in outcome.flows),

@@ -77,7 +77,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "dctcp": {"congestion": "dctcp", "ecn": True, "ecn_echo": "exact"},
     "linux-reno": {"congestion": "linux-reno"} | _LINUX,
     "linux-cubic": {"congestion": "linux-cubic"} | _LINUX,
-    "linux-bbr": {"congestion": "bbr"} | _LINUX,
+    "linux-bbr": {"congestion": "linux-bbr"} | _LINUX,
     "linux-dctcp": {"congestion": "linux-dctcp", "ecn": True, "ecn_echo": "exact"} | _LINUX,
     **{
         f"linux-{name}": {"congestion": f"linux-{name}"} | _LINUX

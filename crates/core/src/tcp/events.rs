@@ -77,6 +77,8 @@ pub struct RateSample {
     pub sent_in_flight: u32,
     /// Segments marked lost between the sending of the segment and now.
     pub lost: u32,
+    /// The flow's total of segments marked lost (modulo 2^32), but for those that the ACK reveals.
+    pub total_lost: u32,
 }
 
 /// Why the window is to shrink.

@@ -92,6 +92,7 @@ impl RateSampler {
                 app_limited: snapshot.app_limited,
                 sent_in_flight: snapshot.in_flight,
                 lost: self.lost.wrapping_sub(snapshot.lost),
+                total_lost: self.lost,
             })
         });
         if una > self.base {

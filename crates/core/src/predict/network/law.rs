@@ -38,7 +38,7 @@ impl Response {
         }
         let ControlSpec::Named(control) = &stack.congestion else { return None };
         match control {
-            CongestionSpec::Bbr(_) => Some(Response::Bbr),
+            CongestionSpec::Bbr(_) | CongestionSpec::LinuxBbr(_) => Some(Response::Bbr),
             // BBR 3 has no law; the others count ACKs, and the observed path has few.
             CongestionSpec::Bbr3(_) | CongestionSpec::LinuxHighSpeed(_) | CongestionSpec::LinuxHybla(_) => None,
             CongestionSpec::Vegas(parameters) => {

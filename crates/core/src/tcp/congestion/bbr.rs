@@ -3,8 +3,12 @@
 //!
 //! The sources are draft-cardwell-iccrg-bbr-congestion-control-00 ("draft") and Linux 6's net/ipv4/tcp_bbr.c ("Linux"). Where
 //! they differ, this follows Linux: pacing 1 % below the bandwidth, even windows, and room for aggregation. Only a lower sample
-//! refreshes the minimum RTT, so that ProbeRTT comes every ten seconds. Left out is Linux's detection of policers, which the
-//! draft does not have. The filters are exact where Linux approximates them.
+//! refreshes the minimum RTT, so that ProbeRTT comes every ten seconds. The filters are exact where Linux approximates them.
+//!
+//! [`linux`] has what Linux does besides, of which the draft says nothing.
+
+pub mod linux;
+mod policer;
 
 use super::bbr_model::{
     Aggregation, CWND_GAIN, FullPipe, HeldDown, MIN_PIPE_CWND, MIN_RTT_WINDOW, MaxFilter, PROBE_RTT_DURATION, Rounds,
@@ -15,6 +19,7 @@ use crate::rng::Sequence;
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Rate, Time, at_least, at_most};
+use linux::LinuxState;
 
 crate::parameters! {
     /// BBR's choices.
@@ -91,9 +96,13 @@ struct ProbeRttEnd {
     round_done: bool,
 }
 
-/// BBR's state.
+/// BBR of the draft.
+pub type Bbr = BbrOf<false>;
+
+/// BBR's state; `LINUX` adds the rules of [`linux`].
 #[derive(Debug, Clone)]
-pub struct Bbr {
+pub struct BbrOf<const LINUX: bool> {
+    linux: LinuxState,
     parameters: Parameters,
     initial_window: f64,
     wire_bytes: u32,
@@ -126,12 +135,13 @@ pub struct Bbr {
     aggregation: Aggregation,
 }
 
-impl Bbr {
+impl<const LINUX: bool> BbrOf<LINUX> {
     /// A flow that has not sent yet.
-    pub fn new(parameters: Parameters, flow: FlowContext) -> Bbr {
+    pub fn new(parameters: Parameters, flow: FlowContext) -> BbrOf<LINUX> {
         let initial_window = f64::from(flow.initial_window);
         let pacing = pacing_rate(initial_bandwidth(initial_window, None), HIGH_GAIN, flow.wire_bytes);
-        Bbr {
+        BbrOf {
+            linux: LinuxState::new(flow.payload),
             parameters,
             initial_window,
             wire_bytes: flow.wire_bytes,
@@ -166,6 +176,7 @@ impl Bbr {
         match self.mode {
             Mode::Startup => HIGH_GAIN,
             Mode::Drain => 1.0 / HIGH_GAIN,
+            Mode::ProbeBw(_) if LINUX && self.linux.policer.bandwidth().is_some() => 1.0,
             Mode::ProbeBw(phase) => PACING_GAINS[phase],
             Mode::ProbeRtt => 1.0,
         }
@@ -189,7 +200,7 @@ impl Bbr {
     #[inline(always)]
     fn target_cwnd(&self) -> f64 {
         let credited = self.parameters.aggregation && self.full_pipe;
-        let limit = bdp(self.bandwidth.get(), AGGREGATION_LIMIT);
+        let limit = bdp(self.used_bandwidth(), AGGREGATION_LIMIT);
         let more = if credited { at_most(self.aggregation.excess(), limit) } else { 0.0 };
         self.in_flight_for(self.cwnd_gain(), more)
     }
@@ -199,7 +210,7 @@ impl Bbr {
             && (!app_limited || sample >= self.bandwidth.get())
         {
             let before = self.bandwidth.get();
-            self.bandwidth.update(self.round, sample, BANDWIDTH_ROUNDS);
+            self.bandwidth.update(self.round, sample, BANDWIDTH_ROUNDS + u64::from(LINUX)); // Linux: as long as none is older
             if self.bandwidth.get() != before {
                 self.find_product();
             }
@@ -208,7 +219,7 @@ impl Bbr {
 
     #[inline(never)]
     fn find_product(&mut self) {
-        self.product = self.min_rtt.map_or(0.0, |min_rtt| bdp(self.bandwidth.get(), min_rtt));
+        self.product = self.min_rtt.map_or(0.0, |min_rtt| bdp(self.used_bandwidth(), min_rtt));
     }
 
     fn enter_probe_bw(&mut self) {
@@ -223,6 +234,7 @@ impl Bbr {
         let full_length = self.min_rtt.is_none_or(|min_rtt| ack.now.since(self.phase_since) > min_rtt);
         let in_flight = f64::from(ack.prior_in_flight);
         if gain > 1.0 {
+            let in_flight = if LINUX { in_flight + self.quantum } else { in_flight }; // with the next (bbr_packets_in_net_at_edt)
             full_length && (ack.newly_lost > 0 || in_flight >= self.in_flight_for(gain, 0.0))
         } else if gain < 1.0 {
             full_length || in_flight <= self.in_flight_for(1.0, 0.0)
@@ -233,7 +245,7 @@ impl Bbr {
 
     fn update_mode(&mut self, ack: &AckEvent, round_start: bool, app_limited: bool) {
         if let Mode::ProbeBw(phase) = self.mode
-            && self.phase_is_over(PACING_GAINS[phase], ack)
+            && self.phase_is_over(self.pacing_gain(), ack)
         {
             self.mode = Mode::ProbeBw((phase + 1) % PACING_GAINS.len());
             self.phase_since = ack.now;
@@ -310,13 +322,14 @@ impl Bbr {
             self.has_seen_rtt = true;
             self.pace_at(pacing_rate(initial_bandwidth(self.cwnd, rtt.smoothed()), HIGH_GAIN, self.wire_bytes));
         }
-        let basis = (self.bandwidth.get(), gain, self.full_pipe);
+        let bandwidth = self.used_bandwidth();
+        let basis = (bandwidth, gain, self.full_pipe);
         if basis == self.paced_for && !is_first_rtt {
             return;
         }
         self.paced_for = basis;
-        let rate = pacing_rate(self.bandwidth.get(), gain, self.wire_bytes);
-        if self.bandwidth.get() > 0.0 && (self.full_pipe || rate > self.pacing) && rate != self.pacing {
+        let rate = pacing_rate(bandwidth, gain, self.wire_bytes);
+        if bandwidth > 0.0 && (self.full_pipe || rate > self.pacing) && rate != self.pacing {
             self.pace_at(rate);
         }
     }
@@ -328,7 +341,9 @@ impl Bbr {
 
     /// The window in and out of recovery (Linux: bbr_set_cwnd, bbr_set_cwnd_to_recover_or_restore).
     fn set_cwnd(&mut self, ack: &AckEvent) {
-        if ack.delivered > 0 {
+        if LINUX && ack.delivered > 0 {
+            self.set_cwnd_as_linux(ack);
+        } else if ack.delivered > 0 {
             self.cwnd = at_least(self.cwnd - f64::from(ack.newly_lost), 1.0);
             let conserved = f64::from(ack.in_flight + ack.delivered);
             if self.recovery == Recovery::Entering {
@@ -349,6 +364,9 @@ impl Bbr {
     }
 
     fn save_cwnd(&mut self) {
+        if LINUX {
+            return self.save_cwnd_as_linux();
+        }
         let good = self.recovery == Recovery::None && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
     }
@@ -379,7 +397,7 @@ impl Bbr {
     }
 }
 
-impl CongestionControl for Bbr {
+impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
     #[inline(always)] // with all that it calls: it is done for every ACK
     fn on_ack(&mut self, ack: &AckEvent, rtt: &RttEstimate) {
         self.now = ack.now;
@@ -388,10 +406,13 @@ impl CongestionControl for Bbr {
             self.total_delivered = rate.total_delivered;
             round_start = self.end_round(rate);
             app_limited = rate.app_limited || self.held_down.covers(rate);
+            if LINUX {
+                self.detect_policer(ack, rate, round_start, app_limited);
+            }
             self.update_bandwidth(bandwidth_sample(rate, rtt.minimum()), app_limited);
         }
         if ack.delivered > 0 {
-            let bandwidth = self.bandwidth.get();
+            let bandwidth = self.used_bandwidth();
             self.aggregation.on_ack(ack.now, ack.delivered, bandwidth, self.cwnd, self.round, true);
         }
         self.update_mode(ack, round_start, app_limited);
@@ -401,6 +422,9 @@ impl CongestionControl for Bbr {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
+        if LINUX {
+            return self.follow_congestion(event);
+        }
         match event.kind {
             CongestionKind::Loss => {
                 self.save_cwnd();
@@ -417,12 +441,17 @@ impl CongestionControl for Bbr {
     }
 
     fn undo(&mut self) {
+        if LINUX {
+            return self.undo_as_linux();
+        }
         self.pipe = FullPipe::default();
         self.leave_recovery();
     }
 
     fn on_recovered(&mut self) {
-        self.leave_recovery();
+        if !LINUX {
+            self.leave_recovery();
+        }
     }
 
     fn on_idle(&mut self, idle: Duration, _initial_window: u32, rtt: &RttEstimate) {

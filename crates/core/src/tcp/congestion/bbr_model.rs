@@ -167,6 +167,11 @@ impl FullPipe {
         FullPipe { baseline, rounds: 0 }
     }
 
+    /// Forgets the bandwidth, not the rounds.
+    pub fn forget_baseline(&mut self) {
+        self.baseline = 0.0;
+    }
+
     /// Takes the bandwidth at the end of a round that the application did not limit.
     pub fn end_round(&mut self, bandwidth: f64) {
         if bandwidth >= self.baseline * FULL_PIPE_GROWTH {
@@ -252,6 +257,7 @@ mod tests {
             app_limited: false,
             sent_in_flight: 1,
             lost: 0,
+            total_lost: 0,
         }
     }
 

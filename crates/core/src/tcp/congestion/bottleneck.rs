@@ -241,6 +241,7 @@ impl<C: CongestionControl> Bench<C> {
                 app_limited: false,
                 sent_in_flight: segment.in_flight,
                 lost: (self.lost - segment.lost) as u32,
+                total_lost: self.lost as u32,
             }),
             round_start,
             in_recovery,
@@ -339,6 +340,7 @@ pub fn check_calls_of(control: &mut dyn CongestionControl, calls: &[Call]) -> Re
                     app_limited,
                     sent_in_flight: in_flight,
                     lost,
+                    total_lost: lost,
                 });
                 let ack = AckEvent {
                     now,

@@ -32,6 +32,7 @@ mod ideal;
 pub mod illinois;
 pub mod kikolo;
 pub mod linux_based;
+pub use bbr::linux as linux_bbr;
 pub mod linux_bic;
 pub mod linux_cubic;
 pub mod linux_dctcp;
@@ -203,6 +204,8 @@ crate::algorithm_registry! {
         LinuxVeno = "linux-veno": linux_veno::LinuxVeno,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).
         Bbr = "bbr": bbr::Bbr,
+        /// BBR version 1 as Linux has it, with its detection of policers.
+        LinuxBbr = "linux-bbr": linux_bbr::LinuxBbr,
         /// BBR version 3: as version 1, bounded by the loss that it causes (draft-ietf-ccwg-bbr).
         Bbr3 = "bbr3": bbr3::Bbr3,
         /// DCTCP: shrinks by the share of marked segments; needs ecn and its exact echo (RFC 8257).

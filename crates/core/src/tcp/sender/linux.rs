@@ -2,7 +2,7 @@
 //! are those of its functions and variables.
 //!
 //! It differs from the RFCs where packets are reordered. A recovery in which nothing was needed ends at once, whatever was marked
-//! as lost. What an undo leaves marked begins the next recovery.
+//! as lost. What is still marked when an episode ends begins the next recovery.
 
 use super::pacing::Quantum;
 use super::{ForwardRto, Phase, Sender, Unfilled};
@@ -121,10 +121,11 @@ impl Sender {
         self.board.lost() + self.board.again_in_flight().saturating_sub(unmarked)
     }
 
-    /// Whether something counts as lost outside of recovery: an undo left it, and recovery begins anew (`tcp_time_to_recover`).
+    /// Whether something counts as lost outside of recovery, so that recovery begins anew (`tcp_time_to_recover`): an undo left it, or
+    /// it was lost within the recovery that this ACK has ended.
     #[inline(always)]
     pub(super) fn must_recover_again(&self) -> bool {
-        self.options.recovers_as_linux && self.phase == Phase::Open && self.undone > 0 && self.lost_out() > 0
+        self.options.recovers_as_linux && self.phase == Phase::Open && self.lost_out() > 0
     }
 
     /// The detector has marked a retransmission as lost, or a timer has marked anything.

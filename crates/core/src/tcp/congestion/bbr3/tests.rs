@@ -203,6 +203,7 @@ fn section_5_5_11_2_undo_returns_to_the_probe_that_a_loss_ended() {
         app_limited: false,
         sent_in_flight: 60,
         lost: 5,
+        total_lost: 0,
     };
     bbr.on_ack(&AckEvent { newly_lost: 5, rate: Some(rate), ..ack(now, 1, 54) }, &rtt);
     assert_eq!(bbr.mode, Mode::Down);

@@ -48,7 +48,7 @@ proptest! {
     fn a_predicted_ack_is_like_any(
         steps in prop::collection::vec((0u8..16, 0usize..12, 0u64..30), 1..400),
         sack: bool, ecn: bool, f_rto: bool, pacing: bool, delayed: bool, linux: bool,
-        congestion in prop::sample::select(vec!["newreno", "cubic", "westwood", "vegas", "bbr", "kikolo"]),
+        congestion in prop::sample::select(vec!["newreno", "cubic", "westwood", "vegas", "bbr", "linux-bbr", "kikolo"]),
         detection in prop::sample::select(DetectionSpec::describe()).prop_map(|info| info.name),
     ) {
         let changes = json!({

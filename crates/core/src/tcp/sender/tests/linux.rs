@@ -135,3 +135,18 @@ fn the_timer_of_a_syn_counts_ticks_of_the_kernels_clock() {
         sender.on_deadline(now);
     }
 }
+
+/// Recovery of segment 0 ends with segment 11, the last one sent before it began. Segment 12, sent within it, is lost as well. The ACK
+/// that ends the recovery finds segment 12 sent again and not delivered: the next recovery begins, with a reduction of its own.
+#[test]
+fn what_was_lost_within_a_recovery_begins_the_next_one_at_its_end() {
+    let mut pair = linux();
+    pair.at(40).deliver(1..10);
+    assert_eq!(pair.sender.episode(), Episode::Recovery);
+    let sent = pair.at(80).deliver([10, 11, 13]);
+    assert!(sent.contains(&(12, true)), "{sent:?}");
+    let before = pair.sender.congestion().ssthresh();
+    pair.at(81).deliver_as([0], true);
+    assert_eq!((pair.sender.counters().recoveries, pair.sender.episode()), (2, Episode::Recovery));
+    assert!(pair.sender.congestion().ssthresh() < before);
+}

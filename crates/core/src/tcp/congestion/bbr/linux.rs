@@ -1,0 +1,216 @@
+//! What Linux's BBR does besides (net/ipv4/tcp_bbr.c): it detects policers, and it sees the sender's episodes only when an ACK is
+//! over.
+//!
+//! An ACK that ends an episode may begin the next one, for what is still lost. Then Linux's BBR sees no end: it neither restores
+//! the window nor conserves packets anew. With much loss, one recovery follows the other in this way.
+
+use super::policer::{Evidence, Policer, Totals};
+use super::{BbrOf, Mode, Recovery};
+use crate::tcp::congestion::bbr_model::{FullPipe, approach};
+use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind, RateSample};
+
+pub use super::Parameters;
+
+/// BBR of Linux.
+pub type LinuxBbr = BbrOf<true>;
+
+/// The sender's episode; Linux's "Disorder" and "CWR" are like `Open` for BBR (`icsk_ca_state`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Episode {
+    #[default]
+    Open,
+    Recovery,
+    Loss,
+}
+
+/// State of Linux's BBR only.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LinuxState {
+    pub(super) policer: Policer,
+    /// Of a segment, bytes.
+    payload: u32,
+    totals: Totals,
+    /// What the sender's episode is if it has one.
+    episode: Episode,
+    /// The episode that the last ACK left (`prev_ca_state`).
+    seen: Episode,
+    /// The retransmission timer expired, and no ACK has come since.
+    expired: bool,
+}
+
+impl LinuxState {
+    pub(super) fn new(payload: u32) -> LinuxState {
+        LinuxState { payload, ..LinuxState::default() }
+    }
+}
+
+impl<const LINUX: bool> BbrOf<LINUX> {
+    /// The bandwidth to pace at, and to have in flight for (`bbr_bw`).
+    #[inline(always)]
+    pub(super) fn used_bandwidth(&self) -> f64 {
+        let policed = if LINUX { self.linux.policer.bandwidth() } else { None };
+        policed.unwrap_or(self.bandwidth.get())
+    }
+
+    /// An ACK with a sample of the rate (`bbr_lt_bw_sampling`).
+    pub(super) fn detect_policer(&mut self, ack: &AckEvent, rate: &RateSample, round_start: bool, app_limited: bool) {
+        let lost = rate.total_lost.wrapping_add(ack.newly_lost);
+        self.linux.totals = Totals { now: ack.now, delivered: rate.total_delivered, lost };
+        if self.linux.policer.bandwidth().is_none() {
+            self.sample_policer(ack.newly_lost > 0, app_limited, round_start);
+        } else if matches!(self.mode, Mode::ProbeBw(_)) && round_start && self.linux.policer.end_round_of_use() {
+            self.find_product();
+            self.enter_probe_bw();
+        }
+    }
+
+    fn sample_policer(&mut self, loses: bool, app_limited: bool, round_start: bool) {
+        let evidence = Evidence { totals: self.linux.totals, loses, app_limited, round_start };
+        self.linux.policer.sample(&evidence, self.linux.payload);
+        if self.linux.policer.bandwidth().is_some() {
+            self.find_product();
+        }
+    }
+
+    /// `bbr_set_cwnd`, `bbr_set_cwnd_to_recover_or_restore`.
+    pub(super) fn set_cwnd_as_linux(&mut self, ack: &AckEvent) {
+        if std::mem::take(&mut self.linux.expired) {
+            self.cwnd = f64::from(ack.prior_in_flight.max(1)); // as after `tcp_enter_loss`, with what was sent again
+        }
+        let episode = if ack.in_recovery { self.linux.episode } else { Episode::Open };
+        let seen = std::mem::replace(&mut self.linux.seen, episode);
+        let conserved = f64::from(ack.in_flight + ack.delivered);
+        self.cwnd = (self.cwnd - f64::from(ack.newly_lost)).max(1.0);
+        if episode == Episode::Recovery && seen != Episode::Recovery {
+            self.recovery = Recovery::Conserving;
+            self.rounds.restart(self.total_delivered);
+            self.cwnd = conserved;
+        } else if seen > Episode::Open && episode == Episode::Open {
+            self.recovery = Recovery::None;
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+        }
+        self.cwnd = if self.recovery == Recovery::Conserving {
+            self.cwnd.max(conserved)
+        } else {
+            let unmeasured = (self.total_delivered as f64) < self.initial_window;
+            approach(self.cwnd, self.target_cwnd(), ack.delivered, self.full_pipe, unmeasured)
+        };
+    }
+
+    /// `bbr_save_cwnd`.
+    pub(super) fn save_cwnd_as_linux(&mut self) {
+        let good = self.linux.seen == Episode::Open && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    }
+
+    /// `bbr_ssthresh`, `bbr_set_state`.
+    pub(super) fn follow_congestion(&mut self, event: &CongestionEvent) {
+        if event.kind != (CongestionKind::Timeout { repeated: true }) {
+            self.save_cwnd_as_linux();
+        }
+        match event.kind {
+            CongestionKind::Loss => self.linux.episode = Episode::Recovery,
+            CongestionKind::Timeout { .. } => {
+                (self.linux.episode, self.linux.seen) = (Episode::Loss, Episode::Loss);
+                self.linux.expired = true;
+                self.pipe.forget_baseline();
+                self.cwnd = 1.0; // until the answer tells what was in flight
+                if self.linux.policer.bandwidth().is_none() {
+                    self.sample_policer(true, false, true);
+                }
+            }
+            CongestionKind::EcnEcho => self.linux.episode = Episode::Open,
+        }
+    }
+
+    /// `bbr_undo_cwnd`.
+    pub(super) fn undo_as_linux(&mut self) {
+        self.pipe = FullPipe::default();
+        self.linux.policer = Policer::default();
+        self.find_product();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::CongestionControl;
+    use crate::tcp::congestion::bottleneck::{Bench, Path, flow, rtt_estimate};
+    use crate::units::Duration;
+
+    /// A product of 50 segments.
+    const PATH: Path = Path { rate: 1000.0, delay: Duration::from_millis(50), buffer: 500.0, loss: 0.0 };
+
+    fn after_startup() -> Bench<LinuxBbr> {
+        let mut bench = Bench::new(LinuxBbr::new(Parameters::default(), flow(1)), PATH);
+        bench.run(5.0);
+        bench
+    }
+
+    fn ack(bench: &Bench<LinuxBbr>, newly_lost: u32, in_flight: u32, in_recovery: bool) -> AckEvent {
+        AckEvent {
+            now: bench.now,
+            newly_lost,
+            in_flight,
+            prior_in_flight: in_flight + 1 + newly_lost,
+            in_recovery,
+            ..AckEvent::PREDICTED
+        }
+    }
+
+    fn lose(bench: &mut Bench<LinuxBbr>) {
+        let event = CongestionEvent { now: bench.now, kind: CongestionKind::Loss, prior_in_flight: 50 };
+        bench.control.on_congestion(&event, &rtt_estimate());
+    }
+
+    /// Recovery begins with 40 in flight and one delivered: the window is 41. Its end restores what was before.
+    #[test]
+    fn the_end_of_recovery_restores_the_window() {
+        let mut bench = after_startup();
+        let before = bench.control.cwnd();
+        lose(&mut bench);
+        let (first, last) = (ack(&bench, 5, 40, true), ack(&bench, 0, 40, false));
+        bench.control.on_ack(&first, &rtt_estimate());
+        assert_eq!(bench.control.cwnd(), 41.0);
+        bench.control.on_recovered();
+        bench.control.on_ack(&last, &rtt_estimate());
+        assert!((bench.control.cwnd() - before).abs() <= 2.0, "{} is not {before}", bench.control.cwnd());
+    }
+
+    /// The same ACK ends one recovery and begins the next: packets are conserved as before, and with 30 in flight the window stays.
+    #[test]
+    fn a_recovery_that_follows_at_once_is_the_same_for_the_window() {
+        let mut bench = after_startup();
+        lose(&mut bench);
+        let (first, next) = (ack(&bench, 5, 40, true), ack(&bench, 0, 30, true));
+        bench.control.on_ack(&first, &rtt_estimate());
+        bench.control.on_recovered();
+        lose(&mut bench);
+        bench.control.on_ack(&next, &rtt_estimate());
+        assert_eq!(bench.control.cwnd(), 41.0);
+    }
+
+    /// After a timeout with 20 left in flight and the first segment sent again, the window is 21, and grows by what arrives.
+    #[test]
+    fn a_timeout_leaves_what_is_in_flight_and_one() {
+        let mut bench = after_startup();
+        let kind = CongestionKind::Timeout { repeated: false };
+        bench.control.on_congestion(&CongestionEvent { now: bench.now, kind, prior_in_flight: 50 }, &rtt_estimate());
+        let answer = ack(&bench, 0, 20, true);
+        bench.control.on_ack(&answer, &rtt_estimate());
+        assert_eq!(bench.control.cwnd(), 22.0);
+    }
+
+    /// A third of the packets is lost, half as many as arrive. It paces at what arrives, where BBR of the draft paces at the path's rate.
+    #[test]
+    fn it_paces_at_the_rate_of_a_policer() {
+        let mut bench = Bench::new(LinuxBbr::new(Parameters::default(), flow(1)), Path { loss: 1.0 / 3.0, ..PATH });
+        let policed = (0..40).any(|_| {
+            bench.run(0.25);
+            bench.control.linux.policer.bandwidth().is_some()
+        });
+        assert!(policed);
+        assert_eq!(bench.control.used_bandwidth(), bench.control.linux.policer.bandwidth().unwrap());
+        assert!(bench.control.used_bandwidth() < 0.9 * PATH.rate);
+    }
+}
