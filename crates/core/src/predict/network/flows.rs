@@ -46,6 +46,8 @@ pub struct Control {
 /// A flow in the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowModel {
+    /// Its number in the run.
+    pub number: u32,
     /// `None` for UDP.
     pub control: Option<Arc<Control>>,
     /// Bits on the wire of a packet.
@@ -109,7 +111,7 @@ pub struct FlowState {
     pub spray_limit: f64,
 }
 
-/// The flows of a run.
+/// The flows of a run. Those that begin on one link are together: the solver finds what it knows of that link in the cache.
 pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
     let count = run.planned_flows();
     let spec = run.spec();
@@ -117,7 +119,10 @@ pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
     let responses: Vec<_> =
         spec.stacks.iter().map(|stack| Response::of(stack, stack.ecn && marking).map(Arc::new)).collect();
     let mut controls = Vec::new();
-    (0..count).map(|flow| model(&responses, &mut controls, run, flow)).collect()
+    let flows = (0..count).map(|flow| model(&responses, &mut controls, run, flow));
+    let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
+    flows.sort_by_key(|flow| flow.data.shares.first().map(|(link, _)| *link));
+    Ok(flows)
 }
 
 fn model(
@@ -188,6 +193,7 @@ fn model(
     }
     let idle_rtt_s = idle_s(spec, &data, wire_bits) + idle_s(spec, &ack, ack_bits);
     Ok(FlowModel {
+        number: flow,
         disorder: if in_turn { DISORDER_IN_TURN } else { DISORDER_AT_RANDOM },
         control: control.map(|control| shared(controls, control)),
         wire_bits,

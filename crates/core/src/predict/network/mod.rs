@@ -113,15 +113,20 @@ fn predict_planned(run: &mut Simulation) -> Result<Prediction, PredictError> {
     let mut completions = Completions::new(spec, &flows, &solution);
     let packets = packets(&flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found);
-    Ok(Prediction {
-        flows: by_flow
-            .map(|((flow, state), class)| match (flow.bytes, &flow.control) {
+    let mut predictions: Vec<(u32, FlowPrediction)> = by_flow
+        .map(|((flow, state), class)| {
+            let prediction = match (flow.bytes, &flow.control) {
                 (Some(bytes), Some(control)) => {
                     short_prediction(flow, *state, bytes, completions.of(flow, control.stack, bytes))
                 }
                 _ => flow_prediction(flow, *state, class),
-            })
-            .collect(),
+            };
+            (flow.number, prediction)
+        })
+        .collect();
+    predictions.sort_by_key(|(number, _)| *number);
+    Ok(Prediction {
+        flows: predictions.into_iter().map(|(_, prediction)| prediction).collect(),
         links: solution
             .links
             .iter()
