@@ -32,6 +32,8 @@ from bench.peers.child import run_child
 from validation.page import write_part
 
 NODES, FLOWS = 10_000, 1_000_000
+SOURCES = 1_000
+"""Nodes that send the flows of the prediction, which do not end."""
 DEGREE = 6
 COLUMNS = ("step", "CPU, s")
 PEAK = "peak memory, MB"
@@ -114,12 +116,27 @@ def _steps() -> dict[str, float]:
     measured("5 ms simulated", partial(_run, simulation))
     measured("the columns of both tables", partial(_columns, simulation))
     del spec, text, simulation
+    long_run = json.dumps(compile_run(Scenario(_bulk(given)).cases[0], 1))
+    prediction = measured(
+        f"flows without end from {SOURCES:,} nodes, predicted, with all routes", partial(_core.Prediction, long_run)
+    )
+    if not prediction.converged:
+        raise RuntimeError("the prediction has not converged")
+    del prediction, long_run
     with tempfile.TemporaryDirectory() as folder, redirect_stderr(StringIO()):
         measured(
             "all of `anabranch run --no-report` but the start", lambda: execute(Scenario(given), directory=Path(folder))
         )
     steps[PEAK] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     return steps
+
+
+def _bulk(given: dict[str, Any]) -> dict[str, Any]:
+    """The same network, with flows that do not end."""
+    [traffic] = given["traffic"]
+    kept = {name: value for name, value in traffic.items() if name not in {"size", "stagger"}}
+    changed = {"from": [f"n{node}" for node in range(SOURCES)], "stack": "linux-cubic"}
+    return given | {"traffic": [kept | changed], "run": {"duration": "60s"}}
 
 
 def _columns(simulation: _core.Simulation) -> None:
