@@ -16,7 +16,7 @@ const SAMPLE: u32 = 256;
 /// [`FlowModel::disorder`] of paths in turn, and at random.
 const DISORDER_IN_TURN: f64 = 0.3;
 /// See [`DISORDER_IN_TURN`].
-const DISORDER_AT_RANDOM: f64 = 2.5;
+const DISORDER_AT_RANDOM: f64 = 2.0;
 
 /// The links of a direction of a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,8 @@ pub struct Paths {
     pub count: usize,
     /// Seconds between the shortest and the longest of them in an idle network.
     pub spread_s: f64,
+    /// Of packets that draw their path: each path's share of them, and its delay in an idle network, seconds. Otherwise empty.
+    pub drawn: Vec<(f64, f64)>,
 }
 
 /// What TCP needs besides a path.
@@ -168,7 +170,7 @@ fn model(
     let ack = if control.is_some() {
         paths(spec, network, flow, true, ack_bits)?
     } else {
-        Paths { shares: Vec::new(), count: 1, spread_s: 0.0 }
+        Paths { shares: Vec::new(), count: 1, spread_s: 0.0, drawn: Vec::new() }
     };
     let lost =
         data.shares.iter().map(|(link, share)| f64::from(*share) * libm::log1p(-loss_of(spec, *link))).sum::<f64>();
@@ -233,6 +235,7 @@ fn paths(
     let packets = if network.has_one_path(flow, reverse) { 1 } else { SAMPLE };
     let mut shares: Vec<(LinkId, f32)> = Vec::new();
     let mut found: Vec<(Vec<LinkId>, f64)> = Vec::new();
+    let mut taken: Vec<u32> = Vec::new();
     for number in 0..packets {
         let links = network
             .links_of_packet(flow, reverse, number)
@@ -243,12 +246,21 @@ fn paths(
                 None => shares.push((*link, 1.0 / packets as f32)),
             }
         }
-        if !found.iter().any(|(known, _)| *known == links) {
+        if let Some(path) = found.iter().position(|(known, _)| *known == links) {
+            taken[path] += 1;
+        } else {
             let seconds = links.iter().map(|link| crossing_s(spec, *link, bits)).sum();
             found.push((links, seconds));
+            taken.push(1);
         }
     }
     let longest = found.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
     let shortest = found.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
-    Ok(Paths { shares, count: found.len(), spread_s: longest - shortest })
+    let routing = &spec.routings[spec.traffic[network.plan(flow).group as usize].routing];
+    let drawn = if found.len() > 1 && routing.select != Selector::RoundRobin {
+        taken.iter().zip(&found).map(|(taken, path)| (f64::from(*taken) / f64::from(packets), path.1)).collect()
+    } else {
+        Vec::new()
+    };
+    Ok(Paths { shares, count: found.len(), spread_s: longest - shortest, drawn })
 }
