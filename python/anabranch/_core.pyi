@@ -214,6 +214,12 @@ class Prediction:
     def __init__(self, spec: str) -> None:
         """Predict a compiled run (JSON); :class:`ValueError` names what the model does not know."""
 
+    def planned_flows(self) -> Columns:
+        """The packet engine's table of flows, before the run."""
+
+    def planned_links(self) -> Columns:
+        """The packet engine's table of links, before the run."""
+
     def flows(self) -> Columns:
         """By flow: goodput and its interval in bit/s, what limits it, RTT in seconds, window in segments."""
 

@@ -1,15 +1,19 @@
 //! The predict engine over a compiled run.
 
-use crate::read_spec;
+use crate::{columns, read_spec};
+use anabranch_core::packet::Simulation;
 use anabranch_core::predict::network::{Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, predict};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The prediction of a run.
+/// The prediction of a run, and the run, which does not begin: it knows what its flows and links are to be.
 #[pyclass]
-pub struct Prediction(Predicted);
+pub struct Prediction {
+    predicted: Predicted,
+    planned: Simulation,
+}
 
 #[pymethods]
 impl Prediction {
@@ -17,14 +21,26 @@ impl Prediction {
     fn new(py: Python<'_>, spec: &str) -> PyResult<Prediction> {
         let predicted = py.detach(|| {
             let spec = read_spec(spec)?;
-            predict(&spec).map_err(|error| error.to_string())
+            predict(spec).map_err(|error| error.to_string())
         });
-        Ok(Prediction(predicted.map_err(PyValueError::new_err)?))
+        let (predicted, planned) = predicted.map_err(PyValueError::new_err::<String>)?;
+        Ok(Prediction { predicted, planned })
+    }
+
+    /// The packet engine's table of flows, before the run.
+    fn planned_flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.planned.flow_table())
+    }
+
+    /// The packet engine's table of links, before the run.
+    fn planned_links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.planned.link_table())
     }
 
     /// By flow, by the names of the table of flows.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let number = |value: fn(&FlowPrediction) -> f64| PyArray1::from_iter(py, self.0.flows.iter().map(value));
+        let number =
+            |value: fn(&FlowPrediction) -> f64| PyArray1::from_iter(py, self.predicted.flows.iter().map(value));
         let columns = PyDict::new(py);
         columns.set_item("goodput_bps", number(|flow| flow.goodput_bps))?;
         columns.set_item("low_bps", number(|flow| flow.interval_bps.0))?;
@@ -32,20 +48,21 @@ impl Prediction {
         columns.set_item("srtt_s", number(|flow| flow.rtt_s))?;
         columns.set_item("cwnd_segments", number(|flow| flow.window))?;
         let completion = |value: fn(&Completion) -> f64| {
-            let flows = self.0.flows.iter();
+            let flows = self.predicted.flows.iter();
             let times = flows.map(|flow| flow.completion.as_ref().map_or(f64::NAN, value));
             PyArray1::from_iter(py, times.map(|seconds| if seconds.is_finite() { seconds } else { f64::NAN }))
         };
         columns.set_item("fct_s", completion(|times| times.median_s))?;
         columns.set_item("fct_p95_s", completion(|times| times.high_s))?;
-        let limits: Vec<&str> = self.0.flows.iter().map(|flow| flow.limited_by).collect();
+        let limits: Vec<&str> = self.predicted.flows.iter().map(|flow| flow.limited_by).collect();
         columns.set_item("limited_by", limits)?;
         Ok(columns)
     }
 
     /// By link: what it carries in bit/s and packets/s, its utilisation, mean wait in seconds, drops and losses a second.
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let number = |value: fn(&LinkPrediction) -> f64| PyArray1::from_iter(py, self.0.links.iter().map(value));
+        let number =
+            |value: fn(&LinkPrediction) -> f64| PyArray1::from_iter(py, self.predicted.links.iter().map(value));
         let columns = PyDict::new(py);
         columns.set_item("carried_bps", number(|link| link.carried_bps))?;
         columns.set_item("packets", number(|link| link.packets))?;
@@ -59,17 +76,17 @@ impl Prediction {
     /// Links at which phase effects decide about single runs.
     #[getter]
     fn in_phase(&self) -> Vec<usize> {
-        let links = self.0.links.iter().enumerate();
+        let links = self.predicted.links.iter().enumerate();
         links.filter(|(_, link)| link.in_phase).map(|(index, _)| index).collect()
     }
 
     #[getter]
     fn converged(&self) -> bool {
-        self.0.converged
+        self.predicted.converged
     }
 
     #[getter]
     fn unique(&self) -> bool {
-        self.0.unique
+        self.predicted.unique
     }
 }

@@ -27,9 +27,7 @@ class PredictedRun:
         run = json.loads(spec)
         self._nodes: list[str] = run["nodes"]
         self._prediction = _core.Prediction(spec)
-        # The packet engine plans the same flows and links.
-        planned = _core.Simulation(spec)
-        self._planned_flows, self._planned_links = planned.flows(), planned.links()
+        self._planned_flows, self._planned_links = self._prediction.planned_flows(), self._prediction.planned_links()
         self._end_s: float = run["duration"] / PICOSECONDS_PER_SECOND
         self._measured_s = (run["duration"] - run["warm_up"]) / PICOSECONDS_PER_SECOND
         self._warm_up_s = run["warm_up"] / PICOSECONDS_PER_SECOND

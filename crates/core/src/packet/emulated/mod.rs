@@ -24,11 +24,12 @@ use crate::packet::oracle::winner_tree::WinnerTree;
 use crate::packet::output::route_log::{RouteChange, RouteLog};
 use crate::packet::output::samples::Observations;
 use crate::packet::output::table::Table;
-use crate::spec::{Granularity, LinkId, NodeId, RunSpec};
+use crate::spec::{LinkId, NodeId, RunSpec};
 use crate::units::Time;
 use std::net::Ipv4Addr;
 
 pub use crate::packet::capture::flow_view::Endpoints;
+pub use crate::packet::hosts::flow::FlowPlan;
 
 /// Bytes of a full packet in a run without flows (Ethernet).
 const MTU: u16 = 1500;
@@ -46,26 +47,6 @@ pub struct SentPacket {
     pub size: u16,
     /// Whether queues may mark it instead of dropping it.
     pub ecn_capable: bool,
-}
-
-/// What a flow is to do.
-#[derive(Debug, Clone, Copy)]
-pub struct FlowPlan {
-    /// Index of its group in [`RunSpec::traffic`].
-    pub group: u32,
-    /// Sending node.
-    pub src: NodeId,
-    /// Receiving node.
-    pub dst: NodeId,
-    /// When its application starts.
-    pub start: Time,
-    /// Payload; `None` if it does not end.
-    pub bytes: Option<u64>,
-}
-
-/// Payload bytes of a flow; `None` if it does not end.
-fn payload(sizes: &PacketSizes) -> Option<u64> {
-    (sizes.last_segment != u32::MAX).then(|| sizes.payload(sizes.segments(), true))
 }
 
 /// Who takes packets out of the network, and sees them enter links.
@@ -123,7 +104,7 @@ impl<P> EmulatedNetwork<P> {
             arrivals: WinnerTree::new(links.len()),
             observations: Observations::new(&spec),
             full_sizes: (0..flows.len()).map(|flow| sizes[flow].full()).collect(),
-            bytes: (0..flows.len()).map(|flow| payload(&sizes[flow])).collect(),
+            bytes: (0..flows.len()).map(|flow| sizes[flow].whole_payload()).collect(),
             spec,
             links,
             fifos: FifoStore::default(),
@@ -147,8 +128,7 @@ impl<P> EmulatedNetwork<P> {
 
     /// What a flow is to do.
     pub fn plan(&self, flow: u32) -> FlowPlan {
-        let FlowIdentity { group, src, dst, start, .. } = self.flows[flow as usize].identity;
-        FlowPlan { group, src, dst, start, bytes: self.bytes[flow as usize] }
+        self.flows[flow as usize].identity.plan(self.bytes[flow as usize])
     }
 
     /// The addresses and ports of a flow's packets, as in the packet engine's captures.
@@ -159,35 +139,6 @@ impl<P> EmulatedNetwork<P> {
     /// The address of a node.
     pub fn address(node: NodeId) -> Ipv4Addr {
         host_address(node)
-    }
-
-    /// Bytes of a full packet of a flow.
-    pub fn full_size(&self, flow: u32) -> u16 {
-        self.full_sizes[flow as usize]
-    }
-
-    /// Whether all packets of a flow take one path, of its data or of its ACKs.
-    pub fn has_one_path(&self, flow: u32, reverse: bool) -> bool {
-        let identity = self.flows[flow as usize].identity;
-        let routing = self.spec.traffic[identity.group as usize].routing;
-        let used = if reverse { self.spec.routings[routing].acks.unwrap_or(routing) } else { routing };
-        let route = if reverse { identity.reverse } else { identity.forward };
-        matches!(route, RouteRef::Route(_)) || self.spec.routings[used].per == Granularity::Flow
-    }
-
-    /// The links that a flow's packet of this number takes; `None` if it goes in a circle, or no route leads on.
-    pub fn links_of_packet(&mut self, flow: u32, reverse: bool, number: u32) -> Option<Vec<LinkId>> {
-        let identity = self.flows[flow as usize].identity;
-        let key = identity.key(flow, reverse, number);
-        let route = if reverse { identity.reverse } else { identity.forward };
-        let mut links = Vec::new();
-        let (mut link, mut index) = self.first_hop(route, &key)?;
-        while link != END {
-            links.push(link);
-            let node = self.links[link as usize].dst;
-            (link, index) = self.hop_after(index, node, &key)?;
-        }
-        Some(links)
     }
 
     /// Adds a flow between a pair of a group, which the run did not plan. Its number; `None` if no route leads there.
@@ -262,18 +213,6 @@ impl<P> EmulatedNetwork<P> {
             Some((self.forwarding.next_hop(index, key.src, now, key)?, index))
         } else {
             Some((self.forwarding.next_on_route(index), index + 1))
-        }
-    }
-
-    /// The next link of a packet that has come to a node, or [`END`], and its hop index there.
-    fn hop_after(&mut self, index: u32, node: NodeId, key: &PacketKey) -> Option<(LinkId, u32)> {
-        if !Forwarding::is_hop_by_hop(index) {
-            return Some((self.forwarding.next_on_route(index), index + 1));
-        }
-        let now = self.clock.now();
-        match self.forwarding.next_hop(index, node, now, key)? {
-            END => Some((END, index)),
-            link => Some((link, Forwarding::decrement_ttl(index)?)),
         }
     }
 

@@ -14,6 +14,7 @@ pub(in crate::packet) mod hosts;
 mod idle;
 pub(in crate::packet) mod network;
 mod observers;
+mod planned;
 pub mod results;
 
 use crate::packet::capture::recorder::Captures;

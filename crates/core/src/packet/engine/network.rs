@@ -119,6 +119,11 @@ impl Network {
         &self.forwarding
     }
 
+    /// The routes, to select one for a packet.
+    pub(in crate::packet) fn forwarding_mut(&mut self) -> &mut Forwarding {
+        &mut self.forwarding
+    }
+
     /// Packets that have crossed a link, lost ones included.
     pub(in crate::packet) fn packet_hops(&self) -> u64 {
         self.packet_hops
@@ -429,9 +434,5 @@ impl Network {
 
     pub(in crate::packet) fn at_hosts(&self) -> (u64, u64) {
         self.at_hosts
-    }
-
-    pub(in crate::packet) fn forwarding_mut(&mut self) -> &mut Forwarding {
-        &mut self.forwarding
     }
 }

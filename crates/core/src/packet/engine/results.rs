@@ -136,8 +136,7 @@ impl FlowRow {
     }
 
     fn size_bytes(&self) -> f64 {
-        let ends = self.sizes.last_segment != u32::MAX;
-        if ends { self.sizes.payload(self.sizes.segments(), true) as f64 } else { f64::NAN }
+        self.sizes.whole_payload().map_or(f64::NAN, |bytes| bytes as f64)
     }
 
     fn goodput_bps(&self) -> f64 {

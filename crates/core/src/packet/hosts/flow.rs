@@ -26,7 +26,27 @@ pub struct FlowIdentity {
     pub reverse: RouteRef,
 }
 
+/// What a flow is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowPlan {
+    /// Index of its group in [`crate::spec::RunSpec::traffic`].
+    pub group: u32,
+    /// Sending node.
+    pub src: NodeId,
+    /// Receiving node.
+    pub dst: NodeId,
+    /// When its application starts.
+    pub start: Time,
+    /// Payload; `None` if it does not end.
+    pub bytes: Option<u64>,
+}
+
 impl FlowIdentity {
+    /// What a flow of this payload is to do.
+    pub fn plan(&self, bytes: Option<u64>) -> FlowPlan {
+        FlowPlan { group: self.group, src: self.src, dst: self.dst, start: self.start, bytes }
+    }
+
     /// What selectors see of a packet of this flow.
     #[inline]
     pub fn key(&self, flow: u32, reverse: bool, number: u32) -> PacketKey {

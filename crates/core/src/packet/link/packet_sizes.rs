@@ -72,6 +72,11 @@ impl PacketSizes {
         self.last_segment.saturating_add(1)
     }
 
+    /// Payload bytes of the whole flow; `None` if it does not end.
+    pub fn whole_payload(&self) -> Option<u64> {
+        (self.last_segment != u32::MAX).then(|| self.payload(self.segments(), true))
+    }
+
     /// Payload bytes of this many segments. All are full except the flow's last segment, if it is one of them.
     pub fn payload(&self, segments: u32, has_last: bool) -> u64 {
         let full = u64::from(segments) * u64::from(self.full() - self.header());

@@ -2,8 +2,7 @@
 
 use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
-use crate::packet::emulated::EmulatedNetwork;
-use crate::packet::{DisciplineSpec, LossSpec};
+use crate::packet::{DisciplineSpec, LossSpec, Simulation};
 use crate::spec::{ApplicationSpec, LinkId, RunSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
@@ -49,8 +48,10 @@ pub struct Control {
 /// A flow in the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowModel {
+    /// Its number in the run.
+    pub number: u32,
     /// `None` for UDP.
-    pub control: Option<Control>,
+    pub control: Option<Arc<Control>>,
     /// Bits on the wire of a packet.
     pub wire_bits: f64,
     /// Bits of its payload.
@@ -80,7 +81,7 @@ pub struct FlowModel {
 impl FlowModel {
     /// Its congestion control, if that determines its rate in the long run.
     pub fn long_run(&self) -> Option<&Control> {
-        self.control.as_ref().filter(|_| self.bytes.is_none())
+        self.control.as_deref().filter(|_| self.bytes.is_none())
     }
 
     /// Whether its congestion control is BBR.
@@ -112,25 +113,43 @@ pub struct FlowState {
     pub spray_limit: f64,
 }
 
-/// The flows of a run.
-pub fn models(spec: &RunSpec, network: &mut EmulatedNetwork<()>) -> Result<Vec<FlowModel>, PredictError> {
-    let count = network.flows().len() as u32;
+/// The flows of a run. Those that begin on one link are together: the solver finds what it knows of that link in the cache.
+pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
+    let count = run.planned_flows();
+    let spec = run.spec();
     let marking = spec.links.iter().any(|link| !matches!(link.queue.discipline, DisciplineSpec::DropTail(_)));
     let responses: Vec<_> =
         spec.stacks.iter().map(|stack| Response::of(stack, stack.ecn && marking).map(Arc::new)).collect();
-    (0..count).map(|flow| model(spec, &responses, network, flow)).collect()
+    let mut controls = Vec::new();
+    let flows = (0..count).map(|flow| model(&responses, &mut controls, run, flow));
+    let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
+    flows.sort_by_key(|flow| flow.data.shares.first().map(|(link, _)| *link));
+    Ok(flows)
 }
 
 fn model(
-    spec: &RunSpec,
     responses: &[Option<Arc<Response>>],
-    network: &mut EmulatedNetwork<()>,
+    controls: &mut Vec<Arc<Control>>,
+    run: &mut Simulation,
     flow: u32,
 ) -> Result<FlowModel, PredictError> {
-    let group = &spec.traffic[network.plan(flow).group as usize];
-    let wire_bits = 8.0 * f64::from(network.full_size(flow));
-    let (control, payload_bits, ack_bytes, acks) = match group.transport {
-        TransportSpec::Udp { packet } => (None, 8.0 * f64::from(packet), 0.0, 1.0),
+    let plan = run.plan(flow);
+    let wire_bits = 8.0 * f64::from(run.full_size(flow));
+    let transport = run.spec().traffic[plan.group as usize].transport;
+    let ack_bits = match transport {
+        TransportSpec::Udp { .. } => None,
+        TransportSpec::Tcp { stack } => Some(8.0 * f64::from(run.spec().stacks[stack].header)),
+    };
+    let data = paths(run, flow, false, wire_bits)?;
+    let ack = match ack_bits {
+        Some(bits) => paths(run, flow, true, bits)?,
+        None => Paths { shares: Vec::new(), count: 1, spread_s: 0.0, drawn: Vec::new() },
+    };
+    let ack_bits = ack_bits.unwrap_or(0.0);
+    let spec = run.spec();
+    let group = &spec.traffic[plan.group as usize];
+    let (control, payload_bits, acks) = match transport {
+        TransportSpec::Udp { packet } => (None, 8.0 * f64::from(packet), 1.0),
         TransportSpec::Tcp { stack: index } => {
             let stack = &spec.stacks[index];
             let control = responses[index].as_ref().map(|response| Control {
@@ -140,16 +159,15 @@ fn model(
                 min_rto_s: stack.min_rto.as_secs(),
                 threshold: None, // known with the paths
             });
-            (control, 8.0 * f64::from(stack.mss), f64::from(stack.header), 1.0 / segments_per_ack(&stack.ack))
+            (control, 8.0 * f64::from(stack.mss), 1.0 / segments_per_ack(&stack.ack))
         }
     };
-    let bytes = network.plan(flow).bytes;
+    let bytes = plan.bytes;
     let source_rate = match (&group.application, bytes) {
         (ApplicationSpec::Constant { rate } | ApplicationSpec::Poisson { rate }, _) => rate.as_bps() / payload_bits,
         (_, Some(bytes)) => 8.0 * bytes as f64 / payload_bits / spec.duration.as_secs(),
         _ => f64::INFINITY,
     };
-    let data = paths(spec, network, flow, false, wire_bits)?;
     if data.count > 1 && control.as_ref().is_some_and(|control| *control.response == Response::Bbr) {
         return Err(PredictError::Refused(format!("flow {flow}: BBR over several paths")));
     }
@@ -166,17 +184,10 @@ fn model(
         ..control
     });
     let burst = if acks > 0.0 { 1.0 / acks } else { 1.0 };
-    let ack_bits = 8.0 * ack_bytes;
-    let ack = if control.is_some() {
-        paths(spec, network, flow, true, ack_bits)?
-    } else {
-        Paths { shares: Vec::new(), count: 1, spread_s: 0.0, drawn: Vec::new() }
-    };
     let lost =
         data.shares.iter().map(|(link, share)| f64::from(*share) * libm::log1p(-loss_of(spec, *link))).sum::<f64>();
     let loss = -libm::expm1(lost);
     if loss > GREATEST_LOSS {
-        let plan = network.plan(flow);
         let [src, dst] = [plan.src, plan.dst].map(|node| &spec.nodes[node as usize]);
         return Err(PredictError::Refused(format!(
             "flow {flow} ({src} -> {dst}): its path loses {loss:.3} of the packets, more than {GREATEST_LOSS}"
@@ -184,8 +195,9 @@ fn model(
     }
     let idle_rtt_s = idle_s(spec, &data, wire_bits) + idle_s(spec, &ack, ack_bits);
     Ok(FlowModel {
+        number: flow,
         disorder: if in_turn { DISORDER_IN_TURN } else { DISORDER_AT_RANDOM },
-        control,
+        control: control.map(|control| shared(controls, control)),
         wire_bits,
         payload_bits,
         ack_bits,
@@ -198,6 +210,16 @@ fn model(
         idle_rtt_s,
         loss,
     })
+}
+
+/// The control that is the same as this one: most flows have one of few.
+fn shared(known: &mut Vec<Arc<Control>>, control: Control) -> Arc<Control> {
+    let same = |one: &&Arc<Control>| (one.stack, one.threshold) == (control.stack, control.threshold);
+    if let Some(one) = known.iter().find(same) {
+        return Arc::clone(one);
+    }
+    known.push(Arc::new(control));
+    Arc::clone(&known[known.len() - 1])
 }
 
 /// The ratio of packets that a link loses at random.
@@ -225,19 +247,13 @@ fn idle_s(spec: &RunSpec, paths: &Paths, bits: f64) -> f64 {
 }
 
 /// The links that packets of a flow take, as the packet engine forwards them.
-fn paths(
-    spec: &RunSpec,
-    network: &mut EmulatedNetwork<()>,
-    flow: u32,
-    reverse: bool,
-    bits: f64,
-) -> Result<Paths, PredictError> {
-    let packets = if network.has_one_path(flow, reverse) { 1 } else { SAMPLE };
+fn paths(run: &mut Simulation, flow: u32, reverse: bool, bits: f64) -> Result<Paths, PredictError> {
+    let packets = if run.has_one_path(flow, reverse) { 1 } else { SAMPLE };
     let mut shares: Vec<(LinkId, f32)> = Vec::new();
     let mut found: Vec<(Vec<LinkId>, f64)> = Vec::new();
     let mut taken: Vec<u32> = Vec::new();
     for number in 0..packets {
-        let links = network
+        let links = run
             .links_of_packet(flow, reverse, number)
             .ok_or_else(|| PredictError::Refused(format!("flow {flow}: its packets go in a circle")))?;
         for link in &links {
@@ -249,14 +265,15 @@ fn paths(
         if let Some(path) = found.iter().position(|(known, _)| *known == links) {
             taken[path] += 1;
         } else {
-            let seconds = links.iter().map(|link| crossing_s(spec, *link, bits)).sum();
+            let seconds = links.iter().map(|link| crossing_s(run.spec(), *link, bits)).sum();
             found.push((links, seconds));
             taken.push(1);
         }
     }
     let longest = found.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
     let shortest = found.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
-    let routing = &spec.routings[spec.traffic[network.plan(flow).group as usize].routing];
+    let group = run.plan(flow).group as usize;
+    let routing = &run.spec().routings[run.spec().traffic[group].routing];
     let drawn = if found.len() > 1 && routing.select != Selector::RoundRobin {
         taken.iter().zip(&found).map(|(taken, path)| (f64::from(*taken) / f64::from(packets), path.1)).collect()
     } else {

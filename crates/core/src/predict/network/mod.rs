@@ -9,7 +9,7 @@
 //! - [`class`]: what limits a flow, and how far the model was from the packet engine in such cases.
 //! - [`refusal`]: what the model does not know.
 //!
-//! May use: the compiled run, and routes as the network without hosts ([`crate::packet::emulated`]) has them. No event loop.
+//! May use: the compiled run, and what the packet engine plans for it: flows and routes. It starts no run but those of [`completion`].
 
 mod bbr_share;
 mod class;
@@ -31,7 +31,7 @@ mod step;
 mod tests;
 mod totals;
 
-use crate::packet::emulated::EmulatedNetwork;
+use crate::packet::Simulation;
 use crate::spec::RunSpec;
 pub use error::PredictError;
 
@@ -92,14 +92,20 @@ pub struct Prediction {
     pub unique: bool,
 }
 
-/// Predicts a run.
+/// Predicts a run; gives the run as well, which has not begun, but knows what its flows are to do.
 ///
 /// # Errors
 /// As for the packet engine, and names what the model does not know.
-pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
-    refusal::check(spec)?;
-    let mut network = EmulatedNetwork::<()>::new(spec.clone())?;
-    let flows = flows::models(spec, &mut network)?;
+pub fn predict(spec: RunSpec) -> Result<(Prediction, Simulation), PredictError> {
+    refusal::check(&spec)?;
+    let mut run = Simulation::new(spec)?;
+    let prediction = predict_planned(&mut run)?;
+    Ok((prediction, run))
+}
+
+fn predict_planned(run: &mut Simulation) -> Result<Prediction, PredictError> {
+    let flows = flows::models(run)?;
+    let spec = run.spec();
     let links = links::models(spec, &flows)?;
     refusal::check_load(spec, &flows)?;
     let (solution, unique) = solve(&flows, links);
@@ -107,15 +113,20 @@ pub fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
     let mut completions = Completions::new(spec, &flows, &solution);
     let packets = packets(&flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found);
-    Ok(Prediction {
-        flows: by_flow
-            .map(|((flow, state), class)| match (flow.bytes, &flow.control) {
+    let mut predictions: Vec<(u32, FlowPrediction)> = by_flow
+        .map(|((flow, state), class)| {
+            let prediction = match (flow.bytes, &flow.control) {
                 (Some(bytes), Some(control)) => {
                     short_prediction(flow, *state, bytes, completions.of(flow, control.stack, bytes))
                 }
                 _ => flow_prediction(flow, *state, class),
-            })
-            .collect(),
+            };
+            (flow.number, prediction)
+        })
+        .collect();
+    predictions.sort_by_key(|(number, _)| *number);
+    Ok(Prediction {
+        flows: predictions.into_iter().map(|(_, prediction)| prediction).collect(),
         links: solution
             .links
             .iter()

@@ -2,8 +2,8 @@
 
 use super::law::Law;
 use super::observed::Observed;
-use super::predict;
 use super::sawtooth::Sawtooth;
+use super::{PredictError, Prediction};
 use crate::packet::properties::random_run::{mesh_spec, run_spec};
 use crate::predict::{Flow, response};
 use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
@@ -11,6 +11,11 @@ use crate::tcp::congestion::CongestionSpec;
 use crate::units::{Duration, Rate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+/// The prediction of a run.
+fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
+    super::predict(spec.clone()).map(|(prediction, _)| prediction)
+}
 
 const RENO: Law = Law { increase: 1.0, remaining: 0.5, cubic: None };
 const CUBIC: Law = Law { increase: 0.529, remaining: 0.7, cubic: Some(0.4) };
