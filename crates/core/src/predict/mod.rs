@@ -5,6 +5,7 @@
 
 pub mod models;
 pub mod network;
+pub mod overtaking;
 pub mod padhye;
 pub mod path;
 pub mod response;

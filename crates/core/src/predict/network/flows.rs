@@ -15,7 +15,7 @@ const SAMPLE: u32 = 256;
 /// [`FlowModel::disorder`] of paths in turn, and at random.
 const DISORDER_IN_TURN: f64 = 0.3;
 /// See [`DISORDER_IN_TURN`].
-const DISORDER_AT_RANDOM: f64 = 2.5;
+const DISORDER_AT_RANDOM: f64 = 2.0;
 
 /// The links of a direction of a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Paths {
     pub count: usize,
     /// Seconds between the shortest and the longest of them in an idle network.
     pub spread_s: f64,
+    /// Of packets that draw their path: each path's share of them, and its delay in an idle network, seconds. Otherwise empty.
+    pub drawn: Vec<(f64, f64)>,
 }
 
 /// What TCP needs besides a path.
@@ -141,7 +143,7 @@ fn model(
     let data = paths(run, flow, false, wire_bits)?;
     let ack = match ack_bits {
         Some(bits) => paths(run, flow, true, bits)?,
-        None => Paths { shares: Vec::new(), count: 1, spread_s: 0.0 },
+        None => Paths { shares: Vec::new(), count: 1, spread_s: 0.0, drawn: Vec::new() },
     };
     let ack_bits = ack_bits.unwrap_or(0.0);
     let spec = run.spec();
@@ -249,6 +251,7 @@ fn paths(run: &mut Simulation, flow: u32, reverse: bool, bits: f64) -> Result<Pa
     let packets = if run.has_one_path(flow, reverse) { 1 } else { SAMPLE };
     let mut shares: Vec<(LinkId, f32)> = Vec::new();
     let mut found: Vec<(Vec<LinkId>, f64)> = Vec::new();
+    let mut taken: Vec<u32> = Vec::new();
     for number in 0..packets {
         let links = run
             .links_of_packet(flow, reverse, number)
@@ -259,12 +262,22 @@ fn paths(run: &mut Simulation, flow: u32, reverse: bool, bits: f64) -> Result<Pa
                 None => shares.push((*link, 1.0 / packets as f32)),
             }
         }
-        if !found.iter().any(|(known, _)| *known == links) {
+        if let Some(path) = found.iter().position(|(known, _)| *known == links) {
+            taken[path] += 1;
+        } else {
             let seconds = links.iter().map(|link| crossing_s(run.spec(), *link, bits)).sum();
             found.push((links, seconds));
+            taken.push(1);
         }
     }
     let longest = found.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
     let shortest = found.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
-    Ok(Paths { shares, count: found.len(), spread_s: longest - shortest })
+    let group = run.plan(flow).group as usize;
+    let routing = &run.spec().routings[run.spec().traffic[group].routing];
+    let drawn = if found.len() > 1 && routing.select != Selector::RoundRobin {
+        taken.iter().zip(&found).map(|(taken, path)| (f64::from(*taken) / f64::from(packets), path.1)).collect()
+    } else {
+        Vec::new()
+    };
+    Ok(Paths { shares, count: found.len(), spread_s: longest - shortest, drawn })
 }

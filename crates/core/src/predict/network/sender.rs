@@ -3,6 +3,7 @@
 use super::flows::{Control, FlowModel, FlowState};
 use super::law::Response;
 use super::links::LinkModel;
+use crate::predict::overtaking;
 
 /// The window, in segments, in which every other loss ends in a timeout.
 const TIMEOUT_WINDOW: f64 = 5.0;
@@ -10,6 +11,10 @@ const TIMEOUT_WINDOW: f64 = 5.0;
 const TOLERATED: f64 = 1.25;
 /// Segments of a window whose growth balances about one reduction in 11 round trips.
 const USUAL_WINDOW: f64 = 16.0;
+/// How much faster than on average packets leave, since ACKs release them in clumps.
+const CLUMPED: f64 = 1.3;
+/// The power by which the stricter of two limits by reordering decides.
+const STRICTER: f64 = 2.5;
 /// By how much more readily a full queue drops a packet that another queue has clocked.
 const CLOCKED_ELSEWHERE: f64 = 3.0;
 
@@ -55,7 +60,7 @@ impl<'a> Sender<'a> {
             idle_rtt_s: flow.idle_rtt_s,
             source_rate: flow.source_rate,
             loss: flow.loss,
-            spray_limit: control.map_or(f64::INFINITY, |control| spray_limit(flow, control.threshold, links)),
+            spray_limit: control.map_or(f64::INFINITY, |control| spray_limit(flow, control, links)),
             wire_bits: flow.wire_bits,
             burst: flow.burst,
             acks: flow.acks,
@@ -154,15 +159,35 @@ fn balanced(of: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Packets a second beyond which a sender that counts duplicate ACKs takes reordering for loss: of n paths, n - 1 in n packets may overtake.
-fn spray_limit(flow: &FlowModel, threshold: Option<f64>, links: &[LinkModel]) -> f64 {
-    let Some(threshold) = threshold.filter(|threshold| threshold.is_finite()) else { return f64::INFINITY };
+fn spray_limit(flow: &FlowModel, control: &Control, links: &[LinkModel]) -> f64 {
+    let Some(threshold) = control.threshold.filter(|threshold| threshold.is_finite()) else { return f64::INFINITY };
     if flow.data.count < 2 {
         return f64::INFINITY;
     }
     let slowest = flow.data.shares.iter().map(|(link, _)| links[*link as usize].rate_bps).fold(f64::INFINITY, f64::min);
     let paths = flow.data.count as f64;
-    let apart_s = flow.data.spread_s + flow.disorder * flow.wire_bits / slowest;
+    let drawn = !flow.data.drawn.is_empty();
+    // What the delays of drawn paths do has a formula.
+    let spread_s = if drawn { 0.0 } else { flow.data.spread_s };
+    let apart_s = spread_s + flow.disorder * flow.wire_bits / slowest;
     let usual = TOLERATED * threshold / 3.0 * paths / (paths - 1.0) / apart_s;
     // A window of W balances one reduction in W^2 packets or so. The rarer they have to be, the fewer packets may overtake: by the power 1/8 of W.
-    usual * (USUAL_WINDOW / (usual * flow.idle_rtt_s)).sqrt().sqrt().sqrt()
+    let limit = usual * (USUAL_WINDOW / (usual * flow.idle_rtt_s)).sqrt().sqrt().sqrt();
+    if !drawn {
+        return limit;
+    }
+    let both = limit.powf(-STRICTER) + drawn_limit(flow, control, threshold as usize).powf(-STRICTER);
+    both.powf(-1.0 / STRICTER)
+}
+
+/// The limit by the delays of paths that packets draw: where the window balances the reductions by duplicate ACKs of packets that are not lost.
+fn drawn_limit(flow: &FlowModel, control: &Control, threshold: usize) -> f64 {
+    let packets = balanced(|window| {
+        let rate = CLUMPED * window / flow.idle_rtt_s;
+        let taken_for_lost = overtaking::probability(&flow.data.drawn, rate, threshold);
+        let events = -libm::expm1(-taken_for_lost * window);
+        let balance = control.response.balance((0.0, events), flow.idle_rtt_s, flow.idle_rtt_s, 0.0);
+        balance.map_or(f64::INFINITY, |balance| balance.window)
+    });
+    packets / flow.idle_rtt_s
 }

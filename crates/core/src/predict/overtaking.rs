@@ -1,0 +1,107 @@
+//! How often a packet is taken for lost because later ones overtake it on shorter paths.
+
+/// The probability that `threshold` duplicate ACKs arrive for a packet that is not lost. Each packet takes a path at random, and `rate` packets a second are
+/// sent at random times. A path is its share of the packets and its delay in seconds.
+///
+/// Seen from a packet's arrival backwards, packets arrive at the same rate. One that arrived `t` before it, over a path that is shorter by more than `t`, was
+/// sent after it and makes a duplicate ACK. Any other was sent before it: until that one arrived, duplicate ACKs were for others. So the last `threshold`
+/// arrivals must all be of the first kind. With one kind of short path of share s, and differences in delay that are long beside `threshold / rate`, this is
+/// (1 - s) s^threshold: the probability of Fukushima et al. 2016, section 4.2.
+pub fn probability(paths: &[(f64, f64)], rate: f64, threshold: usize) -> f64 {
+    let mut leads = Vec::with_capacity(paths.len());
+    paths.iter().map(|(share, delay_s)| share * for_one(paths, *delay_s, rate, threshold, &mut leads)).sum()
+}
+
+/// The same for a packet whose path has this delay.
+fn for_one(paths: &[(f64, f64)], delay_s: f64, rate: f64, threshold: usize, leads: &mut Vec<(f64, f64)>) -> f64 {
+    leads.clear();
+    leads.extend(paths.iter().map(|(share, other_s)| (delay_s - other_s, *share)).filter(|(lead_s, _)| *lead_s > 0.0));
+    leads.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+    let mut later: f64 = leads.iter().map(|(_, share)| share).sum();
+    // By the number of duplicate ACKs: the probability of so many until now, and of nothing else.
+    let mut so_many = vec![0.0; threshold];
+    so_many[0] = 1.0;
+    let (mut found, mut until_s) = (0.0, 0.0);
+    for (lead_s, share) in leads.iter() {
+        let arrivals = rate * (lead_s - until_s);
+        let step: Vec<f64> = poisson(arrivals, threshold).collect();
+        for known in (0..threshold).rev() {
+            let missing = threshold - known;
+            let enough = 1.0 - step[..missing].iter().sum::<f64>();
+            found += so_many[known] * later.powi(missing as i32) * enough.max(0.0);
+            so_many[known] = (0..=known).map(|more| so_many[known - more] * later.powi(more as i32) * step[more]).sum();
+        }
+        until_s = *lead_s;
+        later -= share;
+    }
+    found
+}
+
+/// The probabilities of 0, 1, ... events, when `mean` are expected.
+fn poisson(mean: f64, count: usize) -> impl Iterator<Item = f64> {
+    (1..=count).scan(libm::exp(-mean), move |next, events| {
+        let this = *next;
+        *next *= mean / events as f64;
+        Some(this)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Stream};
+
+    /// `short` of four paths at 2 ms, the others `d_s` longer.
+    fn mix(short: usize, d_s: f64) -> Vec<(f64, f64)> {
+        (0..4).map(|path| (0.25, if path < short { 2e-3 } else { 2e-3 + d_s })).collect()
+    }
+
+    #[test]
+    fn with_long_differences_it_is_the_papers_probability() {
+        // Printed: about 0.012 for SLLL, 0.063 for SSLL and 0.11 for SSSL.
+        for (short, printed) in [(1, 0.012), (2, 0.063), (3, 0.11)] {
+            let found = probability(&mix(short, 1.0), 2500.0, 3);
+            assert!((found / printed - 1.0).abs() < 0.06, "{short} short paths: {found}");
+        }
+    }
+
+    #[test]
+    fn equal_paths_never_overtake() {
+        assert!(probability(&mix(4, 1.0), 2500.0, 3) < 1e-15);
+        assert!(probability(&mix(2, 0.0), 2500.0, 3) < 1e-15);
+    }
+
+    #[test]
+    fn it_is_the_share_of_packets_with_so_many_duplicate_acks() {
+        let paths = [(0.2, 2e-3), (0.3, 3e-3), (0.5, 4.1e-3)];
+        let (rate, packets) = (2000.0, 100_000_u64);
+        let (gaps, choices) = (Stream::new(1, Purpose::Loss, 0), Stream::new(1, Purpose::Loss, 1));
+        let mut sent_s = 0.0;
+        let mut arrivals: Vec<(f64, u64)> = (0..packets)
+            .map(|number| {
+                sent_s -= (1.0 - gaps.uniform(number)).ln() / rate;
+                let draw = choices.uniform(number);
+                let path = if draw < 0.2 { 0 } else { 1 + usize::from(draw >= 0.5) };
+                (sent_s + paths[path].1, number)
+            })
+            .collect();
+        arrivals.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+        let (mut expected, mut duplicates, mut taken_for_lost) = (0, 0, 0.0);
+        let mut waiting = std::collections::BTreeSet::new();
+        for (_, number) in arrivals {
+            if number != expected {
+                waiting.insert(number);
+                duplicates += 1;
+                continue;
+            }
+            taken_for_lost += f64::from(u8::from(duplicates >= 3));
+            duplicates = 0;
+            expected += 1;
+            while waiting.remove(&expected) {
+                expected += 1;
+            }
+        }
+        let (counted, found) = (taken_for_lost / packets as f64, probability(&paths, rate, 3));
+        assert!((counted / found - 1.0).abs() < 0.05, "{counted} counted, {found} by the formula");
+    }
+}
