@@ -224,7 +224,10 @@ impl Receiver {
     #[inline(never)]
     pub fn take(&mut self, now: Time, data: &DataSegment) -> Due {
         if (data.marked != self.ecn_echo || data.window_reduced) && self.ends_an_echo(data) {
-            return Due::Earlier(Box::new(self.on_turn(now, data)));
+            return Due::Earlier(Box::new(self.on_turn(now, data, data.marked)));
+        }
+        if self.beyond.is_some() && data.segment > self.next && self.would_lack_a_block(data) {
+            return Due::Earlier(Box::new(self.on_turn(now, data, self.ecn_echo)));
         }
         match self.arrive(now, data) {
             When::Now => Due::Now,
@@ -249,12 +252,20 @@ impl Receiver {
         false
     }
 
-    /// RFC 8257 section 3.2: where marks begin or end, the segments before are acknowledged with their own echo. The ACK of the
-    /// segment itself follows at once, or when its delay is over.
+    /// Whether an ACK waits that stands for several, and would lack a block if it stood for this segment too
+    /// (`tcp_sack_compress_send_ack`).
     #[inline(never)]
-    fn on_turn(&mut self, now: Time, data: &DataSegment) -> Ack {
+    fn would_lack_a_block(&self, data: &DataSegment) -> bool {
+        let compressing = self.delaying.as_ref().is_some_and(|delaying| delaying.policy.is_compressing());
+        compressing && self.beyond.as_ref().is_some_and(|beyond| beyond.changes_third(data.segment))
+    }
+
+    /// RFC 8257 section 3.2: where marks begin or end, the segments before are acknowledged with their own echo. The ACK of the
+    /// segment itself, with this echo, follows at once, or when its delay is over.
+    #[inline(never)]
+    fn on_turn(&mut self, now: Time, data: &DataSegment, echo: bool) -> Ack {
         let earlier = self.acknowledge();
-        self.ecn_echo = data.marked;
+        self.ecn_echo = echo;
         let deadline = match self.arrive(now, data) {
             When::Now => now,
             When::By(deadline) => deadline,

@@ -44,6 +44,11 @@ pub trait AckPolicy: Send + Sync {
     /// An ACK was sent, decided here, at a deadline or by the receiver.
     fn on_ack_sent(&mut self) {}
 
+    /// Whether the ACK that is due stands for several of segments out of order, so that it must go before it lacks a block.
+    fn is_compressing(&self) -> bool {
+        false
+    }
+
     /// Whether it answers every segment at once and keeps nothing in mind, so that the receiver need not ask.
     fn is_immediate(&self) -> bool {
         false

@@ -11,7 +11,8 @@
 //! of its own bounds its timer. Linux compares pauses with the receiver's retransmission timeout, which is a parameter here.
 //!
 //! Since Linux 4.18 a receiver compresses ACKs of segments out of order (`tcp_comp_sack_delay_ns`). It answers the first three at
-//! once, and later ones together when a timer ends. [`Parameters::compression`] turns this on.
+//! once, and later ones together when a timer ends, or when one more would be of a third block. [`Parameters::compression`]
+//! turns this on.
 
 use super::{AckPolicy, Arrival, ReceiverContext, When};
 use crate::tcp::kernel_clock::{self, KernelClock};
@@ -165,6 +166,10 @@ impl AckPolicy for QuickAck {
         }
         let wait = self.ato.unwrap_or(min_timer).min(max_timer); // tcp_send_delayed_ack
         When::By(kernel_clock::expiry(self.clock, arrival.now, wait))
+    }
+
+    fn is_compressing(&self) -> bool {
+        self.compressed > 0
     }
 
     fn on_ack_sent(&mut self) {

@@ -47,6 +47,13 @@ impl Beyond {
         count as u32
     }
 
+    /// Whether this segment, not held yet, changes a third block: neither of the two that changed last, of which there are two.
+    pub(super) fn changes_third(&self, segment: u32) -> bool {
+        let mut blocks = [FREE; MAX_SACK_BLOCKS];
+        let extends = |block: &Range| block.1 == segment || block.0 == segment + 1;
+        self.report(&mut blocks) > 1 && !blocks[..2].iter().any(extends) && self.find(segment).is_err()
+    }
+
     /// The position of the block that holds a segment, or where one would be inserted.
     pub(super) fn find(&self, segment: u32) -> Result<usize, usize> {
         if self.held.back().is_none_or(|highest| highest.end <= segment) {

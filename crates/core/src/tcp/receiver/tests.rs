@@ -1,7 +1,8 @@
 //! The receiver against the RFCs, and against a set of segments.
 
-use super::super::ack::{AckSpec, ReceiverContext, delayed, immediate};
+use super::super::ack::{AckSpec, ReceiverContext, delayed, immediate, quick_ack};
 use super::*;
+use crate::units::Duration;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -44,6 +45,36 @@ fn rfc2883_section_4_a_duplicate_is_reported_first() {
     let ack = take(&mut receiver, 0);
     assert_eq!((ack.sack.duplicate(), ack.sack.held()), (Some((0, 1)), &[(2, 3)][..]));
     assert_eq!(take(&mut receiver, 3).sack.duplicate(), None);
+}
+
+/// Every second of many segments is lost within the time for which Linux's receiver compresses ACKs. An ACK has three blocks: each held
+/// segment must be in one all the same, or the sender would take it for lost.
+#[test]
+fn a_compressed_ack_goes_before_it_lacks_a_block() {
+    let parameters = quick_ack::Parameters {
+        quick: 2,
+        growing: 0,
+        compression: Duration::from_millis(1),
+        ..quick_ack::Parameters::default()
+    };
+    let policy = AckSpec::QuickAck(parameters).build(ReceiverContext { window: 100, clock: None });
+    let mut receiver = Receiver::new(true, policy);
+    let mut reported = BTreeSet::new();
+    for segment in (0..10).chain((11..60).step_by(2)) {
+        let data = DataSegment {
+            segment,
+            retransmission: false,
+            marked: false,
+            window_reduced: false,
+            last: false,
+            timestamp: None,
+        };
+        if let Some(ack) = receiver.on_segment(Time(u64::from(segment)), &data) {
+            reported.extend(ack.sack.held().iter().flat_map(|(start, end)| *start..*end));
+        }
+    }
+    reported.extend(receiver.acknowledge().sack.held().iter().flat_map(|(start, end)| *start..*end));
+    assert_eq!(reported, (11..60).step_by(2).collect());
 }
 
 #[test]
