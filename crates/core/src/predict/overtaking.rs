@@ -18,7 +18,7 @@ fn for_one(paths: &[(f64, f64)], delay_s: f64, rate: f64, threshold: usize, lead
     leads.extend(paths.iter().map(|(share, other_s)| (delay_s - other_s, *share)).filter(|(lead_s, _)| *lead_s > 0.0));
     leads.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
     let mut later: f64 = leads.iter().map(|(_, share)| share).sum();
-    // By the number of duplicate ACKs: the probability of so many until now, and of nothing else.
+    // By number: the probability that all arrivals until now made a duplicate ACK, and that there were this many.
     let mut so_many = vec![0.0; threshold];
     so_many[0] = 1.0;
     let (mut found, mut until_s) = (0.0, 0.0);

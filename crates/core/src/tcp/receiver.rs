@@ -260,8 +260,8 @@ impl Receiver {
         compressing && self.beyond.as_ref().is_some_and(|beyond| beyond.changes_third(data.segment))
     }
 
-    /// RFC 8257 section 3.2: where marks begin or end, the segments before are acknowledged with their own echo. The ACK of the
-    /// segment itself, with this echo, follows at once, or when its delay is over.
+    /// Acknowledges the segments before this one: where marks begin or end, with their own echo (RFC 8257 section 3.2), or because
+    /// the ACK would lack a block. The ACK of the segment itself, with this echo, follows at once, or when its delay is over.
     #[inline(never)]
     fn on_turn(&mut self, now: Time, data: &DataSegment, echo: bool) -> Ack {
         let earlier = self.acknowledge();

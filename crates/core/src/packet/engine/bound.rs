@@ -126,7 +126,7 @@ mod tests {
         );
     }
 
-    /// What a link that varies carries depends on the time since the start of the flow, of which there is none yet.
+    /// The bound of a varying link counts from the flow's start, which is still to come.
     #[test]
     fn a_flow_that_has_not_started_has_no_bound() {
         let mut spec = run();

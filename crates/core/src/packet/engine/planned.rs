@@ -1,4 +1,4 @@
-//! What the flows of a run are to do, and which links their packets take.
+//! The plan of a run's flows, and the links of their packets.
 
 use crate::packet::engine::{Engine, EventLoop};
 use crate::packet::forwarding::{END, Forwarding, RouteRef};

@@ -30,7 +30,7 @@ fn link(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (Lin
     (Link::new(&spec, &Schedules::new(&schedules), 1, 0), FlowSizes::new(sizes.collect()))
 }
 
-/// The packets of a [`link`] in the order of their arrival, with its time, and those that were dropped.
+/// Sends packets through a [`link`]. Returns the arrivals in their order, each with its time, and the dropped packets.
 fn through(changes: &Value, schedules: &Value, limit: u32, coming: &Coming) -> (Vec<(usize, u64)>, Vec<usize>) {
     let (mut link, sizes) = link(changes, schedules, limit, coming);
     let mut fifos = FifoStore::default();

@@ -41,7 +41,7 @@ pub struct Control {
     pub window_limit: f64,
     /// The least retransmission timeout, seconds.
     pub min_rto_s: f64,
-    /// Duplicate ACKs that make a loss, if it counts them; infinite if there are never so many.
+    /// Duplicate ACKs that make a loss, if it counts them. It is infinite where reordering can never cause that number.
     pub threshold: Option<f64>,
 }
 
@@ -113,7 +113,7 @@ pub struct FlowState {
     pub spray_limit: f64,
 }
 
-/// The flows of a run. Those that begin on one link are together: the solver finds what it knows of that link in the cache.
+/// The flows of a run, sorted by their first link. So the solver finds that link in the cache.
 pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
     let count = run.planned_flows();
     let spec = run.spec();

@@ -160,7 +160,7 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
 }
 
 impl LinkModel {
-    /// Takes what the flows send: the load, what an event takes of it, and the sawtooth of the queue. `damping` is the weight of the new queue.
+    /// Follows the flows: their load, and the queue's sawtooth. `damping` is the weight of the new queue.
     pub fn follow(&mut self, totals: &Totals, damping: f64) {
         self.load_bps = totals.load_bps;
         if !self.can_queue || self.load_bps <= 0.0 {

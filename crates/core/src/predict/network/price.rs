@@ -1,4 +1,4 @@
-//! What a flow sees of a link.
+//! How a link appears to its flows.
 
 use super::crossing::Crossing;
 use super::discipline::Discipline;
@@ -6,11 +6,11 @@ use super::links::{LEAST_EVENTS, LinkModel};
 use super::sender::Sender;
 use super::totals::Totals;
 
-/// What a flow sees of a link, small enough that those of a large network stay in the cache.
+/// The state of a link, as its flows see it. It is small, so that all links of a large network fit into the cache.
 #[derive(Debug, Clone, Copy)]
 pub struct Price {
     /// Congestion events a second.
-    pub events: f64,
+    events: f64,
     /// Mean wait, seconds.
     pub queue_s: f64,
     /// What each BBR flow may send, bit/s.
@@ -40,9 +40,14 @@ impl Price {
         }
     }
 
+    /// Events a second that reach a flow. A share of the packets has that share of the drops: `takes_part` counts it.
+    pub fn events_at(&self, crossing: &Crossing) -> f64 {
+        self.events * f64::from(crossing.takes_part)
+    }
+
     /// How readily the link drops packets of a flow that sees these events.
     pub fn droppability(&self, sender: &Sender<'_>, crossing: &Crossing, events_s: f64) -> f64 {
-        let own = self.events * f64::from(crossing.takes_part) / events_s.max(LEAST_EVENTS);
+        let own = self.events_at(crossing) / events_s.max(LEAST_EVENTS);
         if self.drop_tail { sender.droppability(own) } else { 1.0 }
     }
 

@@ -19,7 +19,7 @@ impl Sawtooth {
     /// Utilisation and the mean wait in seconds, over the time from one event to the next.
     pub fn means(&self) -> (f64, f64) {
         let peak_s = self.idle_s + self.buffer_s;
-        // What is left to grow falls from 1: as 1 - u for even growth, as its third power for CUBIC's.
+        // The distance to the peak falls from 1: evenly as 1 - u, or by CUBIC as (1 - u)^3.
         let cubic = 4.0 * self.curve.clamp(0.0, 0.25);
         let (mut time, mut busy, mut wait) = (0.0, 0.0, 0.0);
         for point in 0..POINTS {

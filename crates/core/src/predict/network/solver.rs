@@ -16,9 +16,9 @@ pub const MANY_EVENTS: f64 = 0.3;
 pub const SAME: f64 = 0.05;
 
 const ITERATIONS: u32 = 3000;
-/// A solution is found when no rate and no price changes by more than this share, except [`UNSETTLED`].
+/// A flow or a link is settled when it changes by less than this share.
 const TOLERANCE: f64 = 1e-4;
-/// The share of flows and links that may still change: in large networks a few swing for long.
+/// A solution is found when all are settled but this share of the flows and of the links. In large networks a few swing for long.
 const UNSETTLED: f64 = 1e-4;
 /// The weight of a new queue, and of who takes part in events, beside the former ones.
 const DAMPING: f64 = 0.3;
@@ -54,7 +54,7 @@ pub struct Solution {
     pub links: Vec<LinkModel>,
     /// The links that the flows cross.
     pub paths: Paths,
-    /// Whether nothing changed any more.
+    /// Whether no more flows and links change than may.
     pub converged: bool,
 }
 
@@ -138,8 +138,8 @@ fn prices(links: &[LinkModel], totals: &[Totals]) -> Vec<Price> {
     links.iter().zip(totals).map(|(link, totals)| Price::of(link, totals)).collect()
 }
 
-/// What flows send at the prices of the links, and the links' totals of it; how many flows change their rate. Unless it is to be `of_all` links, only
-/// those that have a price are looked at.
+/// Lets the flows send at the prices of the links, and sums up what each link carries. Returns how many flows change their rate. Only links that have a
+/// price are summed up, unless it is to be `of_all`.
 fn respond(
     senders: &[Sender<'_>],
     links: &[LinkModel],
@@ -153,7 +153,7 @@ fn respond(
     let mut moved = 0;
     for (index, (sender, rate)) in senders.iter().zip(rates).enumerate() {
         // By the totals of the last iteration, of which this rate is a part.
-        let events_s = seen(sender, index, &prices, paths).events_s;
+        let events_s = paths.data.priced(index).iter().map(|one| prices[one.link as usize].events_at(one)).sum();
         for crossing in paths.data.priced_mut(index) {
             let takes_part = prices[crossing.link as usize].reaches(sender, *rate, crossing, events_s);
             crossing.takes_part += (DAMPING * (takes_part - f64::from(crossing.takes_part))) as f32;
@@ -180,12 +180,10 @@ fn seen(sender: &Sender<'_>, index: usize, prices: &[Price], paths: &Paths) -> S
     let price = |crossing: &Crossing| &prices[crossing.link as usize];
     let mut seen = Seen::default();
     for crossing in paths.data.priced(index) {
-        let (price, takes_part) = (price(crossing), f64::from(crossing.takes_part));
-        // A share of the packets has that share of the drops: `takes_part` counts it.
-        let events = price.events * takes_part;
+        let events = price(crossing).events_at(crossing);
         seen.events_s += events;
-        seen.squares += events * events * takes_part;
-        seen.queues_s += f64::from(crossing.share) * price.queue_s;
+        seen.squares += events * events * f64::from(crossing.takes_part);
+        seen.queues_s += f64::from(crossing.share) * price(crossing).queue_s;
     }
     for crossing in paths.acks.priced(index) {
         seen.queues_s += f64::from(crossing.share) * price(crossing).queue_s;

@@ -34,8 +34,16 @@ pub struct Totals {
 
 /// What a flow adds to the totals of each of its links.
 pub struct Part {
-    /// By share of the data.
-    of_data: Totals,
+    /// Data, bit/s and packets a second.
+    data_bps: f64,
+    rate: f64,
+    /// See [`Totals`].
+    rtt_load: f64,
+    growth: f64,
+    growth_a_second: f64,
+    lost_bps: f64,
+    curved_bps: f64,
+    bbr: BbrShare,
     /// ACKs a second.
     acks: f64,
     /// Bits of them a second.
@@ -45,27 +53,22 @@ pub struct Part {
 impl Part {
     /// Of a flow in this state.
     pub fn of(sender: &Sender<'_>, state: &FlowState) -> Part {
-        let load_bps = state.rate * sender.wire_bits;
+        let data_bps = state.rate * sender.wire_bits;
         let lost = 1.0 - state.remaining;
-        let lost_bps = load_bps * lost * state.responds;
+        let lost_bps = data_bps * lost * state.responds;
         let curve = if lost > 0.0 { (state.mean_share - f64::midpoint(1.0, state.remaining)) / lost } else { 0.0 };
         Part {
-            of_data: Totals {
-                load_bps,
-                data_bps: load_bps,
-                rtt_load: load_bps * state.rtt_s,
-                droppable_bps: load_bps,
-                packets: state.rate,
-                acks: 0.0,
-                growth: state.growth,
-                growth_a_second: state.growth / state.rtt_s,
-                lost_bps,
-                curved_bps: lost_bps * curve,
-                bbr: if sender.is_bbr {
-                    BbrShare { flows: 1.0, load_bps, others: 0.0 }
-                } else {
-                    BbrShare { flows: 0.0, load_bps: 0.0, others: state.responds }
-                },
+            data_bps,
+            rate: state.rate,
+            rtt_load: data_bps * state.rtt_s,
+            growth: state.growth,
+            growth_a_second: state.growth / state.rtt_s,
+            lost_bps,
+            curved_bps: lost_bps * curve,
+            bbr: if sender.is_bbr {
+                BbrShare { flows: 1.0, load_bps: data_bps, others: 0.0 }
+            } else {
+                BbrShare { flows: 0.0, load_bps: 0.0, others: state.responds }
             },
             acks: state.rate * sender.acks,
             acks_bps: state.rate * sender.acks * sender.ack_bits,
@@ -77,19 +80,18 @@ impl Totals {
     /// Adds a flow's data, which a full queue drops so readily.
     pub fn add_data(&mut self, part: &Part, crossing: &Crossing, droppability: f64) {
         let (share, takes_part) = (f64::from(crossing.share), f64::from(crossing.takes_part));
-        let of = &part.of_data;
-        self.load_bps += share * of.load_bps;
-        self.data_bps += share * of.data_bps;
-        self.rtt_load += share * of.rtt_load;
-        self.droppable_bps += share * droppability * of.droppable_bps;
-        self.packets += share * of.packets;
-        self.growth += share * of.growth;
-        self.growth_a_second += share * of.growth_a_second;
-        self.lost_bps += share * takes_part * of.lost_bps;
-        self.curved_bps += share * takes_part * of.curved_bps;
-        self.bbr.flows += share * of.bbr.flows;
-        self.bbr.load_bps += share * of.bbr.load_bps;
-        self.bbr.others += share * of.bbr.others;
+        self.load_bps += share * part.data_bps;
+        self.data_bps += share * part.data_bps;
+        self.rtt_load += share * part.rtt_load;
+        self.droppable_bps += share * droppability * part.data_bps;
+        self.packets += share * part.rate;
+        self.growth += share * part.growth;
+        self.growth_a_second += share * part.growth_a_second;
+        self.lost_bps += share * takes_part * part.lost_bps;
+        self.curved_bps += share * takes_part * part.curved_bps;
+        self.bbr.flows += share * part.bbr.flows;
+        self.bbr.load_bps += share * part.bbr.load_bps;
+        self.bbr.others += share * part.bbr.others;
     }
 
     /// Adds a flow's ACKs.

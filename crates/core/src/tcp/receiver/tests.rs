@@ -13,16 +13,13 @@ fn receiver() -> Receiver {
     )
 }
 
+/// A segment that is sent once.
+fn data(segment: u32) -> DataSegment {
+    DataSegment { segment, retransmission: false, marked: false, window_reduced: false, last: false, timestamp: None }
+}
+
 fn take(receiver: &mut Receiver, segment: u32) -> Ack {
-    let data = DataSegment {
-        segment,
-        retransmission: false,
-        marked: false,
-        window_reduced: false,
-        last: false,
-        timestamp: None,
-    };
-    receiver.on_segment(Time(1), &data).expect("the immediate policy answers every segment")
+    receiver.on_segment(Time(1), &data(segment)).expect("the immediate policy answers every segment")
 }
 
 #[test]
@@ -61,15 +58,7 @@ fn a_compressed_ack_goes_before_it_lacks_a_block() {
     let mut receiver = Receiver::new(true, policy);
     let mut reported = BTreeSet::new();
     for segment in (0..10).chain((11..60).step_by(2)) {
-        let data = DataSegment {
-            segment,
-            retransmission: false,
-            marked: false,
-            window_reduced: false,
-            last: false,
-            timestamp: None,
-        };
-        if let Some(ack) = receiver.on_segment(Time(u64::from(segment)), &data) {
+        if let Some(ack) = receiver.on_segment(Time(u64::from(segment)), &data(segment)) {
             reported.extend(ack.sack.held().iter().flat_map(|(start, end)| *start..*end));
         }
     }
