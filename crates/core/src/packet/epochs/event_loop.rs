@@ -167,6 +167,8 @@ impl EventLoop for EpochLoop {
                 return false;
             }
         }
+        // The node that came last may have stopped before the others.
+        engine.clock.set(engine.processed_until().min(engine.clock.end()));
         true
     }
 
