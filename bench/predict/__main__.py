@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Calibrate, or judge with the intervals that are compiled in."""
     parser = argparse.ArgumentParser(prog="python -m bench.predict", description=__doc__)
     parser.add_argument("what", choices=("calibrate", "judge"), help="calibrate, then compile the core, then judge")
-    parser.add_argument("--scenarios", type=int, default=330, help="how many (default 330)")
+    parser.add_argument("--scenarios", type=int, default=450, help="how many (default 450)")
     options = parser.parse_args(arguments)
     first = FIRST_OF_CALIBRATION if options.what == "calibrate" else FIRST_OF_VERDICT
     judged = _all(judge, range(first, first + options.scenarios))
@@ -196,7 +196,10 @@ def _intervals(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
     for name, rows in _flows(judged).group_by("limited_by"):
         runs = rows.explode("runs").filter(pl.col("runs") > 0)
         ratios = runs["runs"] / runs["predicted"]
-        low, high = (_quantile(ratios, runs["weight"], share) for share in (OUTSIDE, 1 - OUTSIDE))
+        # One scenario more than there are: the one to predict (Lei et al. 2018, section 2.2).
+        scenarios = rows["scenario"].n_unique()
+        inside = min(1.0, (1 - OUTSIDE) * (scenarios + 1) / scenarios)
+        low, high = (_quantile(ratios, runs["weight"], share) for share in (1 - inside, inside))
         found[str(name[0])] = {
             "low": round(min(low, 1 - LEAST_WIDTH), 4),
             "high": round(max(high, 1 + LEAST_WIDTH), 4),
@@ -207,7 +210,7 @@ def _intervals(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
 def _verdict(judged: Sequence[Judged], count: int) -> str:
     flows, links = _flows(judged), pl.concat([one.links for one in judged])
     lines = [
-        f"{len(judged)} of {count} scenarios of {len(FAMILIES)} families, {flows.height} flows with {', '.join(STACKS + OTHER_STACKS)}, and bbr; {RUNS} runs of {DURATION_S} s each, link "
+        f"{len(judged)} of {count} scenarios of {len(set(FAMILIES))} families, {flows.height} flows with {', '.join(STACKS + OTHER_STACKS)}, and bbr; {RUNS} runs of {DURATION_S} s each, link "
         f"delays within {100 * DELAY_SHARE:g} %. The solver converged in {sum(one.converged for one in judged)}, and two starts gave one solution in "
         f"{sum(one.unique for one in judged)}.",
         "",

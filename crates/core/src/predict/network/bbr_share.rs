@@ -14,7 +14,7 @@ pub struct BbrShare {
 impl BbrShare {
     /// Their share of a full link: the form of Ware et al. 2019 in buffer and numbers, fitted to the packet engine.
     pub fn share(&self, idle_s: f64, buffer_s: f64) -> f64 {
-        let logit = 3.29 - 0.7 * (buffer_s / idle_s).ln() + 1.07 * (self.flows / self.others.max(1e-6)).ln();
+        let logit = 2.94 - 0.9 * (buffer_s / idle_s).ln() + 1.09 * (self.flows / self.others.max(1e-6)).ln();
         1.0 / (1.0 + (-logit).exp())
     }
 

@@ -1,6 +1,7 @@
 //! The law of a congestion control without a formula: the control itself runs over an ideal path, and its mean window is observed.
 //!
-//! The path acknowledges every window in one round trip. Events reduce the window at even distances, or at random in each round trip.
+//! The path acknowledges every window in one round trip. Events reduce the window at even distances, or at random packets. The queue grows from
+//! nothing to twice its mean between even events, and is of any such length between random ones.
 
 use super::law::Balance;
 use crate::rng::{Purpose, Stream};
@@ -105,12 +106,16 @@ impl Observed {
     /// Runs the control over the path.
     fn observe(&self, events: f64, rtt_s: f64, least_s: f64, random: bool) -> Balance {
         let draws = Stream::new(1, Purpose::Loss, u64::from(random));
+        let phases = Stream::new(1, Purpose::Jitter, u64::from(random));
         let mut path = IdealPath::new(&self.stack, rtt_s, least_s);
         let (mut due, mut rounds, mut reduced) = (0.0, 0_u64, 0.0);
         let (mut windows, mut before, mut after) = (0.0, 0.0, 0.0);
         let (mut happened, mut observed) = (0, 0_u64);
         while happened < if random { RANDOM } else { EVEN } {
-            let comes = if random { draws.uniform(rounds) < events } else { due + events >= 1.0 };
+            // At random, one packet is as likely as another to be lost: more events come where the window is large.
+            let mean = if observed > 0 { windows / observed as f64 } else { path.window() };
+            let likely = -libm::expm1(libm::log1p(-events) * path.window() / mean);
+            let comes = if random { draws.uniform(rounds) < likely } else { due + events >= 1.0 };
             due = (due + events) % 1.0;
             rounds += 1;
             // The first event ends slow start, whose window says nothing.
@@ -122,6 +127,8 @@ impl Observed {
                 }
                 reduced += (of / to).ln().max(LEAST_REDUCTION);
             }
+            let phase = if random { phases.uniform(rounds) } else { due };
+            path.round_trip = Duration::from_secs_f64(least_s + 2.0 * phase * (rtt_s - least_s));
             path.round(self.marked && comes, !self.marked && comes);
             if reduced >= FORGOTTEN {
                 windows += path.window();

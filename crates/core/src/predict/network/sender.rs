@@ -5,8 +5,12 @@ use super::law::Response;
 use super::links::LinkModel;
 use crate::predict::overtaking;
 
-/// The window, in segments, in which every other loss ends in a timeout.
-const TIMEOUT_WINDOW: f64 = 5.0;
+/// The window, in segments, in which every other loss ends in a timeout, as the packet engine counts them.
+const TIMEOUT_WINDOW: f64 = 1.6;
+/// The window in which a loss costs half of [`RECOVERY_ROUND_TRIPS`].
+const SMALL_WINDOW: f64 = 5.0;
+/// Round trips that a loss costs in the smallest windows: a recovery without growth, and windows of whole segments.
+const RECOVERY_ROUND_TRIPS: f64 = 3.0;
 /// Packets that may overtake another, for three duplicate ACKs, at a window of [`USUAL_WINDOW`].
 const TOLERATED: f64 = 1.25;
 /// Segments of a window whose growth balances about one reduction in 11 round trips.
@@ -130,8 +134,9 @@ impl<'a> Sender<'a> {
         let events = of_links + at_random;
         // After a loss in a small window, too few segments follow for a detector: a timeout.
         let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
-        let timeouts = events / (1.0 + (window / TIMEOUT_WINDOW).powi(2)) * timeout_s / rtt_s;
-        let lawful = by_law.max(1.0) / rtt_s / (1.0 + timeouts);
+        let timeout = timeout_s / rtt_s / (1.0 + (window / TIMEOUT_WINDOW).powi(2));
+        let recovery = RECOVERY_ROUND_TRIPS / (1.0 + (window / SMALL_WINDOW).powi(2));
+        let lawful = by_law.max(1.0) / rtt_s / (1.0 + events * (timeout + recovery));
         let rate = lawful.min(limit).min(self.spray_limit);
         let responds = (rate / lawful).powi(2);
         let growth = (1.0 - balance.remaining) * events * by_law * responds;
