@@ -38,6 +38,16 @@ def test_parallel_links_are_a_warning_of_check_and_run(tmp_path: Path, capsys: p
     assert ADDED in capsys.readouterr().err
 
 
+def test_a_capacity_that_no_link_takes_is_a_warning() -> None:
+    """Whoever sweeps ``topology.capacity`` over links with their own would compare equal runs."""
+    unused = LINE.replace("[topology]\n", '[topology]\ncapacity = "50Mbps"\n')
+    assert warnings(unused) == {
+        "topology.capacity": "has no effect: every link has a capacity of its own; topology.override changes them"
+    }
+    assert warnings(unused.replace(', capacity = "10Mbps"', "")) == {}
+    assert warnings(LINE.replace("[topology]\n", '[topology]\ndelay = "50ms"\n')) == {}, "of the link without a delay"
+
+
 BETWEEN_ALL = """
 topology = {{ generate = "{kind}" }}
 traffic = [{{ from = "all", to = {to}, size = "1kB", stack = "cubic" }}]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.scenario import groups
 from anabranch.scenario.problems import Problem
+from anabranch.scenario.warnings.of_network import unused_defaults
 from anabranch.scenario.warnings.of_routes import routes
 from anabranch.scenario.warnings.of_stacks import stacks
 from anabranch.scenario.warnings.of_traffic import late_flows
@@ -42,4 +43,11 @@ def _forwarding_nodes(case: "Case") -> Iterator[Problem]:
 _WITH_HOSTS = ("dumbbell", "parallel", "fat-tree", "leaf-spine", "dragonfly")
 """The topologies whose nodes are either hosts or switches."""
 
-RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (_topology, _forwarding_nodes, late_flows, stacks, routes)
+RULES: tuple[Callable[["Case"], Iterator[Problem]], ...] = (
+    _topology,
+    unused_defaults,
+    _forwarding_nodes,
+    late_flows,
+    stacks,
+    routes,
+)
