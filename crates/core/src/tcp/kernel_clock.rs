@@ -7,6 +7,15 @@ const LEVEL_SLOTS: u64 = 64;
 const LEVEL_SHIFT: u32 = 3;
 const LEVELS: u32 = 9;
 
+/// The clock of timestamps (`TCP_TS_HZ`).
+pub const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
+
+/// The timestamp of this instant, never zero.
+#[inline]
+pub fn timestamp(now: Time) -> u32 {
+    (now.0 / TIMESTAMP_TICK.0 + 1) as u32
+}
+
 /// The clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelClock {

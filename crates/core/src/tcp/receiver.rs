@@ -4,6 +4,7 @@ mod beyond;
 mod blocks;
 mod counters;
 mod timestamps;
+mod window;
 
 use super::ack::immediate::Immediate;
 use super::ack::{AckPolicy, Arrival, ReceiverContext, When};
@@ -17,6 +18,8 @@ use counters::Counters;
 pub use counters::ReceiverCounters;
 pub use timestamps::Timestamp;
 use timestamps::Timestamps;
+pub use window::Announcement;
+use window::{News, ReceiveWindow};
 
 /// An ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,17 +82,18 @@ pub struct Receiver {
     counters: Counters,
 }
 
-/// State of a receiver that may delay its ACKs, or judges by timestamps.
+/// State of a receiver that may delay its ACKs, judges by timestamps, or opens its window by and by.
 struct Delaying {
     policy: Box<dyn AckPolicy>,
     /// When a delayed ACK is due, or [`Time::NEVER`].
     deadline: Time,
     timestamps: Option<Timestamps>,
+    window: Option<ReceiveWindow>,
 }
 
 impl Delaying {
     fn new(policy: Box<dyn AckPolicy>) -> Delaying {
-        Delaying { policy, deadline: Time::NEVER, timestamps: None }
+        Delaying { policy, deadline: Time::NEVER, timestamps: None, window: None }
     }
 }
 
@@ -113,15 +117,36 @@ impl Receiver {
     /// The receiver that a stack asks for.
     pub fn of_stack(stack: &StackSpec) -> Receiver {
         let policy = stack.ack.build(ReceiverContext::of_stack(stack));
-        let receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);
-        if stack.follows == Follows::Linux && stack.sack { receiver.with_timestamps() } else { receiver }
+        let mut receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);
+        if stack.follows == Follows::Linux {
+            receiver.delaying().window = ReceiveWindow::of_stack(stack);
+            if stack.sack {
+                return receiver.with_timestamps();
+            }
+        }
+        receiver
+    }
+
+    fn delaying(&mut self) -> &mut Delaying {
+        self.delaying.get_or_insert_with(|| Box::new(Delaying::new(Box::new(Immediate))))
     }
 
     /// The same, that rejects segments by their timestamps as Linux does.
     fn with_timestamps(mut self) -> Receiver {
-        let delaying = self.delaying.get_or_insert_with(|| Box::new(Delaying::new(Box::new(Immediate))));
-        delaying.timestamps = Some(Timestamps::default());
+        self.delaying().timestamps = Some(Timestamps::default());
         self
+    }
+
+    /// The segment behind the window, if that opens by and by.
+    pub fn window_edge(&self) -> Option<u32> {
+        Some(self.delaying.as_ref()?.window.as_ref()?.edge())
+    }
+
+    /// What an ACK says of the window, if it opens by and by and the ACKs before have not said so.
+    #[inline]
+    pub fn announce(&mut self, now: Time, cumulative: u32) -> Option<Announcement> {
+        let held = self.counters.held(self.next);
+        self.delaying.as_mut()?.window.as_mut()?.announce(now, cumulative, self.next, held)
     }
 
     /// The same, that echoes marks in this way.
@@ -308,7 +333,23 @@ impl Receiver {
         }
         self.echoes_retransmission = if begins_there { data.retransmission } else { self.echoes_retransmission };
         match &mut self.delaying {
-            Some(delaying) => delaying.policy.on_segment(&arrival),
+            Some(delaying) => {
+                if let Some(window) = &mut delaying.window {
+                    let echo = data.timestamp.map_or(0, |timestamp| timestamp.echo);
+                    let held = self.counters.held(self.next);
+                    let news = if arrival.in_order || arrival.filled_hole {
+                        News::Passed { from: data.segment, to: self.next, held }
+                    } else if arrival.duplicate || !self.sack {
+                        News::Nothing
+                    } else {
+                        News::Held { held }
+                    };
+                    if window.on_segment(now, echo, news) {
+                        delaying.policy.on_window_growth();
+                    }
+                }
+                delaying.policy.on_segment(&arrival)
+            }
             None => When::Now,
         }
     }

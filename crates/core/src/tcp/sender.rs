@@ -377,6 +377,16 @@ impl Sender {
         self.receive_window = segments;
     }
 
+    /// The segment behind the receiver's window.
+    pub fn window_edge(&self) -> u32 {
+        self.board.una().saturating_add(self.receive_window)
+    }
+
+    /// Sets the segment behind the receiver's window.
+    pub fn set_window_edge(&mut self, edge: u32) {
+        self.receive_window = edge.saturating_sub(self.board.una());
+    }
+
     /// Its congestion control.
     pub fn congestion(&self) -> &dyn CongestionControl {
         self.congestion.algorithm()

@@ -264,7 +264,7 @@ impl<'a> World<'a> {
                     self.highest_sent = self.highest_sent.max(segment + 1);
                     let last = segment + 1 == self.total;
                     self.send(true, |marked| {
-                        let timestamp = Some(Timestamp { number, oldest });
+                        let timestamp = Some(Timestamp { number, oldest, echo: 0 });
                         Event::Data(DataSegment { segment, retransmission, marked, window_reduced, last, timestamp })
                     });
                 }
@@ -314,7 +314,7 @@ impl<'a> World<'a> {
             }
             Event::Data(data) => {
                 self.arrived.insert(data.segment);
-                if let Some(Timestamp { number, oldest }) = data.timestamp {
+                if let Some(Timestamp { number, oldest, .. }) = data.timestamp {
                     if self.script.stack.follows != Follows::Linux || number >= self.oldest {
                         self.accepted.insert(data.segment);
                     }

@@ -61,6 +61,8 @@ pub(super) struct FlowView<'run> {
     /// `None` for a UDP flow.
     pub stack: Option<&'run StackSpec>,
     pub sizes: &'run PacketSizes,
+    /// The window that an ACK says, segments; `None` if it is the stack's.
+    pub window: Option<u32>,
 }
 
 impl FlowView<'_> {
@@ -119,7 +121,7 @@ impl FlowView<'_> {
                 (false, false) => self.byte(packet.segment()),
             },
             acknowledgement,
-            window: stack.receive_window,
+            window: self.window.map_or(stack.receive_window, |window| u64::from(window * stack.mss)),
             window_scale: window_scale(stack.receive_window),
             sack_blocks: sack.iter().map(|(start, end)| (self.byte(*start), self.byte(*end))).collect(),
         }
@@ -180,7 +182,7 @@ mod tests {
         stack: &StackSpec,
         sizes: &PacketSizes,
     ) -> (CapturedPacket, CapturedSegment) {
-        let view = FlowView { endpoints: Endpoints::new(7, &identity(2), 3), stack: Some(stack), sizes };
+        let view = FlowView { endpoints: Endpoints::new(7, &identity(2), 3), stack: Some(stack), sizes, window: None };
         let captured = view.captured(Time(5), packet, sack);
         let CapturedKind::Tcp(segment) = captured.kind.clone() else { panic!("a TCP flow") };
         (captured, segment)
@@ -253,7 +255,7 @@ mod tests {
     #[test]
     fn datagrams_are_as_long_as_on_the_wire() {
         let sizes = PacketSizes::new(500, 500, 500, false, u32::MAX);
-        let view = FlowView { endpoints: Endpoints::new(7, &identity(2), 3), stack: None, sizes: &sizes };
+        let view = FlowView { endpoints: Endpoints::new(7, &identity(2), 3), stack: None, sizes: &sizes, window: None };
         let captured = view.captured(Time(5), &data(9, 0), &[]);
         assert_eq!((captured.kind, captured.payload_length), (CapturedKind::Udp, 472));
         assert_eq!((captured.source_port, captured.destination_port), (SENDER.1, RECEIVER.1));

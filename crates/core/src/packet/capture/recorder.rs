@@ -83,13 +83,15 @@ impl Captures {
     fn record(&mut self, index: usize, at: Time, words: [u64; 3], pool: &SackPool) {
         let packet = Packet::from_words(words);
         let flow = &self.flows[packet.flow() as usize];
+        let is_special_ack = packet.has(ACK) && packet.has(HAS_SACK);
         let view = FlowView {
             endpoints: flow.endpoints,
             stack: flow.stack.map(|stack| &self.stacks[stack]),
             sizes: &flow.sizes,
+            window: is_special_ack.then(|| pool.announcement(packet.number())).flatten().map(|said| said.window),
         };
         let mut sack = SackBlocks::default();
-        if packet.has(ACK) && packet.has(HAS_SACK) {
+        if is_special_ack {
             pool.read(packet.number(), &mut sack);
         }
         self.by_link[index].1.record(&view.captured(at, &packet, sack.all()));

@@ -105,8 +105,8 @@ impl Hosts {
         let flow = &mut self.flows[index as usize];
         let FlowState::Tcp(connection) = &mut flow.state else { return self.deliver_without_tcp(words, context) };
         if packet.has(SYN) {
-            let number = connection.number_ack();
-            return context.send(Packet::new(index, 0, number, ACK | SYN), number, &flow.identity);
+            let packet = connection.accept(index, context.now(), context.network.pool_mut());
+            return context.send(packet, connection.acks_sent.wrapping_sub(1), &flow.identity);
         }
         let (now, last_segment) = (context.now(), context.network.sizes(index).last_segment);
         let answer = connection.answer(now, words, last_segment, context.network.pool_mut());
@@ -129,7 +129,7 @@ impl Hosts {
             return self.deliver_without_tcp(packet.words(), context);
         };
         if packet.has(SYN) {
-            connection.sender.on_established(context.now());
+            connection.establish(context.now(), packet, context.network.pool_mut());
         } else {
             connection.take_ack(context.now(), packet.words(), context.network.pool_mut());
         }
@@ -202,7 +202,7 @@ impl Hosts {
         match connection.receiver.deadline() {
             Some(deadline) if deadline <= context.now() => {
                 let ack = connection.receiver.on_deadline();
-                let packet = connection.packet_of(index, &ack, context.network.pool_mut());
+                let packet = connection.packet_of(index, context.now(), &ack, context.network.pool_mut());
                 let number = connection.acks_sent.wrapping_sub(1);
                 context.send(packet, number, &flow.identity);
             }
@@ -307,7 +307,7 @@ impl Hosts {
                     Some(Box::new(Writer::new(application, context.now())))
                 };
                 let receiver = Receiver::of_stack(stack);
-                FlowState::Tcp(Box::new(Connection { sender, receiver, acks_sent: 0, writer }))
+                FlowState::Tcp(Box::new(Connection::new(sender, receiver, writer)))
             }
         };
     }

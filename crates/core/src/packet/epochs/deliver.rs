@@ -206,6 +206,7 @@ impl Burst<'_> {
         loop {
             let mut is_undisturbed = false;
             if self.packet.is_plain_ack()
+                && connection.echo == 0
                 && let Some(mut sender) = connection.sender.predict_acks::<LEARNS>(self.packet.segment())
             {
                 loop {
@@ -241,7 +242,9 @@ impl Burst<'_> {
     #[inline(always)]
     fn send_any(&mut self, connection: &mut Connection, template: &PacketTemplate, outlet: &mut impl Outlet) {
         let now = self.packet.arrival();
-        if let Some(burst) = connection.sender.poll_burst(now) {
+        if connection.echo == 0
+            && let Some(burst) = connection.sender.poll_burst(now)
+        {
             for index in 0..burst.count {
                 let data = template.packet(burst.segment + index, burst.number + index, 0);
                 outlet.send(now, data, template.sizes.of(&data), self.fifos);

@@ -1,13 +1,21 @@
 //! Translates between packets and the segments of a connection's two ends.
 
-use crate::packet::hosts::flow::Connection;
+use crate::packet::hosts::flow::{Connection, Writer};
 use crate::packet::link::packet::{ACK, HAS_SACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
 use crate::packet::link::sack_pool::SackPool;
-use crate::tcp::receiver::{Ack, DataSegment, Due, SackBlocks, Timestamp};
-use crate::tcp::sender::Transmission;
+use crate::tcp::receiver::{Ack, Announcement, DataSegment, Due, Receiver, SackBlocks, Timestamp};
+use crate::tcp::sender::{Sender, Transmission};
 use crate::units::Time;
 
 impl Connection {
+    /// Both ends before the handshake. The sender knows the receiver's first window from then on.
+    pub fn new(mut sender: Sender, receiver: Receiver, writer: Option<Box<Writer>>) -> Connection {
+        if let Some(edge) = receiver.window_edge() {
+            sender.set_window_edge(edge);
+        }
+        Connection { sender, receiver, acks_sent: 0, echo: 0, last_echo: 0, writer }
+    }
+
     /// The number of the next packet that the receiver sends.
     #[inline(always)]
     pub fn number_ack(&mut self) -> u32 {
@@ -24,24 +32,27 @@ impl Connection {
         if !packet.has(MARK | WINDOW_REDUCED) && self.receiver.take_next_held(segment) {
             return Some(self.held_packet(flow, pool));
         }
-        let number = if packet.has(HAS_SACK) { pool.number(packet.number()) } else { packet.number() };
-        let oldest = if packet.has(HAS_SACK) { take_oldest(packet, pool) } else { 0 };
+        let timestamp = if packet.has(HAS_SACK) {
+            take_timestamp(packet, pool)
+        } else {
+            Timestamp { number: packet.number(), oldest: 0, echo: 0 }
+        };
         let data = DataSegment {
             segment,
             retransmission: packet.has(RETRANSMISSION),
             marked: packet.has(MARK),
             window_reduced: packet.has(WINDOW_REDUCED),
             last: segment == last_segment,
-            timestamp: Some(Timestamp { number, oldest }),
+            timestamp: Some(timestamp),
         };
         match self.receiver.take(now, &data) {
             Due::Now if self.receiver.acknowledge_held() => Some(self.held_packet(flow, pool)),
             Due::Now => {
                 let ack = self.receiver.acknowledge();
-                Some(self.packet_of(flow, &ack, pool))
+                Some(self.packet_of(flow, now, &ack, pool))
             }
             Due::Later => None,
-            Due::Earlier(ack) => Some(self.packet_of(flow, &ack, pool)),
+            Due::Earlier(ack) => Some(self.packet_of(flow, now, &ack, pool)),
         }
     }
 
@@ -56,13 +67,44 @@ impl Connection {
 
     /// An ACK as a packet.
     #[inline(always)]
-    pub fn packet_of(&mut self, flow: u32, ack: &Ack, pool: &mut SackPool) -> Packet {
+    pub fn packet_of(&mut self, flow: u32, now: Time, ack: &Ack, pool: &mut SackPool) -> Packet {
         let number = self.number_ack();
         let flags = ACK | flag_if(RETRANSMISSION, ack.echoes_retransmission) | flag_if(MARK, ack.ecn_echo);
-        if ack.sack.is_empty() {
+        if let Some(announcement) = self.receiver.announce(now, ack.cumulative) {
+            let handle = pool.put_announcing(&ack.sack, number, announcement);
+            Packet::new(flow, ack.cumulative, handle, flags | HAS_SACK)
+        } else if ack.sack.is_empty() {
             Packet::new(flow, ack.cumulative, number, flags)
         } else {
             Packet::new(flow, ack.cumulative, pool.put(&ack.sack, number), flags | HAS_SACK)
+        }
+    }
+
+    /// The receiver answers a SYN.
+    pub fn accept(&mut self, flow: u32, now: Time, pool: &mut SackPool) -> Packet {
+        let number = self.number_ack();
+        match self.receiver.announce(now, 0) {
+            Some(announcement) => {
+                let handle = pool.put_announcing(&SackBlocks::default(), number, announcement);
+                Packet::new(flow, 0, handle, ACK | SYN | HAS_SACK)
+            }
+            None => Packet::new(flow, 0, number, ACK | SYN),
+        }
+    }
+
+    /// The sender processes the answer to its SYN.
+    pub fn establish(&mut self, now: Time, packet: Packet, pool: &mut SackPool) {
+        if packet.has(HAS_SACK) {
+            self.note_timestamp(pool.announcement(packet.number()));
+            pool.release(packet.number());
+        }
+        self.sender.on_established(now);
+    }
+
+    fn note_timestamp(&mut self, announcement: Option<Announcement>) {
+        let timestamp = announcement.map_or(0, |announcement| announcement.timestamp);
+        if timestamp > self.last_echo {
+            (self.echo, self.last_echo) = (timestamp, timestamp);
         }
     }
 
@@ -76,10 +118,17 @@ impl Connection {
             echoes_retransmission: packet.has(RETRANSMISSION),
             ecn_echo: packet.has(MARK),
         };
+        let mut announcement = None;
         if packet.has(HAS_SACK) {
+            announcement = pool.announcement(packet.number());
             pool.take(packet.number(), &mut ack.sack);
         }
+        let edge = self.sender.window_edge();
         self.sender.on_ack(now, &ack);
+        if let Some(Announcement { window, .. }) = announcement {
+            self.note_timestamp(announcement);
+            self.sender.set_window_edge(edge.max(ack.cumulative.saturating_add(window)));
+        }
     }
 
     /// The next packet that the sender may send now, and its number.
@@ -88,8 +137,15 @@ impl Connection {
         Some(match self.sender.poll_transmit(now)? {
             Transmission::Data { segment, number, retransmission, window_reduced, oldest } => {
                 let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
+                let tolerated =
+                    if oldest > 0 { SackBlocks::new(None, &[(oldest, number + 1)]) } else { SackBlocks::default() };
+                if self.echo > 0 {
+                    let timestamp = std::mem::take(&mut self.echo);
+                    let handle = pool.put_announcing(&tolerated, number, Announcement { window: 0, timestamp });
+                    return Some((Packet::new(flow, segment, handle, flags | HAS_SACK), number));
+                }
                 if oldest > 0 {
-                    let handle = pool.put(&SackBlocks::new(None, &[(oldest, number + 1)]), number);
+                    let handle = pool.put(&tolerated, number);
                     return Some((Packet::new(flow, segment, handle, flags | HAS_SACK), number));
                 }
                 (Packet::new(flow, segment, number, flags), number)
@@ -103,10 +159,15 @@ impl Connection {
     }
 }
 
-/// The oldest transmission that is tolerated after this data packet. The packet's entry in the pool becomes free.
+/// The timestamp of a data packet. The packet's entry in the pool becomes free.
 #[cold]
-fn take_oldest(packet: Packet, pool: &mut SackPool) -> u32 {
+fn take_timestamp(packet: Packet, pool: &mut SackPool) -> Timestamp {
+    let (number, announcement) = (pool.number(packet.number()), pool.announcement(packet.number()));
     let mut tolerated = SackBlocks::default();
     pool.take(packet.number(), &mut tolerated);
-    tolerated.all()[0].0
+    let oldest = tolerated.all().first().map_or(0, |range| range.0);
+    Timestamp { number, oldest, echo: announcement.map_or(0, |announcement| announcement.timestamp) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,6 +89,10 @@ pub struct Connection {
     pub receiver: Receiver,
     /// Packets that the receiver has sent, modulo 2^32.
     pub acks_sent: u32,
+    /// The timestamp that the next segment echoes, and the last one echoed; zero for none. Only of stacks that follow Linux.
+    pub echo: u32,
+    /// See [`Self::echo`].
+    pub last_echo: u32,
     /// Its application; `None` if that writes everything at the start.
     pub writer: Option<Box<Writer>>,
 }

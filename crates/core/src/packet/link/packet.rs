@@ -8,7 +8,7 @@ pub const ACK: u64 = 1;
 pub const SYN: u64 = 1 << 1;
 /// Congestion experienced (CE) on data, its echo (ECE) on an ACK.
 pub const MARK: u64 = 1 << 2;
-/// An ACK with SACK blocks, or a retransmission with a timestamp: `number` is the handle of what the SACK pool has of it.
+/// An ACK with SACK blocks or a window, or data with a timestamp: `number` is the handle of what the SACK pool has of it.
 pub const HAS_SACK: u64 = 1 << 3;
 /// The wire has lost the packet: it crosses its link and is discarded at the far end.
 pub const LOST: u64 = 1 << 4;

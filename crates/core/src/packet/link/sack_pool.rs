@@ -1,10 +1,11 @@
-//! The SACK blocks of ACKs in flight. Most ACKs have none, so packets have only a handle.
+//! The SACK blocks of ACKs in flight. Most ACKs have none, so packets have only a handle. What else packets of Linux say is here as well:
+//! windows and timestamps.
 //!
 //! Where slow starts overshoot, more ACKs with blocks are in flight than there are flows. An entry has space for three blocks, which
 //! suffices unless a duplicate is reported. Then the fourth block needs an entry of a second list.
 
 use crate::prefetch::prefetch;
-use crate::tcp::receiver::{MAX_SACK_BLOCKS, SackBlocks};
+use crate::tcp::receiver::{Announcement, MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::scoreboard::Range;
 
 /// The blocks of one ACK.
@@ -16,8 +17,11 @@ struct SackEntry {
     number: u32,
 }
 
-/// A handle has, from the highest bit, the entry's index, [`DUPLICATE`], and the number of blocks; 0 stands for four blocks.
-const INDEX_BIT: u32 = 3;
+/// A handle has, from the highest bit, the entry's index, [`ANNOUNCES`], [`DUPLICATE`], and the number of blocks; 0 stands for four
+/// blocks, and with [`DUPLICATE`] for none.
+const INDEX_BIT: u32 = 4;
+/// The packet says something besides its blocks, which is in [`SackPool::announcements`].
+const ANNOUNCES: u32 = 1 << 3;
 /// The first block is a duplicate (RFC 2883).
 const DUPLICATE: u32 = 1 << 2;
 const LENGTH: u32 = DUPLICATE - 1;
@@ -29,6 +33,8 @@ pub struct SackPool {
     /// The first free entry, or [`NONE`].
     free: u32,
     four_blocks: Vec<SackBlocks>,
+    /// By index, as far as any was stored.
+    announcements: Vec<Announcement>,
     free_four_blocks: Vec<u32>,
 }
 
@@ -36,7 +42,13 @@ const NONE: u32 = u32::MAX;
 
 impl Default for SackPool {
     fn default() -> SackPool {
-        SackPool { entries: Vec::new(), free: NONE, four_blocks: Vec::new(), free_four_blocks: Vec::new() }
+        SackPool {
+            entries: Vec::new(),
+            free: NONE,
+            four_blocks: Vec::new(),
+            announcements: Vec::new(),
+            free_four_blocks: Vec::new(),
+        }
     }
 }
 
@@ -53,6 +65,23 @@ impl SackPool {
             sack.all().len() as u32
         };
         self.put_with(number, write) | kind
+    }
+
+    /// Stores the blocks, maybe none, the number and what else a packet says. Returns the handle.
+    pub fn put_announcing(&mut self, sack: &SackBlocks, number: u32, announcement: Announcement) -> u32 {
+        let handle = if sack.is_empty() { self.put_with(number, |_| 0) | DUPLICATE } else { self.put(sack, number) };
+        let index = (handle >> INDEX_BIT) as usize;
+        if self.announcements.len() <= index {
+            self.announcements.resize(index + 1, Announcement::default());
+        }
+        self.announcements[index] = announcement;
+        handle | ANNOUNCES
+    }
+
+    /// What the packet with this handle says besides its blocks.
+    #[inline]
+    pub fn announcement(&self, handle: u32) -> Option<Announcement> {
+        (handle & ANNOUNCES != 0).then(|| self.announcements[(handle >> INDEX_BIT) as usize])
     }
 
     /// Stores at most three blocks, none a duplicate. `write` writes them and returns their number, which saves a copy.
@@ -117,6 +146,9 @@ impl SackPool {
     pub fn read(&self, handle: u32, blocks: &mut SackBlocks) {
         let entry = self.entry(handle);
         if handle & LENGTH == 0 {
+            if handle & DUPLICATE != 0 {
+                return;
+            }
             *blocks = self.four_blocks[entry.blocks[0].0 as usize];
         } else {
             blocks.fill(entry.blocks, handle & LENGTH, handle & DUPLICATE != 0);
@@ -126,7 +158,7 @@ impl SackPool {
     /// Frees the entry of a handle.
     #[inline]
     pub fn release(&mut self, handle: u32) {
-        if handle & LENGTH == 0 {
+        if handle & (LENGTH | DUPLICATE) == 0 {
             let four = self.entry(handle).blocks[0].0;
             self.free_four_blocks.push(four);
         }
@@ -151,19 +183,30 @@ mod tests {
         /// The pool returns the blocks that were stored, whatever else is stored and freed.
         #[test]
         fn the_pool_returns_the_blocks_that_were_stored(
-            acks in prop::collection::vec((prop::collection::vec((0u32..1000, 1u32..1000), 1..5), any::<bool>(), 0usize..4), 1..40),
+            acks in prop::collection::vec(
+                (prop::collection::vec((0u32..1000, 1u32..1000), 0..5), any::<bool>(), any::<Option<u32>>(), 0usize..4),
+                1..40,
+            ),
         ) {
             let mut pool = SackPool::default();
             let mut kept = Vec::new();
-            for (number, (blocks, has_duplicate, taken)) in acks.into_iter().enumerate() {
+            for (number, (blocks, has_duplicate, window, taken)) in acks.into_iter().enumerate() {
                 let blocks: Vec<Range> = blocks.iter().map(|(start, length)| (*start, start + length)).collect();
-                let (duplicate, held) = if has_duplicate { (Some(blocks[0]), &blocks[1..]) } else { (None, &blocks[..]) };
+                let (duplicate, held) = if has_duplicate && !blocks.is_empty() { (Some(blocks[0]), &blocks[1..]) } else { (None, &blocks[..]) };
                 let sack = SackBlocks::new(duplicate, held);
-                kept.push((pool.put(&sack, number as u32), number as u32, sack));
+                let number = number as u32;
+                let said = if blocks.is_empty() { Some(number) } else { window };
+                let said = said.map(|window| Announcement { window, timestamp: number });
+                let handle = match said {
+                    Some(said) => pool.put_announcing(&sack, number, said),
+                    None => pool.put(&sack, number),
+                };
+                kept.push((handle, number, sack, said));
                 for _ in 0..taken.min(kept.len()) {
-                    let (handle, number, sack) = kept.remove(0);
+                    let (handle, number, sack, said) = kept.remove(0);
                     let (mut read, mut taken) = (SackBlocks::default(), SackBlocks::default());
                     pool.read(handle, &mut read);
+                    prop_assert_eq!(pool.announcement(handle), said);
                     prop_assert_eq!((pool.number(handle), read), (number, sack));
                     pool.take(handle, &mut taken);
                     prop_assert_eq!(taken, sack);

@@ -9,7 +9,7 @@ use crate::packet::epochs::event_loop::EpochLoop;
 use crate::packet::link::packet::{HAS_SACK, Packet};
 use crate::packet::link::sack_pool::SackPool;
 use crate::spec::LinkId;
-use crate::tcp::receiver::SackBlocks;
+use crate::tcp::receiver::{Announcement, SackBlocks};
 use crate::units::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -24,8 +24,8 @@ struct Mailbox {
     packets: Vec<Packet>,
     /// For each link, the number of its packets.
     counts: Vec<(LinkId, usize)>,
-    /// The SACK blocks and the numbers of the ACKs among them, in their order.
-    sacks: Vec<(SackBlocks, u32)>,
+    /// What the SACK pool has of the packets among them, in their order: blocks, numbers and announcements.
+    sacks: Vec<(SackBlocks, u32, Option<Announcement>)>,
     /// Flows that are done, and when they retire.
     done: Vec<(Time, u32)>,
 }
@@ -235,10 +235,10 @@ impl Mailbox {
     #[inline(always)]
     fn put(&mut self, pool: &mut SackPool, packet: Packet) {
         if packet.has(HAS_SACK) {
-            let number = pool.number(packet.number());
+            let (number, announcement) = (pool.number(packet.number()), pool.announcement(packet.number()));
             let mut blocks = SackBlocks::default();
             pool.take(packet.number(), &mut blocks);
-            self.sacks.push((blocks, number));
+            self.sacks.push((blocks, number, announcement));
         }
         self.packets.push(packet);
     }
@@ -268,8 +268,12 @@ impl Engine<EpochLoop> {
         for (link, count) in mailbox.counts.drain(..) {
             for mut packet in packets.by_ref().take(count) {
                 if packet.has(HAS_SACK) {
-                    let (blocks, number) = sacks.next().expect("SACK blocks are sent with their ACK");
-                    packet.set_number(self.network.pool_mut().put(&blocks, number));
+                    let (blocks, number, announcement) = sacks.next().expect("SACK blocks are sent with their ACK");
+                    let pool = self.network.pool_mut();
+                    packet.set_number(match announcement {
+                        Some(announcement) => pool.put_announcing(&blocks, number, announcement),
+                        None => pool.put(&blocks, number),
+                    });
                 }
                 self.network.put_on_wire(link, packet);
             }

@@ -41,6 +41,9 @@ pub trait AckPolicy: Send + Sync {
     /// A data segment arrived.
     fn on_segment(&mut self, arrival: &Arrival) -> When;
 
+    /// The segment that arrives makes the receive window grow.
+    fn on_window_growth(&mut self) {}
+
     /// An ACK was sent, decided here, at a deadline or by the receiver.
     fn on_ack_sent(&mut self) {}
 

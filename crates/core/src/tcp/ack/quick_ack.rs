@@ -2,10 +2,9 @@
 //! slow start is not held back. Then it acknowledges every second segment, or when a timer ends that follows the distance of
 //! segments (ATO).
 //!
-//! Every segment that makes the receive window grow is answered at once, too (`tcp_grow_window`). With autotuning
-//! (`tcp_rcv_space_adjust`) the window grows while each round trip brings more than the one before. The receiver here does not
-//! know round trips. It assumes that the window grows from the third round trip of an initial window of ten on. Growth ends at
-//! the greatest window, or when slow start has lost a segment.
+//! Every segment that makes the receive window grow is answered at once, too (`tcp_grow_window`). A stack that follows Linux has
+//! such a window ([`super::super::receiver`]). For others the policy assumes that it grows from the third round trip of an
+//! initial window of ten on. Growth ends at the greatest window, or when slow start has lost a segment.
 //!
 //! This receiver never sends data. So it is never in interactive ("ping-pong") mode, which would end the quick ACKs, and no RTT
 //! of its own bounds its timer. Linux compares pauses with the receiver's retransmission timeout, which is a parameter here.
@@ -27,7 +26,8 @@ crate::parameters! {
         pub min_timer: Duration = Duration::from_millis(40);
         /// The longest wait of a segment for its ACK (`TCP_DELACK_MAX`).
         pub max_timer: Duration = Duration::from_millis(200);
-        /// How many segments, each by two, take the receive window from 64 KB to its greatest size (half of 6 MB, `tcp_rmem`).
+        /// How many segments, each by two, take the receive window from 64 KB to its greatest size (half of 6 MB, `tcp_rmem`). A stack
+        /// that follows Linux knows its window, and ignores this.
         pub growing: u32 = 1055, in 0..=1_000_000;
         /// After a pause of more than this, quick ACKs again (the receiver's retransmission timeout).
         pub pause: Duration = Duration::from_secs(1);
@@ -81,8 +81,10 @@ pub struct QuickAck {
 impl QuickAck {
     /// A flow that has not received yet.
     pub fn new(parameters: Parameters, flow: ReceiverContext) -> QuickAck {
+        let knows_window = flow.clock.is_some();
+        let growing = if knows_window { 0 } else { parameters.growing };
         QuickAck {
-            parameters,
+            parameters: Parameters { growing, ..parameters },
             window: flow.window,
             quick: 0,
             ato: None,
@@ -100,7 +102,7 @@ impl QuickAck {
         self.quick = self.quick.max(quick_acks(self.window, self.parameters.quick));
     }
 
-    /// Whether this segment makes the receive window grow.
+    /// Whether this segment would make a receive window grow that is not modelled.
     fn grows(&mut self, arrival: &Arrival) -> bool {
         self.lost |= !arrival.in_order;
         self.arrived = self.arrived.saturating_add(1);
@@ -166,6 +168,10 @@ impl AckPolicy for QuickAck {
         }
         let wait = self.ato.unwrap_or(min_timer).min(max_timer); // tcp_send_delayed_ack
         When::By(kernel_clock::expiry(self.clock, arrival.now, wait))
+    }
+
+    fn on_window_growth(&mut self) {
+        self.quick |= 1; // tcp_grow_window
     }
 
     fn is_compressing(&self) -> bool {
@@ -316,6 +322,21 @@ mod tests {
     fn the_timer_counts_ticks_of_the_kernels_clock() {
         let mut policy = QuickAck { clock: Some(KernelClock::new(250)), ..delaying(0) };
         assert_eq!(take(&mut policy, in_order(18)), When::By(ms(60)));
+    }
+
+    /// A segment that makes the window grow sets the lowest bit of the count: none becomes one, and 16 become 17.
+    #[test]
+    fn a_window_that_grows_keeps_the_quick_acks() {
+        let mut policy = delaying(0);
+        for at in 16..26 {
+            policy.on_window_growth();
+            assert_eq!(take(&mut policy, in_order(at)), When::Now);
+        }
+        assert!(matches!(take(&mut policy, in_order(26)), When::By(_)), "one quick ACK each");
+        policy.on_segment(&Arrival { duplicate: true, in_order: false, ..in_order(27) });
+        policy.on_window_growth();
+        let quick = (28..60).take_while(|at| take(&mut policy, in_order(*at)) == When::Now).count();
+        assert_eq!(quick, 17);
     }
 
     #[test]

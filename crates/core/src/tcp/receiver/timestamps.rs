@@ -12,6 +12,8 @@ pub struct Timestamp {
     pub number: u32,
     /// The oldest transmission that is tolerated after this one; zero for a segment sent once.
     pub oldest: u32,
+    /// The timestamp of the last ACK (TSecr); zero if the segment says none.
+    pub echo: u32,
 }
 
 /// The timestamps of a connection (`ts_recent`).
@@ -47,9 +49,9 @@ mod tests {
     #[test]
     fn a_retransmission_makes_what_was_sent_before_it_too_old() {
         let mut timestamps = Timestamps::default();
-        let original = |number| Timestamp { number, oldest: 0 };
+        let original = |number| Timestamp { number, oldest: 0, echo: 0 };
         assert!(timestamps.take(original(0)) && !timestamps.rejects(original(1)));
-        assert!(timestamps.take(Timestamp { number: 10, oldest: 9 }));
+        assert!(timestamps.take(Timestamp { number: 10, oldest: 9, echo: 0 }));
         assert!(timestamps.rejects(original(8)) && !timestamps.rejects(original(9)));
         assert!(!timestamps.take(original(9)), "the echo stays");
     }

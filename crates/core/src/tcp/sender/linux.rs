@@ -8,6 +8,7 @@ use super::pacing::Quantum;
 use super::{ForwardRto, Phase, Sender, Unfilled};
 use crate::spec::SpuriousResponse;
 use crate::tcp::detection::EpisodeEnd;
+use crate::tcp::kernel_clock::TIMESTAMP_TICK;
 use crate::tcp::receiver::Ack;
 use crate::tcp::scoreboard::{Delivered, Doubt};
 use crate::units::{Duration, Time};
@@ -15,9 +16,6 @@ use crate::units::{Duration, Time};
 /// The reordering that a connection allows for before it has seen any (`sysctl_tcp_reordering`), and at most
 /// (`sysctl_tcp_max_reordering`), segments.
 const REORDERING: (u32, u32) = (3, 300);
-
-/// The clock of timestamps (`TCP_TS_HZ`).
-const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
 /// State of a sender that follows Linux. Other senders have none, which keeps them small.
 #[derive(Debug, Clone, Copy)]

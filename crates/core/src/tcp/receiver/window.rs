@@ -1,0 +1,192 @@
+//! The receive window of Linux, which grows with what the application reads (`net/ipv4/tcp_input.c`; "dynamic right-sizing" of Fisk and
+//! Feng, 2001). Names in parentheses are those of its functions and variables.
+//!
+//! There are two steps. The buffer grows once in a round trip, if more was read in it than in any before (`tcp_rcv_space_adjust`). What is
+//! advertised of it grows with every segment (`tcp_grow_window`). A hole stops reading, so that the buffer stays as it is. The right edge
+//! never moves back.
+//!
+//! The application reads at once. A segment takes as much memory as one of an Ethernet driver without page fragments, and memory pressure is
+//! left out. So is rounding by the window scale.
+
+use crate::spec::StackSpec;
+use crate::tcp::kernel_clock::{TIMESTAMP_TICK, timestamp};
+use crate::units::{Duration, Time};
+
+/// The window of the first buffer, bytes: half of `tcp_rmem[1]`.
+const FIRST: u64 = 65_536;
+/// The greatest window that a SYN-ACK can say, bytes: without a scale.
+const UNSCALED: u64 = 65_535;
+/// What is read in the first round trip at least, segments (`TCP_INIT_CWND`).
+const FIRST_READ: u32 = 10;
+/// A round trip more than what was read, segments.
+const CUSHION: u64 = 16;
+/// Memory of a segment besides its payload, bytes: 2304 for 1448.
+const OVERHEAD: u64 = 856;
+/// Memory is reckoned in steps of this number of bytes, until half of it holds a segment's payload.
+const MEMORY_STEP: u64 = 128;
+/// ACKs that say the greatest window before it is taken as known: they may be lost.
+const REPEATS: u32 = 64;
+
+/// What a packet of Linux says besides its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Announcement {
+    /// The window, whole segments from the cumulative acknowledgement on; zero on data.
+    pub window: u32,
+    /// When an ACK was sent (TSval); on data, the time of the last ACK (TSecr). See [`timestamp`].
+    pub timestamp: u32,
+}
+
+/// What a segment changes at the receiver.
+pub(super) enum News {
+    /// Nothing: it was there already, or is beyond a hole without SACK.
+    Nothing,
+    /// It is one of this number of segments beyond a hole.
+    Held { held: u32 },
+    /// What is delivered reaches from segment `from` to `to` now, and this number of segments is beyond a hole.
+    Passed { from: u32, to: u32, held: u32 },
+}
+
+/// The receive window of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReceiveWindow {
+    mss: u64,
+    /// The greatest window, bytes: half of `tcp_rmem[2]`.
+    greatest: u64,
+    /// The window that the buffer has room for, bytes.
+    room: u64,
+    /// How much of it is advertised (`rcv_ssthresh`).
+    open: u64,
+    /// The segment behind the window.
+    edge: u32,
+    /// ACKs that have said the greatest window.
+    said: u32,
+    /// The round-trip time by timestamps (`rcv_rtt_est`).
+    rtt: Option<Duration>,
+    last_echo: u32,
+    /// The round trip that is measured: since when, from which segment on (`rcvq_space`).
+    since: Option<Time>,
+    from: u32,
+    /// The most that was read in one, segments.
+    most_read: u32,
+    /// When the last segment came, and how many it made ready to be read. An ACK that is sent at once comes before the reading.
+    arrived: Time,
+    unread: u32,
+}
+
+impl ReceiveWindow {
+    /// That of a connection; `None` if its greatest window is no more than the first.
+    pub(super) fn of_stack(stack: &StackSpec) -> Option<ReceiveWindow> {
+        let mss = u64::from(stack.mss);
+        (stack.receive_window > FIRST).then(|| ReceiveWindow {
+            mss,
+            greatest: stack.receive_window,
+            room: FIRST,
+            open: FIRST.saturating_sub(mss).max(mss), // one segment is reserved (`tcp_init_buffer_space`)
+            edge: (UNSCALED / mss).max(1) as u32,
+            said: 0,
+            rtt: None,
+            last_echo: 0,
+            since: None,
+            from: 0,
+            most_read: FIRST_READ,
+            arrived: Time::ZERO,
+            unread: 0,
+        })
+    }
+
+    /// The segment behind the window.
+    pub(super) fn edge(&self) -> u32 {
+        self.edge
+    }
+
+    /// A segment has arrived. Returns whether the window grows.
+    pub(super) fn on_segment(&mut self, now: Time, echo: u32, news: News) -> bool {
+        self.measure_round_trip(now, echo);
+        (self.arrived, self.unread) = (now, 0);
+        match news {
+            News::Nothing => false,
+            News::Held { held } => self.grow(held - 1),
+            News::Passed { from, to, held } => {
+                self.unread = to - from;
+                let grows = self.grow(held + 1);
+                // The application reads segment by segment, all at this instant.
+                self.read(now, from + 1);
+                grows
+            }
+        }
+    }
+
+    /// (`tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`) A lesser time counts at once, a greater one by an eighth.
+    fn measure_round_trip(&mut self, now: Time, echo: u32) {
+        if echo == 0 || echo == self.last_echo {
+            return;
+        }
+        self.last_echo = echo;
+        let sample = TIMESTAMP_TICK * u64::from(timestamp(now).saturating_sub(echo).max(1));
+        self.rtt = Some(self.rtt.filter(|rtt| *rtt <= sample).map_or(sample, |rtt| rtt + (sample - rtt) / 8));
+    }
+
+    /// (`tcp_grow_window`) Two segments more, as far as there is room besides this number of segments. All of the first buffer is
+    /// advertised.
+    fn grow(&mut self, held: u32) -> bool {
+        if self.room == FIRST {
+            return false;
+        }
+        let room = self.free(held).saturating_sub(self.open);
+        self.open += room.min(2 * self.mss);
+        room > 0
+    }
+
+    /// The window that the buffer has room for besides this number of segments (`tcp_space`).
+    fn free(&self, held: u32) -> u64 {
+        self.room.saturating_sub(u64::from(held) * (self.mss + OVERHEAD) / 2)
+    }
+
+    /// The window besides this number of segments, whole segments (`__tcp_select_window`).
+    fn window(&self, held: u32) -> u32 {
+        (self.open.min(self.free(held)) / self.mss) as u32
+    }
+
+    /// The application has read up to `next` (`tcp_rcv_space_adjust`).
+    fn read(&mut self, now: Time, next: u32) {
+        let since = *self.since.get_or_insert(now);
+        if self.rtt.is_none_or(|rtt| now - since < rtt) {
+            return;
+        }
+        let read = next - self.from;
+        if read > self.most_read {
+            self.room = self.room.max(self.wanted(read).min(self.greatest));
+            self.most_read = read;
+        }
+        (self.since, self.from) = (Some(now), next);
+    }
+
+    /// The window for a sender that sent `read` segments in a round trip and sends as many more in the next as in this one.
+    fn wanted(&self, read: u32) -> u64 {
+        let (most_read, growth) = (u64::from(self.most_read), u64::from(read - self.most_read));
+        let steady = (2 * u64::from(read) + CUSHION) * self.mss;
+        let segments = (steady + 2 * (steady * growth / most_read)) / self.mss;
+        segments * (self.mss + MEMORY_STEP * self.mss.div_ceil(MEMORY_STEP)) / 2
+    }
+
+    /// What the ACK says that is sent now. `None` if the window is the one that the ACKs before have said.
+    pub(super) fn announce(&mut self, now: Time, cumulative: u32, next: u32, held: u32) -> Option<Announcement> {
+        if self.said == REPEATS {
+            self.edge = self.edge.max(next.saturating_add((self.open / self.mss) as u32));
+            return None;
+        }
+        if held == 0 && self.greatest - self.open < (self.mss + OVERHEAD) / 2 + self.mss {
+            self.said += 1;
+        }
+        let unread = if now == self.arrived { self.unread } else { 0 };
+        self.edge = self.edge.max(next.saturating_add(self.window(held + unread)));
+        let (window, read) = (self.edge - next, self.window(held));
+        if read >= 2 * window && 2 * u64::from(window) * self.mss <= self.room {
+            self.edge = next.saturating_add(read); // the application's reading sends another ACK (`tcp_cleanup_rbuf`)
+        }
+        Some(Announcement { window: self.edge - cumulative, timestamp: timestamp(now) })
+    }
+}
+
+#[cfg(test)]
+mod tests;
