@@ -28,13 +28,9 @@ WIRE_BYTES = 1500
 SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
 """Linux's segments of 1500 bytes with timestamps."""
 
-RECEIVER = {"receive_window": "3145728 bytes"}
-"""The most that Linux's receiver advertises by default: it bounds Hybla's slow start."""
-
 CLOCK = {"hz": JIFFIES_PER_SECOND}
 STACKS: Mapping[str, Mapping[str, Any]] = {
-    **{name: {"preset": f"linux-{name}", **CLOCK} for name in CONGESTION},
-    **{name: {"preset": f"linux-{name}", **RECEIVER, **CLOCK} for name in CONTROLS},
+    name: {"preset": f"linux-{name}", **CLOCK} for name in (*CONGESTION, *CONTROLS)
 }
 """Ours, with the clock of that kernel."""
 

@@ -65,6 +65,7 @@ _LINUX: dict[str, Any] = {
     "f_rto": True,
     "max_rto": "120s",
     "rto_granularity": "200ms",
+    "receive_window": "3 MiB",
     "follows": "linux",
 }
 """What the stack ``linux`` of scripts (docs/validation/drill.md) has besides its congestion control."""
@@ -147,7 +148,10 @@ class Stack(Table):
     mss: Size = Field("1460 bytes", description="Payload of a full segment.")
     header: Size = Field("40 bytes", description="Headers of every packet; an ACK is nothing else.")
     initial_window: Packets = Field("10 packets", description="Initial congestion window (RFC 6928: 10).")
-    receive_window: Size = Field("64 MB", description="The window that an empty receiver advertises.")
+    receive_window: Size = Field(
+        "64 MB",
+        description='The greatest window that a receiver advertises. With `follows = "linux"` the window begins with 64 KB and grows with what is read, up to this value; "3 MiB" is half of the 6 MB that Linux allows by default.',
+    )
     min_rto: PositiveDuration = Field(
         "200ms", description="Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms)."
     )

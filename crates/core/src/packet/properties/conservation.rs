@@ -114,6 +114,7 @@ proptest! {
         slow["stacks"][0]["detection"] = json!({"name": "dup-ack"});
         slow["stacks"][0]["ack"] = json!({"name": "immediate"});
         slow["stacks"][0]["pacing"] = json!(false);
+        slow["stacks"][0]["follows"] = json!("rfc");
         slow["stacks"][0]["rto_granularity"] = json!(10_000_000_000_u64);
         let mut fast = slow.clone();
         hasten(&mut fast, 2);

@@ -1,9 +1,9 @@
 //! The receive window of Linux, which grows with what the application reads (`net/ipv4/tcp_input.c`; "dynamic right-sizing" of Fisk and
 //! Feng, 2001). Names in parentheses are those of its functions and variables.
 //!
-//! There are two steps. The buffer grows once in a round trip, if more was read in it than in any before (`tcp_rcv_space_adjust`). What is
-//! advertised of it grows with every segment (`tcp_grow_window`). A hole stops reading, so that the buffer stays as it is. The right edge
-//! never moves back.
+//! There are two steps. The buffer grows once in a round trip, if more was read in it than in any before (`tcp_rcv_space_adjust`). The
+//! receiver advertises more of it with every segment (`tcp_grow_window`). A hole stops reading, so that the buffer stays as it is. The
+//! right edge never moves back.
 //!
 //! The application reads at once. A segment takes as much memory as one of an Ethernet driver without page fragments, and memory pressure is
 //! left out. So is rounding by the window scale.
@@ -16,9 +16,9 @@ use crate::units::{Duration, Time};
 const FIRST: u64 = 65_536;
 /// The greatest window that a SYN-ACK can say, bytes: without a scale.
 const UNSCALED: u64 = 65_535;
-/// What is read in the first round trip at least, segments (`TCP_INIT_CWND`).
+/// The first round trip counts as one in which this number of segments was read (`TCP_INIT_CWND`).
 const FIRST_READ: u32 = 10;
-/// A round trip more than what was read, segments.
+/// Segments in the window besides those of two round trips.
 const CUSHION: u64 = 16;
 /// Memory of a segment besides its payload, bytes: 2304 for 1448.
 const OVERHEAD: u64 = 856;
@@ -42,7 +42,7 @@ pub(super) enum News {
     Nothing,
     /// It is one of this number of segments beyond a hole.
     Held { held: u32 },
-    /// What is delivered reaches from segment `from` to `to` now, and this number of segments is beyond a hole.
+    /// The segments from `from` to `to` can be read now, and this number of segments is beyond a hole.
     Passed { from: u32, to: u32, held: u32 },
 }
 

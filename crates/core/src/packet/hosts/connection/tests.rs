@@ -23,7 +23,7 @@ fn connection(follows: &str, receive_window: u64) -> Connection {
     Connection::new(sender, Receiver::of_stack(&stack), None)
 }
 
-/// Both ends over a path that loses every so many packets in each direction.
+/// Both ends over a path that loses every n-th packet, with another n in each direction.
 struct Path {
     connection: Connection,
     pool: SackPool,
