@@ -88,7 +88,7 @@ struct Delaying {
     /// When a delayed ACK is due, or [`Time::NEVER`].
     deadline: Time,
     timestamps: Option<Timestamps>,
-    window: Option<ReceiveWindow>,
+    window: Option<Box<ReceiveWindow>>,
 }
 
 impl Delaying {
@@ -119,7 +119,7 @@ impl Receiver {
         let policy = stack.ack.build(ReceiverContext::of_stack(stack));
         let mut receiver = Receiver::new(stack.sack, policy).with_echo(stack.ecn_echo);
         if stack.follows == Follows::Linux {
-            receiver.delaying().window = ReceiveWindow::of_stack(stack);
+            receiver.delaying().window = ReceiveWindow::of_stack(stack).map(Box::new);
             if stack.sack {
                 return receiver.with_timestamps();
             }

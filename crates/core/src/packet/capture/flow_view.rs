@@ -121,7 +121,7 @@ impl FlowView<'_> {
                 (false, false) => self.byte(packet.segment()),
             },
             acknowledgement,
-            window: self.window.map_or(stack.receive_window, |window| u64::from(window * stack.mss)),
+            window: self.window.map_or(stack.receive_window, |window| u64::from(window) * u64::from(stack.mss)),
             window_scale: window_scale(stack.receive_window),
             sack_blocks: sack.iter().map(|(start, end)| (self.byte(*start), self.byte(*end))).collect(),
         }
@@ -216,6 +216,14 @@ mod tests {
         assert_eq!((packet.payload_length, segment.sequence, segment.acknowledgement), (0, 1, Some(4001)));
         assert_eq!(segment.sack_blocks, [(2001, 3001), (9001, 10_251), (6001, 8001)]);
         assert_eq!(captured(&ack(11, 0), &[]).1.acknowledgement, Some(10_251));
+    }
+
+    #[test]
+    fn an_ack_may_say_a_window_of_its_own() {
+        let (stack, endpoints) = (stack(false), Endpoints::new(7, &identity(2), 3));
+        let view = FlowView { endpoints, stack: Some(&stack), sizes: &SIZES, window: Some(44) };
+        let CapturedKind::Tcp(segment) = view.captured(Time(5), &ack(4, 0), &[]).kind else { panic!("a TCP flow") };
+        assert_eq!((segment.window, segment.window_scale), (44_000, 5));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::tcp::sender::{Sender, Transmission};
 use crate::units::Time;
 
 impl Connection {
-    /// Both ends before the handshake. The sender knows the receiver's first window from then on.
+    /// Both ends before the handshake. The sender has the window that the SYN-ACK will say.
     pub fn new(mut sender: Sender, receiver: Receiver, writer: Option<Box<Writer>>) -> Connection {
         if let Some(edge) = receiver.window_edge() {
             sender.set_window_edge(edge);

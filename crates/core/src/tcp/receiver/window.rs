@@ -79,7 +79,7 @@ impl ReceiveWindow {
         let mss = u64::from(stack.mss);
         (stack.receive_window > FIRST).then(|| ReceiveWindow {
             mss,
-            greatest: stack.receive_window,
+            greatest: stack.receive_window.min(u64::from(u32::MAX) * mss),
             room: FIRST,
             open: FIRST.saturating_sub(mss).max(mss), // one segment is reserved (`tcp_init_buffer_space`)
             edge: (UNSCALED / mss).max(1) as u32,
@@ -165,7 +165,7 @@ impl ReceiveWindow {
     fn wanted(&self, read: u32) -> u64 {
         let (most_read, growth) = (u64::from(self.most_read), u64::from(read - self.most_read));
         let steady = (2 * u64::from(read) + CUSHION) * self.mss;
-        let segments = (steady + 2 * (steady * growth / most_read)) / self.mss;
+        let segments = (steady + 2 * (steady.saturating_mul(growth) / most_read)) / self.mss;
         segments * (self.mss + MEMORY_STEP * self.mss.div_ceil(MEMORY_STEP)) / 2
     }
 
