@@ -125,6 +125,48 @@ impl<'a, W: PathWeight> ShortestTree<'a, W> {
     }
 }
 
+/// The shortest paths from one source to every node, over links that all weigh the same. They are those of [`ShortestTree`].
+#[derive(Debug, Clone)]
+pub struct HopTree<'a> {
+    graph: &'a Graph,
+    source: NodeId,
+    /// By node: the last link of its path.
+    last: Vec<Option<LinkId>>,
+}
+
+impl<'a> HopTree<'a> {
+    /// Finds the shortest paths from `source`. Nodes are reached in the order of their paths: by hops, then by link ids from the first one on. So the
+    /// path on which a node is reached first decides ties as [`Path`] does.
+    pub fn new(graph: &'a Graph, source: NodeId) -> HopTree<'a> {
+        let mut last = vec![None; graph.nodes()];
+        let mut reached = vec![source];
+        let mut next = 0;
+        while next < reached.len() {
+            for (link, node) in graph.leaving(reached[next]) {
+                if node != source && last[node as usize].is_none() {
+                    last[node as usize] = Some(link);
+                    reached.push(node);
+                }
+            }
+            next += 1;
+        }
+        HopTree { graph, source, last }
+    }
+
+    /// The links to `destination`; `None` where there is no path.
+    pub fn path(&self, destination: NodeId) -> Option<Vec<LinkId>> {
+        let mut links = Vec::new();
+        let mut node = destination;
+        while node != self.source {
+            let link = self.last[node as usize]?;
+            links.push(link);
+            node = self.graph.link(link).src;
+        }
+        links.reverse();
+        Some(links)
+    }
+}
+
 /// The one path of [`ShortestTree::path`], without exploring nodes farther away than its source.
 pub fn shortest_path<W: PathWeight>(
     graph: &Graph,
