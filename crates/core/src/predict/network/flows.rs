@@ -30,6 +30,14 @@ pub struct Paths {
     pub drawn: Vec<(f64, f64)>,
 }
 
+impl Paths {
+    /// One path over these links.
+    fn one(links: &[LinkId]) -> Paths {
+        let shares = links.iter().map(|link| (*link, 1.0)).collect();
+        Paths { shares, count: 1, spread_s: 0.0, drawn: Vec::new() }
+    }
+}
+
 /// What TCP needs besides a path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Control {
@@ -123,7 +131,7 @@ pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
     let mut controls = Vec::new();
     let flows = (0..count).map(|flow| model(&responses, &mut controls, run, flow));
     let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
-    flows.sort_by_key(|flow| flow.data.shares.first().map(|(link, _)| *link));
+    flows.sort_by_cached_key(|flow| flow.data.shares.first().map(|(link, _)| *link));
     Ok(flows)
 }
 
@@ -143,7 +151,7 @@ fn model(
     let data = paths(run, flow, false, wire_bits)?;
     let ack = match ack_bits {
         Some(bits) => paths(run, flow, true, bits)?,
-        None => Paths { shares: Vec::new(), count: 1, spread_s: 0.0, drawn: Vec::new() },
+        None => Paths::one(&[]),
     };
     let ack_bits = ack_bits.unwrap_or(0.0);
     let spec = run.spec();
@@ -248,18 +256,19 @@ fn idle_s(spec: &RunSpec, paths: &Paths, bits: f64) -> f64 {
 
 /// The links that packets of a flow take, as the packet engine forwards them.
 fn paths(run: &mut Simulation, flow: u32, reverse: bool, bits: f64) -> Result<Paths, PredictError> {
-    let packets = if run.has_one_path(flow, reverse) { 1 } else { SAMPLE };
+    let in_a_circle = || PredictError::Refused(format!("flow {flow}: its packets go in a circle"));
+    if run.has_one_path(flow, reverse) {
+        return Ok(Paths::one(&run.links_of_packet(flow, reverse, 0).ok_or_else(in_a_circle)?));
+    }
     let mut shares: Vec<(LinkId, f32)> = Vec::new();
     let mut found: Vec<(Vec<LinkId>, f64)> = Vec::new();
     let mut taken: Vec<u32> = Vec::new();
-    for number in 0..packets {
-        let links = run
-            .links_of_packet(flow, reverse, number)
-            .ok_or_else(|| PredictError::Refused(format!("flow {flow}: its packets go in a circle")))?;
+    for number in 0..SAMPLE {
+        let links = run.links_of_packet(flow, reverse, number).ok_or_else(in_a_circle)?;
         for link in &links {
             match shares.iter_mut().find(|(known, _)| known == link) {
-                Some((_, share)) => *share += 1.0 / packets as f32,
-                None => shares.push((*link, 1.0 / packets as f32)),
+                Some((_, share)) => *share += 1.0 / SAMPLE as f32,
+                None => shares.push((*link, 1.0 / SAMPLE as f32)),
             }
         }
         if let Some(path) = found.iter().position(|(known, _)| *known == links) {
@@ -275,7 +284,7 @@ fn paths(run: &mut Simulation, flow: u32, reverse: bool, bits: f64) -> Result<Pa
     let group = run.plan(flow).group as usize;
     let routing = &run.spec().routings[run.spec().traffic[group].routing];
     let drawn = if found.len() > 1 && routing.select != Selector::RoundRobin {
-        taken.iter().zip(&found).map(|(taken, path)| (f64::from(*taken) / f64::from(packets), path.1)).collect()
+        taken.iter().zip(&found).map(|(taken, path)| (f64::from(*taken) / f64::from(SAMPLE), path.1)).collect()
     } else {
         Vec::new()
     };

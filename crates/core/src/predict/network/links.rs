@@ -138,10 +138,14 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
     for paths in flows.iter().flat_map(|flow| [&flow.data, &flow.ack]) {
         for (link, _) in &paths.shares {
             let entry = spec.links[*link as usize].src;
-            let previous: Vec<u32> =
-                paths.shares.iter().map(|(one, _)| *one).filter(|one| spec.links[*one as usize].dst == entry).collect();
-            fed_by_host[*link as usize] |= previous.is_empty();
-            before[*link as usize].extend(previous);
+            let (mut by_link, before) = (false, &mut before[*link as usize]);
+            for (one, _) in paths.shares.iter().filter(|(one, _)| spec.links[*one as usize].dst == entry) {
+                by_link = true;
+                if !before.contains(one) {
+                    before.push(*one);
+                }
+            }
+            fed_by_host[*link as usize] |= !by_link;
         }
     }
     before
@@ -149,7 +153,6 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
         .zip(fed_by_host)
         .map(|(mut links, by_host)| {
             links.sort_unstable();
-            links.dedup();
             if by_host {
                 f64::INFINITY
             } else {
