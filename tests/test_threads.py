@@ -9,6 +9,12 @@ from anabranch.cli import status
 from anabranch.scenario import Scenario
 from bench.reference import SCENARIOS
 
+MANY_FLOWS = """
+title = "Enough flows for two batches"
+topology = { generate = { kind = "random", nodes = 20 }, queue = { discipline = "drop-tail", limit = "1000 packets" } }
+traffic = [{ flows = 11, stack = "newreno" }]
+run = { duration = "10s" }
+"""
 BACKBONE = SCENARIOS / "backbone.toml"
 SHORT = {"run.duration": "100ms", "run.sample": "5ms"}
 
@@ -24,6 +30,15 @@ def test_threads_change_nothing_but_who_does_it() -> None:
     assert one.series_flows.height > 1000
     assert one.series_flows.equals(two.series_flows)
     assert one.series_links.equals(two.series_links)
+
+
+def test_threads_predict_the_same() -> None:
+    one, two, three = (Scenario.from_toml(MANY_FLOWS).run(engine="predict", threads=threads) for threads in (1, 2, 3))
+    assert [result.manifest["runs"][0]["threads"] for result in (one, two, three)] == [1, 2, 2]
+    assert one.flows["goodput_bps"].n_unique() > 100
+    for other in (two, three):
+        assert one.flows.equals(other.flows)
+        assert one.links.equals(other.links)
 
 
 def test_a_small_run_takes_one_thread_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -211,8 +211,8 @@ class Simulation:
 class Prediction:
     """What the model says of a run in the long run."""
 
-    def __init__(self, spec: str) -> None:
-        """Predict a compiled run (JSON); :class:`ValueError` names what the model does not know."""
+    def __init__(self, spec: str, threads: int = 1) -> None:
+        """Predict a compiled run (JSON) on so many threads at most; :class:`ValueError` names what the model does not know."""
 
     def planned_flows(self) -> Columns:
         """The packet engine's table of flows, before the run."""
@@ -233,6 +233,10 @@ class Prediction:
     @property
     def unique(self) -> bool:
         """Whether two starts of the solver have led to one solution."""
+
+    @property
+    def threads(self) -> int:
+        """Threads that have computed it."""
 
     @property
     def in_phase(self) -> list[int]:

@@ -2,7 +2,9 @@
 
 use crate::{columns, read_spec};
 use anabranch_core::packet::Simulation;
-use anabranch_core::predict::network::{Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, predict};
+use anabranch_core::predict::network::{
+    self, Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, predict,
+};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,18 +15,21 @@ use pyo3::types::PyDict;
 pub struct Prediction {
     predicted: Predicted,
     planned: Simulation,
+    threads: usize,
 }
 
 #[pymethods]
 impl Prediction {
     #[new]
-    fn new(py: Python<'_>, spec: &str) -> PyResult<Prediction> {
+    #[pyo3(signature = (spec, threads=1))]
+    fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Prediction> {
         let predicted = py.detach(|| {
             let spec = read_spec(spec)?;
-            predict(spec).map_err(|error| error.to_string())
+            predict(spec, threads).map_err(|error| error.to_string())
         });
         let (predicted, planned) = predicted.map_err(PyValueError::new_err::<String>)?;
-        Ok(Prediction { predicted, planned })
+        let threads = network::threads(predicted.flows.len(), threads);
+        Ok(Prediction { predicted, planned, threads })
     }
 
     /// The packet engine's table of flows, before the run.
@@ -88,5 +93,10 @@ impl Prediction {
     #[getter]
     fn unique(&self) -> bool {
         self.predicted.unique
+    }
+
+    #[getter]
+    fn threads(&self) -> usize {
+        self.threads
     }
 }

@@ -18,15 +18,15 @@ _PLANNED = ("flow", "traffic", "src", "dst", "stack", "routing", "start_s", "siz
 class PredictedRun:
     """A prediction with the methods of the packet engine's simulation; it is made at once."""
 
-    def __init__(self, spec: str) -> None:
-        """Predict a compiled run (JSON).
+    def __init__(self, spec: str, threads: int = 1) -> None:
+        """Predict a compiled run (JSON) on so many threads at most.
 
         Raises:
             ValueError: names what the model does not know.
         """
         run = json.loads(spec)
         self._nodes: list[str] = run["nodes"]
-        self._prediction = _core.Prediction(spec)
+        self._prediction = _core.Prediction(spec, threads)
         self._planned_flows, self._planned_links = self._prediction.planned_flows(), self._prediction.planned_links()
         self._end_s: float = run["duration"] / PICOSECONDS_PER_SECOND
         self._measured_s = (run["duration"] - run["warm_up"]) / PICOSECONDS_PER_SECOND
@@ -123,8 +123,8 @@ class PredictedRun:
 
     @property
     def threads(self) -> int:
-        """One."""
-        return 1
+        """Threads that have computed it."""
+        return self._prediction.threads
 
     def take_capture(self, _link: int) -> bytes:
         """None: captures are refused."""

@@ -22,10 +22,10 @@ def _kernel(spec: str, _threads: int) -> packet.Simulation:
     return KernelSimulation(spec)
 
 
-def _predict(spec: str, _threads: int) -> packet.Simulation:
+def _predict(spec: str, threads: int) -> packet.Simulation:
     from anabranch.engines.predict import PredictedRun
 
-    return PredictedRun(spec)
+    return PredictedRun(spec, threads)
 
 
 ENGINES: Mapping[str, Engine] = {

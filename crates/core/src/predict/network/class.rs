@@ -95,7 +95,7 @@ pub fn classes(flows: &[FlowModel], solution: &Solution) -> (Vec<Class>, Vec<boo
     let mut crowds = vec![Crowd::default(); solution.links.len()];
     for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
         if state.responds > 0.5 {
-            for crossing in solution.paths.data.of(index) {
+            for crossing in solution.data(index) {
                 crowds[crossing.link as usize].add(flow, state.rtt_s);
             }
         }
@@ -131,7 +131,7 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, crowds: &[Crowd<'_
     if state.events.1 > state.events.0 {
         return Class::Loss;
     }
-    let mut bottlenecks = solution.paths.data.of(index).iter().filter(|crossing| {
+    let mut bottlenecks = solution.data(index).iter().filter(|crossing| {
         let events = solution.links[crossing.link as usize].events * f64::from(crossing.takes_part);
         events * state.rtt_s > PART * (state.events.0 + state.events.1)
     });

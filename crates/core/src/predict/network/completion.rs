@@ -56,7 +56,7 @@ impl<'a> Completions<'a> {
     pub fn new(spec: &'a RunSpec, flows: &[FlowModel], solution: &'a Solution) -> Completions<'a> {
         let mut shared = vec![(0.0, 0.0); solution.links.len()];
         for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
-            for crossing in solution.paths.data.of(index) {
+            for crossing in solution.data(index) {
                 let (long, load_bps) = &mut shared[crossing.link as usize];
                 if state.responds > 0.5 {
                     *long += f64::from(crossing.share);
@@ -64,7 +64,7 @@ impl<'a> Completions<'a> {
                     *load_bps += f64::from(crossing.share) * state.rate * flow.wire_bits;
                 }
             }
-            for crossing in solution.paths.acks.of(index) {
+            for crossing in solution.acks(index) {
                 shared[crossing.link as usize].1 += f64::from(crossing.share) * state.rate * flow.acks * flow.ack_bits;
             }
         }

@@ -4,6 +4,7 @@
 //! [`solver`] changes the rates until no link carries more than its capacity.
 //! - [`law`], [`observed`]: the mean window of a congestion control by the number of its events a round trip, from a formula or from itself.
 //! - [`flows`], [`links`]: what the run's flows and links are to the model, and the links' equations.
+//! - [`batch`]: flows that one thread takes at a time, and what they send over each link.
 //! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, what the windows leave of it, and the share that BBR takes.
 //! - [`completion`]: how long flows take that end.
 //! - [`class`]: what limits a flow, and how far the model was from the packet engine in such cases.
@@ -11,6 +12,7 @@
 //!
 //! May use: the compiled run, and what the packet engine plans for it: flows and routes. It starts no run but those of [`completion`].
 
+mod batch;
 mod bbr_share;
 mod class;
 mod completion;
@@ -33,6 +35,7 @@ mod totals;
 
 use crate::packet::Simulation;
 use crate::spec::RunSpec;
+pub use batch::threads;
 pub use error::PredictError;
 
 use class::{Class, Interval, classes};
@@ -92,23 +95,23 @@ pub struct Prediction {
     pub unique: bool,
 }
 
-/// Predicts a run; gives the run as well, which has not begun, but knows what its flows are to do.
+/// Predicts a run on at most this number of threads, which does not change the results; gives the run as well, which has not begun, but knows what its flows are to do.
 ///
 /// # Errors
 /// As for the packet engine, and names what the model does not know.
-pub fn predict(spec: RunSpec) -> Result<(Prediction, Simulation), PredictError> {
+pub fn predict(spec: RunSpec, threads: usize) -> Result<(Prediction, Simulation), PredictError> {
     refusal::check(&spec)?;
     let mut run = Simulation::new(spec)?;
-    let prediction = predict_planned(&mut run)?;
+    let prediction = predict_planned(&mut run, threads)?;
     Ok((prediction, run))
 }
 
-fn predict_planned(run: &mut Simulation) -> Result<Prediction, PredictError> {
+fn predict_planned(run: &mut Simulation, threads: usize) -> Result<Prediction, PredictError> {
     let flows = flows::models(run)?;
     let spec = run.spec();
     let links = links::models(spec, &flows)?;
     refusal::check_load(spec, &flows)?;
-    let (solution, unique) = solve(&flows, links);
+    let (solution, unique) = solve(&flows, links, threads);
     let (found, in_phase) = classes(&flows, &solution);
     let mut completions = Completions::new(spec, &flows, &solution);
     let packets = packets(&flows, &solution);
@@ -124,7 +127,7 @@ fn predict_planned(run: &mut Simulation) -> Result<Prediction, PredictError> {
             (flow.number, prediction)
         })
         .collect();
-    predictions.sort_by_key(|(number, _)| *number);
+    predictions.sort_by_cached_key(|(number, _)| *number);
     Ok(Prediction {
         flows: predictions.into_iter().map(|(_, prediction)| prediction).collect(),
         links: solution
@@ -140,16 +143,16 @@ fn predict_planned(run: &mut Simulation) -> Result<Prediction, PredictError> {
 
 /// The solution, and whether there is no other. With one kind of price there is one (Low 2003). With two there may be more (Tang, Wang, Low and Chiang
 /// 2007), so that a second start looks for another.
-fn solve(flows: &[FlowModel], links: Vec<LinkModel>) -> (Solution, bool) {
+fn solve(flows: &[FlowModel], links: Vec<LinkModel>, threads: usize) -> (Solution, bool) {
     let kinds = |by_events: bool| {
         let mut controls = flows.iter().filter_map(FlowModel::long_run);
         controls.any(|control| matches!(*control.response, Response::Bbr | Response::Waiting(..)) != by_events)
     };
-    let few = solver::solve(flows, links, solver::FEW_EVENTS);
+    let few = solver::solve(flows, links, solver::FEW_EVENTS, threads);
     if few.converged && !(kinds(true) && kinds(false)) {
         return (few, true);
     }
-    let many = solver::solve(flows, few.links.clone(), solver::MANY_EVENTS);
+    let many = solver::solve(flows, few.links.clone(), solver::MANY_EVENTS, threads);
     let unique = few.differs_by(&many) < solver::SAME;
     (if few.converged || !many.converged { few } else { many }, unique)
 }
@@ -183,10 +186,10 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class) -> FlowPred
 fn packets(flows: &[FlowModel], solution: &Solution) -> Vec<f64> {
     let mut packets = vec![0.0; solution.links.len()];
     for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
-        for crossing in solution.paths.data.of(index) {
+        for crossing in solution.data(index) {
             packets[crossing.link as usize] += state.rate * f64::from(crossing.share);
         }
-        for crossing in solution.paths.acks.of(index) {
+        for crossing in solution.acks(index) {
             packets[crossing.link as usize] += state.rate * flow.acks * f64::from(crossing.share);
         }
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// The prediction of a run.
 fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
-    super::predict(spec.clone()).map(|(prediction, _)| prediction)
+    super::predict(spec.clone(), 1).map(|(prediction, _)| prediction)
 }
 
 const RENO: Law = Law { increase: 1.0, remaining: 0.5, cubic: None };
@@ -251,8 +251,8 @@ fn what_the_model_does_not_know_is_refused_by_name() {
     }
 }
 
-/// What the model cannot take of random runs, or may not say of the others.
-fn check(spec: Value) -> Result<(), TestCaseError> {
+/// A random run, without what the model does not know.
+fn known(spec: Value) -> RunSpec {
     let mut spec: RunSpec = serde_json::from_value(spec).expect("the generator makes runs");
     spec.events.clear();
     spec.captures.clear();
@@ -285,6 +285,12 @@ fn check(spec: Value) -> Result<(), TestCaseError> {
             TransportSpec::Udp { .. } => ApplicationSpec::Constant { rate: Rate::from_bps(1e4) },
         };
     }
+    spec
+}
+
+/// What the model may not say of a random run that it does not refuse.
+fn check(spec: Value) -> Result<(), TestCaseError> {
+    let spec = known(spec);
     let Ok(found) = predict(&spec) else { return Ok(()) };
     for flow in &found.flows {
         prop_assert!(flow.goodput_bps.is_finite() && flow.goodput_bps > 0.0, "{flow:?}");
@@ -309,5 +315,14 @@ proptest! {
     #[test]
     fn over_meshes_all_values_are_possible(spec in mesh_spec()) {
         check(spec)?;
+    }
+
+    #[test]
+    fn threads_change_nothing(spec in mesh_spec()) {
+        let spec = known(spec);
+        let on = |threads: usize| super::predict(spec.clone(), threads).ok().map(|(found, _)| format!("{found:?}"));
+        let one = on(1);
+        prop_assert_eq!(&on(2), &one);
+        prop_assert_eq!(&on(3), &one);
     }
 }

@@ -4,6 +4,7 @@ use super::bbr_share::BbrShare;
 use super::crossing::Crossing;
 use super::flows::FlowState;
 use super::sender::Sender;
+use std::ops::Add;
 
 /// Sums over the flows of a link. Each flow counts with the share of its packets that crosses the link.
 #[derive(Debug, Clone, Copy, Default)]
@@ -100,5 +101,29 @@ impl Totals {
         self.load_bps += share * part.acks_bps;
         self.packets += share * part.acks;
         self.acks += share * part.acks;
+    }
+}
+
+impl Add for Totals {
+    type Output = Totals;
+
+    fn add(self, other: Totals) -> Totals {
+        Totals {
+            load_bps: self.load_bps + other.load_bps,
+            data_bps: self.data_bps + other.data_bps,
+            rtt_load: self.rtt_load + other.rtt_load,
+            droppable_bps: self.droppable_bps + other.droppable_bps,
+            packets: self.packets + other.packets,
+            acks: self.acks + other.acks,
+            growth: self.growth + other.growth,
+            growth_a_second: self.growth_a_second + other.growth_a_second,
+            lost_bps: self.lost_bps + other.lost_bps,
+            curved_bps: self.curved_bps + other.curved_bps,
+            bbr: BbrShare {
+                flows: self.bbr.flows + other.bbr.flows,
+                load_bps: self.bbr.load_bps + other.bbr.load_bps,
+                others: self.bbr.others + other.bbr.others,
+            },
+        }
     }
 }

@@ -1,0 +1,144 @@
+//! Flows that one thread takes at a time. Which these are depends only on the run, so that any number of threads computes the same.
+
+use super::crossing::{Crossing, Crossings};
+use super::flows::{FlowModel, FlowState};
+use super::links::LinkModel;
+use super::price::Price;
+use super::sender::{Seen, Sender};
+use super::solver::{DAMPING, TOLERANCE};
+use super::totals::{Part, Totals};
+use std::ops::Add;
+
+/// Batches of a run at most. Each sums up what its flows send over every link.
+const MOST: usize = 8;
+/// Flows of a batch at least: a thread begins in the time of some hundred flows. The small runs of the tests are divided too.
+const LEAST: usize = if cfg!(test) { 2 } else { 2048 };
+
+/// Flows in a batch, of a run with so many.
+pub fn size(flows: usize) -> usize {
+    flows.div_ceil((flows / LEAST).clamp(1, MOST)).max(1)
+}
+
+/// Where the packets of a batch's flows go, and their ACKs.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    /// Of the data.
+    pub data: Crossings,
+    /// Of the ACKs.
+    pub acks: Crossings,
+}
+
+/// The flows of a batch, and what they send.
+pub struct Batch<'a> {
+    senders: Vec<Sender<'a>>,
+    rates: Vec<f64>,
+    paths: Paths,
+    /// By link.
+    totals: Vec<Totals>,
+}
+
+/// The threads that compute a run with so many flows, of at most this number.
+pub fn threads(flows: usize, most: usize) -> usize {
+    let batches = flows.div_ceil(size(flows)).max(1);
+    batches.div_ceil(batches.div_ceil(most.max(1)))
+}
+
+/// Lets the flows of all batches send at the prices of the links, and sums up what each link carries. Returns how many flows change their rate. Only links that
+/// have a price are summed up, unless it is to be `of_all`.
+pub fn respond(batches: &mut [Batch<'_>], prices: &[Price], of_all: bool, threads: usize) -> u32 {
+    let respond = |batches: &mut [Batch<'_>]| batches.iter_mut().map(|batch| batch.respond(prices, of_all)).sum();
+    if threads == 1 {
+        return respond(batches);
+    }
+    std::thread::scope(|scope| {
+        let of_thread = batches.len().div_ceil(threads);
+        let threads: Vec<_> = batches.chunks_mut(of_thread).map(|some| scope.spawn(move || respond(some))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no flow panics")).sum::<u32>()
+    })
+}
+
+/// What the flows of all batches have sent over a link since the last call.
+pub fn take_totals(batches: &mut [Batch<'_>], link: usize) -> Totals {
+    batches.iter_mut().map(|batch| std::mem::take(&mut batch.totals[link])).reduce(Add::add).unwrap_or_default()
+}
+
+impl<'a> Batch<'a> {
+    /// Of these flows.
+    pub fn new(flows: &'a [FlowModel], links: &[LinkModel]) -> Batch<'a> {
+        let senders: Vec<Sender<'_>> = flows.iter().map(|flow| Sender::new(flow, links)).collect();
+        Batch {
+            rates: senders.iter().map(Sender::first_rate).collect(),
+            senders,
+            paths: Paths {
+                data: Crossings::new(flows, |flow| &flow.data),
+                acks: Crossings::new(flows, |flow| &flow.ack),
+            },
+            totals: vec![Totals::default(); links.len()],
+        }
+    }
+
+    /// Takes which links have a price.
+    pub fn sort(&mut self, has_price: &[bool]) {
+        self.paths.data.sort(has_price);
+        self.paths.acks.sort(has_price);
+    }
+
+    /// See [`respond`].
+    fn respond(&mut self, prices: &[Price], of_all: bool) -> u32 {
+        let Batch { senders, rates, paths, totals } = self;
+        let of = if of_all { Crossings::of } else { Crossings::priced };
+        let mut moved = 0;
+        for (index, (sender, rate)) in senders.iter().zip(rates).enumerate() {
+            // By the totals of the last iteration, of which this rate is a part.
+            let events_s = paths.data.priced(index).iter().map(|one| prices[one.link as usize].events_at(one)).sum();
+            for crossing in paths.data.priced_mut(index) {
+                let takes_part = prices[crossing.link as usize].reaches(sender, *rate, crossing, events_s);
+                crossing.takes_part += (DAMPING * (takes_part - f64::from(crossing.takes_part))) as f32;
+            }
+            let seen = seen(sender, index, prices, paths);
+            let state = sender.at(&seen);
+            moved += u32::from((state.rate / *rate - 1.0).abs() > TOLERANCE);
+            *rate = state.rate;
+            let part = Part::of(sender, &state);
+            for crossing in of(&paths.data, index) {
+                let droppability = prices[crossing.link as usize].droppability(sender, crossing, seen.events_s);
+                totals[crossing.link as usize].add_data(&part, crossing, droppability);
+            }
+            for crossing in of(&paths.acks, index) {
+                totals[crossing.link as usize].add_acks(&part, crossing);
+            }
+        }
+        moved
+    }
+
+    /// The flows' states at these prices.
+    pub fn states(&self, prices: &[Price]) -> impl Iterator<Item = FlowState> {
+        let senders = self.senders.iter().enumerate();
+        senders.map(|(index, sender)| sender.at(&seen(sender, index, prices, &self.paths)))
+    }
+
+    /// What remains of it.
+    pub fn into_paths(self) -> Paths {
+        self.paths
+    }
+}
+
+/// What a flow sees of its links that have a price.
+fn seen(sender: &Sender<'_>, index: usize, prices: &[Price], paths: &Paths) -> Seen {
+    let price = |crossing: &Crossing| &prices[crossing.link as usize];
+    let mut seen = Seen::default();
+    for crossing in paths.data.priced(index) {
+        let events = price(crossing).events_at(crossing);
+        seen.events_s += events;
+        seen.squares += events * events * f64::from(crossing.takes_part);
+        seen.queues_s += f64::from(crossing.share) * price(crossing).queue_s;
+    }
+    for crossing in paths.acks.priced(index) {
+        seen.queues_s += f64::from(crossing.share) * price(crossing).queue_s;
+    }
+    if sender.is_bbr {
+        seen.bbr_bps =
+            paths.data.of(index).iter().map(|crossing| price(crossing).bbr_bps).fold(f64::INFINITY, f64::min);
+    }
+    seen
+}
