@@ -65,6 +65,7 @@ static void read_flow(struct flow *flow, struct course courses[DIRECTIONS]) {
     *flow = (struct flow){.listener = -1, .sender = -1, .receiver = -1};
     snprintf(flow->congestion, sizeof flow->congestion, "%s", word());
     flow->start_ns = number();
+    flow->bytes = flow->unwritten = number();
     read_course(&courses[AHEAD]);
     read_course(&courses[BACK]);
 }

@@ -16,7 +16,7 @@ class Link:
     queue_packets: int
     """Packets in the queue, the one in transmission counted; more are dropped."""
     lost: Sequence[int] = ()
-    """Numbers of the packets lost on the wire, ascending, counted from 1; ACKs without data have no number."""
+    """Numbers of the packets lost on the wire, ascending, counted from 1; ACKs without data, SYN or FIN have no number."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Flow:
-    """A bulk flow from the first host to the second."""
+    """A flow from the first host to the second."""
 
     congestion: str
     """Linux's name of a congestion control that kernel.config has."""
@@ -38,6 +38,8 @@ class Flow:
     back: Course
     """Of its ACKs."""
     start_s: float = 0.0
+    payload_bytes: int | None = None
+    """Whole segments, written at once, and the connection is closed behind them; None for a flow that does not end."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Case:
             ),
             *(f"path {_counted(path)}" for path in paths),
             *(
-                f"flow {flow.congestion} {_nanoseconds(flow.start_s)} {course_words(flow.ahead)} {course_words(flow.back)}"
+                f"flow {flow.congestion} {_nanoseconds(flow.start_s)} {flow.payload_bytes or 0} {course_words(flow.ahead)} {course_words(flow.back)}"
                 for flow in self.flows
             ),
         ]

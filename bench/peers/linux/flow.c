@@ -56,15 +56,27 @@ void flow_write(struct flow *flow) {
     int segment;
     MUST(getsockopt(flow->sender, IPPROTO_TCP, TCP_MAXSEG, &segment, &(socklen_t){sizeof segment}));
     /* Whole segments, and more is always to come: no segment is the last of a write. */
-    while (send(flow->sender, zeros, WAITING_BYTES / segment * segment, MSG_MORE) > 0) {
+    while (flow->bytes == 0 && send(flow->sender, zeros, WAITING_BYTES / segment * segment, MSG_MORE) > 0) {
     }
-    if (errno != EAGAIN)
+    while (flow->unwritten > 0) {
+        long bytes = send(flow->sender, zeros, flow->unwritten < WAITING_BYTES ? flow->unwritten : WAITING_BYTES, 0);
+        if (bytes < 0)
+            break;
+        flow->unwritten -= bytes;
+    }
+    if (flow->bytes > 0 && flow->unwritten == 0) {
+        MUST(shutdown(flow->sender, SHUT_WR));
+        flow->is_closed = true;
+    } else if (errno != EAGAIN)
         fail("send: %m");
 }
 
 void flow_read(struct flow *flow) {
     long bytes = recv(flow->receiver, NULL, INT_MAX, MSG_TRUNC); /* MSG_TRUNC: nothing is copied. */
-    if (bytes == 0 || (bytes < 0 && errno != EAGAIN))
+    if (bytes == 0 && flow->bytes > 0) {
+        close(flow->receiver);
+        flow->receiver = -1;
+    } else if (bytes == 0 || (bytes < 0 && errno != EAGAIN))
         fail("recv: %m");
 }
 
@@ -84,7 +96,7 @@ void flow_find(struct packet *packet) {
     int ports[] = {ntohs(tcp_of(packet)->dest) - PORT, ntohs(tcp_of(packet)->source) - PORT};
     packet->direction = ports[AHEAD] >= 0 && ports[AHEAD] < MOST_FLOWS ? AHEAD : BACK;
     packet->flow = ports[packet->direction];
-    packet->is_counted = tcp_of(packet)->syn || payload_of(packet) > 0;
+    packet->is_counted = tcp_of(packet)->syn || tcp_of(packet)->fin || payload_of(packet) > 0;
 }
 
 /* The history of the segment that a packet with payload carries. */
@@ -119,11 +131,13 @@ void flow_note_sent(struct flow *flow, const struct packet *packet) {
     *segment |= SENT;
 }
 
-void flow_note_arrived(struct flow *flow, const struct packet *packet, bool counts) {
+void flow_note_arrived(struct flow *flow, const struct packet *packet, uint64_t now_ns, bool counts) {
     if (payload_of(packet) == 0)
         return;
     unsigned char *segment = segment_of(flow, packet);
     if (counts && !(*segment & ARRIVED))
         flow->arrived_bytes += payload_of(packet);
     *segment |= ARRIVED;
+    if (flow->arrived_bytes == flow->bytes && flow->completed_ns == 0)
+        flow->completed_ns = now_ns;
 }

@@ -8,6 +8,9 @@
 struct flow {
     char congestion[16];
     uint64_t start_ns;
+    uint64_t bytes;                 /* Payload of the flow; 0 if it does not end. */
+    uint64_t unwritten;             /* Of these, what the application has still to write. */
+    bool is_closed;                 /* The application has written everything. */
     int listener, sender, receiver; /* -1 while there is none. */
     uint32_t first;                 /* Sequence number of the first byte. */
     size_t segment_bytes;           /* Payload of every segment; 0 before the first one. */
@@ -16,6 +19,7 @@ struct flow {
     size_t room;                    /* Segments that there is room for. */
     uint64_t sent, retransmits;     /* Segments. */
     uint64_t arrived_bytes;         /* Payload that arrived, each byte once, since counting began. */
+    uint64_t completed_ns;          /* When the last of its bytes arrived; 0 before. */
 };
 
 /* Opens the socket that waits for the flow, on the host that receives. */
@@ -27,17 +31,17 @@ void flow_start(struct flow *flow, int index, const struct host *sender, const s
 /* Takes the connection that waits. */
 void flow_accept(struct flow *flow);
 
-/* Writes as much as the sender takes. */
+/* Writes as much as the sender takes, and closes this direction behind the last byte of a flow that ends. */
 void flow_write(struct flow *flow);
 
-/* Reads all that the receiver has. */
+/* Reads all that the receiver has; closes it at the end of the data. */
 void flow_read(struct flow *flow);
 
 /* Notes that a packet enters the network on the side of the sender. */
 void flow_note_sent(struct flow *flow, const struct packet *packet);
 
 /* Notes that a packet reaches the receiver; `counts` says whether the run is being measured. */
-void flow_note_arrived(struct flow *flow, const struct packet *packet, bool counts);
+void flow_note_arrived(struct flow *flow, const struct packet *packet, uint64_t now_ns, bool counts);
 
 /* Fills in what the headers of a packet say: its flow, its direction, whether it is counted. */
 void flow_find(struct packet *packet);

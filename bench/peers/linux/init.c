@@ -102,7 +102,7 @@ static void deliver(struct packet *packet, uint64_t now_ns) {
     const struct host *receiver = &sides[1 - packet->direction];
     MUST(write(receiver->device, packet->data, packet->bytes));
     if (packet->direction == AHEAD) {
-        flow_note_arrived(flow, packet, now_ns > run.warm_up_ns);
+        flow_note_arrived(flow, packet, now_ns, now_ns > run.warm_up_ns);
         if (flow->receiver >= 0)
             flow_read(flow);
     }
@@ -135,7 +135,7 @@ static uint64_t serve(uint64_t now_ns, uint64_t then_ns) {
         *file++ = (struct pollfd){.fd = sides[side].device, .events = POLLIN};
     for (int index = 0; index < run.flow_count; index++) {
         const struct flow *flow = &run.flows[index];
-        *file++ = (struct pollfd){.fd = flow->sender, .events = POLLOUT};
+        *file++ = (struct pollfd){.fd = flow->is_closed ? -1 : flow->sender, .events = POLLOUT};
         *file++ = (struct pollfd){.fd = flow->listener, .events = POLLIN};
         *file++ = (struct pollfd){.fd = flow->receiver, .events = POLLIN};
     }
@@ -183,8 +183,8 @@ static void write_results(const char *path) {
         const struct flow *flow = &run.flows[index];
         struct tcp_info info = {0};
         MUST(getsockopt(flow->sender, IPPROTO_TCP, TCP_INFO, &info, &(socklen_t){sizeof info}));
-        fprintf(file, "%s{\"arrived_bytes\": %lu, \"sent\": %lu, \"retransmits\": %lu, \"window_limited_us\": %llu}",
-                index ? ", " : "", flow->arrived_bytes, flow->sent, flow->retransmits, info.tcpi_rwnd_limited);
+        fprintf(file, "%s{\"arrived_bytes\": %lu, \"completed_ns\": %lu, \"sent\": %lu, \"retransmits\": %lu, \"window_limited_us\": %llu}",
+                index ? ", " : "", flow->arrived_bytes, flow->completed_ns, flow->sent, flow->retransmits, info.tcpi_rwnd_limited);
     }
     fputs("], \"links\": [", file);
     for (int index = 0; index < run.network.link_count; index++) {

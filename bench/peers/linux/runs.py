@@ -22,6 +22,8 @@ class FlowRun:
 
     goodput_bps: float
     """Payload that arrived after the warm-up, each byte counted once, over that time."""
+    completed_s: float | None
+    """When the last byte of a flow that ends arrived."""
     sent: int
     """Data segments, retransmissions included, over the whole run."""
     retransmits: int
@@ -101,6 +103,7 @@ def _read(values: Any, case: Case) -> LinuxRun:
         flows=tuple(
             FlowRun(
                 goodput_bps=flow["arrived_bytes"] * 8 / counted_s,
+                completed_s=flow["completed_ns"] / 1e9 or None,
                 sent=flow["sent"],
                 retransmits=flow["retransmits"],
                 window_limited_s=flow["window_limited_us"] / 1e6,
