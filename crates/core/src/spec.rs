@@ -264,7 +264,7 @@ pub enum Follows {
     /// An ACK grows the window by the segments that it passes and newly reports, if the window was the limit within the last round
     /// trip. In slow start, the window may grow to twice the greatest flight of that round trip. Recovery follows RFC 9937, also after
     /// congestion marks. A paced sender spaces bursts of a 1024th of a second, of two segments to 64 kB, after the first ten segments
-    /// of a connection. A late burst shortens the next wait by up to a half.
+    /// of a connection. A late burst shortens the next wait by up to a half. A flow with a size ends with a FIN.
     #[serde(rename = "linux")]
     Linux,
     /// As [`Follows::Rfc`], but an ACK grows the window by one segment, however many it passes (RFC 2581 section 3.1).

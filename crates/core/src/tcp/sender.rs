@@ -118,6 +118,19 @@ enum Limit {
     Other,
 }
 
+/// Where the FIN of a connection is ([`Follows::Linux`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fin {
+    /// The application may write more.
+    Open,
+    /// The application has closed the connection. The first stop of the sender shows whether all data was sent by then.
+    Due,
+    /// On the last segment of data.
+    OnData,
+    /// In a segment of its own behind the data.
+    Alone,
+}
+
 /// How much of the window was used while it was not the limit ([`Follows::Linux`]).
 #[derive(Debug, Clone, Copy, Default)]
 struct Unfilled {
@@ -152,6 +165,9 @@ pub struct Sender {
     /// Segments that the application has written; all of them, for a flow without end.
     available: u32,
     receive_window: u32,
+    fin: Fin,
+    /// The segment that carries the FIN. `u32::MAX` if that is not known or not modelled.
+    closing: u32,
     limit: Limit,
     probe: bool,
     /// One retransmission may exceed the window: after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
@@ -286,6 +302,8 @@ impl Sender {
             detector,
             available: 0,
             receive_window: stack.window_segments(),
+            fin: Fin::Open,
+            closing: u32::MAX,
             limit: Limit::Other,
             probe: false,
             retransmit_now: false,
@@ -414,6 +432,19 @@ impl Sender {
             }
         }
         self.available = self.available.saturating_add(segments);
+    }
+
+    /// The application closes the connection right after its last write. Linux then adds a FIN, other senders do not model it.
+    pub fn finish(&mut self) {
+        if self.options.follows == Follows::Linux {
+            self.fin = Fin::Due;
+        }
+    }
+
+    /// Whether a segment is a FIN without data.
+    #[inline]
+    pub fn is_fin(&self, segment: u32) -> bool {
+        segment == self.closing && self.fin == Fin::Alone
     }
 
     /// The application writes no more. Segments that are not sent by now are dropped.

@@ -21,6 +21,7 @@ fn byte(number: u32) -> u32 {
 fn header(sequence: u32, acknowledgement: Option<u32>) -> CapturedSegment {
     CapturedSegment {
         syn: None,
+        fin: false,
         push: false,
         ecn_echo: false,
         window_reduced: false,

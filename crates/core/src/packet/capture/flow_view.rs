@@ -7,7 +7,7 @@
 
 use crate::packet::capture::pcapng::{CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale};
 use crate::packet::hosts::flow::FlowIdentity;
-use crate::packet::link::packet::{ACK, MARK, Packet, SYN, WINDOW_REDUCED};
+use crate::packet::link::packet::{ACK, FIN, MARK, Packet, SYN, WINDOW_REDUCED};
 use crate::packet::link::packet_sizes::PacketSizes;
 use crate::spec::{NodeId, StackSpec};
 use crate::tcp::scoreboard::Range;
@@ -91,9 +91,9 @@ impl FlowView<'_> {
         }
     }
 
-    /// Only data is ECN-capable, neither SYN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).
+    /// Only data is ECN-capable, neither SYN nor FIN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).
     fn ecn(&self, packet: &Packet) -> IpEcn {
-        if !self.sizes.ecn_capable || packet.has(ACK | SYN) {
+        if !self.sizes.ecn_capable || packet.has(ACK | SYN | FIN) {
             IpEcn::NotEct
         } else if packet.has(MARK) {
             IpEcn::CongestionExperienced
@@ -111,6 +111,7 @@ impl FlowView<'_> {
         };
         CapturedSegment {
             syn: syn.then_some(SynOptions { mss: stack.mss as u16, sack_permitted: stack.sack }),
+            fin: packet.has(FIN),
             push: !syn && !ack && packet.segment() == self.sizes.last_segment,
             // A SYN requests ECN with both flags, a SYN-ACK accepts it with one (RFC 3168, section 6.1.1).
             ecn_echo: if syn { stack.ecn } else { ack && packet.has(MARK) },
@@ -127,13 +128,13 @@ impl FlowView<'_> {
         }
     }
 
-    /// The sequence number of a segment's first byte; beyond the last segment, of the byte after the flow's last.
+    /// The sequence number of a segment's first byte. That of a FIN follows the flow's last byte, and is one number itself.
     fn byte(&self, segment: u32) -> u32 {
         let payload = |size: u16| u32::from(size - self.sizes.header());
         let last = self.sizes.last_segment;
         let full = segment.min(last).wrapping_mul(payload(self.sizes.full()));
         let rest = if segment > last { payload(self.sizes.last()) } else { 0 };
-        full.wrapping_add(rest).wrapping_add(1)
+        full.wrapping_add(rest).wrapping_add(1 + u32::from(segment > last.saturating_add(1)))
     }
 }
 
@@ -206,6 +207,15 @@ mod tests {
         assert_eq!((segment.window, segment.window_scale), (1 << 20, 5));
         let (packet, segment) = captured(&data(10, 0), &[]);
         assert_eq!((packet.payload_length, segment.sequence, segment.push), (250, 10_001, true));
+        assert!(!segment.fin);
+    }
+
+    #[test]
+    fn a_fin_has_no_data_and_takes_the_sequence_number_behind_the_last_byte() {
+        let (packet, segment) = captured(&data(11, FIN), &[]);
+        assert_eq!((packet.payload_length, segment.sequence, segment.fin, segment.push), (0, 10_251, true, false));
+        assert_eq!(captured(&ack(12, 0), &[]).1.acknowledgement, Some(10_252));
+        assert_eq!(captured(&ack(10, 0), &[(11, 12)]).1.sack_blocks, [(10_251, 10_252)]);
     }
 
     #[test]

@@ -127,6 +127,7 @@ impl Headers {
 
 fn flags(segment: &CapturedSegment) -> u8 {
     let flags = [
+        (segment.fin, 0),
         (segment.syn.is_some(), 1),
         (segment.push, 3),
         (segment.acknowledgement.is_some(), 4),

@@ -61,6 +61,8 @@ pub enum CapturedKind {
 pub struct CapturedSegment {
     /// SYN, with the options that only it carries.
     pub syn: Option<SynOptions>,
+    /// FIN.
+    pub fin: bool,
     /// PSH.
     pub push: bool,
     /// ECE (RFC 3168).
@@ -197,6 +199,7 @@ pub(in crate::packet) mod tests {
     pub fn segment() -> CapturedSegment {
         CapturedSegment {
             syn: None,
+            fin: false,
             push: false,
             ecn_echo: false,
             window_reduced: false,

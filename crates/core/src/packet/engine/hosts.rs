@@ -300,7 +300,11 @@ impl Hosts {
                 let mut sender = Sender::new(stack, paths, random);
                 sender.share_settings(&mut self.common_settings[stack_index]);
                 let writer = if group.application.writes_at_once() {
-                    sender.write(context.now(), context.network.sizes(index).segments());
+                    let sizes = context.network.sizes(index);
+                    sender.write(context.now(), sizes.segments());
+                    if sizes.last_segment != u32::MAX {
+                        sender.finish();
+                    }
                     None
                 } else {
                     let application = Application::new(&group.application, stack.mss, draws);

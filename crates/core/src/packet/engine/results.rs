@@ -86,7 +86,7 @@ columns! {
         delivered_bytes: Count in "bytes" = row.bytes;
         /// `8 * delivered_bytes` over the measured time between the flow's start and its end.
         goodput_bps: Number in "bit/s", unknown "the flow did not run in the measured time" = row.goodput_bps();
-        /// Data segments sent, retransmissions included; UDP: packets.
+        /// Data segments sent, retransmissions and a FIN without data included; UDP: packets.
         segments_sent: Count in "segments", of sender = row.sent();
         /// Segments sent again.
         retransmits: Count in "segments", of sender = row.retransmits();

@@ -1,7 +1,7 @@
 //! Translates between packets and the segments of a connection's two ends.
 
 use crate::packet::hosts::flow::{Connection, Writer};
-use crate::packet::link::packet::{ACK, HAS_SACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
+use crate::packet::link::packet::{ACK, FIN, HAS_SACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
 use crate::packet::link::sack_pool::SackPool;
 use crate::tcp::receiver::{Ack, Announcement, DataSegment, Due, Receiver, SackBlocks, Timestamp};
 use crate::tcp::sender::{Sender, Transmission};
@@ -42,7 +42,7 @@ impl Connection {
             retransmission: packet.has(RETRANSMISSION),
             marked: packet.has(MARK),
             window_reduced: packet.has(WINDOW_REDUCED),
-            last: segment == last_segment,
+            last: segment == last_segment || packet.has(FIN),
             timestamp: Some(timestamp),
         };
         match self.receiver.take(now, &data) {
@@ -136,7 +136,8 @@ impl Connection {
     pub fn next_packet(&mut self, flow: u32, now: Time, pool: &mut SackPool) -> Option<(Packet, u32)> {
         Some(match self.sender.poll_transmit(now)? {
             Transmission::Data { segment, number, retransmission, window_reduced, oldest } => {
-                let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced);
+                let fin = flag_if(FIN, self.sender.is_fin(segment));
+                let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced) | fin;
                 let tolerated =
                     if oldest > 0 { SackBlocks::new(None, &[(oldest, number + 1)]) } else { SackBlocks::default() };
                 if self.echo > 0 {

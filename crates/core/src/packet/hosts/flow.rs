@@ -149,7 +149,8 @@ impl FlowState {
             FlowState::Pending => FlowCounters::default(),
             FlowState::Finished(counters) => (**counters).clone(),
             FlowState::Tcp(connection) => FlowCounters {
-                arrived: connection.receiver.counters().first_arrivals() as u32,
+                arrived: connection.receiver.counters().first_arrivals() as u32
+                    - u32::from(connection.receiver.has(last_segment.saturating_add(1))), // a FIN
                 has_last: connection.receiver.has(last_segment),
                 longest_stall: connection.sender.scoreboard().longest_stall(now),
                 sender: connection.sender.counters(),

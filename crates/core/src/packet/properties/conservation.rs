@@ -36,7 +36,8 @@ fn check_books<L: EventLoop>(simulation: &Engine<L>) {
         match &flow.state {
             FlowState::Tcp(connection) => {
                 let board = connection.sender.scoreboard();
-                assert!(board.una() <= counters.arrived && counters.arrived <= board.next());
+                let acknowledged = board.una().min(sizes.segments()); // of the data, without a FIN
+                assert!(acknowledged <= counters.arrived && counters.arrived <= board.next());
                 assert!(counters.longest_stall <= simulation.now() - flow.identity.start);
                 assert_eq!(counters.sender.sent - counters.sender.retransmits, u64::from(board.next()));
             }
@@ -114,7 +115,7 @@ proptest! {
         slow["stacks"][0]["detection"] = json!({"name": "dup-ack"});
         slow["stacks"][0]["ack"] = json!({"name": "immediate"});
         slow["stacks"][0]["pacing"] = json!(false);
-        slow["stacks"][0]["follows"] = json!("rfc");
+        slow["stacks"][0]["follows"] = json!("rfc"); // Linux's clock has a fixed tick
         slow["stacks"][0]["rto_granularity"] = json!(10_000_000_000_u64);
         let mut fast = slow.clone();
         hasten(&mut fast, 2);

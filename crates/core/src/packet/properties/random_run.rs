@@ -165,13 +165,13 @@ fn traffic() -> impl Strategy<Value = Vec<(Value, Value, u32, u64, Option<u64>, 
         prop::sample::select(vec!["classic", "hystart++"]),
         named(DetectionSpec::describe()),
         named(AckSpec::describe()),
-        prop::sample::select(vec!["rfc", "linux"]),
+        prop::sample::select(vec!["rfc", "linux", "ns-2"]),
         prop::array::uniform5(any::<bool>()),
     );
-    let stack = policies.prop_map(|(congestion, slow_start, detection, ack, follows, flags)| {
-        let [sack, ecn, pacing, handshake, f_rto] = flags;
-        json!({"name": "", "congestion": {"name": congestion}, "slow_start": {"name": slow_start},
-            "detection": {"name": detection}, "ack": {"name": ack}, "follows": follows,
+    let stack = policies.prop_map(|(congestion, slow_start, detection, ack, follows, switches)| {
+        let [sack, ecn, pacing, handshake, f_rto] = switches;
+        json!({"name": "", "follows": follows, "congestion": {"name": congestion}, "slow_start": {"name": slow_start},
+            "detection": {"name": detection}, "ack": {"name": ack},
             "sack": sack, "spurious": "eifel", "f_rto": f_rto, "limited_transmit": true, "ecn": ecn, "pacing": pacing,
             "handshake": handshake, "mss": 960, "header": 40, "initial_window": 10, "receive_window": 300_000,
             "min_rto": 200 * MS, "max_rto": 4000 * MS, "initial_rto": 1000 * MS})

@@ -40,7 +40,8 @@ impl Sender {
             && self.board.outstanding() > 0
             && !self.probe
             && !self.retransmit_now
-            && self.withheld == 0;
+            && self.withheld == 0
+            && self.board.next() != self.closing;
         self.unanswered_timeout &= !is_predicted;
         is_predicted.then_some(PredictedAcks { sender: self, event: AckEvent::PREDICTED, is_unfilled: false })
     }
@@ -96,7 +97,7 @@ impl<const LEARNS: bool> PredictedAcks<'_, LEARNS> {
             by_data
         } else {
             sender.limit = Limit::Window;
-            by_window
+            (by_window + sender.beyond_window(by_window)).min(by_data)
         }
     }
 

@@ -1,13 +1,35 @@
 //! Segments to send now, within window, receive window, data and pacing.
 
-use super::{Burst, ForwardRto, Limit, Phase, Sender, Transmission};
+use super::{Burst, Fin, ForwardRto, Limit, Phase, Sender, Transmission};
 use crate::spec::Follows;
 use crate::units::{Rate, Time};
 
 impl Sender {
     /// Whether the window and the application allow a segment, pacing aside.
     pub(super) fn could_send(&self) -> bool {
-        self.has_segment() && self.counted_in_flight() < self.window()
+        self.has_segment() && self.counted_in_flight() < self.window() || self.is_closing_next() && self.has_new()
+    }
+
+    /// Whether the next new segment carries the FIN. The congestion window does not hold it back (`tcp_cwnd_test`).
+    #[inline(always)]
+    fn is_closing_next(&self) -> bool {
+        self.board.next() == self.closing
+    }
+
+    /// The segment with the FIN may be sent beyond `by_window` new ones that the window allows, if all before it were. Returns 0 or 1.
+    #[inline(always)]
+    pub(super) fn beyond_window(&self, by_window: u32) -> u32 {
+        u32::from(self.board.next() + by_window == self.closing)
+    }
+
+    /// The sender stops for the first time since the application closed the connection. If data is unsent, the last segment of it
+    /// carries the FIN (`tcp_send_fin`). Otherwise the FIN is a segment of its own.
+    #[cold]
+    fn place_fin(&mut self) {
+        let is_alone = self.board.next() == self.available;
+        self.available += u32::from(is_alone);
+        self.closing = self.available - 1;
+        self.fin = if is_alone { Fin::Alone } else { Fin::OnData };
     }
 
     fn has_segment(&self) -> bool {
@@ -41,8 +63,12 @@ impl Sender {
     /// [`Self::poll_transmit`] until that returns none. Returns `None` without any change for another flow.
     #[inline(always)]
     pub fn poll_burst(&mut self, now: Time) -> Option<Burst> {
-        let sends_only_new =
-            self.options.bursts && !self.is_opening() && self.board.lost() == 0 && !self.probe && !self.retransmit_now;
+        let sends_only_new = self.options.bursts
+            && !self.is_opening()
+            && self.board.lost() == 0
+            && !self.probe
+            && !self.retransmit_now
+            && !self.is_closing_next();
         if !sends_only_new {
             return self.is_held_back(now).then_some(Burst { segment: 0, number: 0, count: 0 });
         }
@@ -50,7 +76,7 @@ impl Sender {
         let number = self.board.next_transmission();
         let by_window = self.window().saturating_sub(self.counted_in_flight());
         let by_data = self.new_within_receive_window();
-        let count = by_window.min(by_data);
+        let count = if by_window < by_data { by_window + self.beyond_window(by_window) } else { by_data };
         if count > 0 {
             self.board.send_burst(now, count);
         }
@@ -97,15 +123,20 @@ impl Sender {
         {
             return Some(self.send_again(now, segment));
         }
-        if self.counted_in_flight() >= self.window() {
-            self.limit = Limit::Window;
-            return None;
+        let is_full = self.counted_in_flight() >= self.window();
+        let is_paced = self.next_send > now && !self.linux.as_ref().is_some_and(|linux| linux.quantum.has_room(now));
+        if self.fin == Fin::Due && (is_full || is_paced || !self.has_new()) {
+            self.place_fin();
         }
-        if self.next_send > now && !self.linux.as_ref().is_some_and(|linux| linux.quantum.has_room(now)) {
+        if is_full {
+            self.limit = Limit::Window;
+        }
+        if is_paced || is_full && !self.is_closing_next() {
             return None;
         }
         let probing_new = matches!(self.phase, Phase::Timeout { forward: ForwardRto::ProbingNew, .. });
-        if self.board.lost() > 0 && !(probing_new && self.has_new()) && !self.waits_for_late_originals() {
+        let prefers_new = is_full || probing_new && self.has_new();
+        if self.board.lost() > 0 && !prefers_new && !self.waits_for_late_originals() {
             let segment = self.board.next_lost().expect("some segment is lost");
             return Some(self.send_again(now, segment));
         }

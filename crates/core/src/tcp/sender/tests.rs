@@ -9,6 +9,7 @@ use crate::tcp::receiver::{Ack, SackBlocks};
 use crate::units::Duration;
 use serde_json::json;
 
+mod closing;
 mod fast_paths;
 mod linux;
 mod rate_samples;
@@ -49,17 +50,21 @@ struct Pair {
 impl Pair {
     /// A sender that has a hundred segments to send, and has filled its window at 0 ms.
     fn new(changes: serde_json::Value) -> Pair {
-        let stack = stack(changes);
-        let ack: AckSpec = stack.ack;
-        let mut sender = Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0));
-        sender.write(Time::ZERO, 100);
-        let mut pair = Pair {
-            sender,
-            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext::of_stack(&stack))).with_echo(stack.ecn_echo),
-            now: Time::ZERO,
-        };
+        let mut pair = Pair::idle(changes);
+        pair.sender.write(Time::ZERO, 100);
         pair.send();
         pair
+    }
+
+    /// A sender that has nothing to send.
+    fn idle(changes: serde_json::Value) -> Pair {
+        let stack = stack(changes);
+        let ack: AckSpec = stack.ack;
+        Pair {
+            sender: Sender::new(&stack, 1, Stream::new(1, Purpose::Congestion, 0)),
+            receiver: Receiver::new(stack.sack, ack.build(ReceiverContext::of_stack(&stack))).with_echo(stack.ecn_echo),
+            now: Time::ZERO,
+        }
     }
 
     /// Sends all that may be sent: the segments, those sent again with `true`.
