@@ -56,6 +56,15 @@ def test_behind_a_path_that_breaks_the_timer_backs_off() -> None:
     assert outcome.timeouts in (3, 4)
 
 
+def test_a_flow_that_ends_takes_a_handshake_and_its_transmission() -> None:
+    # A delay of 15 ms each way, there three times: SYN, SYN-ACK, data. Four packets follow each other; the
+    # handshake and its ACK take less than 0.5 ms to transmit.
+    case = one_flow()
+    case = replace(case, flows=[replace(case.flows[0], start_s=0.1, payload_bytes=4 * 1448)])
+    completed_s = run_or_skip(case).flows[0].completed_s
+    assert completed_s == pytest.approx(0.1 + 3 * 0.015 + 4 * 1500 * 8 / RATE_BPS, abs=0.0005)
+
+
 def test_two_paths_carry_twice_what_one_does() -> None:
     links = [Link(RATE_BPS, 0.015, 1000) for _ in range(4)]
     flow = Flow("cubic", Course([[0], [1]], "round-robin"), Course([[2], [3]], "round-robin"))
@@ -79,7 +88,7 @@ def test_what_the_guest_cannot_do_is_said() -> None:
 
 def test_a_case_is_written_as_the_guest_reads_it() -> None:
     links = [Link(1000, 0.5, 10, [3, 7]), Link(2000, 0.25, 20), Link(3000, 0.125, 30)]
-    flow = Flow("cubic", Course([[0, 1], [1]], "random"), Course([[2]]), start_s=0.001)
+    flow = Flow("cubic", Course([[0, 1], [1]], "random"), Course([[2]]), start_s=0.001, payload_bytes=4344)
     assert Case(links, [flow], duration_s=2.0, warm_up_s=1.0, seed=4).text().splitlines() == [
         "end 2000000000",
         "warm_up 1000000000",
@@ -93,7 +102,7 @@ def test_a_case_is_written_as_the_guest_reads_it() -> None:
         "path 2 0 1",
         "path 1 1",
         "path 1 2",
-        "flow cubic 1000000 random 2 0 1 first 1 2",
+        "flow cubic 1000000 4344 random 2 0 1 first 1 2",
     ]
 
 

@@ -16,6 +16,7 @@ from validation.real_linux_cells import (
     linux_case,
     pairs,
     shallow,
+    short_flows,
     single_flows,
     sprayed,
 )
@@ -26,6 +27,7 @@ CELLS = [
     *sprayed(quick=True),
     *heavy_loss(quick=True),
     *shallow(quick=True),
+    *short_flows(quick=True),
 ]
 
 
@@ -52,6 +54,8 @@ def test_both_sides_run_on_the_same_network(cell: Cell) -> None:
     assert ours == theirs
     starts = [units.duration(traffic["start"]) for traffic in scenario["traffic"]]
     assert starts == [round(flow.start_s * 1e9) * 1000 for flow in case.flows]
+    sizes = [traffic.get("size") for traffic in scenario["traffic"]]
+    assert sizes == [flow.payload_bytes and f"{flow.payload_bytes} bytes" for flow in case.flows]
     for ahead, back, round_trip_s in zip(
         case.flows[0].ahead.paths, case.flows[0].back.paths, cell.round_trips_s, strict=True
     ):

@@ -337,6 +337,66 @@ def run_shallow(quick: bool) -> Section:
     )
 
 
+def run_short_flows(quick: bool) -> Section:
+    """One flow that ends."""
+    results = _results("Flows that end, against Linux", real_linux_cells.short_flows(quick))
+    rows, deviations = [], []
+    for result in results:
+        rfc = _runs_here(result.cell, follows="rfc")
+        theirs_s, ours_s, rfc_s = (_completion_s(runs) for runs in (result.theirs, result.ours, rfc))
+        deviations.append(abs(ours_s / theirs_s - 1))
+        rows.append(
+            (
+                str(result.cell.segments),
+                ("none", "the last", "the last two")[len(result.cell.lost_segments)],
+                *(f"{completion_s * 1e3:.1f}" for completion_s in (theirs_s, ours_s)),
+                percent(ours_s / theirs_s),
+                f"{rfc_s * 1e3:.1f}",
+                percent(rfc_s / theirs_s),
+                _both(result, lambda run: run.retransmits),
+                _both(result, lambda run: run.timeouts),
+            )
+        )
+    cell = results[0].cell
+    return Section(
+        key="real-linux-short-flows",
+        title="Flows that end against real Linux",
+        model=_model(),
+        how=(
+            f"One flow of CUBIC over {megabits(cell.rate_bps)} Mbit/s with an RTT of {_milliseconds(cell.round_trips_s[0])}. The application writes everything at "
+            "once and closes the connection. The first transmission of some segments is lost. Times run from the application's start, with the handshake, to the arrival of "
+            f'the last byte. By the RFCs is with `follows = "rfc"`. {AS_ABOVE}'
+        ),
+        columns=(
+            "segments",
+            "lost",
+            "Linux, ms",
+            "ours, ms",
+            "deviation",
+            "by the RFCs, ms",
+            "deviation",
+            "retransmissions",
+            "timeouts",
+        ),
+        rows=rows,
+        passed=median(deviations) <= MEDIAN_TOLERANCE and max(deviations) <= CELL_TOLERANCE,
+        verdict=(
+            f"the completion time deviates by {median(deviations) * 100:.1f} % in the median (at most {MEDIAN_TOLERANCE * 100:.0f} %), and by "
+            f"{max(deviations) * 100:.1f} % at most ({CELL_TOLERANCE * 100:.0f} %), in {len(results)} cells; retransmissions and timeouts are a run's, in "
+            "Linux / here"
+        ),
+        notes=(
+            "Ten segments fit in the first window, so that the FIN follows them as a segment of its own. Its SACK block reveals the loss of the last segment.",
+            "In larger flows the FIN is on the last segment, which goes beyond the window. So 11 segments take no round trip more than 10. Where the last is lost, a probe "
+            "must find out.",
+        ),
+    )
+
+
+def _completion_s(runs: Sequence[Run]) -> float:
+    return fmean(run.completion_s if run.completion_s is not None else DURATION_S for run in runs)
+
+
 def _runs_here(cell: Cell, **stack: Any) -> list[Run]:
     return [run_here(cell, seed, **stack) for seed in cell.seeds]
 

@@ -25,8 +25,9 @@ CONTROLS = ("bic", "htcp", "westwood", "highspeed", "hybla", "illinois", "scalab
 """The others without marks."""
 DURATION_S = 20
 WIRE_BYTES = 1500
-SIZES = {"mss": "1448 bytes", "header": "52 bytes"}
-"""Linux's segments of 1500 bytes with timestamps."""
+PAYLOAD_BYTES = 1448
+SIZES = {"mss": f"{PAYLOAD_BYTES} bytes", "header": f"{WIRE_BYTES - PAYLOAD_BYTES} bytes"}
+"""Linux's segments with timestamps."""
 
 CLOCK = {"hz": JIFFIES_PER_SECOND}
 STACKS: Mapping[str, Mapping[str, Any]] = {
@@ -57,6 +58,10 @@ class Cell:
     select: peer.Select = "first"
     draws: range = range(1, 3)
     """Seeds of the runs where something is drawn."""
+    segments: int | None = None
+    """Of each flow; None for flows that do not end."""
+    lost_segments: Sequence[int] = ()
+    """Of a flow that ends: its segments, from 0, whose first transmission is lost."""
 
     @property
     def queue_packets(self) -> int:
@@ -72,7 +77,9 @@ class Cell:
         return self.draws if drawn else range(1, 2)
 
     def lost(self, path: int, seed: int) -> list[int]:
-        """Numbers of the packets lost on a path."""
+        """Numbers of the packets lost on a path; the SYN has the first."""
+        if self.lost_segments:
+            return [segment + 2 for segment in self.lost_segments]
         return bernoulli(self.loss, self.rate_bps * DURATION_S // (8 * WIRE_BYTES) + 1000, seed + 1000 * path)
 
     def start_s(self, flow: int, seed: int) -> float:
@@ -88,6 +95,8 @@ class Run:
     """Of each flow, payload."""
     retransmits: int
     timeouts: int
+    completion_s: float | None = None
+    """Of the first flow, if it ends."""
 
 
 def single_flows(quick: bool) -> list[Cell]:
@@ -155,6 +164,16 @@ def sprayed(quick: bool) -> list[Cell]:
     ]
 
 
+def short_flows(quick: bool) -> list[Cell]:
+    """One flow that ends, without loss, without its last segment, and without its last two."""
+    sizes = (6, 11) if quick else (2, 6, 10, 11, 16)
+    return [
+        Cell(("cubic",), 20_000_000, (0.080,), 1.0, segments=segments, lost_segments=range(segments - lost, segments))
+        for segments in sizes
+        for lost in (0, 1, 2)
+    ]
+
+
 def linux_case(cell: Cell, seed: int) -> peer.Case:
     """The network of a cell, for real Linux."""
     links: list[peer.Link] = []
@@ -173,7 +192,13 @@ def linux_case(cell: Cell, seed: int) -> peer.Case:
     return peer.Case(
         links=links,
         flows=[
-            peer.Flow(name, peer.Course(ahead, cell.select), peer.Course(back, cell.select), cell.start_s(flow, seed))
+            peer.Flow(
+                name,
+                peer.Course(ahead, cell.select),
+                peer.Course(back, cell.select),
+                cell.start_s(flow, seed),
+                cell.segments and cell.segments * PAYLOAD_BYTES,
+            )
             for flow, name in enumerate(cell.flows)
         ],
         duration_s=DURATION_S,
@@ -188,6 +213,7 @@ def run_linux(cell: Cell, seed: int, settings: Mapping[str, str]) -> Run:
         tuple(flow.goodput_bps for flow in outcome.flows),
         sum(flow.retransmits for flow in outcome.flows),
         outcome.timeouts,
+        outcome.flows[0].completed_s and outcome.flows[0].completed_s - cell.start_s(0, seed),
     )
 
 
@@ -199,6 +225,7 @@ def run_here(cell: Cell, seed: int, **stack: Any) -> Run:
         tuple(float(count) * 8 / DURATION_S for count in flows["delivered_bytes"]),
         int(flows["retransmits"].sum()),
         int(flows["timeouts"].sum()),
+        float(flows["fct_s"][0]) if cell.segments else None,
     )
 
 
@@ -233,7 +260,7 @@ def document(cell: Cell, seed: int, **stack: Any) -> Mapping[str, Any]:
             {
                 "from": "source",
                 "to": "sink",
-                "bulk": True,
+                **({"size": f"{cell.segments * PAYLOAD_BYTES} bytes"} if cell.segments else {"bulk": True}),
                 "start": seconds(cell.start_s(flow, seed)),
                 "stack": name,
                 "routing": "routing",
