@@ -84,6 +84,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         f"linux-{name}": {"congestion": f"linux-{name}"} | _LINUX
         for name in (
             "bic",
+            "cdg",
             "highspeed",
             "htcp",
             "hybla",

@@ -92,7 +92,7 @@ pub enum CongestionKind {
         /// Linux's fast recovery.
         repeated: bool,
     },
-    /// The network marked a segment (RFC 3168); at most once a round trip.
+    /// The network marked a segment (RFC 3168), or the congestion control [asks for a reduction](super::congestion::CongestionControl::backs_off); at most once a round trip.
     EcnEcho,
 }
 

@@ -55,7 +55,7 @@ impl KernelClock {
     }
 }
 
-/// When a timer fires that is started at `start` for a wait of `wait`: by this clock if there is one, else exactly.
+/// The expiry of a timer that is started at `start` and waits for `wait`. With a clock it comes at a tick, else exactly.
 #[inline]
 pub fn expiry(clock: Option<KernelClock>, start: Time, wait: Duration) -> Time {
     clock.map_or(start + wait, |clock| clock.expiry(start, wait))

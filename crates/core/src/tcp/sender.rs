@@ -203,7 +203,7 @@ pub struct Sender {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prediction {
     /// No ACK is predicted: without SACK a cumulative ACK may follow uncounted duplicates. A control that observes the connection
-    /// sees each ACK.
+    /// sees each ACK, and one that may ask for a reduction is asked after each.
     Off,
     /// Rate sampler, detector and congestion control.
     Sampled,
@@ -233,6 +233,8 @@ struct Options {
     paces: bool,
     /// The congestion control observes the connection.
     observed: bool,
+    /// The congestion control may ask for a reduction.
+    backs_off: bool,
     /// Neither pacing nor a rate sampler nor a congestion mark's answer needs to see every segment sent.
     bursts: bool,
     wire_bytes: u32,
@@ -260,7 +262,7 @@ impl Sender {
         let rate = congestion.wants_rate_samples().then(Box::<RateSampler>::default);
         let paces = stack.pacing || congestion.pacing_rate().is_some();
         let prediction = match detector.learns_from_predicted_acks() {
-            _ if !stack.sack || congestion.observes_connection() => Prediction::Off,
+            _ if !stack.sack || congestion.observes_connection() || congestion.backs_off().is_some() => Prediction::Off,
             _ if rate.is_some() => Prediction::Sampled,
             true => Prediction::Detected,
             false => Prediction::Growth,
@@ -280,6 +282,7 @@ impl Sender {
             only_the_timer: detector.has_only_the_timer(),
             paces,
             observed: congestion.observes_connection(),
+            backs_off: congestion.backs_off().is_some(),
             bursts: !paces && rate.is_none() && !stack.ecn,
             wire_bytes,
             payload: stack.mss,

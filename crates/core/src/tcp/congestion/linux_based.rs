@@ -20,8 +20,8 @@ pub trait Rules: Send + Sync {
         of_stack
     }
 
-    /// An ACK arrived, in whatever phase: for controls that measure. The window has not grown by it yet. `open` if it found the flow
-    /// outside an episode; the ACK that ends one did not.
+    /// Measures an ACK before it grows the window. Recovery's ACKs come here too. `open` is false within an episode, and for the ACK
+    /// that ends one.
     fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {}
 
     /// The ACK lets `acked` segments grow the window, at least one: slow start, and congestion avoidance with the rest.
@@ -35,6 +35,11 @@ pub trait Rules: Send + Sync {
     /// Congestion avoidance: `acked` segments grow the window.
     fn avoid(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent) {
         window.grow(window.cwnd, acked);
+    }
+
+    /// As [`CongestionControl::backs_off`].
+    fn backs_off(&self) -> Option<bool> {
+        None
     }
 
     /// The slow-start threshold after a congestion that met this window.
@@ -136,6 +141,10 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
     fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         self.window.restart(idle, initial_window, rtt);
         self.rules.on_restart(&self.window);
+    }
+
+    fn backs_off(&self) -> Option<bool> {
+        self.rules.backs_off()
     }
 
     fn cwnd(&self) -> f64 {

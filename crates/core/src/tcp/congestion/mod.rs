@@ -34,6 +34,7 @@ pub mod kikolo;
 pub mod linux_based;
 pub use bbr::linux as linux_bbr;
 pub mod linux_bic;
+pub mod linux_cdg;
 pub mod linux_cubic;
 pub mod linux_dctcp;
 pub mod linux_highspeed;
@@ -108,6 +109,12 @@ pub trait CongestionControl: Send + Sync {
     /// everything sent before it is acknowledged (RFC 6582). Each further loss of the window is then an episode of its own.
     fn ends_recovery_at_partial_ack(&self) -> bool {
         false
+    }
+
+    /// Whether the last ACK makes it ask for a reduction without a loss. Then the sender spreads one over a round trip as after a
+    /// congestion mark. `None` if it never asks.
+    fn backs_off(&self) -> Option<bool> {
+        None
     }
 
     /// Whether ACK events are to carry a [`super::events::RateSample`].
@@ -200,6 +207,8 @@ crate::algorithm_registry! {
         LinuxHybla = "linux-hybla": linux_hybla::LinuxHybla,
         /// YeAH as Linux has it: Scalable TCP until a queue builds up, then Reno (Baiocchi, Castellani and Vacirca 2007).
         LinuxYeah = "linux-yeah": linux_yeah::LinuxYeah,
+        /// CDG as Linux has it: Reno that also backs off by chance when the RTT rises (Hayes and Armitage 2011).
+        LinuxCdg = "linux-cdg": linux_cdg::LinuxCdg,
         /// Veno as Linux has it: Reno that judges by the queue whether a loss is congestion (Fu and Liew 2003).
         LinuxVeno = "linux-veno": linux_veno::LinuxVeno,
         /// BBR version 1: paces at the measured bandwidth (draft-cardwell-iccrg-bbr-congestion-control-00, Linux).

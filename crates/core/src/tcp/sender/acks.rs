@@ -219,6 +219,10 @@ impl Sender {
                 prr.on_ack(in_flight, transmissions, window, event.delivered, is_bold || is_safe);
             }
         }
+        if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
+        {
+            self.reduce_without_loss(now, prior_in_flight);
+        }
     }
 
     fn account_without_sack(

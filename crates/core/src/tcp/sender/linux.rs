@@ -262,7 +262,10 @@ impl Sender {
     ) {
         match self.phase {
             Phase::Opening { .. } | Phase::Open => {}
-            Phase::Fast { until, .. } if self.board.una() >= until => self.end_linux_episode(ack, until),
+            // A reduction after a mark lasts until something sent after it is acknowledged.
+            Phase::Fast { until, marked, .. } if self.board.una() >= until + u32::from(marked) => {
+                self.end_linux_episode(ack, until);
+            }
             Phase::Fast { .. } => {
                 if advanced && self.original_came(ack) {
                     self.note_reordering(prior_una, self.board.sacked_end());

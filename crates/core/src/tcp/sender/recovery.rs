@@ -201,12 +201,17 @@ impl Sender {
 
     pub(super) fn on_ecn_echo(&mut self, now: Time, prior_in_flight: u32) {
         if self.phase == Phase::Open && self.board.una() > self.ecn_until {
-            let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
-            self.congestion.on_congestion(&event, &self.rtt);
-            self.announce_reduction();
-            if self.options.follows == Follows::Linux && self.board.outstanding() > 0 {
-                self.phase = self.reduction(prior_in_flight, true);
-            }
+            self.reduce_without_loss(now, prior_in_flight);
+        }
+    }
+
+    /// The window shrinks after a congestion mark, or because the congestion control asks for it (`tcp_enter_cwr`).
+    pub(super) fn reduce_without_loss(&mut self, now: Time, prior_in_flight: u32) {
+        let event = CongestionEvent { now, kind: CongestionKind::EcnEcho, prior_in_flight };
+        self.congestion.on_congestion(&event, &self.rtt);
+        self.announce_reduction();
+        if self.options.follows == Follows::Linux && self.board.outstanding() > 0 {
+            self.phase = self.reduction(prior_in_flight, true);
         }
     }
 

@@ -20,7 +20,10 @@ fn sent_per_ack_after_a_mark(pair: &mut Pair) -> Vec<usize> {
 fn rfc9937_after_a_mark_every_second_ack_sends() {
     let mut pair = Pair::new(json!({"ecn": true, "follows": "linux"}));
     assert_eq!(sent_per_ack_after_a_mark(&mut pair), [1, 0, 1, 0, 1, 0, 1, 0, 0, 1]);
-    assert_eq!((pair.cwnd(), pair.sender.board.in_flight(), pair.sender.episode()), (5.0, 5, Episode::Open));
+    assert_eq!((pair.cwnd(), pair.sender.board.in_flight(), pair.sender.episode()), (5.0, 5, Episode::Reduction));
+    let ack = Ack { ecn_echo: false, ..pair.at(200).arrive(10, false, false) }; // of the first segment sent since, with CWR
+    pair.sender.on_ack(pair.now, &ack);
+    assert_eq!(pair.sender.episode(), Episode::Open);
     let mut pair = Pair::new(json!({"ecn": true, "follows": "rfc"}));
     assert_eq!(sent_per_ack_after_a_mark(&mut pair), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
     assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Open));
@@ -92,4 +95,20 @@ fn a_congestion_control_that_owns_its_recovery_has_its_own_window_in_it() {
         }
         assert_eq!(pair.sender.episode(), Episode::Recovery);
     }
+}
+
+/// CDG measures 40 ms and then 45 ms. It backs off without a loss, and the window of 20 shrinks to 14 over the next round trip.
+#[test]
+fn a_control_that_backs_off_reduces_the_window_as_after_a_mark() {
+    let mut pair = Pair::new(json!({
+        "follows": "linux", "congestion": {"name": "linux-cdg", "backoff_factor": 1e6, "hystart": false}, "hz": 1000
+    }));
+    pair.at(40).deliver([0]);
+    pair.at(45).deliver(1..10);
+    assert_eq!((pair.sender.episode(), pair.cwnd()), (Episode::Open, 20.0));
+    pair.at(85).deliver([10]);
+    assert_eq!((pair.sender.episode(), pair.cwnd()), (Episode::Reduction, 14.0));
+    assert_eq!(pair.sender.window(), 20);
+    pair.at(90).deliver(11..30);
+    assert_eq!((pair.sender.window(), pair.sender.counters().retransmits), (14, 0));
 }
