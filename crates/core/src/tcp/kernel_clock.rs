@@ -1,4 +1,4 @@
-//! The clock of Linux's kernel: ticks (jiffies, HZ a second), and when a timer of so many ticks fires.
+//! The clock of Linux's kernel: ticks (jiffies, HZ a second), and when a timer fires.
 
 use crate::units::{Duration, Time};
 
@@ -65,8 +65,8 @@ pub fn expiry(clock: Option<KernelClock>, start: Time, wait: Duration) -> Time {
 mod tests {
     use super::*;
 
-    /// At 250 Hz a tick has 4 ms. 40 ms are 10 ticks: from tick 2 (8 to 12 ms) to tick 12, and one more. 300 ms are 75 ticks, from
-    /// tick 2 to tick 77, which the second level rounds up to 80, or 320 ms. 63 ticks are the first of that level.
+    /// At 250 Hz a tick has 4 ms. 40 ms are 10 ticks. They go from tick 2 (8 to 12 ms) to tick 12, and the timer fires one later. 300 ms
+    /// are 75 ticks, from tick 2 to tick 77. The second level rounds that up to 80, or 320 ms. 63 ticks are the first of that level.
     #[test]
     fn a_timer_fires_at_the_next_slot_of_its_level() {
         let clock = KernelClock::new(250);

@@ -24,7 +24,7 @@ pub trait Rules: Send + Sync {
     /// that ends one.
     fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, _rtt: &RttEstimate) {}
 
-    /// The ACK lets `acked` segments grow the window, at least one: slow start, and congestion avoidance with the rest.
+    /// Grows the window for `acked` segments, at least one. Congestion avoidance counts the segments that slow start leaves over.
     fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
         let rest = if window.in_slow_start() { window.slow_start(acked) } else { acked };
         if rest > 0 {

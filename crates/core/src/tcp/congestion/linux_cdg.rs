@@ -2,7 +2,7 @@
 //! 2011). It is Reno that also backs off by chance when the RTT rises from one round trip to the next.
 //!
 //! Differences from the paper:
-//! - A sum of gradients stands for their mean. It ends a backoff's effect on gradients, because round trips of reductions do not count.
+//! - A sum of gradients stands for their mean. The round trips of a reduction have none, so that its effect is not taken for a gradient.
 //! - A back-off is spread over a round trip by proportional rate reduction, as after a congestion mark.
 //! - Tolerance of losses that no queue explains (section 3.5) is off by default.
 //! - Slow start may end by a train of ACKs or a grown RTT (HyStart). The paper ends it by the gradient.
@@ -86,7 +86,7 @@ impl Extremes {
     }
 }
 
-/// What the gradients say of the bottleneck's queue (section 3.5).
+/// The state of the bottleneck's queue, by the gradients (section 3.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Queue {
     Unknown,
@@ -205,7 +205,7 @@ impl ByGradient {
         (self.length, self.passed) = (self.outstanding, 0);
     }
 
-    /// The sum of the last gradients (section 3.1). The first ones stand for those that are missing.
+    /// The sum of the last `window` gradients (section 3.1), extrapolated while there are fewer.
     fn gradient(&mut self) -> i64 {
         let window = self.parameters.window as usize;
         self.gradients.truncate(window - 1);
