@@ -87,7 +87,7 @@ def test_what_the_guest_cannot_do_is_said() -> None:
 
 
 def test_a_case_is_written_as_the_guest_reads_it() -> None:
-    links = [Link(1000, 0.5, 10, [3, 7]), Link(2000, 0.25, 20), Link(3000, 0.125, 30)]
+    links = [Link(1000, 0.5, 10, [3, 7]), Link(2000, 0.25, 20, mark_packets=5), Link(3000, 0.125, 30)]
     flow = Flow("cubic", Course([[0, 1], [1]], "random"), Course([[2]]), start_s=0.001, payload_bytes=4344)
     assert Case(links, [flow], duration_s=2.0, warm_up_s=1.0, seed=4).text().splitlines() == [
         "end 2000000000",
@@ -96,9 +96,9 @@ def test_a_case_is_written_as_the_guest_reads_it() -> None:
         "mtu 1500",
         "set net/ipv4/tcp_no_metrics_save 1",
         "set net/ipv4/tcp_rmem 4096 131072 6291456",
-        "link 1000 500000000 10 2 3 7",
-        "link 2000 250000000 20 0",
-        "link 3000 125000000 30 0",
+        "link 1000 500000000 10 0 2 3 7",
+        "link 2000 250000000 20 5 0",
+        "link 3000 125000000 30 0 0",
         "path 2 0 1",
         "path 1 1",
         "path 1 2",

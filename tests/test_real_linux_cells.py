@@ -11,6 +11,7 @@ from validation.against_real_linux import Result, first_share, shares_by_size
 from validation.real_linux_cells import (
     Cell,
     Run,
+    cdg_and_dctcp,
     document,
     heavy_loss,
     linux_case,
@@ -28,6 +29,7 @@ CELLS = [
     *heavy_loss(quick=True),
     *shallow(quick=True),
     *short_flows(quick=True),
+    *cdg_and_dctcp(quick=True),
 ]
 
 
@@ -35,19 +37,26 @@ CELLS = [
 def test_both_sides_run_on_the_same_network(cell: Cell) -> None:
     scenario, case = document(cell, 2), linux_case(cell, 2)
     links = scenario["topology"]["links"]
-    limits = {tuple(one["link"]): one["queue"]["limit"] for one in scenario["topology"]["override"]}
+    queues = {tuple(one["link"]): one["queue"] for one in scenario["topology"]["override"]}
     losses = {tuple(one["link"]): one["loss"]["packets"] for one in scenario["impairments"]}
     ours = [
         (
             units.rate(link["capacity"]),
             units.duration(link["delay"]),
-            limits.get((link["source"], link["target"]), scenario["topology"]["queue"]["limit"]),
+            queues.get((link["source"], link["target"]), scenario["topology"]["queue"])["limit"],
+            queues.get((link["source"], link["target"]), {}).get("mark"),
             losses.get((link["source"], link["target"]), []),
         )
         for link in links
     ]
     theirs = [
-        (link.rate_bps, round(link.delay_s * 1e9) * 1000, f"{link.queue_packets} packets", list(link.lost))
+        (
+            link.rate_bps,
+            round(link.delay_s * 1e9) * 1000,
+            f"{link.queue_packets} packets",
+            link.mark_packets,
+            list(link.lost),
+        )
         for path in case.flows[0].ahead.paths
         for link in (case.links[index] for index in path)
     ]

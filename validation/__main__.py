@@ -40,6 +40,7 @@ COMPARISONS = (
     Comparison("linux", against_linux.run),
     Comparison("real-linux", against_real_linux.run),
     Comparison("real-linux-controls", against_real_linux.run_controls),
+    Comparison("real-linux-cdg-dctcp", against_real_linux.run_cdg_and_dctcp),
     Comparison("real-linux-short-flows", against_real_linux.run_short_flows),
     Comparison("real-linux-bbr-loss", against_real_linux.run_heavy_loss),
     Comparison("real-linux-bbr-shallow", against_real_linux.run_shallow),

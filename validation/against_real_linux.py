@@ -115,6 +115,30 @@ def run_controls(quick: bool) -> Section:
     )
 
 
+def run_cdg_and_dctcp(quick: bool) -> Section:
+    """One flow of a control that draws, or that needs marks."""
+    results = _results("CDG and DCTCP, against Linux", real_linux_cells.cdg_and_dctcp(quick))
+    return _section(
+        "real-linux-cdg-dctcp",
+        "CDG and DCTCP against real Linux",
+        f"One flow over a link of {megabits(results[0].cell.rate_bps)} Mbit/s. {AS_ABOVE} CDG backs off by chance, so its values are means of "
+        f"{len(results[0].cell.seeds)} draws. DCTCP's queue marks packets that find at least the given number of packets in it.",
+        ("congestion", "RTT", "queue, packets", "marks from", "loss"),
+        [
+            (
+                result.cell.flows[0],
+                _milliseconds(result.cell.round_trips_s[0]),
+                str(result.cell.queue_packets),
+                str(result.cell.mark_packets or "-"),
+                f"{result.cell.loss:g}",
+            )
+            for result in results
+        ],
+        results,
+        "At an RTT of 150 ms, CDG is not compared. There slow start ends by chance, early or late, and runs of Linux differ by a factor of two.",
+    )
+
+
 def run_sprayed(quick: bool) -> Section:
     """One flow over two paths."""
     results = _results("Spraying, against Linux", real_linux_cells.sprayed(quick))

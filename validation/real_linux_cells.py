@@ -22,7 +22,7 @@ from validation.work import Unrecorded, seconds
 CONGESTION = ("cubic", "reno", "bbr")
 """Linux's names."""
 CONTROLS = ("bic", "htcp", "westwood", "highspeed", "hybla", "illinois", "scalable", "vegas", "veno", "yeah")
-"""The others without marks."""
+"""The others without marks or draws."""
 DURATION_S = 20
 WIRE_BYTES = 1500
 PAYLOAD_BYTES = 1448
@@ -31,7 +31,7 @@ SIZES = {"mss": f"{PAYLOAD_BYTES} bytes", "header": f"{WIRE_BYTES - PAYLOAD_BYTE
 
 CLOCK = {"hz": JIFFIES_PER_SECOND}
 STACKS: Mapping[str, Mapping[str, Any]] = {
-    name: {"preset": f"linux-{name}", **CLOCK} for name in (*CONGESTION, *CONTROLS)
+    name: {"preset": f"linux-{name}", **CLOCK} for name in (*CONGESTION, *CONTROLS, "cdg", "dctcp")
 }
 """Ours, with the clock of that kernel."""
 
@@ -56,6 +56,8 @@ class Cell:
     loss: float = 0.0
     """Of the data packets of each path."""
     select: peer.Select = "first"
+    mark_packets: int | None = None
+    """Packets in the queue from which on it marks."""
     draws: range = range(1, 3)
     """Seeds of the runs where something is drawn."""
     segments: int | None = None
@@ -73,7 +75,7 @@ class Cell:
         """Of the runs; one where nothing is drawn, and more where each packet's path is."""
         if self.select == "random":
             return range(11, 15)
-        drawn = self.loss > 0 or len(self.flows) > 1 or "bbr" in self.flows
+        drawn = self.loss > 0 or len(self.flows) > 1 or not {"bbr", "cdg"}.isdisjoint(self.flows)
         return self.draws if drawn else range(1, 2)
 
     def lost(self, path: int, seed: int) -> list[int]:
@@ -121,6 +123,22 @@ def controls(quick: bool) -> list[Cell]:
         Cell((name,), 12_000_000, (round_trip_s,), queue_bdp, loss)
         for name in (CONTROLS[:3] if quick else CONTROLS)
         for round_trip_s, queue_bdp, loss in lossless + lossy
+    ]
+
+
+def cdg_and_dctcp(quick: bool) -> list[Cell]:
+    """One flow of CDG, whose back-offs are drawn, and one of DCTCP over a queue that marks."""
+    cdg = ((0.060, 0.5, 0.0), (0.060, 1.0, 0.001), (0.020, 1.0, 0.01), (0.060, 1.0, 0.01))
+    dctcp = ((0.020, 5, 0.0), (0.060, 10, 0.0), (0.150, 25, 0.0), (0.060, 10, 0.001))
+    return [
+        *(
+            Cell(("cdg",), 12_000_000, (round_trip_s,), queue_bdp, loss, draws=range(1, 9))
+            for round_trip_s, queue_bdp, loss in cdg[: 1 if quick else None]
+        ),
+        *(
+            Cell(("dctcp",), 12_000_000, (round_trip_s,), 2.0, loss, mark_packets=mark_packets)
+            for round_trip_s, mark_packets, loss in dctcp[: 2 if quick else None]
+        ),
     ]
 
 
@@ -182,7 +200,7 @@ def linux_case(cell: Cell, seed: int) -> peer.Case:
         first = len(links)
         delay_s = round_trip_s / 2 - LEAST_S
         links += [
-            peer.Link(cell.rate_bps, delay_s, cell.queue_packets),
+            peer.Link(cell.rate_bps, delay_s, cell.queue_packets, mark_packets=cell.mark_packets),
             peer.Link(10 * cell.rate_bps, LEAST_S, ROOMY_PACKETS, cell.lost(index, seed)),
             peer.Link(10 * cell.rate_bps, LEAST_S, ROOMY_PACKETS),
             peer.Link(cell.rate_bps, delay_s, ROOMY_PACKETS),
@@ -240,8 +258,10 @@ def document(cell: Cell, seed: int, **stack: Any) -> Mapping[str, Any]:
             (middle, "sink", 10 * cell.rate_bps, LEAST_S),
         ):
             links.append({"source": source, "target": target, "capacity": f"{rate_bps}bps", "delay": seconds(delay)})
-        limit = {"discipline": "drop-tail", "limit": f"{cell.queue_packets} packets"}
-        queues.append({"link": ["source", middle], "one_way": True, "queue": limit})
+        queue: dict[str, Any] = {"discipline": "drop-tail", "limit": f"{cell.queue_packets} packets"}
+        if cell.mark_packets:
+            queue |= {"discipline": "ecn-threshold", "mark": cell.mark_packets}
+        queues.append({"link": ["source", middle], "one_way": True, "queue": queue})
         if lost := cell.lost(index, seed):
             losses.append({"link": exit_link, "one_way": True, "loss": {"model": "list", "packets": lost}})
     routing: dict[str, Any] = {"metric": "hop-count"}

@@ -33,6 +33,7 @@ static void read_link(struct link *link) {
     link->rate_bps = number();
     link->delay_ns = number();
     link->limit = number();
+    link->mark = number();
     link->lost_count = number();
     link->lost = calloc(link->lost_count + 1, sizeof *link->lost);
     for (size_t index = 0; index < link->lost_count; index++)

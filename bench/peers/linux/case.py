@@ -18,6 +18,9 @@ class Link:
     lost: Sequence[int] = ()
     """Numbers of the packets lost on the wire, ascending, counted from 1; ACKs without data, SYN or FIN have no number."""
 
+    mark_packets: int | None = None
+    """Packets in the queue from which on it marks those that are ECN-capable; None for a queue that does not mark."""
+
 
 @dataclass(frozen=True)
 class Course:
@@ -78,7 +81,7 @@ class Case:
             f"mtu {self.mtu}",
             *(f"set {name} {value}" for name, value in settings.items()),
             *(
-                f"link {link.rate_bps} {_nanoseconds(link.delay_s)} {link.queue_packets} {_counted(link.lost)}"
+                f"link {link.rate_bps} {_nanoseconds(link.delay_s)} {link.queue_packets} {link.mark_packets or 0} {_counted(link.lost)}"
                 for link in self.links
             ),
             *(f"path {_counted(path)}" for path in paths),

@@ -26,9 +26,15 @@ static struct sockaddr_in address_of(const struct host *host, int index) {
     return address;
 }
 
+static void set_congestion(int socket, const struct flow *flow) {
+    if (setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, flow->congestion, strlen(flow->congestion)) < 0)
+        fail("congestion control %s: %m", flow->congestion);
+}
+
 void flow_listen(struct flow *flow, int index, const struct host *receiver) {
     struct sockaddr_in address = address_of(receiver, index);
     flow->listener = MUST(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    set_congestion(flow->listener, flow); /* DCTCP's receiver echoes marks otherwise than others. */
     MUST(bind(flow->listener, (struct sockaddr *)&address, sizeof address));
     MUST(listen(flow->listener, 1));
 }
@@ -39,8 +45,7 @@ void flow_start(struct flow *flow, int index, const struct host *sender, const s
     flow->sender = MUST(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
     MUST(setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUFFORCE, &(int){BUFFER_BYTES}, sizeof(int)));
     MUST(setsockopt(flow->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &(int){WAITING_BYTES}, sizeof(int)));
-    if (setsockopt(flow->sender, IPPROTO_TCP, TCP_CONGESTION, flow->congestion, strlen(flow->congestion)) < 0)
-        fail("congestion control %s: %m", flow->congestion);
+    set_congestion(flow->sender, flow);
     if (connect(flow->sender, (struct sockaddr *)&address, sizeof address) < 0 && errno != EINPROGRESS)
         fail("connect: %m");
 }

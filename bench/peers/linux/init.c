@@ -189,7 +189,7 @@ static void write_results(const char *path) {
     fputs("], \"links\": [", file);
     for (int index = 0; index < run.network.link_count; index++) {
         const struct link *link = &run.network.links[index];
-        fprintf(file, "%s{\"drops\": %lu, \"losses\": %lu}", index ? ", " : "", link->drops, link->losses);
+        fprintf(file, "%s{\"drops\": %lu, \"marks\": %lu, \"losses\": %lu}", index ? ", " : "", link->drops, link->marks, link->losses);
     }
     fputs("]}\n", file);
     fclose(file);

@@ -38,6 +38,23 @@ static bool is_lost(struct link *link, const struct packet *packet) {
     return true;
 }
 
+enum { ECN_MASK = 3, CONGESTION_EXPERIENCED = 3 }; /* The two low bits of IP's second byte (RFC 3168). */
+
+/* Marks a packet that is ECN-capable, and updates the header's checksum (RFC 1624, equation 3). */
+static void mark(struct link *link, struct packet *packet) {
+    unsigned char *header = packet->data;
+    unsigned before = header[1];
+    if ((before & ECN_MASK) == 0 || (before & ECN_MASK) == CONGESTION_EXPERIENCED)
+        return;
+    header[1] |= CONGESTION_EXPERIENCED;
+    unsigned sum = (~(header[10] << 8 | header[11]) & 0xffff) + (~before & 0xffff) + header[1];
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = ~((sum & 0xffff) + (sum >> 16));
+    header[10] = sum >> 8;
+    header[11] = sum;
+    link->marks++;
+}
+
 static void enter(struct link *link, struct packet *packet, uint64_t now_ns) {
     while (link->waiting && link->waiting->departs_ns <= now_ns) {
         link->waiting = link->waiting->next;
@@ -48,6 +65,8 @@ static void enter(struct link *link, struct packet *packet, uint64_t now_ns) {
         free(packet);
         return;
     }
+    if (link->mark && link->backlog >= link->mark)
+        mark(link, packet);
     uint64_t begins_ns = link->free_ns > now_ns ? link->free_ns : now_ns;
     unsigned __int128 bits = packet->bytes * 8;
     packet->departs_ns = begins_ns + (uint64_t)(bits * 1000000000 / link->rate_bps);

@@ -29,10 +29,12 @@ struct link {
     uint64_t rate_bps;
     uint64_t delay_ns;
     unsigned limit;      /* Packets in the queue, the one in transmission counted. */
+    unsigned mark;       /* Packets in the queue from which on an ECN-capable one is marked; 0 if none is. */
     uint64_t *lost;      /* Numbers of the packets lost on the wire, ascending, counted from 1. */
     size_t lost_count, lost_done;
     uint64_t transmitted; /* Packets that are counted. */
     uint64_t drops;
+    uint64_t marks;
     uint64_t losses;
     uint64_t free_ns;    /* When the transmitter is free. */
     unsigned backlog;

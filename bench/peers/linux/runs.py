@@ -40,6 +40,8 @@ class LinuxRun:
     """Of all flows."""
     drops: tuple[int, ...]
     """Packets that met a full queue, by link."""
+    marks: tuple[int, ...]
+    """Packets that met a queue at or above its threshold, by link."""
     losses: tuple[int, ...]
     """Packets lost on the wire, by link."""
 
@@ -112,5 +114,6 @@ def _read(values: Any, case: Case) -> LinuxRun:
         ),
         timeouts=values["timeouts"],
         drops=tuple(link["drops"] for link in values["links"]),
+        marks=tuple(link["marks"] for link in values["links"]),
         losses=tuple(link["losses"] for link in values["links"]),
     )
