@@ -4,8 +4,8 @@
 //! Differences from the paper:
 //! - A sum of gradients stands for their mean. The round trips of a reduction have none, so that its effect is not taken for a gradient.
 //! - A back-off is spread over a round trip by proportional rate reduction, as after a congestion mark.
-//! - Tolerance of losses that no queue explains (section 3.5) is off by default.
-//! - Slow start may end by a train of ACKs or a grown RTT (HyStart). The paper ends it by the gradient.
+//! - Tolerance of losses that no queue explains is off by default.
+//! - Slow start may also end by a train of ACKs or a grown RTT (HyStart).
 //! - RTTs of delayed ACKs are not taken for the greatest one.
 
 use super::FlowContext;
@@ -28,11 +28,11 @@ crate::parameters! {
         pub backoff_factor: f64 = 42.0, in 0.0..=1_000_000.0;
         /// Whether slow start may end before a loss (HyStart).
         pub hystart: bool = true;
-        /// Back-offs in succession that may be without effect (section 3.4); after that none comes until gradients fall. 0: no limit.
+        /// Back-offs in succession that may be without effect. After that none comes until gradients fall. 0: no limit.
         pub use_ineff: u32 = 5, in 0..=1_000_000;
-        /// Whether a loss reduces to half of the shadow window (section 3.3), the window as if there had been no back-offs.
+        /// Whether a loss reduces to half of the shadow window, the window as if there had been no back-offs.
         pub use_shadow: bool = true;
-        /// Whether a loss without a full queue keeps the window (section 3.5).
+        /// Whether a loss without a full queue keeps the window.
         pub use_tolerance: bool = false;
     }
 }
@@ -50,7 +50,7 @@ const HYSTART_SAMPLES: u32 = 8;
 /// Delayed ACKs that are remembered.
 const DELAYED_ACKS: u32 = 5;
 
-/// The probability of a back-off, for a sum of gradients (section 3.2, equation 3).
+/// The probability of a back-off, for a sum of gradients.
 pub fn backoff_probability(gradient: i64, factor: f64) -> f64 {
     -libm::expm1(-1e-6 * factor * gradient as f64)
 }
@@ -86,7 +86,7 @@ impl Extremes {
     }
 }
 
-/// The state of the bottleneck's queue, by the gradients (section 3.5).
+/// The state of the bottleneck's queue, by the gradients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Queue {
     Unknown,
@@ -157,7 +157,7 @@ impl ByGradient {
         }
     }
 
-    /// Takes the RTT of an ACK. After one of several segments, that of a single segment may be a delayed ACK: then it only counts as the least.
+    /// Takes the RTT of an ACK. After an ACK of several segments, one of a single segment may be delayed. Its RTT can only be the least.
     fn measure(&mut self, ack: &AckEvent) {
         let Some(rtt) = ack.rtt.and_then(micros) else { return };
         if ack.outstanding == ack.in_flight {
@@ -205,7 +205,7 @@ impl ByGradient {
         (self.length, self.passed) = (self.outstanding, 0);
     }
 
-    /// The sum of the last `window` gradients (section 3.1), extrapolated while there are fewer.
+    /// The sum of the last `window` gradients, extrapolated while there are fewer.
     fn gradient(&mut self) -> i64 {
         let window = self.parameters.window as usize;
         self.gradients.truncate(window - 1);

@@ -222,6 +222,9 @@ impl Sender {
         if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
         {
             self.reduce_without_loss(now, prior_in_flight);
+            if self.phase == Phase::Open {
+                self.congestion.on_recovered(); // the whole reduction came at once
+            }
         }
     }
 
