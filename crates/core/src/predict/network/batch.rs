@@ -7,6 +7,7 @@ use super::price::Price;
 use super::sender::{Seen, Sender};
 use super::solver::{DAMPING, TOLERANCE};
 use super::totals::{Part, Totals};
+use crate::prefetch::prefetch;
 use std::ops::Add;
 
 /// Batches of a run at most. Each sums up what its flows send over every link.
@@ -14,7 +15,10 @@ const MOST: usize = 8;
 /// Flows of a batch at least: a thread begins in the time of some hundred flows. The small runs of the tests are divided too.
 const LEAST: usize = if cfg!(test) { 2 } else { 2048 };
 
-/// Flows in a batch, of a run with so many.
+/// Flows ahead of the present one whose links are prefetched.
+const AHEAD: usize = 4;
+
+/// Flows in a batch, of a run with this number of flows.
 pub fn size(flows: usize) -> usize {
     flows.div_ceil((flows / LEAST).clamp(1, MOST)).max(1)
 }
@@ -37,14 +41,14 @@ pub struct Batch<'a> {
     totals: Vec<Totals>,
 }
 
-/// The threads that compute a run with so many flows, of at most this number.
+/// The number of threads that compute a run with this number of flows, at most `most`.
 pub fn threads(flows: usize, most: usize) -> usize {
     let batches = flows.div_ceil(size(flows)).max(1);
     batches.div_ceil(batches.div_ceil(most.max(1)))
 }
 
-/// Lets the flows of all batches send at the prices of the links, and sums up what each link carries. Returns how many flows change their rate. Only links that
-/// have a price are summed up, unless it is to be `of_all`.
+/// Lets the flows of all batches send at the prices of the links, and sums up what each link carries. Only links that have a price are summed up,
+/// unless it is to be `of_all`. Returns how many flows change their rate.
 pub fn respond(batches: &mut [Batch<'_>], prices: &[Price], of_all: bool, threads: usize) -> u32 {
     let respond = |batches: &mut [Batch<'_>]| batches.iter_mut().map(|batch| batch.respond(prices, of_all)).sum();
     if threads == 1 {
@@ -57,7 +61,7 @@ pub fn respond(batches: &mut [Batch<'_>], prices: &[Price], of_all: bool, thread
     })
 }
 
-/// What the flows of all batches have sent over a link since the last call.
+/// Takes out the sums of all batches over a link, which begin anew.
 pub fn take_totals(batches: &mut [Batch<'_>], link: usize) -> Totals {
     batches.iter_mut().map(|batch| std::mem::take(&mut batch.totals[link])).reduce(Add::add).unwrap_or_default()
 }
@@ -89,6 +93,13 @@ impl<'a> Batch<'a> {
         let of = if of_all { Crossings::of } else { Crossings::priced };
         let mut moved = 0;
         for (index, (sender, rate)) in senders.iter().zip(rates).enumerate() {
+            if index + AHEAD < senders.len() {
+                let (data, acks) = (paths.data.priced(index + AHEAD), paths.acks.priced(index + AHEAD));
+                for crossing in data.iter().chain(acks) {
+                    prefetch(&prices[crossing.link as usize]);
+                    prefetch(&totals[crossing.link as usize]);
+                }
+            }
             // By the totals of the last iteration, of which this rate is a part.
             let events_s = paths.data.priced(index).iter().map(|one| prices[one.link as usize].events_at(one)).sum();
             for crossing in paths.data.priced_mut(index) {
@@ -117,7 +128,7 @@ impl<'a> Batch<'a> {
         senders.map(|(index, sender)| sender.at(&seen(sender, index, prices, &self.paths)))
     }
 
-    /// What remains of it.
+    /// Where its flows' packets go.
     pub fn into_paths(self) -> Paths {
         self.paths
     }

@@ -95,7 +95,8 @@ pub struct Prediction {
     pub unique: bool,
 }
 
-/// Predicts a run on at most this number of threads, which does not change the results; gives the run as well, which has not begun, but knows what its flows are to do.
+/// Predicts a run on at most this number of threads. Their number does not change the results. Gives the run as well, which has not begun, but knows
+/// what its flows are to do.
 ///
 /// # Errors
 /// As for the packet engine, and names what the model does not know.

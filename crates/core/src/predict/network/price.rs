@@ -6,8 +6,9 @@ use super::links::{LEAST_EVENTS, LinkModel};
 use super::sender::Sender;
 use super::totals::Totals;
 
-/// The state of a link, as its flows see it. It is small, so that all links of a large network fit into the cache.
+/// The state of a link, as its flows see it. It is small, so that all links of a large network fit into the cache, and on one line of it.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub struct Price {
     /// Congestion events a second.
     events: f64,

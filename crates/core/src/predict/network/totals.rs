@@ -6,8 +6,10 @@ use super::flows::FlowState;
 use super::sender::Sender;
 use std::ops::Add;
 
-/// Sums over the flows of a link. Each flow counts with the share of its packets that crosses the link.
+/// Sums over the flows of a link. Each flow counts with the share of its packets that crosses the link. They are on two lines of the
+/// cache.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 pub struct Totals {
     /// Data and ACKs, bit/s.
     pub load_bps: f64,
