@@ -88,11 +88,12 @@ def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
 
 
 def _of_nodes(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
-    """What flows receive, their links have brought."""
+    """What flows receive, their links have brought. At the end of the warm-up receivers may hold segments behind a hole."""
     nodes = len(spec["nodes"])
     brought = np.bincount(outcome.links["dst"], weights=outcome.links["bytes"], minlength=nodes)
     received = np.bincount(outcome.flows["dst"], weights=outcome.flows["delivered_bytes"], minlength=nodes)
-    yield from _beyond("bytes received at node", received, 0, brought)
+    held = np.bincount(outcome.flows["dst"], weights=outcome.flows["reassembly_peak_bytes"], minlength=nodes)
+    yield from _beyond("bytes received at node", received, 0, brought + (held if spec["warm_up"] else 0))
 
 
 def _of_series(spec: Mapping[str, Any], outcome: Outcome, series: Mapping[str, Columns]) -> Iterator[str]:
