@@ -58,12 +58,20 @@ fn by_gateway(
         leaving[src as usize] += 1;
         entering[dst as usize] += 1;
     }
-    let root = |pair: (NodeId, NodeId)| {
-        let (src, dst) = ends(pair);
+    let busier = |(src, dst): (NodeId, NodeId)| {
         let at_source = is_even && leaving[src as usize] > entering[dst as usize];
         (at_source, if at_source { src } else { dst })
     };
-    pairs.sort_unstable_by_key(|&(src, dst)| (root((src, dst)), dst, src));
+    let mut is_root = [vec![false; inside.nodes()], vec![false; inside.nodes()]];
+    for pair in pairs.iter() {
+        let (at_source, node) = busier(ends(*pair));
+        is_root[usize::from(at_source)][node as usize] = true;
+    }
+    // Between random ends the two kinds of trees together may be more than those of the destinations.
+    let trees = is_root.iter().flatten().filter(|is_root| **is_root).count();
+    let is_mixed = trees < entering.iter().filter(|pairs| **pairs > 0).count();
+    let root = |pair| if is_mixed { busier(ends(pair)) } else { (false, ends(pair).1) };
+    pairs.sort_by_cached_key(|&(src, dst)| (root((src, dst)), dst, src));
     for of_root in pairs.chunk_by(|one, other| root(*one) == root(*other)) {
         let (at_source, node) = root(of_root[0]);
         let tree = if at_source {
