@@ -53,6 +53,8 @@ pub fn linux() -> StackSpec {
         max_rto: Duration::from_secs(120),
         rto_granularity: Duration::from_millis(200),
         follows: Follows::Linux,
+        // The clock of the kernels that packetdrill's scripts are written for: their timers end at whole milliseconds.
+        hz: 1000,
         ..rfc()
     }
 }

@@ -56,10 +56,10 @@ fn a_wrong_expectation_is_shown_with_what_was_sent() {
 fn a_wrong_time_says_by_how_much() {
     let (_, text) = failure("+0 write(4, ..., 1000) = 1000\n+0 > . 1:1001(1000) ack 1\n+.1 > . 1:1001(1000) ack 1\n");
     // The tail loss probe of a lone segment: 2 SRTT + 200 ms after it was sent, and at most RTO = 300 ms (RFC 8985 section 7.2). That
-    // is tick 100 of 250 Hz. A timer of 75 ticks fires at the next multiple of eight, tick 104 or 0.416 s.
+    // is tick 400 of 1000 Hz. A timer of 300 ticks fires at the next multiple of eight, tick 408.
     assert!(text.starts_with("nothing was sent"), "{text}");
     let (_, text) = failure("+0 write(4, ..., 1000) = 1000\n+0 > . 1:1001(1000) ack 1\n+.4 > . 1:1001(1000) ack 1\n");
-    assert!(text.starts_with("0.084000 s too early, with a tolerance of 0.050000 s"), "{text}");
+    assert!(text.starts_with("0.092000 s too early, with a tolerance of 0.050000 s"), "{text}");
 }
 
 #[test]
