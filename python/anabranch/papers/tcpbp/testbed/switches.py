@@ -1,6 +1,7 @@
 """Ten switches of Open vSwitch in user space, each in a namespace, and a network that joins them to the controller alone."""
 
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Mapping
@@ -99,11 +100,18 @@ class Switches:
         run(*control, *bridge)
 
 
-def _wait_for(file: Path) -> None:
+def _wait_for(server: Path) -> None:
+    """Until a server listens at this socket, whose file exists a moment before."""
     end = time.monotonic() + _PATIENCE_S
-    while not file.exists():
-        if time.monotonic() > end:
-            raise NetworkError(f"Open vSwitch's database does not start: there is no {file}")
+    while True:
+        with socket.socket(socket.AF_UNIX) as client:
+            try:
+                client.connect(str(server))
+            except OSError as error:
+                if time.monotonic() > end:
+                    raise NetworkError(f"Open vSwitch's database does not start: {server}: {error}") from error
+            else:
+                return
         time.sleep(0.02)
 
 
