@@ -42,7 +42,7 @@ def test_a_capacity_that_no_link_takes_is_a_warning() -> None:
     """Whoever sweeps ``topology.capacity`` over links with their own would compare equal runs."""
     unused = LINE.replace("[topology]\n", '[topology]\ncapacity = "50Mbps"\n')
     assert warnings(unused) == {
-        "topology.capacity": "has no effect: every link has a capacity of its own; topology.override changes them"
+        "topology.capacity": "has no effect: every link has a capacity of its own; topology.override changes it"
     }
     assert warnings(unused.replace(', capacity = "10Mbps"', "")) == {}
     assert warnings(LINE.replace("[topology]\n", '[topology]\ndelay = "50ms"\n')) == {}, "of the link without a delay"

@@ -212,7 +212,7 @@ class Prediction:
     """What the model says of a run in the long run."""
 
     def __init__(self, spec: str, threads: int = 1) -> None:
-        """Predict a compiled run (JSON) on so many threads at most; :class:`ValueError` names what the model does not know."""
+        """Predict a compiled run (JSON) on at most ``threads`` threads; :class:`ValueError` names what the model does not know."""
 
     def planned_flows(self) -> Columns:
         """The packet engine's table of flows, before the run."""

@@ -19,7 +19,7 @@ class Link:
     """Numbers of the packets lost on the wire, ascending, counted from 1; ACKs without data, SYN or FIN have no number."""
 
     mark_packets: int | None = None
-    """Packets in the queue from which on it marks those that are ECN-capable; None for a queue that does not mark."""
+    """The queue marks ECN-capable packets once it holds this number; None for a queue that does not mark."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class PredictedRun:
     """A prediction with the methods of the packet engine's simulation; it is made at once."""
 
     def __init__(self, spec: str, threads: int = 1) -> None:
-        """Predict a compiled run (JSON) on so many threads at most.
+        """Predict a compiled run (JSON) on at most ``threads`` threads.
 
         Raises:
             ValueError: names what the model does not know.

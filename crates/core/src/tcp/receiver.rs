@@ -142,7 +142,7 @@ impl Receiver {
         Some(self.delaying.as_ref()?.window.as_ref()?.edge())
     }
 
-    /// What an ACK says of the window, if it opens by and by and the ACKs before have not said so.
+    /// The window that an ACK announces. `None` if the window never changes, or earlier ACKs have announced it.
     #[inline]
     pub fn announce(&mut self, now: Time, cumulative: u32) -> Option<Announcement> {
         let held = self.counters.held(self.next);

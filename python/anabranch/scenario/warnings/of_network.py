@@ -15,5 +15,5 @@ def unused_defaults(case: "Case") -> Iterator[Problem]:
     for key, attribute in (("capacity", "capacity_bps"), ("delay", "delay_s")):
         all_have = all(getattr(link, attribute) is not None for link in case.topology.links)
         if key in section.model_fields_set and all_have:
-            message = f"has no effect: every link has a {key} of its own; topology.override changes them"
+            message = f"has no effect: every link has a {key} of its own; topology.override changes it"
             yield Problem(("topology", key), message, getattr(section, key))

@@ -78,7 +78,7 @@ impl SackPool {
         handle | ANNOUNCES
     }
 
-    /// What the packet with this handle says besides its blocks.
+    /// The announcement of the packet with this handle, if it has one.
     #[inline]
     pub fn announcement(&self, handle: u32) -> Option<Announcement> {
         (handle & ANNOUNCES != 0).then(|| self.announcements[(handle >> INDEX_BIT) as usize])

@@ -24,7 +24,7 @@ struct Mailbox {
     packets: Vec<Packet>,
     /// For each link, the number of its packets.
     counts: Vec<(LinkId, usize)>,
-    /// What the SACK pool has of the packets among them, in their order: blocks, numbers and announcements.
+    /// The SACK pool's entries of these packets, in their order: blocks, numbers and announcements.
     sacks: Vec<(SackBlocks, u32, Option<Announcement>)>,
     /// Flows that are done, and when they retire.
     done: Vec<(Time, u32)>,

@@ -134,7 +134,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// What a flow sees of its links that have a price.
+/// The prices and queues that a flow meets on its links.
 fn seen(sender: &Sender<'_>, index: usize, prices: &[Price], paths: &Paths) -> Seen {
     let price = |crossing: &Crossing| &prices[crossing.link as usize];
     let mut seen = Seen::default();

@@ -39,8 +39,11 @@ impl Response {
         let ControlSpec::Named(control) = &stack.congestion else { return None };
         match control {
             CongestionSpec::Bbr(_) | CongestionSpec::LinuxBbr(_) => Some(Response::Bbr),
-            // BBR 3 has no law; the others count ACKs, and the observed path has few.
-            CongestionSpec::Bbr3(_) | CongestionSpec::LinuxHighSpeed(_) | CongestionSpec::LinuxHybla(_) => None,
+            // BBR 3 has no law. CDG answers delays that only a queue has. The others count ACKs, and the observed path has few.
+            CongestionSpec::Bbr3(_)
+            | CongestionSpec::LinuxCdg(_)
+            | CongestionSpec::LinuxHighSpeed(_)
+            | CongestionSpec::LinuxHybla(_) => None,
             CongestionSpec::Vegas(parameters) => {
                 let law = Law { increase: 1.0, remaining: parameters.loss_remainder, cubic: None };
                 Some(Response::Waiting(f64::midpoint(parameters.alpha, parameters.beta), law))

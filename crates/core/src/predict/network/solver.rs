@@ -62,7 +62,7 @@ impl Solution {
     }
 }
 
-/// Solves the equations from a start with so many events a round trip, on at most this number of threads.
+/// Solves the equations on at most `threads` threads. At the start there are `start` events a round trip.
 pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: f64, threads: usize) -> Solution {
     let mut batches: Vec<Batch<'_>> =
         flows.chunks(batch::size(flows.len())).map(|flows| Batch::new(flows, &links)).collect();

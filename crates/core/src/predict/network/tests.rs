@@ -224,13 +224,14 @@ fn what_the_model_does_not_know_is_refused_by_name() {
         predict(&spec).expect_err("a refusal").to_string()
     };
     type Change<'a> = &'a dyn Fn(&mut Value);
-    let cases: [(Change, &str); 7] = [
+    let cases: [(Change, &str); 8] = [
         (
             &|spec| spec["links"][0]["queue"] = json!({"limit": {"packets": 100}, "discipline": "ecn-threshold"}),
             "the queue of link a -> b: not all flows answer its marks",
         ),
         (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "bbr3"}), "its congestion control has no law"),
         (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "linux-hybla"}), "its congestion control has no law"),
+        (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "linux-cdg"}), "its congestion control has no law"),
         (
             &|spec| spec["stacks"][0]["congestion"] = json!({"name": "linux-highspeed"}),
             "its congestion control has no law",

@@ -27,7 +27,7 @@ const MEMORY_STEP: u64 = 128;
 /// ACKs that say the greatest window before it is taken as known: they may be lost.
 const REPEATS: u32 = 64;
 
-/// What a packet of Linux says besides its blocks.
+/// The window and the timestamp that a packet of Linux carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Announcement {
     /// The window, whole segments from the cumulative acknowledgement on; zero on data.
