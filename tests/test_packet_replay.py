@@ -90,6 +90,40 @@ def test_a_packet_crosses_no_faster_than_its_link(recording: Recording) -> None:
     assert (np.asarray(columns["left_s"])[arrived] >= 0.5).all()
 
 
+def test_packets_depart_at_a_trace_s_opportunities_and_take_the_delay_of_that_instant(tmp_path: Path) -> None:
+    """One packet departs at each millisecond of the trace at most, and the delay's table says when it arrives."""
+    (tmp_path / "down").write_text("2\n3\n5\n9\n")
+    (tmp_path / "delay.csv").write_text("time,delay\n0s,30ms\n0.5s,10ms\n0.8s,40ms\n")
+    directory = run(
+        tmp_path / "run",
+        topology={
+            "links": [{"source": "a", "target": "b"}],
+            "override": [
+                {
+                    "link": ["a", "b"],
+                    "one_way": True,
+                    "capacity": {"trace": str(tmp_path / "down")},
+                    "delay": {"table": str(tmp_path / "delay.csv"), "repeat": "1s"},
+                }
+            ],
+        },
+        traffic=[{"from": "a", "to": "b", "bulk": True, "stack": "cubic"}],
+    )
+    found = record(directory, at_s=0, for_s=2)
+    columns = {name: np.asarray(values) for name, values in found.crossings.items()}
+    varies = [link["src"] for link in found.links].index("a")
+    arrived = (columns["link"] == varies) & (columns["fate"] == "arrived")
+    departs, left = columns["departs_s"][arrived], columns["left_s"][arrived]
+    milliseconds = departs * 1e3
+    assert len(set(np.round(milliseconds))) == len(milliseconds) > 500
+    assert milliseconds == pytest.approx(np.round(milliseconds), abs=1e-6)
+    assert set(np.round(milliseconds) % 9) == {2, 3, 5, 0}
+    second = departs % 1
+    delay = np.where(second < 0.5, 0.03, np.where(second < 0.8, 0.01, 0.04))
+    # Where the delay falls, a packet waits for the one ahead.
+    assert left == pytest.approx(np.maximum.accumulate(departs + delay), abs=1e-8)
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -151,8 +151,9 @@ class Trace:
         """Crossings, each a packet on a link, that have ended in the span so far."""
 
     def table(self) -> Columns:
-        """One row for each crossing: ``link``, ``flow``, ``segment``, ``ack``, ``retransmission``, ``marked``, ``bytes``, ``entered_s``, ``left_s`` (NaN
-        if it has not left) and ``fate`` (``arrived``, ``dropped``, ``lost``, ``on its way``).
+        """One row for each crossing: ``link``, ``flow``, ``segment``, ``ack``, ``retransmission``, ``marked``, ``bytes``, ``entered_s``,
+        ``departs_s`` (NaN if it is dropped before, or CoDel has not served it), ``left_s`` (NaN if it has not left) and ``fate`` (``arrived``,
+        ``dropped``, ``lost``, ``on its way``).
         """
 
 class Simulation:

@@ -44,15 +44,15 @@ def write(recording: Recording, output: Path) -> Path:
 
 
 def document(recording: Recording) -> dict[str, Any]:
-    """What the player reads. Times are whole microseconds from the begin of the span, and -1 where a packet has not left."""
+    """What the player reads. Times are whole microseconds from the begin of the span, and null where they are not known."""
     columns = recording.crossings
     ends = [(link["src"], link["dst"]) for link in recording.links]
     places = positions([Node(**node) for node in recording.nodes], dict.fromkeys(ends))
     numbers = {name: index for index, name in enumerate(places)}
 
-    def microseconds(name: str) -> list[int]:
+    def microseconds(name: str) -> list[int | None]:
         times = np.asarray(columns[name], dtype=float)
-        return [int(time) for time in np.where(np.isnan(times), -1, np.round((times - recording.from_s) * 1e6))]
+        return [None if np.isnan(time) else round(time) for time in (times - recording.from_s) * 1e6]
 
     kind = np.where(columns["ack"], ACK, np.where(columns["retransmission"], RETRANSMISSION, DATA))
     return {
@@ -65,16 +65,16 @@ def document(recording: Recording) -> dict[str, Any]:
             {
                 "src": numbers[link["src"]],
                 "dst": numbers[link["dst"]],
-                "rate": link["rate_bps"],
                 "delay": link["delay_s"] * 1e6,
             }
             for link in recording.links
         ],
         "flows": [{"name": flow["name"], "dst": numbers[flow["dst"]]} for flow in recording.flows],
         "packets": {
-            **{name: np.asarray(columns[name]).tolist() for name in ("link", "flow", "segment", "bytes", "marked")},
+            **{name: np.asarray(columns[name]).tolist() for name in ("link", "flow", "segment", "marked")},
             "kind": kind.tolist(),
             "entered": microseconds("entered_s"),
+            "departs": microseconds("departs_s"),
             "left": microseconds("left_s"),
             "fate": [FATES.index(fate) for fate in columns["fate"]],
         },

@@ -36,7 +36,8 @@ class Recording:
     """The packets of a span.
 
     ``crossings`` has a row for each packet and link: ``link``, ``flow``, ``segment``, ``ack``, ``retransmission``, ``marked``, ``bytes``,
-    ``entered_s``, ``left_s`` (NaN where the packet had not left at the end of the span) and ``fate`` (``arrived``, ``dropped`` by the queue,
+    ``entered_s``, ``departs_s`` (when its transmission ends; NaN where it was dropped before, or CoDel had not served it at the end of the span),
+    ``left_s`` (NaN where the packet had not left at the end of the span) and ``fate`` (``arrived``, ``dropped`` by the queue,
     ``lost`` on the wire, ``on its way``).
     """
 
@@ -47,7 +48,7 @@ class Recording:
     until_s: float
     nodes: list[dict[str, Any]]
     links: list[dict[str, Any]]
-    """``src`` and ``dst`` (names), ``rate_bps``, ``delay_s``."""
+    """``src`` and ``dst`` (names), ``rate_bps``, ``delay_s``; of a link that varies, their means."""
     flows: list[dict[str, Any]]
     """``name``, ``src`` and ``dst`` of each flow, up to the last one that has packets in the span."""
     crossings: Columns

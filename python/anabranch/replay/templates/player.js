@@ -10,22 +10,16 @@ const FLASH_MS = 350; // on the reader's clock
 const element = id => document.getElementById(id);
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// When each packet begins to move: a queue sends one after another.
+// When each packet begins to move, and when it is gone: a queue transmits one after another.
 const start = new Float64Array(count), end = new Float64Array(count);
 {
   const free = new Float64Array(links.length).fill(-Infinity);
-  const order = Array.from({ length: count }, (_, index) => index).sort((a, b) => packets.entered[a] - packets.entered[b]);
+  const { link, entered, departs, left } = packets;
+  const order = Array.from({ length: count }, (_, index) => index).sort((a, b) => (departs[a] ?? Infinity) - (departs[b] ?? Infinity));
   for (const packet of order) {
-    const link = links[packets.link[packet]];
-    const transmission = packets.bytes[packet] * 8e6 / link.rate;
-    if (packets.fate[packet] === DROPPED) {
-      start[packet] = end[packet] = packets.left[packet];
-      continue;
-    }
-    const known = packets.fate[packet] !== ON_ITS_WAY;
-    end[packet] = known ? packets.left[packet] : Math.max(packets.entered[packet], free[packets.link[packet]]) + transmission + link.delay;
-    start[packet] = Math.max(end[packet] - link.delay - transmission, packets.entered[packet]);
-    free[packets.link[packet]] = start[packet] + transmission;
+    end[packet] = left[packet] ?? (departs[packet] ?? Infinity) + links[link[packet]].delay;
+    start[packet] = departs[packet] === null ? end[packet] : Math.min(Math.max(entered[packet], free[link[packet]]), end[packet]);
+    free[link[packet]] = departs[packet] ?? Infinity;
   }
 }
 

@@ -29,6 +29,11 @@ impl Link {
         arrival
     }
 
+    /// When the transmitter has transmitted all packets that it has taken.
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
     /// How long the transmitter takes for a packet of this size.
     #[inline]
     fn transmission(&mut self, size: u32) -> Duration {

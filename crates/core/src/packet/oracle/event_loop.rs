@@ -65,6 +65,11 @@ impl EventLoop for ReferenceLoop {
         if let Some(trace) = &mut self.trace {
             let refusal = if network.link(link).is_up() { Fate::Dropped } else { Fate::Lost };
             trace.enter(now, link, packet, bytes, (offer == Offer::Dropped).then_some(refusal));
+            let state = network.link(link);
+            let waits_for_service = state.next_service() != Time::NEVER;
+            if offer != Offer::Dropped && !waits_for_service {
+                trace.transmit(link, state.busy_until());
+            }
         }
     }
 
@@ -153,11 +158,18 @@ impl Engine<ReferenceLoop> {
         let serves = state.next_service() <= self.clock.now();
         let arrived = if serves {
             let (now, trace) = (self.clock.now(), &mut self.event_loop.trace);
+            let busy_until = state.busy_until();
             self.network.serve(link, |packet| {
                 if let Some(trace) = trace {
                     trace.drop_at_service(now, link, packet);
                 }
             });
+            let departs = self.network.link(link).busy_until();
+            if let Some(trace) = &mut self.event_loop.trace
+                && departs > busy_until
+            {
+                trace.transmit(link, departs);
+            }
             None
         } else {
             if let Some(trace) = &mut self.event_loop.trace

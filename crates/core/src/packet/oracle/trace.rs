@@ -29,6 +29,7 @@ pub struct Crossing {
     packet: Packet,
     bytes: u32,
     entered: Time,
+    departs: Time,
     left: Time,
     fate: Fate,
 }
@@ -52,9 +53,11 @@ columns! {
         bytes: Index in "bytes" = crossing.bytes;
         /// When it came to the queue.
         entered_s: Number in "s" = crossing.entered.as_secs();
+        /// When the transmitter has transmitted it.
+        departs_s: Number in "s", unknown "it is dropped before, or CoDel has not served it when the span ends" =
+            known(crossing.departs);
         /// When it left the far end, or was dropped or lost.
-        left_s: Number in "s", unknown "it has not left when the span ends" =
-            if crossing.left == Time::NEVER { f64::NAN } else { crossing.left.as_secs() };
+        left_s: Number in "s", unknown "it has not left when the span ends" = known(crossing.left);
         /// `arrived`, `dropped` by the queue, `lost` on the wire, or `on its way`.
         fate: Text = match crossing.fate {
             Fate::OnItsWay => "on its way",
@@ -63,6 +66,11 @@ columns! {
             Fate::Lost => "lost",
         };
     }
+}
+
+/// A time in seconds, or NaN where it is not known.
+fn known(time: Time) -> f64 {
+    if time == Time::NEVER { f64::NAN } else { time.as_secs() }
 }
 
 /// The crossings of a span of time.
@@ -90,10 +98,22 @@ impl Trace {
         if now >= self.until {
             return;
         }
-        let crossing = Crossing { link, packet, bytes, entered: now, left: Time::NEVER, fate: Fate::OnItsWay };
+        let (entered, never) = (now, Time::NEVER);
+        let crossing = Crossing { link, packet, bytes, entered, departs: never, left: never, fate: Fate::OnItsWay };
         match fate {
             Some(fate) => self.end(crossing, now, fate),
             None => self.open[link as usize].push_back(crossing),
+        }
+    }
+
+    /// The transmitter of a link takes the first packet that waits for it, and has transmitted it at `departs`.
+    pub fn transmit(&mut self, link: LinkId, departs: Time) {
+        let open = &mut self.open[link as usize];
+        // Those that wait came last: usually there are few, so the search begins at the end.
+        let waiting = open.iter().rev().take_while(|crossing| crossing.departs == Time::NEVER).count();
+        let first = open.len() - waiting;
+        if let Some(crossing) = open.get_mut(first) {
+            crossing.departs = departs;
         }
     }
 
