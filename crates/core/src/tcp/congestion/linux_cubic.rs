@@ -79,6 +79,13 @@ struct Round {
     samples: u32,
 }
 
+impl Round {
+    /// The round after so many more segments were acknowledged, in slow start or not; `None` once it is over.
+    fn after(self, cumulative: u32) -> Option<Round> {
+        self.remaining.checked_sub(cumulative).map(|remaining| Round { remaining, ..self })
+    }
+}
+
 /// A congestion avoidance stage.
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
@@ -153,13 +160,7 @@ impl LinuxCubic {
             least_rtt: Duration(u64::MAX),
             samples: 0,
         };
-        let round = match &mut self.round {
-            Some(round) if ack.cumulative <= round.remaining => {
-                round.remaining -= ack.cumulative;
-                round
-            }
-            round => round.insert(begun),
-        };
+        let round = self.round.get_or_insert(begun);
         if self.window.cwnd < self.parameters.hystart_low_window {
             return false;
         }
@@ -229,6 +230,7 @@ impl LinuxCubic {
 
 impl CongestionControl for LinuxCubic {
     fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
+        self.round = self.round.and_then(|round| round.after(ack.cumulative));
         if let Some(rtt) = ack.rtt {
             self.take_rtt(ack, rtt);
         }
@@ -369,12 +371,13 @@ mod tests {
         assert_eq!(cubic.ssthresh(), 36.0);
     }
 
-    /// Of ten outstanding segments, SACK blocks deliver the last nine. The round goes on until more than ten are acknowledged.
+    /// Of ten outstanding segments, SACK blocks deliver the last nine. The round goes on until more than ten are acknowledged. ACKs that
+    /// HyStart does not judge, in a recovery or without an RTT, count as well.
     #[test]
     fn a_round_of_hystart_ends_with_the_cumulative_acknowledgement() {
         let mut cubic = LinuxCubic::new(Parameters::default(), flow(10));
-        let mut begins = |at, delivered, cumulative| {
-            let rtt = Some(Duration::from_millis(30));
+        let mut begins = |at, delivered, cumulative, has_rtt: bool| {
+            let rtt = has_rtt.then_some(Duration::from_millis(30));
             let ack = AckEvent {
                 now: Time::ZERO + Duration::from_millis(at),
                 delivered,
@@ -386,10 +389,12 @@ mod tests {
             cubic.on_ack(&ack, &rtt_estimate());
             cubic.round.map(|round| (round.start - Time::ZERO).0 / Duration::from_millis(1).0)
         };
-        assert_eq!(begins(30, 1, 1), Some(30));
-        assert_eq!(begins(40, 9, 0), Some(30));
-        assert_eq!(begins(50, 1, 10), Some(30));
-        assert_eq!(begins(60, 1, 1), Some(60));
+        assert_eq!(begins(30, 1, 1, true), Some(30));
+        assert_eq!(begins(40, 9, 0, true), Some(30));
+        assert_eq!(begins(50, 1, 10, true), Some(30));
+        assert_eq!(begins(60, 1, 1, true), Some(60));
+        assert_eq!(begins(70, 1, 10, false), Some(60));
+        assert_eq!(begins(80, 1, 1, true), Some(80));
     }
 
     #[test]
