@@ -146,7 +146,7 @@ def run_sprayed(quick: bool) -> Section:
         "real-linux-spraying",
         "One flow over two paths against real Linux",
         f"One flow, each packet over one of two paths of {megabits(results[0].cell.rate_bps)} Mbit/s, ACKs too. {AS_ABOVE} "
-        "Where the choice is random, values are means of four draws, and the two sides draw differently.",
+        "Where the choice is random, values are means of ten draws, and the two sides draw differently.",
         ("congestion", "RTTs", "loss", "choice"),
         [
             (

@@ -74,7 +74,7 @@ class Cell:
     def seeds(self) -> range:
         """Of the runs; one where nothing is drawn, and more where each packet's path is."""
         if self.select == "random":
-            return range(11, 15)
+            return range(11, 21)
         drawn = self.loss > 0 or len(self.flows) > 1 or not {"bbr", "cdg"}.isdisjoint(self.flows)
         return self.draws if drawn else range(1, 2)
 
