@@ -25,7 +25,7 @@ def test_a_difference_seed_by_seed_is_decided_where_the_means_overlap() -> None:
     # Student's t for 2 degrees is 4.3027; the standard deviation of 11, 21, 31 is 10.
     assert best == {
         "loss": "1 %", "stack": "a", "rank": 1, "mean": 21, "half": pytest.approx(4.3027 * 10 / 3**0.5, rel=1e-4),
-        "behind": None, "behind_half": None, "decided": None,
+        "behind": None, "behind_half": None, "decided": None, "predicted": False,
     }  # fmt: skip
     assert (other["behind"], other["behind_half"], other["decided"]) == (1, 0, True)
     assert other["mean"] + other["half"] > best["mean"], "the intervals of the means overlap"
@@ -69,3 +69,25 @@ def test_only_seeds_that_both_have_are_compared() -> None:
     """A run of b failed: seed 2 of a has no partner, and must not count as a difference."""
     found = rank(values(("", "a", 1, 5.0), ("", "b", 1, 4.0), ("", "a", 2, 50.0)), ["loss"], "stack", most_is_best=True)
     assert found.row(1, named=True)["behind"] == 1
+
+
+def test_predictions_are_decided_by_their_intervals() -> None:
+    """The seeds agree to the bit. The intervals of a and b overlap, and that of c lies below both; that of d is not known."""
+    rows = [
+        (name, seed, value, True, *ends)
+        for name, value, ends in (
+            ("a", 10.0, (8, 12)),
+            ("b", 9.0, (7, 11)),
+            ("c", 5.0, (4, 6)),
+            ("d", 1.0, (None, None)),
+        )
+        for seed in range(3)
+    ]
+    columns = ["stack", "seed", "value", "predicted", "low", "high"]
+    found = rank(pl.DataFrame(rows, schema=columns, orient="row"), [], "stack", most_is_best=True)
+    assert found.select("stack", "half", "behind", "behind_half", "decided", "predicted").rows() == [
+        ("a", None, None, None, None, True),
+        ("b", None, 1, None, False, True),
+        ("c", None, 5, None, True, True),
+        ("d", None, 9, None, None, True),
+    ]

@@ -5,8 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from anabranch import Scenario
+from anabranch import Scenario, comparison
 from anabranch.cli.entry import status
+from anabranch.report import evaluation
+from anabranch.report.outcomes import outcomes
+from anabranch.report.treatments import CONDITION, TREATMENT
 from anabranch.results import Result
 from anabranch.runs import execute
 from anabranch.runs.errors import RunError
@@ -95,6 +98,45 @@ def test_the_report_and_the_comparison_take_a_prediction(tmp_path: Path, capsys:
     printed = capsys.readouterr().out
     assert "predict / packet" in printed
     assert "of 20 goodputs of single runs within the predicted intervals" in printed
+
+
+LOSSY = """
+title = "Three stacks over a lossy link"
+[topology]
+links = [{ source = "A", target = "B", capacity = "50Mbps", delay = "30ms" }]
+[[impairments]]
+link = "all"
+loss = 1e-3
+[[traffic]]
+from = "A"
+to = "B"
+bulk = true
+stack = ["linux-reno", "linux-cubic", "linux-bbr"]
+[run]
+duration = "20s"
+seeds = 3
+"""
+
+
+def test_predicted_intervals_decide_and_seeds_do_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Reno and CUBIC are as near as the model is wrong; BBR is far above. No interval is beyond the link."""
+    path = tmp_path / "lossy.toml"
+    path.write_text(LOSSY)
+    assert status(["run", str(path), "--engine", "predict", "--out", str(tmp_path / "out")]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()[1:5]
+    assert head.split() == ["stack", "runs", "goodput", "low", "high", "Jain"]
+    assert [row.split()[0] for row in rows] == ["linux-reno", "linux-cubic", "linux-bbr"]
+    flows = pl.read_parquet(tmp_path / "out" / "flows.parquet")
+    assert flows["high_bps"].max() <= 50e6 * 1448 / 1500  # type: ignore[operator]
+    e = evaluation.read([tmp_path / "out"])
+    (outcome,) = outcomes(e)
+    ranked = comparison.rank(outcome.values, [CONDITION], TREATMENT, most_is_best=True)
+    assert ranked["half"].null_count() == ranked["behind_half"].null_count() == 3
+    assert ranked.select(TREATMENT, "decided").rows()[0] == ("linux-bbr", None)
+    assert ranked["decided"].to_list()[1:] == [True, True]
+    pair = outcome.values.filter(pl.col("stack") != "linux-bbr")
+    assert comparison.rank(pair, [CONDITION], TREATMENT, most_is_best=True)["decided"].to_list() == [None, False]
+    assert "linux-bbr</b> carries the most" in (tmp_path / "out" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

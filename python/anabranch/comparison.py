@@ -7,6 +7,7 @@ the same seed have the same random numbers, so the difference of two treatments 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -19,6 +20,7 @@ RANKED: dict[str, type[pl.DataType]] = {
     "behind": pl.Float64,
     "behind_half": pl.Float64,
     "decided": pl.Boolean,
+    "predicted": pl.Boolean,
 }
 
 
@@ -26,7 +28,8 @@ def rank(values: pl.DataFrame, condition: Sequence[str], treatment: str, *, most
     """The treatments of each condition, the best first.
 
     Args:
-        values: a row for each run: the columns ``condition``, the column ``treatment``, ``seed``, and ``value`` (null where unknown).
+        values: a row for each run: the columns ``condition``, the column ``treatment``, ``seed``, and ``value`` (null where unknown). Values
+            of which some may be predictions have the columns ``predicted``, and ``low`` and ``high``, its interval (null where unknown).
         condition: columns that say under what was measured. Treatments are never compared across them.
         treatment: the column that names the treatment.
         most_is_best: whether the greatest mean is the best, rather than the least.
@@ -36,21 +39,34 @@ def rank(values: pl.DataFrame, condition: Sequence[str], treatment: str, *, most
         ``rank`` (from 1), ``mean`` over the seeds and ``half`` the width of its 95 % confidence interval (Student's t, null with one seed).
         ``behind`` is by how much the best is better, over the seeds that both have, and ``behind_half`` half the width of that difference's
         interval. ``decided`` says whether the interval excludes zero. These three are null for the best, and ``decided`` with a single seed.
+        Seeds say nothing of a ``predicted`` value: its ``half`` and ``behind_half`` are null, and it is ``decided`` where the predicted
+        intervals of the two do not overlap, and null where they are not known.
     """
     known = values.drop_nulls("value")
+    if "predicted" not in known.columns:
+        known = known.with_columns(predicted=pl.lit(False), low=None, high=None)
     rows = []
     for key, group in known.group_by(condition, maintain_order=True) if condition else [((), known)]:
         measured = {
             str(name): dict(part.group_by("seed", maintain_order=True).agg(pl.col("value").mean()).iter_rows())
             for (name,), part in group.group_by([treatment], maintain_order=True)
         }
+        predicted = {
+            str(name): (part["low"].mean(), part["high"].mean())
+            for (name,), part in group.group_by([treatment], maintain_order=True)
+            if part["predicted"].any()
+        }
         means = {name: sum(of.values()) / len(of) for name, of in measured.items()}
         order = sorted(means, key=lambda name: -means[name] if most_is_best else means[name])
         for place, name in enumerate(order):
-            behind = None if place == 0 else _behind(measured[order[0]], measured[name], most_is_best)
-            rows.append(
-                (*key, name, place + 1, means[name], half_width(list(measured[name].values())), *(behind or [None] * 3))
-            )
+            half = None if name in predicted else half_width(list(measured[name].values()))
+            best = order[0]
+            behind: tuple[float | None, float | None, bool | None] = None, None, None
+            if place > 0:
+                behind = _behind(measured[best], measured[name], most_is_best)
+            if place > 0 and not predicted.keys().isdisjoint((best, name)):
+                behind = behind[0], None, _are_apart(predicted.get(best), predicted.get(name))
+            rows.append((*key, name, place + 1, means[name], half, *behind, name in predicted))
     schema: dict[str, pl.DataType | type[pl.DataType]] = {
         **known.select(condition).schema,
         treatment: pl.String,
@@ -65,6 +81,13 @@ def _behind(
     """The mean paired difference, half the width of its interval, and whether that excludes zero."""
     mean, half = paired(other, best) if most_is_best else paired(best, other)
     return mean, half, None if half is None else mean > half
+
+
+def _are_apart(first: tuple[Any, Any] | None, second: tuple[Any, Any] | None) -> bool | None:
+    """Whether two predicted intervals do not overlap; unknown if one of them is."""
+    if first is None or second is None or None in first or None in second:
+        return None
+    return bool(first[0] > second[1] or second[0] > first[1])
 
 
 def paired(first: Mapping[int, float], second: Mapping[int, float]) -> tuple[float, float | None]:

@@ -90,20 +90,23 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     ``jain_index`` is over those of them that are TCP.
 
     ``goodput_interval_bps`` is half the width of the 95 % confidence interval of ``goodput_bps`` over the runs, null
-    with a single run; rates below :data:`LEAST_RATE_BPS` are 0. Ratios are of the sums over all runs; ``timeouts`` is
+    with a single run; rates below :data:`LEAST_RATE_BPS` are 0. It is null for predictions too, of which seeds say
+    nothing; ``low_bps`` and ``high_bps``, columns of predicted runs only, are the ends of the interval of a single flow. Ratios are of the sums over all runs; ``timeouts`` is
     the mean of a run. ``interrupted`` is how many of the ``runs`` were cut short, if a column says so.
     ``longest_stall_s`` and ``reassembly_peak_bytes`` are the most of any flow.
     """
     means = ["goodput_bps", "flow_goodput_bps", "jain_index", "timeouts", "srtt_s", "reordering_extent_mean"]
     grouped = per_run(flows, by).group_by(by, maintain_order=True)
+    measured = pl.col("goodput_bps").filter(~pl.col("predicted"))
     sent, resent = known_sum("segments_sent"), known_sum("retransmits")
     table = grouped.agg(
         pl.len().alias("runs"),
         pl.col("interrupted").sum(),
         pl.col("flows").mean(),
-        pl.col("goodput_bps").alias("_goodput_of_runs"),
+        measured.alias("_goodput_of_runs"),
         *(pl.col(name).mean() for name in means),
         pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
+        pl.col(["low_bps", "high_bps"] if "low_bps" in flows.columns else []).mean(),
         retransmit_ratio=resent / sent,
         spurious_ratio=known_sum("spurious_retransmits") / resent,
         reordered_ratio=known_sum("reordered_segments") / sent,
@@ -133,7 +136,11 @@ def known_sum(name: str) -> pl.Expr:
 
 
 def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """What each group of flows did in each run: a row for each run and each combination of the columns ``by``."""
+    """What each group of flows did in each run: a row for each run and each combination of the columns ``by``.
+
+    ``low_bps`` and ``high_bps`` are the predicted interval of the goodput of a group that has one such flow. Nothing says how wide that of a
+    sum is.
+    """
     share = pl.col("active_share") if "active_share" in flows.columns else pl.lit(1.0)
     run = ["source", "run"] if "source" in flows.columns else ["run"]
     goodput = pl.col("_goodput")
@@ -150,7 +157,18 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         goodput_bps=pl.when(goodput.count() > 0).then((goodput * share).sum()),
         flow_goodput_bps=goodput.mean(),
         jain_index=jain_index(goodput.filter(pl.col("stack").is_not_null())),
+        predicted=is_predicted(flows),
+        **{
+            name: pl.when(goodput.count() == 1).then(pl.col(name).filter(goodput.is_not_null()).first())
+            for name in ("low_bps", "high_bps")
+            if name in flows.columns
+        },
     )
+
+
+def is_predicted(flows: pl.DataFrame) -> pl.Expr:
+    """Whether the predict engine has predicted the flows of a group."""
+    return (pl.col("limited_by").is_not_null() if "limited_by" in flows.columns else pl.lit(False)).any()
 
 
 def completion_times(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -163,7 +181,7 @@ def completion_times(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     ``unfinished`` of them had not finished when the run ended. These count with the time that they had had by then, so
     that all figures of their row are lower bounds. Quantiles are over the flows of all runs, interpolated linearly
     (Hyndman and Fan 1996, type 7). Slowdown is the completion time over that in an idle network. ``fct_interval_s`` is
-    half the width of the 95 % confidence interval over the means of the runs.
+    half the width of the 95 % confidence interval over the means of the runs, null for predictions.
     """
     time = pl.coalesce("fct_s", pl.col("simulated_s") - pl.col("start_s"))
     size = pl.col("size_bytes")
@@ -198,7 +216,8 @@ def worth_showing(times: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 def _completions(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     run = ["source", "run"] if "source" in flows.columns else ["run"]
-    means = flows.filter("counts").group_by([*dict.fromkeys([*by, *run])]).agg(pl.col("time").mean())
+    measured = pl.when(~is_predicted(flows)).then(pl.col("time").mean())
+    means = flows.filter("counts").group_by([*dict.fromkeys([*by, *run])]).agg(measured.alias("time"))
     intervals = means.group_by(by).agg(pl.col("time").alias("_means"))
 
     def figures(column: str, name: str, unit: str) -> dict[str, pl.Expr]:

@@ -75,6 +75,11 @@ def of(outcome: Outcome) -> Answer | None:
     )
 
 
+def unjudged(row: Mapping[str, Any]) -> str:
+    """Why nothing is decided of a row of :func:`anabranch.comparison.rank`."""
+    return "no interval" if row["predicted"] else "one seed"
+
+
 def _span(
     ranked: pl.DataFrame, say: Callable[[Mapping[str, Any]], tuple[str, str]], most_is_best: bool
 ) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -101,7 +106,7 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
             return "best"
         if row["behind"] == row["behind_half"] == 0:
             return "equal"
-        return {True: "behind", False: UNDECIDED, None: "one seed"}[row["decided"]]
+        return {True: "behind", False: UNDECIDED, None: unjudged(row)}[row["decided"]]
 
     condition = [Column("Condition", "", "What one is given: all other keys of the matrix.", get(CONDITION))]
     columns = [
@@ -130,6 +135,12 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
             share("behind_half"),
             lambda value: chart.digits(value, 2),
         ),
-        Column("Verdict", "", f"“{UNDECIDED}” where that interval contains zero: more seeds may tell.", verdict),
+        Column(
+            "Verdict",
+            "",
+            f"“{UNDECIDED}” where that interval contains zero: more seeds may tell. Of predictions, where the intervals of the two overlap: "
+            "the packet engine may tell.",
+            verdict,
+        ),
     ]
     return Table(columns, [cells(columns, row) for row in rows], [row[CONDITION] for row in rows] if several else [])

@@ -32,12 +32,14 @@ class _Difference:
     second: float
     difference: float
     half: float | None
+    predicted: bool
+    """Whether one of the two is a prediction, of which seeds say nothing."""
 
     @property
     def verdict(self) -> str:
         """More or less than in the first, as far as the seeds decide."""
         if self.half is None:
-            return "one seed"
+            return "predicted" if self.predicted else "one seed"
         if self.difference == 0 and self.half == 0:
             return "equal"
         if abs(self.difference) <= self.half:
@@ -116,17 +118,21 @@ def _differences(e: Evaluation, shown: Measure, values: pl.DataFrame) -> list[_D
     own = {variant.index: variant.own_label for variant in e.runs.variants}
     by_seed: dict[tuple[str, ...], dict[int, dict[int, float]]] = {}
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    predicted: set[int] = set()
     for row in values.drop_nulls("value").to_dicts():
         key = (own[row["variant"]], *(row[name] for name in e.by[1:]))
         rows.setdefault(key, row)
         by_seed.setdefault(key, {}).setdefault(row["source"], {})[row["seed"]] = row["value"] * shown.factor
+        predicted.update([row["source"]] if row["predicted"] else [])
     found = []
     for key, sources in by_seed.items():
         for other in range(1, len(e.runs.sources)):
             if 0 in sources and other in sources:
                 difference, half = comparison.paired(sources[0], sources[other])
                 means = (_mean(sources[0]), _mean(sources[other]))
-                found.append(_Difference(shown, rows[key], other, *means, difference, half))
+                is_predicted = not predicted.isdisjoint((0, other))
+                half = None if is_predicted else half
+                found.append(_Difference(shown, rows[key], other, *means, difference, half, is_predicted))
     return found
 
 

@@ -68,8 +68,15 @@ class Evaluation:
         )
 
     def values(self, runs: pl.DataFrame, column: str) -> pl.DataFrame:
-        """A row for each run and row of the summary: :data:`RUN`, ``by``, ``value`` from the column, treatment and condition."""
-        return runs.select(*RUN, *self.by, value=column).join(self.groups, on=self.by, maintain_order="left")
+        """A row for each run and row of the summary: :data:`RUN`, ``by``, ``value`` from the column, treatment and condition.
+
+        ``predicted`` says whether it is a prediction; of goodput, ``low`` and ``high`` are its interval, where one is known.
+        """
+        predicted = self.runs.flows.group_by(RUN).agg(predicted=statistics.is_predicted(self.runs.flows))
+        has_interval = column == "goodput_bps" and "low_bps" in runs.columns
+        ends = {name: f"{name}_bps" if has_interval else pl.lit(None, pl.Float64) for name in ("low", "high")}
+        rows = runs.select(*RUN, *self.by, value=column, **ends)
+        return rows.join(predicted, on=RUN, maintain_order="left").join(self.groups, on=self.by, maintain_order="left")
 
     @property
     def has_several_seeds(self) -> bool:

@@ -9,7 +9,7 @@ import polars as pl
 
 from anabranch import comparison
 from anabranch.report import chart
-from anabranch.report.answer import UNDECIDED
+from anabranch.report.answer import UNDECIDED, unjudged
 from anabranch.report.chart import three_digits
 from anabranch.report.evaluation import Evaluation
 from anabranch.report.outcomes import Outcome
@@ -134,7 +134,7 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
     values, shown = outcome.values, outcome.shown
     place = values.group_by(CONDITION, maintain_order=True).agg(pl.col("variant").first())
     ranked = comparison.rank(values, [CONDITION], TREATMENT, most_is_best=outcome.most_is_best)
-    second = ranked.filter(pl.col("rank") == 2).select(CONDITION, "behind", "decided", next=TREATMENT)
+    second = ranked.filter(pl.col("rank") == 2).select(CONDITION, "behind", "decided", "predicted", next=TREATMENT)
     best = ranked.filter(pl.col("rank") == 1).select(CONDITION, "mean", best=TREATMENT)
     found = best.join(second, on=CONDITION, how="left").join(place, on=CONDITION)
     treatments = values[TREATMENT].unique(maintain_order=True).to_list()
@@ -148,7 +148,7 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
                 "next": row["next"] or "–",
                 "mean": float(f"{row['mean'] * shown.factor:.5g}"),
                 "ahead": 100 * row["behind"] / row["mean"] if row["behind"] is not None and row["mean"] else None,
-                "verdict": {True: "decided", False: UNDECIDED, None: "one seed"}[row["decided"]],
+                "verdict": {True: "decided", False: UNDECIDED, None: unjudged(row)}[row["decided"]],
             }
             for row in found.to_dicts()
         ]

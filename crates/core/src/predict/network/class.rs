@@ -23,7 +23,7 @@ pub enum Class {
     Limit,
     /// Losses at random.
     Loss,
-    /// A link with no other flow that reacts.
+    /// A link with no other flow that reacts. For BBR: a path without one.
     Alone,
     /// A link shared with flows of the same control and RTT.
     OneRtt,
@@ -35,7 +35,7 @@ pub enum Class {
     Several,
     /// Its own segments in queues (Vegas).
     Waiting,
-    /// BBR, with others or without.
+    /// BBR, with others on its path.
     Bbr,
     /// A link shared with BBR.
     BesideBbr,
@@ -120,7 +120,8 @@ fn class(flow: &FlowModel, index: usize, solution: &Solution, crowds: &[Crowd<'_
         return Class::Limit;
     }
     if flow.is_bbr() {
-        return Class::Bbr;
+        let is_alone = solution.data(index).iter().all(|crossing| crowds[crossing.link as usize].flows <= 1);
+        return if is_alone && !sprayed { Class::Alone } else { Class::Bbr };
     }
     if matches!(*control.response, Response::Waiting(..)) && !sprayed {
         return Class::Waiting;

@@ -41,6 +41,7 @@ pub use error::PredictError;
 use class::{Class, Interval, classes};
 pub use completion::Completion;
 use completion::Completions;
+use crossing::Crossing;
 use flows::{FlowModel, FlowState};
 use law::Response;
 use links::LinkModel;
@@ -116,14 +117,14 @@ fn predict_planned(run: &mut Simulation, threads: usize) -> Result<Prediction, P
     let (found, in_phase) = classes(&flows, &solution);
     let mut completions = Completions::new(spec, &flows, &solution);
     let packets = packets(&flows, &solution);
-    let by_flow = flows.iter().zip(&solution.flows).zip(found);
+    let by_flow = flows.iter().zip(&solution.flows).zip(found).enumerate();
     let mut predictions: Vec<(u32, FlowPrediction)> = by_flow
-        .map(|((flow, state), class)| {
+        .map(|(index, ((flow, state), class))| {
             let prediction = match (flow.bytes, &flow.control) {
                 (Some(bytes), Some(control)) => {
                     short_prediction(flow, *state, bytes, completions.of(flow, control.stack, bytes))
                 }
-                _ => flow_prediction(flow, *state, class),
+                _ => flow_prediction(flow, *state, class, most_bps(flow, index, &solution)),
             };
             (flow.number, prediction)
         })
@@ -170,12 +171,20 @@ fn short_prediction(flow: &FlowModel, state: FlowState, bytes: u64, completion: 
     }
 }
 
-fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class) -> FlowPrediction {
+/// The greatest goodput that its source and the links of its paths allow a flow.
+fn most_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
+    let of_link = |crossing: &Crossing| {
+        solution.links[crossing.link as usize].rate_bps / flow.wire_bits / f64::from(crossing.share)
+    };
+    flow.payload_bits * solution.data(index).iter().map(of_link).fold(flow.source_rate, f64::min)
+}
+
+fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, most_bps: f64) -> FlowPrediction {
     let goodput_bps = state.rate * flow.payload_bits * (1.0 - flow.loss);
     let Interval { low, high } = class.interval();
     FlowPrediction {
         goodput_bps,
-        interval_bps: (goodput_bps * low, goodput_bps * high),
+        interval_bps: (goodput_bps * low, (goodput_bps * high).min(most_bps.max(goodput_bps))),
         limited_by: class.name(),
         rtt_s: state.rtt_s,
         window: if flow.control.is_some() { state.window } else { f64::NAN },

@@ -297,6 +297,8 @@ fn check(spec: Value) -> Result<(), TestCaseError> {
         prop_assert!(flow.goodput_bps.is_finite() && flow.goodput_bps > 0.0, "{flow:?}");
         prop_assert!(flow.interval_bps.0 <= flow.goodput_bps && flow.goodput_bps <= flow.interval_bps.1, "{flow:?}");
         prop_assert!(flow.rtt_s.is_finite() && flow.rtt_s >= 0.0, "{flow:?}");
+        let fastest = spec.links.iter().map(|link| link.rate.as_bps()).sum::<f64>();
+        prop_assert!(flow.completion.is_some() || flow.interval_bps.1 <= fastest, "{flow:?}");
     }
     for (link, spec) in found.links.iter().zip(&spec.links) {
         prop_assert!((0.0..=1.0).contains(&link.utilisation), "{link:?}");
