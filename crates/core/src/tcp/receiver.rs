@@ -57,8 +57,8 @@ pub struct DataSegment {
     pub marked: bool,
     /// Whether the sender has answered an earlier mark (CWR).
     pub window_reduced: bool,
-    /// Whether it is the flow's last.
-    pub last: bool,
+    /// Whether it is the flow's last, or marked with PSH.
+    pub push: bool,
     /// Its timestamp, for a receiver that follows Linux.
     pub timestamp: Option<Timestamp>,
 }
@@ -318,7 +318,7 @@ impl Receiver {
             // What lies before the window is answered, but its timestamp does not count (`tcp_sequence`).
             begins_there = begins_there && data.segment + 1 >= self.last_ack_sent && timestamps.take(timestamp);
         }
-        let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
+        let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, push: data.push };
         if data.segment == self.next {
             self.next += 1;
             arrival.in_order = self.beyond.is_none();
@@ -359,7 +359,7 @@ impl Receiver {
         self.counters.duplicates += 1;
         if data.segment < self.next {
             self.duplicate = data.segment;
-            let arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: true, last: data.last };
+            let arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: true, push: data.push };
             if let Some(delaying) = &mut self.delaying {
                 delaying.policy.on_segment(&arrival);
             }

@@ -23,8 +23,8 @@ pub struct Arrival {
     pub filled_hole: bool,
     /// Whether the receiver had it already.
     pub duplicate: bool,
-    /// Whether it ends the data (PSH): the sender has nothing more to send.
-    pub last: bool,
+    /// Whether the sender marked it as the end of what the application has written (PSH).
+    pub push: bool,
 }
 
 /// When to acknowledge.

@@ -162,7 +162,7 @@ impl AckPolicy for QuickAck {
         if self.compresses(arrival) {
             return When::By(arrival.now + compression);
         }
-        self.timer_runs = !self.timer_runs && self.quick == 0 && arrival.in_order && !arrival.last;
+        self.timer_runs = !self.timer_runs && self.quick == 0 && arrival.in_order && !arrival.push;
         if !self.timer_runs {
             return When::Now;
         }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn in_order(at: u64) -> Arrival {
-        Arrival { now: ms(at), in_order: true, filled_hole: false, duplicate: false, last: false }
+        Arrival { now: ms(at), in_order: true, filled_hole: false, duplicate: false, push: false }
     }
 
     /// Takes a segment and answers at once if the policy says so.
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn at_once_out_of_order_into_a_hole_and_at_the_end_of_the_data() {
         let apart = Arrival { in_order: false, ..in_order(16) };
-        for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { last: true, ..in_order(16) }] {
+        for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { push: true, ..in_order(16) }] {
             assert_eq!(take(&mut delaying(0), arrival), When::Now, "{arrival:?}");
         }
     }
