@@ -142,6 +142,12 @@ impl Receiver {
         Some(self.delaying.as_ref()?.window.as_ref()?.edge())
     }
 
+    /// The window that the SYN-ACK announces, as [`Self::announce`].
+    pub fn open(&mut self, now: Time) -> Option<Announcement> {
+        self.delaying.as_mut()?.window.as_mut()?.open(now);
+        self.announce(now, 0)
+    }
+
     /// The window that an ACK announces. `None` if the window never changes, or earlier ACKs have announced it.
     #[inline]
     pub fn announce(&mut self, now: Time, cumulative: u32) -> Option<Announcement> {
@@ -342,6 +348,9 @@ impl Receiver {
                     } else if arrival.duplicate || !self.sack {
                         News::Nothing
                     } else {
+                        if let Some(round_trip) = window.round_trip() {
+                            delaying.policy.on_round_trip(round_trip);
+                        }
                         News::Held { held }
                     };
                     if window.on_segment(now, echo, news) {

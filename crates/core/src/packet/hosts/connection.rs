@@ -83,7 +83,7 @@ impl Connection {
     /// The receiver answers a SYN.
     pub fn accept(&mut self, flow: u32, now: Time, pool: &mut SackPool) -> Packet {
         let number = self.number_ack();
-        match self.receiver.announce(now, 0) {
+        match self.receiver.open(now) {
             Some(announcement) => {
                 let handle = pool.put_announcing(&SackBlocks::default(), number, announcement);
                 Packet::new(flow, 0, handle, ACK | SYN | HAS_SACK)

@@ -4,7 +4,7 @@
 
 use crate::spec::StackSpec;
 use crate::tcp::kernel_clock::KernelClock;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 pub mod delayed;
 pub mod immediate;
@@ -43,6 +43,9 @@ pub trait AckPolicy: Send + Sync {
 
     /// The segment that arrives makes the receive window grow.
     fn on_window_growth(&mut self) {}
+
+    /// The receiver has measured this round-trip time; before a segment out of order.
+    fn on_round_trip(&mut self, _round_trip: Duration) {}
 
     /// An ACK was sent, decided here, at a deadline or by the receiver.
     fn on_ack_sent(&mut self) {}
