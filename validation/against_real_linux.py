@@ -43,7 +43,7 @@ DIFFERENCES = (
     f"Linux has its default sysctls and {kernel.JIFFIES_PER_SECOND} jiffies per second, with three exceptions. Segmentation offload is "
     f"off, so that every segment is a packet. Ours paces by two segments at least, as Linux's BBR does with offload. The sender's buffer has 64 MB. Nothing is learnt from earlier connections. TCP small "
     f"queues never bind, because the device accepts packets at once.",
-    "Linux's sender marks one segment of each half window with PSH, and the receiver acknowledges it at once. Here it does not.",
+    "A mark (PSH) comes where half of the largest window ends. Linux knows the window when data is written, ours when it is sent.",
     "Linux's ACKs carry SACK blocks of 12 to 36 bytes and its SYN has 60 bytes. Here every packet without payload has 52.",
 )
 

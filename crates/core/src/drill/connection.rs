@@ -519,7 +519,7 @@ impl Connection {
                 retransmission: false,
                 marked: self.stack.ecn && segment.ecn == Some(Ecn::Experienced),
                 window_reduced: segment.flags.cwr,
-                last: segment.flags.fin,
+                push: segment.flags.fin,
                 timestamp: None,
             };
             match self.receiver.take(now, &data) {

@@ -57,8 +57,8 @@ pub struct DataSegment {
     pub marked: bool,
     /// Whether the sender has answered an earlier mark (CWR).
     pub window_reduced: bool,
-    /// Whether it is the flow's last.
-    pub last: bool,
+    /// Whether it is the flow's last, or marked with PSH.
+    pub push: bool,
     /// Its timestamp, for a receiver that follows Linux.
     pub timestamp: Option<Timestamp>,
 }
@@ -140,6 +140,12 @@ impl Receiver {
     /// The segment behind the window, if that opens by and by.
     pub fn window_edge(&self) -> Option<u32> {
         Some(self.delaying.as_ref()?.window.as_ref()?.edge())
+    }
+
+    /// The window that the SYN-ACK announces, as [`Self::announce`].
+    pub fn open(&mut self, now: Time) -> Option<Announcement> {
+        self.delaying.as_mut()?.window.as_mut()?.open(now);
+        self.announce(now, 0)
     }
 
     /// The window that an ACK announces. `None` if the window never changes, or earlier ACKs have announced it.
@@ -318,7 +324,7 @@ impl Receiver {
             // What lies before the window is answered, but its timestamp does not count (`tcp_sequence`).
             begins_there = begins_there && data.segment + 1 >= self.last_ack_sent && timestamps.take(timestamp);
         }
-        let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, last: data.last };
+        let mut arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: false, push: data.push };
         if data.segment == self.next {
             self.next += 1;
             arrival.in_order = self.beyond.is_none();
@@ -342,6 +348,9 @@ impl Receiver {
                     } else if arrival.duplicate || !self.sack {
                         News::Nothing
                     } else {
+                        if let Some(round_trip) = window.round_trip() {
+                            delaying.policy.on_round_trip(round_trip);
+                        }
                         News::Held { held }
                     };
                     if window.on_segment(now, echo, news) {
@@ -359,7 +368,7 @@ impl Receiver {
         self.counters.duplicates += 1;
         if data.segment < self.next {
             self.duplicate = data.segment;
-            let arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: true, last: data.last };
+            let arrival = Arrival { now, in_order: false, filled_hole: false, duplicate: true, push: data.push };
             if let Some(delaying) = &mut self.delaying {
                 delaying.policy.on_segment(&arrival);
             }

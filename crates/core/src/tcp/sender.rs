@@ -9,6 +9,7 @@ mod linux;
 mod observation;
 mod pacing;
 mod predicted_acks;
+mod push;
 mod recovery;
 mod sending;
 
@@ -44,6 +45,8 @@ pub enum Transmission {
         retransmission: bool,
         /// Whether it answers a congestion mark (CWR, RFC 3168).
         window_reduced: bool,
+        /// Whether it ends what the application has written, or half of a window (PSH). Only Linux's sender says so.
+        push: bool,
         /// With timestamps: the oldest transmission that the receiver accepts after this one. Zero without.
         oldest: u32,
     },
@@ -125,10 +128,8 @@ enum Fin {
     Open,
     /// The application has closed the connection. The first stop of the sender shows whether all data was sent by then.
     Due,
-    /// On the last segment of data.
-    OnData,
-    /// In a segment of its own behind the data.
-    Alone,
+    /// On the last segment of data, or in a segment of its own behind it.
+    Placed,
 }
 
 /// How much of the window was used while it was not the limit ([`Follows::Linux`]).
@@ -168,6 +169,8 @@ pub struct Sender {
     fin: Fin,
     /// The segment that carries the FIN. `u32::MAX` if that is not known or not modelled.
     closing: u32,
+    /// The next new segment that PSH marks; `u32::MAX` for none.
+    next_push: u32,
     limit: Limit,
     probe: bool,
     /// One retransmission may exceed the window: after a timeout (RFC 6298 (5.4)), after a timeout that was not spurious (RFC
@@ -307,6 +310,7 @@ impl Sender {
             receive_window: stack.window_segments(),
             fin: Fin::Open,
             closing: u32::MAX,
+            next_push: u32::MAX,
             limit: Limit::Other,
             probe: false,
             retransmit_now: false,
@@ -406,6 +410,7 @@ impl Sender {
     /// Sets the segment behind the receiver's window.
     pub fn set_window_edge(&mut self, edge: u32) {
         self.receive_window = edge.saturating_sub(self.board.una());
+        self.plan_push();
     }
 
     /// Its congestion control.
@@ -435,6 +440,7 @@ impl Sender {
             }
         }
         self.available = self.available.saturating_add(segments);
+        self.plan_push();
     }
 
     /// The application closes the connection right after its last write. Linux then adds a FIN, other senders do not model it.
@@ -442,12 +448,6 @@ impl Sender {
         if self.options.follows == Follows::Linux {
             self.fin = Fin::Due;
         }
-    }
-
-    /// Whether a segment is a FIN without data.
-    #[inline]
-    pub fn is_fin(&self, segment: u32) -> bool {
-        segment == self.closing && self.fin == Fin::Alone
     }
 
     /// The application writes no more. Segments that are not sent by now are dropped.

@@ -253,7 +253,7 @@ impl<'a> World<'a> {
             let Some(transmission) = self.sender.poll_transmit(self.now) else { return self.check() };
             match transmission {
                 Transmission::Syn => self.send(true, |_| Event::Syn),
-                Transmission::Data { segment, number, retransmission, window_reduced, oldest } => {
+                Transmission::Data { segment, number, retransmission, window_reduced, push, oldest } => {
                     assert_eq!(number, self.transmissions, "numbers of transmissions count up");
                     assert_eq!(retransmission, segment < self.highest_sent);
                     assert!(segment < self.written, "segment {segment} was never written");
@@ -262,10 +262,10 @@ impl<'a> World<'a> {
                     assert!(!window_reduced || self.script.stack.ecn, "CWR without ECN");
                     self.transmissions += 1;
                     self.highest_sent = self.highest_sent.max(segment + 1);
-                    let last = segment + 1 == self.total;
+                    let push = push || segment + 1 == self.total;
                     self.send(true, |marked| {
                         let timestamp = Some(Timestamp { number, oldest, echo: 0 });
-                        Event::Data(DataSegment { segment, retransmission, marked, window_reduced, last, timestamp })
+                        Event::Data(DataSegment { segment, retransmission, marked, window_reduced, push, timestamp })
                     });
                 }
             }

@@ -7,7 +7,7 @@
 
 use crate::packet::capture::pcapng::{CapturedKind, CapturedPacket, CapturedSegment, IpEcn, SynOptions, window_scale};
 use crate::packet::hosts::flow::FlowIdentity;
-use crate::packet::link::packet::{ACK, FIN, MARK, Packet, SYN, WINDOW_REDUCED};
+use crate::packet::link::packet::{ACK, MARK, PUSH, Packet, SYN, WINDOW_REDUCED};
 use crate::packet::link::packet_sizes::PacketSizes;
 use crate::spec::{NodeId, StackSpec};
 use crate::tcp::scoreboard::Range;
@@ -93,7 +93,7 @@ impl FlowView<'_> {
 
     /// Only data is ECN-capable, neither SYN nor FIN nor ACK (RFC 3168, sections 6.1.1 and 6.1.4).
     fn ecn(&self, packet: &Packet) -> IpEcn {
-        if !self.sizes.ecn_capable || packet.has(ACK | SYN | FIN) {
+        if !self.sizes.ecn_capable || packet.has(ACK | SYN) || self.sizes.is_behind_data(packet) {
             IpEcn::NotEct
         } else if packet.has(MARK) {
             IpEcn::CongestionExperienced
@@ -111,8 +111,8 @@ impl FlowView<'_> {
         };
         CapturedSegment {
             syn: syn.then_some(SynOptions { mss: stack.mss as u16, sack_permitted: stack.sack }),
-            fin: packet.has(FIN),
-            push: !syn && !ack && packet.segment() == self.sizes.last_segment,
+            fin: !syn && !ack && self.sizes.is_behind_data(packet),
+            push: !syn && !ack && (packet.segment() == self.sizes.last_segment || packet.has(PUSH)),
             // A SYN requests ECN with both flags, a SYN-ACK accepts it with one (RFC 3168, section 6.1.1).
             ecn_echo: if syn { stack.ecn } else { ack && packet.has(MARK) },
             window_reduced: if syn { stack.ecn && !ack } else { packet.has(WINDOW_REDUCED) },
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_fin_has_no_data_and_takes_the_sequence_number_behind_the_last_byte() {
-        let (packet, segment) = captured(&data(11, FIN), &[]);
+        let (packet, segment) = captured(&data(11, 0), &[]);
         assert_eq!((packet.payload_length, segment.sequence, segment.fin, segment.push), (0, 10_251, true, false));
         assert_eq!(captured(&ack(12, 0), &[]).1.acknowledgement, Some(10_252));
         assert_eq!(captured(&ack(10, 0), &[(11, 12)]).1.sack_blocks, [(10_251, 10_252)]);

@@ -15,7 +15,7 @@ use crate::packet::epochs::timing_wheel::TimingWheel;
 use crate::packet::forwarding::RouteRef;
 use crate::packet::hosts::flow::{Connection, FlowState};
 use crate::packet::link::fifo::{Fifo, FifoStore};
-use crate::packet::link::packet::{ACK, HAS_SACK, Packet, SYN};
+use crate::packet::link::packet::{ACK, HAS_SACK, PUSH, Packet, SYN, flag_if};
 use crate::packet::link::packet_sizes::PacketSizes;
 use crate::packet::link::sack_pool::SackPool;
 use crate::packet::link::{Link, Offer};
@@ -216,8 +216,8 @@ impl Burst<'_> {
                         break;
                     }
                     for _ in 0..sender.to_send() {
-                        let (segment, number) = sender.send(now);
-                        let data = template.packet(segment, number, 0);
+                        let (segment, number, push) = sender.send(now);
+                        let data = template.packet(segment, number, flag_if(PUSH, push));
                         outlet.send(now, data, template.sizes.of(&data), self.fifos);
                     }
                     sender.stop();

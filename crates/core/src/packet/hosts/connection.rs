@@ -1,7 +1,7 @@
 //! Translates between packets and the segments of a connection's two ends.
 
 use crate::packet::hosts::flow::{Connection, Writer};
-use crate::packet::link::packet::{ACK, FIN, HAS_SACK, MARK, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
+use crate::packet::link::packet::{ACK, HAS_SACK, MARK, PUSH, Packet, RETRANSMISSION, SYN, WINDOW_REDUCED, flag_if};
 use crate::packet::link::sack_pool::SackPool;
 use crate::tcp::receiver::{Ack, Announcement, DataSegment, Due, Receiver, SackBlocks, Timestamp};
 use crate::tcp::sender::{Sender, Transmission};
@@ -11,7 +11,7 @@ impl Connection {
     /// Both ends before the handshake. The sender has the window that the SYN-ACK will say.
     pub fn new(mut sender: Sender, receiver: Receiver, writer: Option<Box<Writer>>) -> Connection {
         if let Some(edge) = receiver.window_edge() {
-            sender.set_window_edge(edge);
+            sender.set_first_window(edge);
         }
         Connection { sender, receiver, acks_sent: 0, echo: 0, last_echo: 0, writer }
     }
@@ -42,7 +42,7 @@ impl Connection {
             retransmission: packet.has(RETRANSMISSION),
             marked: packet.has(MARK),
             window_reduced: packet.has(WINDOW_REDUCED),
-            last: segment == last_segment || packet.has(FIN),
+            push: segment >= last_segment || packet.has(PUSH),
             timestamp: Some(timestamp),
         };
         match self.receiver.take(now, &data) {
@@ -83,7 +83,7 @@ impl Connection {
     /// The receiver answers a SYN.
     pub fn accept(&mut self, flow: u32, now: Time, pool: &mut SackPool) -> Packet {
         let number = self.number_ack();
-        match self.receiver.announce(now, 0) {
+        match self.receiver.open(now) {
             Some(announcement) => {
                 let handle = pool.put_announcing(&SackBlocks::default(), number, announcement);
                 Packet::new(flow, 0, handle, ACK | SYN | HAS_SACK)
@@ -135,9 +135,10 @@ impl Connection {
     #[inline(never)]
     pub fn next_packet(&mut self, flow: u32, now: Time, pool: &mut SackPool) -> Option<(Packet, u32)> {
         Some(match self.sender.poll_transmit(now)? {
-            Transmission::Data { segment, number, retransmission, window_reduced, oldest } => {
-                let fin = flag_if(FIN, self.sender.is_fin(segment));
-                let flags = flag_if(RETRANSMISSION, retransmission) | flag_if(WINDOW_REDUCED, window_reduced) | fin;
+            Transmission::Data { segment, number, retransmission, window_reduced, push, oldest } => {
+                let flags = flag_if(RETRANSMISSION, retransmission)
+                    | flag_if(WINDOW_REDUCED, window_reduced)
+                    | flag_if(PUSH, push);
                 let tolerated =
                     if oldest > 0 { SackBlocks::new(None, &[(oldest, number + 1)]) } else { SackBlocks::default() };
                 if self.echo > 0 {

@@ -16,8 +16,8 @@ pub const LOST: u64 = 1 << 4;
 pub const RETRANSMISSION: u64 = 1 << 5;
 /// The sender has reduced its window after a congestion mark (CWR).
 pub const WINDOW_REDUCED: u64 = 1 << 6;
-/// A FIN without data, which comes behind the flow's last segment.
-pub const FIN: u64 = 1 << 7;
+/// Data with PSH. The segment behind a flow's last one is a FIN without data, and needs no flag.
+pub const PUSH: u64 = 1 << 7;
 
 const FLAG_BITS: u32 = 8;
 

@@ -1,6 +1,6 @@
 //! The sizes of a flow's packets.
 
-use super::packet::{ACK, FIN, Packet, RETRANSMISSION, SYN};
+use super::packet::{ACK, Packet, RETRANSMISSION, SYN};
 
 /// [`PacketSizes`] by flow. Flows of equal sizes share one entry, which stays in the nearest cache.
 pub struct FlowSizes {
@@ -86,7 +86,13 @@ impl PacketSizes {
     /// Whether routers may mark the packet: new data of an ECN-capable flow, but no ACK, SYN, FIN or retransmission (RFC 3168 sections
     /// 6.1.1, 6.1.4 and 6.1.5).
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
-        self.ecn_capable && !packet.has(ACK | SYN | FIN | RETRANSMISSION)
+        self.ecn_capable && !packet.has(ACK | SYN | RETRANSMISSION) && !self.is_behind_data(packet)
+    }
+
+    /// Whether the packet's segment is behind the flow's last one: that of a FIN without data, unless the packet is an ACK.
+    #[inline(always)]
+    pub fn is_behind_data(&self, packet: &Packet) -> bool {
+        packet.segment() > self.last_segment
     }
 
     /// A full data packet, bytes.
@@ -114,7 +120,7 @@ impl PacketSizes {
     pub fn of(&self, packet: &Packet) -> u32 {
         // An index instead of branches: data and ACKs alternate too irregularly to predict.
         let is_last = usize::from(packet.segment() == self.last_segment);
-        let is_header = usize::from(packet.has(ACK | SYN | FIN));
+        let is_header = usize::from(packet.has(ACK | SYN) | self.is_behind_data(packet));
         u32::from(self.by_kind[2 * is_header + is_last])
     }
 }

@@ -78,7 +78,7 @@ mod tests {
     }
 
     fn in_order(at: u64) -> Arrival {
-        Arrival { now: ms(at), in_order: true, filled_hole: false, duplicate: false, last: false }
+        Arrival { now: ms(at), in_order: true, filled_hole: false, duplicate: false, push: false }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use crate::spec::StackSpec;
 use crate::tcp::kernel_clock::KernelClock;
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 pub mod delayed;
 pub mod immediate;
@@ -23,8 +23,8 @@ pub struct Arrival {
     pub filled_hole: bool,
     /// Whether the receiver had it already.
     pub duplicate: bool,
-    /// Whether it ends the data (PSH): the sender has nothing more to send.
-    pub last: bool,
+    /// Whether the sender marked it as the end of what the application has written (PSH).
+    pub push: bool,
 }
 
 /// When to acknowledge.
@@ -43,6 +43,9 @@ pub trait AckPolicy: Send + Sync {
 
     /// The segment that arrives makes the receive window grow.
     fn on_window_growth(&mut self) {}
+
+    /// The receiver has measured this round-trip time; before a segment out of order.
+    fn on_round_trip(&mut self, _round_trip: Duration) {}
 
     /// An ACK was sent, decided here, at a deadline or by the receiver.
     fn on_ack_sent(&mut self) {}

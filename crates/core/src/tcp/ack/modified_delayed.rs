@@ -44,7 +44,7 @@ mod tests {
     }
 
     fn out_of_order(at: u64) -> Arrival {
-        Arrival { now: ms(at), in_order: false, filled_hole: false, duplicate: false, last: false }
+        Arrival { now: ms(at), in_order: false, filled_hole: false, duplicate: false, push: false }
     }
 
     #[test]

@@ -31,8 +31,8 @@ crate::parameters! {
         pub growing: u32 = 1055, in 0..=1_000_000;
         /// After a pause of more than this, quick ACKs again (the receiver's retransmission timeout).
         pub pause: Duration = Duration::from_secs(1);
-        /// How long ACKs of segments out of order may wait for more of them (Linux: 1 ms, or 5 % of a shorter RTT, and 0.1 ms of
-        /// slack). Zero answers each at once.
+        /// How long ACKs of segments out of order may wait for more of them (Linux: 1 ms, and 0.1 ms of slack). Stacks that follow
+        /// Linux wait 5 % of a shorter RTT, and the slack. Zero answers each at once.
         pub compression: Duration = Duration::ZERO;
     }
 }
@@ -41,6 +41,9 @@ crate::parameters! {
 const UNCOMPRESSED: u32 = 3;
 /// At most so many wait (`tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u32 = 44;
+
+/// The timer may fire this much later (`tcp_comp_sack_slack_ns`).
+const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 
 /// Segments of the first two round trips: the receive window does not grow until more than ten arrived in one.
 const NOT_GROWING: u32 = 30;
@@ -74,6 +77,8 @@ pub struct QuickAck {
     repeated: u32,
     /// Of these, those that wait for a common ACK (`compressed_ack`).
     compressed: u32,
+    /// The longest wait of an ACK that is compressed.
+    compression: Duration,
     /// In ticks of which the timer of a delayed ACK counts.
     clock: Option<KernelClock>,
 }
@@ -94,6 +99,7 @@ impl QuickAck {
             timer_runs: false,
             repeated: 0,
             compressed: 0,
+            compression: parameters.compression,
             clock: flow.clock,
         }
     }
@@ -158,11 +164,11 @@ impl AckPolicy for QuickAck {
         if self.grows(arrival) {
             self.quick = self.quick.max(1);
         }
-        let Parameters { min_timer, max_timer, compression, .. } = self.parameters;
+        let Parameters { min_timer, max_timer, .. } = self.parameters;
         if self.compresses(arrival) {
-            return When::By(arrival.now + compression);
+            return When::By(arrival.now + self.compression);
         }
-        self.timer_runs = !self.timer_runs && self.quick == 0 && arrival.in_order && !arrival.last;
+        self.timer_runs = !self.timer_runs && self.quick == 0 && arrival.in_order && !arrival.push;
         if !self.timer_runs {
             return When::Now;
         }
@@ -172,6 +178,10 @@ impl AckPolicy for QuickAck {
 
     fn on_window_growth(&mut self) {
         self.quick |= 1; // tcp_grow_window
+    }
+
+    fn on_round_trip(&mut self, round_trip: Duration) {
+        self.compression = self.parameters.compression.min(round_trip / 20 + COMPRESSION_SLACK);
     }
 
     fn is_compressing(&self) -> bool {
@@ -202,7 +212,7 @@ mod tests {
     }
 
     fn in_order(at: u64) -> Arrival {
-        Arrival { now: ms(at), in_order: true, filled_hole: false, duplicate: false, last: false }
+        Arrival { now: ms(at), in_order: true, filled_hole: false, duplicate: false, push: false }
     }
 
     /// Takes a segment and answers at once if the policy says so.
@@ -293,7 +303,7 @@ mod tests {
     #[test]
     fn at_once_out_of_order_into_a_hole_and_at_the_end_of_the_data() {
         let apart = Arrival { in_order: false, ..in_order(16) };
-        for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { last: true, ..in_order(16) }] {
+        for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { push: true, ..in_order(16) }] {
             assert_eq!(take(&mut delaying(0), arrival), When::Now, "{arrival:?}");
         }
     }
@@ -303,7 +313,7 @@ mod tests {
     #[test]
     fn acks_out_of_order_are_compressed_after_three() {
         let parameters = Parameters { compression: Duration::from_millis(1), ..Parameters::default() };
-        let mut policy = QuickAck { parameters, ..delaying(0) };
+        let mut policy = QuickAck { parameters, compression: parameters.compression, ..delaying(0) };
         let apart = |at| Arrival { in_order: false, ..in_order(at) };
         for _ in 0..2 {
             assert_eq!([20, 21, 22].map(|at| take(&mut policy, apart(at))), [When::Now; 3]);
@@ -315,6 +325,20 @@ mod tests {
         (0..3).for_each(|_| _ = take(&mut policy, apart(30)));
         let waiting = (0..60).take_while(|_| take(&mut policy, apart(30)) != When::Now).count();
         assert_eq!(waiting, 44);
+    }
+
+    /// 5 % of an RTT of 10 ms are 0.5 ms, and 5 % of 40 ms are more than 1 ms.
+    #[test]
+    fn compressed_acks_wait_a_twentieth_of_a_short_round_trip() {
+        let parameters = Parameters { compression: Duration::from_micros(1100), ..Parameters::default() };
+        let mut policy = QuickAck { parameters, ..delaying(0) };
+        for (round_trip_ms, wait_us) in [(10, 600), (40, 1100)] {
+            policy.on_round_trip(Duration::from_millis(round_trip_ms));
+            let waits: Vec<When> =
+                (0..4).map(|_| take(&mut policy, Arrival { in_order: false, ..in_order(20) })).collect();
+            assert_eq!(waits[3], When::By(ms(20) + Duration::from_micros(wait_us)));
+            take(&mut policy, Arrival { in_order: false, filled_hole: true, ..in_order(21) });
+        }
     }
 
     /// 40 ms are ten ticks at 250 Hz, and a timer fires in the tick behind.

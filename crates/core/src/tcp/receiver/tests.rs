@@ -15,7 +15,7 @@ fn receiver() -> Receiver {
 
 /// A segment that is sent once.
 fn data(segment: u32) -> DataSegment {
-    DataSegment { segment, retransmission: false, marked: false, window_reduced: false, last: false, timestamp: None }
+    DataSegment { segment, retransmission: false, marked: false, window_reduced: false, push: false, timestamp: None }
 }
 
 fn take(receiver: &mut Receiver, segment: u32) -> Ack {
@@ -77,7 +77,7 @@ fn rfc4737_section_4_2_2_extent_counts_arrivals_since_the_first_later_segment() 
 }
 
 fn take_marked(receiver: &mut Receiver, now: u64, segment: u32, marked: bool, window_reduced: bool) -> Option<Ack> {
-    let data = DataSegment { segment, retransmission: false, marked, window_reduced, last: false, timestamp: None };
+    let data = DataSegment { segment, retransmission: false, marked, window_reduced, push: false, timestamp: None };
     receiver.on_segment(Time(now), &data)
 }
 
@@ -169,7 +169,7 @@ proptest! {
             };
             last = segment;
             let (retransmission, marked, window_reduced) = (flags == 19, flags >= 18, flags == 17);
-            let data = DataSegment { segment, retransmission, marked, window_reduced, last: false, timestamp: None };
+            let data = DataSegment { segment, retransmission, marked, window_reduced, push: false, timestamp: None };
             let predicted = (flags < 17 && short.predicts(segment)).then(|| {
                 short.on_predicted_burst(1);
                 short.delivered()
@@ -205,7 +205,7 @@ fn arrive(receiver: &mut Receiver, segment: u32, number: u32, oldest: u32) -> Ac
         retransmission: oldest > 0,
         marked: false,
         window_reduced: false,
-        last: false,
+        push: false,
         timestamp,
     };
     receiver.on_segment(Time(1), &data).expect("acknowledged at once")

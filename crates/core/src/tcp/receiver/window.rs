@@ -63,6 +63,9 @@ pub(super) struct ReceiveWindow {
     /// The round-trip time by timestamps (`rcv_rtt_est`).
     rtt: Option<Duration>,
     last_echo: u32,
+    /// When the SYN-ACK was sent, and the time until its answer (`srtt_us` of the receiver).
+    opened: Option<Time>,
+    handshake: Option<Duration>,
     /// The round trip that is measured: since when, from which segment on (`rcvq_space`).
     since: Option<Time>,
     from: u32,
@@ -86,6 +89,8 @@ impl ReceiveWindow {
             said: 0,
             rtt: None,
             last_echo: 0,
+            opened: None,
+            handshake: None,
             since: None,
             from: 0,
             most_read: FIRST_READ,
@@ -122,8 +127,21 @@ impl ReceiveWindow {
             return;
         }
         self.last_echo = echo;
+        if self.rtt.is_none() {
+            self.handshake = self.opened.map(|opened| now - opened);
+        }
         let sample = TIMESTAMP_TICK * u64::from(timestamp(now).saturating_sub(echo).max(1));
         self.rtt = Some(self.rtt.filter(|rtt| *rtt <= sample).map_or(sample, |rtt| rtt + (sample - rtt) / 8));
+    }
+
+    /// The SYN-ACK is sent. No ACK answers it here, but the first segment of data.
+    pub(super) fn open(&mut self, now: Time) {
+        self.opened = Some(now);
+    }
+
+    /// The round-trip time that is known (`__tcp_ack_snd_check`).
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        self.rtt.map(|rtt| self.handshake.map_or(rtt, |handshake| rtt.min(handshake)))
     }
 
     /// (`tcp_grow_window`) Two segments more, as far as there is room besides this number of segments. All of the first buffer is

@@ -5,6 +5,7 @@
 //! as lost. What is still marked when an episode ends begins the next recovery.
 
 use super::pacing::Quantum;
+use super::push::Push;
 use super::{ForwardRto, Phase, Sender, Unfilled};
 use crate::spec::SpuriousResponse;
 use crate::tcp::detection::EpisodeEnd;
@@ -22,6 +23,7 @@ const REORDERING: (u32, u32) = (3, 300);
 pub(super) struct LinuxState {
     pub(super) unfilled: Unfilled,
     pub(super) quantum: Quantum,
+    pub(super) push: Push,
     /// The greatest distance that a late segment was behind, in segments (`reordering`).
     reordering: u32,
     /// The first unacknowledged segment when the episode began that an undo may take back (`undo_marker`).
@@ -50,6 +52,7 @@ impl Default for LinuxState {
         LinuxState {
             unfilled: Unfilled::default(),
             quantum: Quantum::default(),
+            push: Push::default(),
             reordering: REORDERING.0,
             undo_from: None,
             unreported: None,
@@ -71,7 +74,7 @@ impl Sender {
         self.options.recovers_as_linux
     }
 
-    fn linux_mut(&mut self) -> &mut LinuxState {
+    pub(super) fn linux_mut(&mut self) -> &mut LinuxState {
         self.linux.get_or_insert_default()
     }
 

@@ -101,11 +101,11 @@ impl<const LEARNS: bool> PredictedAcks<'_, LEARNS> {
         }
     }
 
-    /// Sends the next segment. Returns the segment and the number of its transmission.
+    /// Sends the next segment. Returns the segment, the number of its transmission, and whether PSH marks it.
     #[inline(always)]
-    pub fn send(&mut self, now: Time) -> (u32, u32) {
+    pub fn send(&mut self, now: Time) -> (u32, u32, bool) {
         let segment = self.sender.board.next();
-        (segment, self.sender.board.send_new(now))
+        (segment, self.sender.board.send_new(now), self.sender.is_pushed(segment))
     }
 
     /// Ends the sending after an ACK.

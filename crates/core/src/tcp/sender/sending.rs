@@ -29,7 +29,7 @@ impl Sender {
         let is_alone = self.board.next() == self.available;
         self.available += u32::from(is_alone);
         self.closing = self.available - 1;
-        self.fin = if is_alone { Fin::Alone } else { Fin::OnData };
+        self.fin = Fin::Placed;
     }
 
     fn has_segment(&self) -> bool {
@@ -77,6 +77,9 @@ impl Sender {
         let by_window = self.window().saturating_sub(self.counted_in_flight());
         let by_data = self.new_within_receive_window();
         let count = if by_window < by_data { by_window + self.beyond_window(by_window) } else { by_data };
+        if segment + count > self.next_push {
+            return None;
+        }
         if count > 0 {
             self.board.send_burst(now, count);
         }
@@ -184,6 +187,7 @@ impl Sender {
             number,
             retransmission: false,
             window_reduced: std::mem::take(&mut self.window_reduced),
+            push: self.is_pushed(segment),
             oldest: 0,
         }
     }
@@ -204,7 +208,7 @@ impl Sender {
         }
         self.after_sending(now, segment);
         let oldest = if self.recovers_as_linux() { self.oldest_tolerated(now) } else { 0 };
-        Transmission::Data { segment, number, retransmission: true, window_reduced: false, oldest }
+        Transmission::Data { segment, number, retransmission: true, window_reduced: false, push: false, oldest }
     }
 
     #[inline(always)]

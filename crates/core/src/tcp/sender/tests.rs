@@ -12,6 +12,7 @@ use serde_json::json;
 mod closing;
 mod fast_paths;
 mod linux;
+mod push;
 mod rate_samples;
 mod reduction;
 mod timer;
@@ -83,7 +84,7 @@ impl Pair {
     }
 
     fn arrive(&mut self, segment: u32, retransmission: bool, marked: bool) -> Ack {
-        let data = DataSegment { segment, retransmission, marked, window_reduced: false, last: false, timestamp: None };
+        let data = DataSegment { segment, retransmission, marked, window_reduced: false, push: false, timestamp: None };
         self.receiver.on_segment(self.now, &data).expect("acknowledged at once")
     }
 
@@ -456,7 +457,7 @@ fn rfc3168_section_6_1_2_the_window_shrinks_once_per_window_of_data() {
         retransmission: false,
         marked: true,
         window_reduced: true,
-        last: false,
+        push: false,
         timestamp: None,
     };
     let ack = pair.receiver.on_segment(pair.now, &data).unwrap();

@@ -142,6 +142,8 @@ fn only_linux_opens_its_window_by_and_by() {
         path.connection.sender.window_edge() - path.connection.sender.scoreboard().una()
     };
     assert_eq!([1, 3, 30].map(|round_trips| window("rfc", round_trips)), [2172; 3]);
-    assert_eq!([1, 3, 30].map(|round_trips| window("linux", round_trips)), [45, 44, 2171]);
+    assert_eq!([1, 3].map(|round_trips| window("linux", round_trips)), [45, 44]);
+    // The ACK of a segment that fills a hole comes before the application reads up to seven of them.
+    assert!((2165..=2171).contains(&window("linux", 30)));
     assert!((3 * 44..1000).contains(&window("linux", 9)));
 }

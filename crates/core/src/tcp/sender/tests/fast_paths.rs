@@ -14,8 +14,15 @@ fn take_by_short_path<const LEARNS: bool>(
     Some(holds.then(|| {
         let mut sent = Vec::new();
         for _ in 0..sender.to_send() {
-            let (segment, number) = sender.send(now);
-            sent.push(Transmission::Data { segment, number, retransmission: false, window_reduced: false, oldest: 0 });
+            let (segment, number, push) = sender.send(now);
+            sent.push(Transmission::Data {
+                segment,
+                number,
+                retransmission: false,
+                window_reduced: false,
+                push,
+                oldest: 0,
+            });
         }
         sender.stop();
         sent
@@ -32,6 +39,7 @@ fn send_by_short_paths(sender: &mut Sender, now: Time) -> Vec<Transmission> {
                 number: number + index,
                 retransmission: false,
                 window_reduced: false,
+                push: false,
                 oldest: 0,
             }));
             return sent;
@@ -86,7 +94,7 @@ proptest! {
                 acks.remove(index);
             } else if let Some(Transmission::Data { segment, retransmission, window_reduced, .. }) = network.remove(index) {
                 let marked = action == 13 && ecn;
-                let data = DataSegment { segment, retransmission, marked, window_reduced, last: false, timestamp: None };
+                let data = DataSegment { segment, retransmission, marked, window_reduced, push: false, timestamp: None };
                 acks.extend(receiver.on_segment(now, &data));
             }
             if position < 11 && let Some(ack) = acks.pop_front() {

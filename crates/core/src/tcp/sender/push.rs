@@ -1,0 +1,46 @@
+//! Which segments Linux marks with PSH (`tcp_push`, `forced_push`): the last one that the application has written, and each one that ends more
+//! than half of the largest window since the last mark.
+//!
+//! Linux marks segments when they are written, and this sender when they are sent.
+
+use super::Sender;
+use crate::spec::Follows;
+
+/// What decides about the next mark.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Push {
+    /// The segment behind the last one marked (`pushed_seq`).
+    since: u32,
+    /// The largest window that the receiver has announced, segments (`max_window`).
+    largest_window: u32,
+}
+
+impl Sender {
+    /// Sets the segment behind the receiver's first window, if that grows.
+    pub fn set_first_window(&mut self, edge: u32) {
+        self.linux_mut().push.largest_window = 0;
+        self.set_window_edge(edge);
+    }
+
+    /// A new segment is sent. Returns whether PSH marks it.
+    #[inline(always)]
+    pub(super) fn is_pushed(&mut self, segment: u32) -> bool {
+        let is_pushed = segment >= self.next_push;
+        if is_pushed {
+            self.linux_mut().push.since = segment + 1;
+            self.plan_push();
+        }
+        is_pushed
+    }
+
+    /// The application has written, the receiver has announced a window, or a segment was marked.
+    #[inline(never)]
+    pub(super) fn plan_push(&mut self) {
+        if self.options.follows == Follows::Linux {
+            let (window, last_written) = (self.receive_window, self.available.saturating_sub(1));
+            let push = &mut self.linux_mut().push;
+            push.largest_window = push.largest_window.max(window);
+            self.next_push = last_written.min(push.since.saturating_add(push.largest_window / 2));
+        }
+    }
+}
