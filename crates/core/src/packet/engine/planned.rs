@@ -35,6 +35,14 @@ impl<L: EventLoop> Engine<L> {
         matches!(route, RouteRef::Route(_)) || self.spec.routings[used].per == Granularity::Flow
     }
 
+    /// The links that all packets of a flow take, of its data or of its ACKs, where they are compiled.
+    pub fn compiled_path(&self, flow: u32, reverse: bool) -> Option<&[LinkId]> {
+        let identity = self.hosts.identity(flow);
+        let route = if reverse { identity.reverse } else { identity.forward };
+        let RouteRef::Route(start) = route else { return None };
+        Some(self.network.forwarding().links_from(start))
+    }
+
     /// The links that a flow's packet of this number takes, if it is sent now; `None` if it goes in a circle, or no route leads on. Selectors count it as
     /// sent.
     pub fn links_of_packet(&mut self, flow: u32, reverse: bool, number: u32) -> Option<Vec<LinkId>> {

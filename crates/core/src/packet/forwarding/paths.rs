@@ -62,7 +62,7 @@ impl Forwarding {
     }
 
     /// The links of a compiled route from a hop index on.
-    fn links_from(&self, hop_index: u32) -> &[LinkId] {
+    pub fn links_from(&self, hop_index: u32) -> &[LinkId] {
         let rest = &self.hops[hop_index as usize..];
         rest.split(|link| *link == END).next().unwrap_or(rest)
     }

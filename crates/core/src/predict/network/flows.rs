@@ -3,7 +3,7 @@
 use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
 use crate::packet::{DisciplineSpec, LossSpec, Simulation};
-use crate::spec::{ApplicationSpec, LinkId, RunSpec, Selector, TransportSpec};
+use crate::spec::{ApplicationSpec, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
 
@@ -128,8 +128,9 @@ pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
     let marking = spec.links.iter().any(|link| !matches!(link.queue.discipline, DisciplineSpec::DropTail(_)));
     let responses: Vec<_> =
         spec.stacks.iter().map(|stack| Response::of(stack, stack.ecn && marking).map(Arc::new)).collect();
+    let wires: Vec<Wire> = spec.links.iter().map(Wire::of).collect();
     let mut controls = Vec::new();
-    let flows = (0..count).map(|flow| model(&responses, &mut controls, run, flow));
+    let flows = (0..count).map(|flow| model(&responses, &mut controls, &wires, run, flow));
     let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
     flows.sort_by_cached_key(|flow| flow.data.shares.first().map(|(link, _)| *link));
     Ok(flows)
@@ -138,6 +139,7 @@ pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
 fn model(
     responses: &[Option<Arc<Response>>],
     controls: &mut Vec<Arc<Control>>,
+    wires: &[Wire],
     run: &mut Simulation,
     flow: u32,
 ) -> Result<FlowModel, PredictError> {
@@ -148,9 +150,9 @@ fn model(
         TransportSpec::Udp { .. } => None,
         TransportSpec::Tcp { stack } => Some(8.0 * f64::from(run.spec().stacks[stack].header)),
     };
-    let data = paths(run, flow, false, wire_bits)?;
+    let data = paths(run, wires, flow, false, wire_bits)?;
     let ack = match ack_bits {
-        Some(bits) => paths(run, flow, true, bits)?,
+        Some(bits) => paths(run, wires, flow, true, bits)?,
         None => Paths::one(&[]),
     };
     let ack_bits = ack_bits.unwrap_or(0.0);
@@ -184,7 +186,7 @@ fn model(
     }
     let in_turn = spec.routings[group.routing].select == Selector::RoundRobin;
     // In turn, at most what the other paths carry in the time overtakes a packet.
-    let rates = data.shares.iter().map(|(link, _)| spec.links[*link as usize].rate.as_bps());
+    let rates = data.shares.iter().map(|(link, _)| wires[*link as usize].rate_bps);
     let overtake = (data.count - 1) as f64 * data.spread_s * rates.fold(f64::INFINITY, f64::min) / wire_bits;
     let control = control.map(|control: Control| Control {
         threshold: threshold(&spec.stacks[control.stack].detection, data.count as u32)
@@ -192,8 +194,7 @@ fn model(
         ..control
     });
     let burst = if acks > 0.0 { 1.0 / acks } else { 1.0 };
-    let lost =
-        data.shares.iter().map(|(link, share)| f64::from(*share) * libm::log1p(-loss_of(spec, *link))).sum::<f64>();
+    let lost = data.shares.iter().map(|(link, share)| f64::from(*share) * wires[*link as usize].kept).sum::<f64>();
     let loss = -libm::expm1(lost);
     if loss > GREATEST_LOSS {
         let [src, dst] = [plan.src, plan.dst].map(|node| &spec.nodes[node as usize]);
@@ -201,7 +202,7 @@ fn model(
             "flow {flow} ({src} -> {dst}): its path loses {loss:.3} of the packets, more than {GREATEST_LOSS}"
         )));
     }
-    let idle_rtt_s = idle_s(spec, &data, wire_bits) + idle_s(spec, &ack, ack_bits);
+    let idle_rtt_s = idle_s(wires, &data, wire_bits) + idle_s(wires, &ack, ack_bits);
     Ok(FlowModel {
         number: flow,
         disorder: if in_turn { DISORDER_IN_TURN } else { DISORDER_AT_RANDOM },
@@ -231,8 +232,8 @@ fn shared(known: &mut Vec<Arc<Control>>, control: Control) -> Arc<Control> {
 }
 
 /// The ratio of packets that a link loses at random.
-pub fn loss_of(spec: &RunSpec, link: LinkId) -> f64 {
-    spec.links[link as usize].loss.as_ref().map_or(0.0, LossSpec::stationary_ratio)
+pub fn loss_of(link: &LinkSpec) -> f64 {
+    link.loss.as_ref().map_or(0.0, LossSpec::stationary_ratio)
 }
 
 fn threshold(detection: &DetectionSpec, paths: u32) -> Option<f64> {
@@ -244,18 +245,34 @@ fn threshold(detection: &DetectionSpec, paths: u32) -> Option<f64> {
     }
 }
 
-/// Propagation and transmission over a link, seconds.
-fn crossing_s(spec: &RunSpec, link: LinkId, bits: f64) -> f64 {
-    let link = &spec.links[link as usize];
-    link.delay.as_secs() + bits / link.rate.as_bps()
+/// What of a link decides about an idle path. It is small, so that all links of a large network fit into the cache.
+struct Wire {
+    delay_s: f64,
+    rate_bps: f64,
+    /// Logarithm of the share of the packets that it does not lose.
+    kept: f64,
 }
 
-fn idle_s(spec: &RunSpec, paths: &Paths, bits: f64) -> f64 {
-    paths.shares.iter().map(|(link, share)| f64::from(*share) * crossing_s(spec, *link, bits)).sum()
+impl Wire {
+    fn of(link: &LinkSpec) -> Wire {
+        Wire { delay_s: link.delay.as_secs(), rate_bps: link.rate.as_bps(), kept: libm::log1p(-loss_of(link)) }
+    }
+
+    /// Propagation and transmission, seconds.
+    fn crossing_s(&self, bits: f64) -> f64 {
+        self.delay_s + bits / self.rate_bps
+    }
+}
+
+fn idle_s(wires: &[Wire], paths: &Paths, bits: f64) -> f64 {
+    paths.shares.iter().map(|(link, share)| f64::from(*share) * wires[*link as usize].crossing_s(bits)).sum()
 }
 
 /// The links that packets of a flow take, as the packet engine forwards them.
-fn paths(run: &mut Simulation, flow: u32, reverse: bool, bits: f64) -> Result<Paths, PredictError> {
+fn paths(run: &mut Simulation, wires: &[Wire], flow: u32, reverse: bool, bits: f64) -> Result<Paths, PredictError> {
+    if let Some(links) = run.compiled_path(flow, reverse) {
+        return Ok(Paths::one(links));
+    }
     let in_a_circle = || PredictError::Refused(format!("flow {flow}: its packets go in a circle"));
     if run.has_one_path(flow, reverse) {
         return Ok(Paths::one(&run.links_of_packet(flow, reverse, 0).ok_or_else(in_a_circle)?));
@@ -274,7 +291,7 @@ fn paths(run: &mut Simulation, flow: u32, reverse: bool, bits: f64) -> Result<Pa
         if let Some(path) = found.iter().position(|(known, _)| *known == links) {
             taken[path] += 1;
         } else {
-            let seconds = links.iter().map(|link| crossing_s(run.spec(), *link, bits)).sum();
+            let seconds = links.iter().map(|link| wires[*link as usize].crossing_s(bits)).sum();
             found.push((links, seconds));
             taken.push(1);
         }

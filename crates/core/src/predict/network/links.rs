@@ -7,7 +7,7 @@ use super::flows::{FlowModel, loss_of};
 use super::law::Response;
 use super::sawtooth::Sawtooth;
 use super::totals::Totals;
-use crate::spec::{QueueLimit, RunSpec};
+use crate::spec::{NodeId, QueueLimit, RunSpec};
 
 /// Events a second at which a link counts as half full.
 const RARE: f64 = 2e-3;
@@ -88,7 +88,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 buffer_s: buffer_bits / rate_bps,
                 packet_s: largest_bits / rate_bps,
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
-                loss: loss_of(spec, index as u32),
+                loss: loss_of(link),
                 can_queue: fed_bps > rate_bps,
                 by_waiting: users.wait && !users.react,
                 is_used: users.is_used,
@@ -135,11 +135,13 @@ impl Users {
 fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
     let mut before: Vec<Vec<u32>> = vec![Vec::new(); spec.links.len()];
     let mut fed_by_host = vec![false; spec.links.len()];
+    // Apart from all else of the links, their ends fit into the cache.
+    let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.src, link.dst)).collect();
     for paths in flows.iter().flat_map(|flow| [&flow.data, &flow.ack]) {
         for (link, _) in &paths.shares {
-            let entry = spec.links[*link as usize].src;
+            let (entry, _) = ends[*link as usize];
             let (mut by_link, before) = (false, &mut before[*link as usize]);
-            for (one, _) in paths.shares.iter().filter(|(one, _)| spec.links[*one as usize].dst == entry) {
+            for (one, _) in paths.shares.iter().filter(|(one, _)| ends[*one as usize].1 == entry) {
                 by_link = true;
                 if !before.contains(one) {
                     before.push(*one);
