@@ -1,7 +1,7 @@
 //! The plan of a run's flows, and the links of their packets.
 
 use crate::packet::engine::{Engine, EventLoop};
-use crate::packet::forwarding::{END, Forwarding, RouteRef};
+use crate::packet::forwarding::{END, Forwarding, RouteRef, SharedPaths, Unlisted};
 use crate::packet::hosts::flow::FlowPlan;
 use crate::spec::{Granularity, LinkId, RunSpec};
 
@@ -41,6 +41,16 @@ impl<L: EventLoop> Engine<L> {
         let route = if reverse { identity.reverse } else { identity.forward };
         let RouteRef::Route(start) = route else { return None };
         Some(self.network.forwarding().links_from(start))
+    }
+
+    /// The paths of a flow's packets, or of its ACKs, if each chooses one: see [`Forwarding::paths_of_packets`].
+    ///
+    /// # Errors
+    /// See [`Unlisted`].
+    pub fn paths_of_packets(&self, flow: u32, reverse: bool, most: usize) -> Result<SharedPaths, Unlisted> {
+        let identity = self.hosts.identity(flow);
+        let route = if reverse { identity.reverse } else { identity.forward };
+        self.network.forwarding().paths_of_packets(route, identity.key(flow, reverse, 0).src, most)
     }
 
     /// The links that a flow's packet of this number takes, if it is sent now; `None` if it goes in a circle, or no route leads on. Selectors count it as

@@ -15,6 +15,8 @@ mod paths;
 mod routes;
 pub mod select;
 
+pub use paths::{SharedPaths, Unlisted};
+
 use crate::packet::forwarding::next_hops::NextHopTable;
 use crate::packet::forwarding::path_set::PathSet;
 use crate::packet::forwarding::select::PacketKey;

@@ -2,7 +2,7 @@
 
 use crate::packet::forwarding::select::{NextHopSet, PacketKey, SelectorState};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{NodeId, RoutingSpec};
+use crate::spec::{NodeId, RoutingSpec, Selector};
 use crate::units::Time;
 
 /// The compiled routes of one pair of nodes under a routing.
@@ -46,6 +46,15 @@ impl PathSet {
         self.cumulative = shares.collect();
         self.starts = starts;
         self.state = SelectorState::default();
+    }
+
+    /// The share of the packets that each route takes, if each packet chooses one.
+    pub fn shares(&self, routings: &[RoutingSpec]) -> Vec<f64> {
+        if routings[self.routing].select != Selector::Weighted || self.cumulative.is_empty() {
+            return vec![1.0 / self.starts.len() as f64; self.starts.len()];
+        }
+        let before = std::iter::once(0.0).chain(self.cumulative.iter().copied());
+        self.cumulative.iter().zip(before).map(|(sum, before)| sum - before).collect()
     }
 
     /// The hop index of a packet's first link; `None` if there is no route.

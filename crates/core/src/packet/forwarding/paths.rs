@@ -4,6 +4,18 @@ use super::{END, Forwarding, RouteRef};
 use crate::spec::{Granularity, LinkId, NodeId};
 use std::collections::{HashMap, HashSet};
 
+/// Paths, each with its share of the packets.
+pub type SharedPaths = Vec<(Vec<LinkId>, f64)>;
+
+/// Why the paths of packets are not listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unlisted {
+    /// No route leads on, or one leads back.
+    NoEnd,
+    /// There are more than asked for.
+    TooMany,
+}
+
 impl Forwarding {
     /// The links of a packet from `src` now, by the first member of each set. Ends at the first node that the path visits twice.
     /// Empty if there is no route.
@@ -80,6 +92,47 @@ impl Forwarding {
     /// The nodes of the path from `src` over these links.
     pub fn nodes_of(&self, src: NodeId, links: &[LinkId]) -> Vec<NodeId> {
         std::iter::once(src).chain(links.iter().map(|link| self.graph.link(*link).dst)).collect()
+    }
+
+    /// The paths of packets from `src` that each choose one, at most this number, with each path's share of them. A path that is listed twice, as of two
+    /// routes over the same links, is two.
+    ///
+    /// # Errors
+    /// See [`Unlisted`].
+    pub fn paths_of_packets(&self, route: RouteRef, src: NodeId, most: usize) -> Result<SharedPaths, Unlisted> {
+        let table = match route {
+            RouteRef::Route(start) => return Ok(vec![(self.links_from(start).to_vec(), 1.0)]),
+            RouteRef::PathSet(set) => {
+                let set = &self.path_sets[set as usize];
+                if set.starts.len() > most {
+                    return Err(Unlisted::TooMany);
+                }
+                let paths = set.starts.iter().map(|start| self.links_from(*start).to_vec());
+                let paths: Vec<_> = paths.zip(set.shares(&self.routings)).collect();
+                return if paths.is_empty() { Err(Unlisted::NoEnd) } else { Ok(paths) };
+            }
+            RouteRef::NextHopTable(table) => &self.tables[table as usize],
+        };
+        let (mut found, mut waiting) = (Vec::new(), vec![(src, Vec::new(), 1.0)]);
+        while let Some((node, links, share)) = waiting.pop() {
+            if node == table.dst {
+                found.push((links, share));
+                continue;
+            }
+            let next_hops = table.next_hops(node);
+            // A path without a circle crosses fewer links than there are nodes.
+            if next_hops.is_empty() || links.len() >= self.graph.nodes() {
+                return Err(Unlisted::NoEnd);
+            }
+            for link in next_hops.iter().rev() {
+                let links = links.iter().chain([link]).copied().collect();
+                waiting.push((self.graph.link(*link).dst, links, share / next_hops.len() as f64));
+            }
+            if found.len() + waiting.len() > most {
+                return Err(Unlisted::TooMany);
+            }
+        }
+        Ok(found)
     }
 
     /// How many paths the packets of one flow from `src` may take: 1 if its routing keeps a flow on one path.

@@ -68,6 +68,72 @@ fn the_number_of_paths_is_what_packets_of_one_flow_may_take() {
     assert_eq!(paths_of_flow(json!({"kind": "shortest", "metric": "hop-count"}), "packet", true), 1);
 }
 
+/// What 40,000 packets take is what is listed: hop by hop, over path sets with and without weights, in turn and drawn.
+#[test]
+fn the_listed_shares_are_those_of_the_packets() {
+    let given = json!([[0, 1, 2, 4, 5, 7, 8], [0, 1, 3, 4, 6, 7, 8]]);
+    let kinds = [
+        (json!({"kind": "equal-cost", "metric": "hop-count"}), 4),
+        (json!({"kind": "k-shortest", "metric": "hop-count", "paths": 3}), 3),
+        (json!({"kind": "explicit", "paths": given, "weights": [1.0, 3.0]}), 2),
+    ];
+    let cases = kinds.iter().flat_map(|kind| ["random", "weighted", "round-robin"].map(|select| (kind, select)));
+    for ((hops, paths), select) in cases {
+        let mut forwarding = two_diamonds(hops.clone(), select, "packet", false);
+        let route = forwarding.route(0, 0, 8).expect("a route");
+        let listed = forwarding.paths_of_packets(route, 0, 4).expect("few paths, none in a circle");
+        assert_eq!(listed.len(), *paths);
+        assert!((listed.iter().map(|(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-12);
+        let packets = 40_000;
+        let mut taken = HashMap::new();
+        for number in 0..packets {
+            let key = PacketKey { flow: 0, group: 0, src: 0, dst: 8, reverse: false, number };
+            *taken.entry(path_of(&mut forwarding, route, &key)).or_insert(0.0) += 1.0 / f64::from(packets);
+        }
+        for (links, share) in listed {
+            if select == "round-robin" && *paths == 4 {
+                // Both diamonds take turns, so that only two of the four paths occur. Each link has its half.
+                assert!((share - 0.25).abs() < 1e-12);
+                continue;
+            }
+            assert!((taken[&links] - share).abs() < 0.01, "{select} {links:?}: {} and {share}", taken[&links]);
+        }
+    }
+}
+
+/// The links of a packet from node 0.
+fn path_of(forwarding: &mut Forwarding, route: RouteRef, key: &PacketKey) -> Vec<LinkId> {
+    let first = forwarding.first_hop_index(route, Time(0), key).expect("a start");
+    let (mut at, mut node, mut links) = (first, 0, Vec::new());
+    while node != 8 {
+        let hop_by_hop = Forwarding::is_hop_by_hop(at);
+        let link = if hop_by_hop {
+            forwarding.next_hop(at, node, Time(0), key).expect("a next hop")
+        } else {
+            forwarding.next_on_route(at)
+        };
+        at += u32::from(!hop_by_hop);
+        node = forwarding.graph.link(link).dst;
+        links.push(link);
+    }
+    links
+}
+
+#[test]
+fn paths_are_not_listed_if_they_are_many_or_go_in_a_circle() {
+    let mut forwarding = two_diamonds(json!({"kind": "equal-cost", "metric": "hop-count"}), "random", "packet", false);
+    let route = forwarding.route(0, 0, 8).expect("a route");
+    assert_eq!(forwarding.paths_of_packets(route, 0, 3), Err(Unlisted::TooMany));
+    let RouteRef::NextHopTable(table) = route else { panic!("it goes hop by hop") };
+    // From node 1 to node 2 and back.
+    forwarding.set_next_hop_loop(table as usize, &[2, 3]);
+    assert_eq!(forwarding.paths_of_packets(route, 0, 100), Err(Unlisted::NoEnd));
+    let mut forwarding =
+        two_diamonds(json!({"kind": "k-shortest", "metric": "hop-count", "paths": 4}), "random", "packet", false);
+    let route = forwarding.route(0, 0, 8).expect("a route");
+    assert_eq!(forwarding.paths_of_packets(route, 0, 3), Err(Unlisted::TooMany));
+}
+
 /// Hop by hop from node 0 to node 8, or over one of several paths; each flow's path is what it would choose on its route.
 #[test]
 fn a_flow_that_keeps_to_its_path_has_it_compiled() {

@@ -2,15 +2,20 @@
 
 use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
-use crate::packet::{DisciplineSpec, LossSpec, Simulation};
+use crate::packet::{DisciplineSpec, LossSpec, Simulation, Unlisted};
 use crate::spec::{ApplicationSpec, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
 
 /// Beyond this loss on a path, timeouts decide.
 const GREATEST_LOSS: f64 = 0.05;
-/// Packets whose paths stand for all those of a flow that is not routed as a whole.
-const SAMPLE: u32 = 256;
+/// Paths of a flow whose packets choose one, at most.
+const MOST_PATHS: usize = 1024;
+
+/// Limits of one queue that all queues of paths hold together when one overflows, where packets draw their path.
+const TOGETHER: f64 = 0.5;
+/// Delays closer than this are one, seconds.
+const SAME_S: f64 = 1e-9;
 
 /// [`FlowModel::disorder`] of paths in turn, and at random.
 const DISORDER_IN_TURN: f64 = 0.3;
@@ -26,7 +31,7 @@ pub struct Paths {
     pub count: usize,
     /// Seconds between the shortest and the longest of them in an idle network.
     pub spread_s: f64,
-    /// Of packets that draw their path: each path's share of them, and its delay in an idle network, seconds. Otherwise empty.
+    /// Of packets that draw their path: the delays of the paths in an idle network, seconds, each with the share of the packets. Otherwise empty.
     pub drawn: Vec<(f64, f64)>,
 }
 
@@ -35,6 +40,29 @@ impl Paths {
     fn one(links: &[LinkId]) -> Paths {
         let shares = links.iter().map(|link| (*link, 1.0)).collect();
         Paths { shares, count: 1, spread_s: 0.0, drawn: Vec::new() }
+    }
+
+    /// These paths, each with its share of packets of so many bits, in turn or drawn.
+    fn several(found: &[(Vec<LinkId>, f64)], wires: &[Wire], bits: f64, in_turn: bool) -> Paths {
+        let mut shares: Vec<(LinkId, f32)> = Vec::new();
+        let mut delays: Vec<(f64, f64)> = Vec::new();
+        for (links, of_path) in found {
+            for link in links {
+                match shares.iter_mut().find(|(known, _)| known == link) {
+                    Some((_, share)) => *share += *of_path as f32,
+                    None => shares.push((*link, *of_path as f32)),
+                }
+            }
+            let seconds: f64 = links.iter().map(|link| wires[*link as usize].crossing_s(bits)).sum();
+            match delays.iter_mut().find(|(_, known)| (known - seconds).abs() < SAME_S) {
+                Some((share, _)) => *share += of_path,
+                None => delays.push((*of_path, seconds)),
+            }
+        }
+        let longest_s = delays.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
+        let shortest_s = delays.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
+        let drawn = if found.len() > 1 && !in_turn { delays } else { Vec::new() };
+        Paths { shares, count: found.len(), spread_s: longest_s - shortest_s, drawn }
     }
 }
 
@@ -90,6 +118,12 @@ impl FlowModel {
     /// Its congestion control, if that determines its rate in the long run.
     pub fn long_run(&self) -> Option<&Control> {
         self.control.as_deref().filter(|_| self.bytes.is_none())
+    }
+
+    /// The share of a queue's limit that is full, in the mean, when a queue of its paths overflows. Queues of paths that packets draw swing against one
+    /// another: one is full when all hold half a limit together.
+    pub fn fills(&self) -> f64 {
+        if self.data.drawn.is_empty() { 1.0 } else { TOGETHER / self.data.count as f64 }
     }
 
     /// Whether its congestion control is BBR.
@@ -273,37 +307,18 @@ fn paths(run: &mut Simulation, wires: &[Wire], flow: u32, reverse: bool, bits: f
     if let Some(links) = run.compiled_path(flow, reverse) {
         return Ok(Paths::one(links));
     }
-    let in_a_circle = || PredictError::Refused(format!("flow {flow}: its packets go in a circle"));
-    if run.has_one_path(flow, reverse) {
-        return Ok(Paths::one(&run.links_of_packet(flow, reverse, 0).ok_or_else(in_a_circle)?));
-    }
-    let mut shares: Vec<(LinkId, f32)> = Vec::new();
-    let mut found: Vec<(Vec<LinkId>, f64)> = Vec::new();
-    let mut taken: Vec<u32> = Vec::new();
-    for number in 0..SAMPLE {
-        let links = run.links_of_packet(flow, reverse, number).ok_or_else(in_a_circle)?;
-        for link in &links {
-            match shares.iter_mut().find(|(known, _)| known == link) {
-                Some((_, share)) => *share += 1.0 / SAMPLE as f32,
-                None => shares.push((*link, 1.0 / SAMPLE as f32)),
-            }
-        }
-        if let Some(path) = found.iter().position(|(known, _)| *known == links) {
-            taken[path] += 1;
-        } else {
-            let seconds = links.iter().map(|link| wires[*link as usize].crossing_s(bits)).sum();
-            found.push((links, seconds));
-            taken.push(1);
-        }
-    }
-    let longest = found.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
-    let shortest = found.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min);
-    let group = run.plan(flow).group as usize;
-    let routing = &run.spec().routings[run.spec().traffic[group].routing];
-    let drawn = if found.len() > 1 && routing.select != Selector::RoundRobin {
-        taken.iter().zip(&found).map(|(taken, path)| (f64::from(*taken) / f64::from(SAMPLE), path.1)).collect()
-    } else {
-        Vec::new()
+    let refused = |why| {
+        PredictError::Refused(match why {
+            Unlisted::NoEnd => format!("flow {flow}: its packets go in a circle, or no route leads on"),
+            Unlisted::TooMany => format!("flow {flow}: its packets take more than {MOST_PATHS} paths"),
+        })
     };
-    Ok(Paths { shares, count: found.len(), spread_s: longest - shortest, drawn })
+    if run.has_one_path(flow, reverse) {
+        let links = run.links_of_packet(flow, reverse, 0).ok_or(Unlisted::NoEnd).map_err(refused)?;
+        return Ok(Paths::one(&links));
+    }
+    let found = run.paths_of_packets(flow, reverse, MOST_PATHS).map_err(refused)?;
+    let group = run.plan(flow).group as usize;
+    let in_turn = run.spec().routings[run.spec().traffic[group].routing].select == Selector::RoundRobin;
+    Ok(Paths::several(&found, wires, bits, in_turn))
 }

@@ -28,9 +28,9 @@ const BBR_STEP: f64 = 0.3;
 pub struct LinkModel {
     /// Capacity, bit/s.
     pub rate_bps: f64,
-    /// The queue's limit, packets; infinite where it counts bytes.
+    /// The queue at which it overflows, packets; infinite where its limit counts bytes.
     pub limit: f64,
-    /// The queue's limit, seconds of transmission of the packets that cross the link.
+    /// The queue at which it overflows, seconds of transmission of the packets that cross the link.
     pub buffer_s: f64,
     /// Seconds of transmission of a full packet.
     pub packet_s: f64,
@@ -76,9 +76,12 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
         .map(|(index, ((link, users), fed_bps))| {
             let rate_bps = link.rate.as_bps();
             let largest_bits = users.largest_bits.max(8.0 * 64.0);
+            let filled = users.filled();
             let (limit, buffer_bits) = match link.queue.limit {
-                QueueLimit::Packets(packets) => (f64::from(packets), f64::from(packets) * largest_bits),
-                QueueLimit::Bytes(bytes) => (f64::INFINITY, 8.0 * bytes as f64),
+                QueueLimit::Packets(packets) => {
+                    (filled * f64::from(packets), filled * f64::from(packets) * largest_bits)
+                }
+                QueueLimit::Bytes(bytes) => (f64::INFINITY, filled * 8.0 * bytes as f64),
             };
             let unknown =
                 || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
@@ -115,6 +118,9 @@ struct Users {
     react: bool,
     /// Of a data packet.
     largest_bits: f64,
+    flows: u32,
+    /// The sum of what the flows fill of the queue (see [`FlowModel::fills`]).
+    fill: f64,
 }
 
 impl Users {
@@ -123,11 +129,18 @@ impl Users {
         self.is_used = true;
         self.has_bbr |= flow.is_bbr();
         self.largest_bits = self.largest_bits.max(flow.wire_bits);
+        self.flows += 1;
+        self.fill += flow.fills();
         if let Some(control) = flow.long_run() {
             let waits = matches!(*control.response, Response::Waiting(..));
             self.wait |= waits;
             self.react |= !waits;
         }
+    }
+
+    /// The share of the queue's limit that is full, in the mean, when the queue overflows.
+    fn filled(&self) -> f64 {
+        if self.flows > 0 { self.fill / f64::from(self.flows) } else { 1.0 }
     }
 }
 

@@ -171,6 +171,9 @@ fn short_prediction(flow: &FlowModel, state: FlowState, bytes: u64, completion: 
     }
 }
 
+/// A run's goodput is at most this much of what a path carries: it counts what waited in queues when the measurement began.
+const QUEUED: f64 = 1.005;
+
 /// The greatest goodput that its source and the links of its paths allow a flow.
 fn most_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
     let of_link = |crossing: &Crossing| {
@@ -184,7 +187,7 @@ fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, most_bps: f
     let Interval { low, high } = class.interval();
     FlowPrediction {
         goodput_bps,
-        interval_bps: (goodput_bps * low, (goodput_bps * high).min(most_bps.max(goodput_bps))),
+        interval_bps: (goodput_bps * low, (goodput_bps * high).min(QUEUED * most_bps.max(goodput_bps))),
         limited_by: class.name(),
         rtt_s: state.rtt_s,
         window: if flow.control.is_some() { state.window } else { f64::NAN },
