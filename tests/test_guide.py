@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import polars as pl
 import pytest
 from report_fixture import write_run_directory
 
@@ -85,13 +86,18 @@ def test_the_commands_of_the_models_run(tmp_path: Path, monkeypatch: pytest.Monk
         assert status(shlex.split(line)) == 0, line
 
 
-def test_the_files_of_the_four_tasks_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All commands; what takes long is shortened."""
-    monkeypatch.chdir(tmp_path)
+def write_files_of_tasks() -> None:
+    """Into the current directory."""
     for block in [*blocks("tasks.md", "toml"), *blocks("tasks.md", "python")]:
         Path(block.partition("\n")[0].removeprefix("# ")).write_text(block, encoding="utf-8")
     for name, text in zip(("network.csv", "demands.csv"), blocks("tasks.md", "text"), strict=True):
         Path(name).write_text(text, encoding="utf-8")
+
+
+def test_the_files_of_the_four_tasks_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All commands; what takes long is shortened."""
+    monkeypatch.chdir(tmp_path)
+    write_files_of_tasks()
     plan = Path("plan.toml").read_text(encoding="utf-8")
     Path("plan.toml").write_text(plan.replace("seeds = 20", "seeds = 2"), encoding="utf-8")
     for command in (line for block in blocks("tasks.md", "sh") for line in block.splitlines()):
@@ -100,3 +106,31 @@ def test_the_files_of_the_four_tasks_are_complete(tmp_path: Path, monkeypatch: p
         assert status([*words, *(brief if words[1] in ("backbone.toml", "incast.toml") else [])]) == 0, command
     assert Path("loss.pdf").read_bytes().startswith(b"%PDF")
     assert Path("runs/slow-start/replay.html").exists()
+
+
+@pytest.mark.slow("two scenarios of the guide in full")
+def test_the_tables_of_the_four_tasks_have_the_results_of_their_scenarios(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goodput by load and routing, and slowdown by traffic and stack, to the digits that the page shows."""
+    monkeypatch.chdir(tmp_path)
+    write_files_of_tasks()
+    page = (GUIDE / "tasks.md").read_text(encoding="utf-8")
+    carried = Scenario.load("backbone.toml").run().flows.group_by("scale", "routing", "run").agg(pl.sum("goodput_bps"))
+    means = carried.group_by("scale", "routing").agg(pl.mean("goodput_bps") / 1e6)
+    rows = re.findall(r"^\| ([\d.]+) \| \d+ Mbit/s \| ([\d.]+) Mbit/s \| ([\d.]+) Mbit/s \|$", page, re.MULTILINE)
+    assert len(rows) == 3
+    for scale, *shown in rows:
+        for routing, value in zip(("ospf", "spread"), shown, strict=True):
+            exact = means.filter(scale=float(scale), routing=routing)["goodput_bps"].item()
+            assert value == f"{exact:.1f}"
+    time = pl.coalesce("fct_s", 1.0 - pl.col("start_s"))  # what has not finished at the end of its second counts so far
+    slow = Scenario.load("incast.toml").run().flows.with_columns(slowdown=time / pl.col("idle_fct_s"))
+    rows = re.findall(r"^\| (web search|incast) \| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    assert len(rows) == 4
+    for traffic, count, shown in rows:
+        here = [
+            slow.filter(traffic=traffic, count=int(count), preset=preset)["slowdown"] for preset in ("newreno", "dctcp")
+        ]
+        exact = [values.quantile(share, "linear") for values in here for share in (0.5, 0.95)]
+        assert [float(value) for value in shown.split(" | ")] == pytest.approx(exact, rel=0.005)

@@ -10,6 +10,9 @@ import pytest
 from browser import Browser, assert_drawn, open_report
 
 from anabranch import report
+from anabranch.report.run_directory import read
+from anabranch.run_tables import tables
+from anabranch.runs import execute
 from anabranch.scenario import Scenario
 
 LOSSES, DELAYS, STACKS = [0.0001, 0.01, 0.05], ["2ms", "10ms", "40ms"], ["newreno", "bbr"]
@@ -92,3 +95,51 @@ def test_the_sentence_counts_the_conditions_that_a_stack_wins(directory: Path, h
 def test_a_browser_draws_it(browser: Browser, directory: Path, html: str) -> None:
     open_report(browser, directory / "report.html")
     assert_drawn(browser, set(re.findall(r'data-chart="([^"]*)"', html)))
+
+
+def test_where_the_stack_of_some_traffic_is_swept_each_entry_is_a_condition(tmp_path: Path) -> None:
+    """Only the stack of the pages is swept. The queries keep theirs, and are compared with themselves beside either."""
+
+    def short(size: int) -> dict[str, Any]:
+        return {"arrivals": "20/s", "sizes": [[size, 0], [2 * size, 1]]}
+
+    document = {
+        "topology": {"generate": {"kind": "dumbbell", "pairs": 2, "bottleneck": "20Mbps", "bottleneck_delay": "5ms"}},
+        "traffic": [
+            {"name": "pages", "from": "s1", "to": "d1", "short": short(100_000), "stack": STACKS},
+            {"name": "queries", "from": "s2", "to": "d2", "short": short(10_000), "stack": "cubic"},
+        ],
+        "run": {"duration": "3s", "seeds": 3},
+    }
+    directory = tmp_path / "run"
+    Scenario(document).run(directory=directory)
+    html = report.write([directory], tmp_path / "report.html").read_text(encoding="utf-8")
+    seen = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html[html.index("<main>") :]))
+    ranked = seen[seen.index("ranked within each condition") : seen.index("What the columns mean")]
+    flows = pl.read_parquet(directory / "flows.parquet")
+    (times,) = [table for table in tables(read([directory])) if "unfinished" in table.head]
+    for traffic in ("pages", "queries"):
+        means = flows.filter(traffic=traffic).group_by("variant_stack").agg(pl.col("fct_s").mean()).sort("fct_s")
+        best, last = means["variant_stack"]
+        assert re.search(rf"{traffic} 1 {best} .*?{traffic} 2 {last} ", ranked), ranked
+        rows = [row for row in times.rows if traffic in row and "all" in row]
+        assert sorted(row[0] for row in rows) == sorted(STACKS)
+        assert [int(row[3]) for row in rows] == [
+            flows.filter(traffic=traffic, variant_stack=row[0]).height for row in rows
+        ]
+    assert "cubic ·" not in ranked
+
+
+def test_a_single_variant_shows_its_course_and_a_command_that_replays_it(tmp_path: Path) -> None:
+    """`anabranch run` writes the page before the run directory is in place; the command names where it is then."""
+    document = {
+        "topology": {"generate": "line"},
+        "traffic": [{"from": "n1", "to": "n3", "bulk": True}],
+        "run": {"duration": "1s", "sample": "100ms"},
+    }
+    directory = tmp_path / "run"
+    execute(Scenario(document), directory=directory, report=True)
+    html = (directory / "report.html").read_text(encoding="utf-8")
+    assert f"anabranch replay {directory} --run 0" in html
+    assert '<details class="section" id="time" open>' in html
+    assert "Variant</button>" not in html

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,6 +19,8 @@ PREDICTED = (
     "flows.parquet has those of all."
 )
 SLOWDOWN = "Slowdown: completion time over that in an idle network."
+MOST_ENTRIES = 9
+"""More traffic entries than this have no rows of their own."""
 UNFINISHED = (
     "Flows that had not finished count with the time that they had had: the figures of their rows are lower bounds."
 )
@@ -27,9 +29,11 @@ UNFINISHED = (
 def tables(runs: Runs) -> Iterator[TextTable]:
     """A table with a row for each variant, and one with completion times by size if there are flows with a size."""
     yield _summary(runs)
-    times = statistics.completion_times(runs.flows, ["variant"])
+    entries = runs.flows.drop_nulls("size_bytes")["traffic"].n_unique()
+    by = ["variant", "traffic"] if 1 < entries <= MOST_ENTRIES else ["variant"]
+    times = statistics.completion_times(runs.flows, by)
     if times.height:
-        yield _completion_times(runs, times)
+        yield _completion_times(runs, times, by)
 
 
 def _summary(runs: Runs) -> TextTable:
@@ -64,10 +68,11 @@ def _summary(runs: Runs) -> TextTable:
     return TextTable(head, [row(one) for one in summary.to_dicts()], len(runs.keys), notes)
 
 
-def _completion_times(runs: Runs, times: pl.DataFrame) -> TextTable:
+def _completion_times(runs: Runs, times: pl.DataFrame, by: Sequence[str]) -> TextTable:
     def row(one: Mapping[str, Any]) -> tuple[str, ...]:
         return (
             *runs.variants[one["variant"]].values.values(),
+            *(one[name] for name in by[1:]),
             size_class(one["size_from_bytes"], one["size_below_bytes"]),
             str(one["flows"]),
             str(one["unfinished"]),
@@ -76,12 +81,12 @@ def _completion_times(runs: Runs, times: pl.DataFrame) -> TextTable:
         )
 
     names = ("mean", "median", "95th", "99th")
-    head = (*runs.keys, "size", "flows", "unfinished", *names, "slowdown", *names[1:])
+    head = (*runs.keys, *by[1:], "size", "flows", "unfinished", *names, "slowdown", *names[1:])
     notes = [f"Completion times: mean, median, 95th and 99th percentile. {SLOWDOWN}"]
     if times["unfinished"].sum():
         notes.append(UNFINISHED)
     early = times.filter(statistics.ALL_SIZES)["warm_up_flows"].sum()
     if early:
         notes.append(f"Not among them: the {early} flows of all variants that started during the warm-up.")
-    shown = statistics.worth_showing(times, ["variant"])
-    return TextTable(head, [row(one) for one in shown.to_dicts()], len(runs.keys) + 1, notes)
+    shown = statistics.worth_showing(times, by)
+    return TextTable(head, [row(one) for one in shown.to_dicts()], len(runs.keys) + len(by), notes)

@@ -118,8 +118,15 @@ def sweep(
 
 
 def _print_summary(result: "SweepResult") -> None:
+    import polars as pl
+
     summary = result.summary
-    keys = [key for key in result.keys if summary[key].n_unique() > 1]
+    conditions, treatments = result.document["conditions"], ["engine", *result.document["treatments"]]
+    keys = [key for key in (*conditions, *treatments) if summary[key].n_unique() > 1]
+    given = [key for key in keys if key in conditions]
+    # The treatments of a condition stand below one another, for they are what is compared.
+    if given:
+        summary = summary.with_row_index("place").sort(pl.col("place").min().over(given), maintain_order=True)
     has_sizes = summary["fct_mean_s"].count() > 0
 
     def row(one: dict[str, Any]) -> tuple[str, ...]:
@@ -135,7 +142,9 @@ def _print_summary(result: "SweepResult") -> None:
         )
 
     more = summary.height - MOST_ROWS
-    notes = (f"... and {count(more, 'row')} more.",) if more > 0 else ()
+    notes = (
+        (f"... and {count(more, 'row')} more, which `anabranch report {result.directory}` ranks.",) if more > 0 else ()
+    )
     head = (*keys, "runs", "goodput", "± 95 %", "retransmits", *(("completion", "± 95 %") if has_sizes else ()))
     print(result.document["title"])
     print_table(TextTable(head, [row(one) for one in summary.head(MOST_ROWS).to_dicts()], len(keys), notes))

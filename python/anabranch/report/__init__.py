@@ -11,10 +11,11 @@ from pathlib import Path
 __all__ = ["write"]
 
 
-def write(run_directories: list[Path], output: Path) -> Path:
+def write(run_directories: list[Path], output: Path, *, destination: Path | None = None) -> Path:
     """Write the report of ``run_directories`` to the file ``output`` and return its path.
 
-    The page loads nothing from anywhere: scripts, styles and data are inside it.
+    The page loads nothing from anywhere: scripts, styles and data are inside it. Its commands name the run directories, or
+    the ``destination`` of a single one that is still to be moved.
 
     Raises:
         anabranch.report.run_directory.RunDirectoryError: a run directory lacks a file or has a broken one.
@@ -29,7 +30,7 @@ def write(run_directories: list[Path], output: Path) -> Path:
 
     refuse_after_fork()
     try:
-        html = page.render(run_directories)
+        html = page.render(run_directories, destination)
     except PolarsError as error:
         raise unreadable_series(run_directories, error) from None
     write_text(output, html)

@@ -47,7 +47,7 @@ class Evaluation:
     def groups(self) -> pl.DataFrame:
         """The treatment and the condition of each row of the summary, as :func:`anabranch.report.treatments.named` returns them."""
         rows = self.runs.flows.select(self.by).unique(maintain_order=True)
-        return treatments.named(self.runs, rows, self.by, self.stack_keys)
+        return treatments.named(self.runs, rows, self.by)
 
     @cached_property
     def whole_times(self) -> pl.DataFrame:
@@ -110,7 +110,9 @@ def evaluate(runs: Runs) -> Evaluation:
 def _grouping(runs: Runs) -> list[str]:
     by = ["variant", "stack"]
     for column in ("routing", "traffic"):
-        values = runs.flows.group_by(["source", "run", *by[1:]]).agg(pl.col(column).n_unique())[column].max()
+        # Where treatments vary, they are compared by the same traffic, even if the stacks of a run tell its traffic apart.
+        within = [] if column == "traffic" and runs.chosen else by[1:]
+        values = runs.flows.group_by(["source", "run", *within]).agg(pl.col(column).n_unique())[column].max()
         if isinstance(values, int) and 1 < values <= MOST_GROUPS:
             by.append(column)
     return by
@@ -125,8 +127,9 @@ def _named(runs: Runs, rows: pl.DataFrame, stack_keys: set[str]) -> pl.DataFrame
     groups, labels = [], []
     extra = [column for column in ("routing", "traffic") if column in rows.columns]
     for row in rows.to_dicts():
-        values = runs.variants[row["variant"]].values
-        rest = [value for key, value in values.items() if key not in stack_keys] + [row[column] for column in extra]
-        groups.append(" · ".join(rest) or "all traffic")
-        labels.append(" · ".join([row["stack"], *rest]))
+        values = {key: text for key, text in runs.variants[row["variant"]].values.items() if key not in stack_keys}
+        more = [row[column] for column in extra]
+        beside = [text for key, text in values.items() if key not in runs.chosen or text != row["stack"]]
+        groups.append(" · ".join([*values.values(), *more]) or "all traffic")
+        labels.append(" · ".join([row["stack"], *beside, *more]))
     return rows.with_columns(pl.Series("group", groups, pl.String), pl.Series("label", labels, pl.String))

@@ -6,6 +6,7 @@ import itertools
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import tomli_w
@@ -16,8 +17,8 @@ from anabranch.report.parts import MOST_ROWS
 from anabranch.report.run_directory import Runs, Source
 
 
-def of(source: Source, index: int, runs: Runs) -> dict[str, Any]:
-    """What was run, for the head and the foot of the page."""
+def of(source: Source, index: int, runs: Runs, destination: Path | None = None) -> dict[str, Any]:
+    """What was run, for the head and the foot of the page; commands name the directory, or the ``destination`` that it will have."""
     manifest = source.manifest
     seeds = sorted({run["seed"] for run in manifest["runs"]})
     longest = max(run["simulated_s"] for run in manifest["runs"])
@@ -42,7 +43,7 @@ def of(source: Source, index: int, runs: Runs) -> dict[str, Any]:
     return {
         "name": source.name,
         "engine": manifest["engine"],
-        "directory": shlex.quote(str(source.directory)),
+        "directory": shlex.quote(str(destination or source.directory)),
         "middle_s": longest / 2,
         "facts": facts,
         "interrupted": source.interrupted,

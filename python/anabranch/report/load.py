@@ -51,7 +51,7 @@ def busiest(e: Evaluation) -> Table:
         "Peak", "%", "Utilisation in the busiest sample after the warm-up, of any seed.", get("peak", 100), three_digits
     )
     columns = [
-        Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]]),
+        *([Column("Variant", "", "Matrix values.", lambda row: labels[row["variant"]])] if len(variants) > 1 else []),
         Column(
             "Link", "", "From and to: a direction is a link of its own.", lambda row: f"{row['src']} → {row['dst']}"
         ),

@@ -25,14 +25,14 @@ from anabranch.report import (
 from anabranch.report.parts import largest
 
 
-def render(run_directories: Sequence[Path]) -> str:
-    """The HTML of the report."""
+def render(run_directories: Sequence[Path], destination: Path | None = None) -> str:
+    """The HTML of the report. Its commands name the run directories, or the ``destination`` of a single one."""
     e = evaluation.read(run_directories)
     runs = e.runs
     judged = outcomes.outcomes(e)
     return template.render(
         title=" and ".join(dict.fromkeys(source.manifest["title"] for source in runs.sources)),
-        sources=[facts.of(source, index, runs) for index, source in enumerate(runs.sources)],
+        sources=[facts.of(source, index, runs, destination) for index, source in enumerate(runs.sources)],
         answers=[answer.of(outcome) for outcome in judged],
         unfinished=_unfinished(e.whole_times),
         differences=differences.table(e, judged),
@@ -44,6 +44,7 @@ def render(run_directories: Sequence[Path]) -> str:
         states=tables.states(e),
         links=load.busiest(e),
         several=len(runs.sources) > 1,
+        is_single=len(runs.variants) == 1,
         seeds=largest(e.summary["runs"]),
         libraries=markupsafe.Markup(libraries.vega()),
     )

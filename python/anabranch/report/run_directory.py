@@ -141,6 +141,11 @@ class Runs:
     routes: pl.DataFrame
     link_state: pl.LazyFrame | None
 
+    @property
+    def chosen(self) -> list[str]:
+        """The keys of the matrix that are treatments."""
+        return [key for key in self.keys if key in self.treatments and key != DIRECTORY]
+
 
 def read(directories: Iterable[Path]) -> Runs:
     """Read run directories; with more than one, the directory becomes the first matrix key."""

@@ -50,7 +50,20 @@ class Axis:
     def ticks(self) -> Specification:
         """A label at every value, if they are few."""
         few = {"values": self.ordered} if len(self.ordered) <= _MOST_LABELS else {"tickCount": 6}
-        return {**few, "format": "~g", "labelOverlap": True}
+        return {**few, "format": ".3~r" if self._are_short else "~g", "labelOverlap": True}
+
+    def label(self, value: float) -> str:
+        """A value as the name of a row or column."""
+        return (
+            f"{float(f'{value:.3g}'):.6g}"
+            if self._are_short and self.texts[value] == f"{value:.6g}"
+            else self.texts[value]
+        )
+
+    @property
+    def _are_short(self) -> bool:
+        """Whether three digits are enough: values of ranges have six."""
+        return self.ordered[-1] < 1000 and len({f"{value:.3g}" for value in self.ordered}) == len(self.ordered)
 
 
 def axes(runs: Runs) -> list[Axis]:
@@ -93,7 +106,7 @@ def lines(e: Evaluation, outcome: Outcome, axis: Axis) -> Figure:
     treatments = rows["treatment"].unique(maintain_order=True).to_list()
     x = quantitative("x", title=axis.title, scale=axis.scale, axis=axis.ticks)
     dash: Specification = {}
-    if len(treatments) > rows["stack"].n_unique():
+    if rows.group_by("stack").agg(pl.col("treatment").n_unique())["treatment"].max() > 1:  # type: ignore[operator]
         scale = {"domain": treatments, "range": _dashes(rows, treatments)}
         grey = legend("Treatment", symbolStrokeColor="#64748b")
         dash = {"strokeDash": nominal("treatment", scale=scale, legend=grey)}
@@ -142,8 +155,8 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
         [
             {
                 "panel": _rest(runs, row["variant"], row[CONDITION], [x, y]),
-                "x": x.texts[x.values[row["variant"]]],
-                "y": y.texts[y.values[row["variant"]]],
+                "x": x.label(x.values[row["variant"]]),
+                "y": y.label(y.values[row["variant"]]),
                 "best": row["best"],
                 "next": row["next"] or "–",
                 "mean": float(f"{row['mean'] * shown.factor:.5g}"),
@@ -154,8 +167,8 @@ def winners(runs: Runs, outcome: Outcome, x: Axis, y: Axis) -> Figure:
         ]
     ).with_columns(text=pl.col("mean").map_elements(three_digits, return_dtype=pl.String))
     panels = rows["panel"].unique(maintain_order=True).to_list()[:MOST_PANELS]
-    across = nominal("x", title=x.key, sort=[x.texts[value] for value in x.ordered], axis={"labelAngle": 0})
-    upwards = nominal("y", title=y.key, sort=[y.texts[value] for value in reversed(y.ordered)])
+    across = nominal("x", title=x.key, sort=[x.label(value) for value in x.ordered], axis={"labelAngle": 0})
+    upwards = nominal("y", title=y.key, sort=[y.label(value) for value in reversed(y.ordered)])
     tooltip = [
         nominal("best", title="best"),
         quantitative("mean", title=shown.axis),
@@ -209,10 +222,8 @@ def _rest(runs: Runs, variant: int, condition: str, drawn: Sequence[Axis]) -> st
 
 def _dashes(rows: pl.DataFrame, treatments: Sequence[str]) -> list[list[int]]:
     """A stack has one colour; its treatments differ in their dashes."""
-    stack = dict(rows.select("treatment", "stack").unique(maintain_order=True).rows())
-    seen: dict[str, int] = {}
-    dashes = []
-    for treatment in treatments:
-        dashes.append(chart.DASHES[seen.get(stack[treatment], 0) % len(chart.DASHES)])
-        seen[stack[treatment]] = seen.get(stack[treatment], 0) + 1
-    return dashes
+    place = dict.fromkeys(treatments, 0)
+    for (_,), group in rows.group_by(["stack"], maintain_order=True):
+        for number, treatment in enumerate(group["treatment"].unique(maintain_order=True)):
+            place[treatment] = max(place[treatment], number)
+    return [chart.DASHES[place[treatment] % len(chart.DASHES)] for treatment in treatments]

@@ -41,6 +41,8 @@ def summary(e: Evaluation) -> Table:
     columns += [
         Column("Runs", "", "Number of runs, one a seed.", get("runs"), count),
         Column("Flows", "", "Flows in a run.", get("flows"), count),
+    ]
+    goodput = [
         Column(
             "Goodput",
             shown.unit,
@@ -58,7 +60,7 @@ def summary(e: Evaluation) -> Table:
         ),
     ]
     if largest(rows["flows"]) > 1:
-        columns += [
+        goodput += [
             Column(
                 "Per flow",
                 single.unit,
@@ -74,6 +76,7 @@ def summary(e: Evaluation) -> Table:
                 three_digits,
             ),
         ]
+    columns += goodput if rows["goodput_bps"].count() or e.times.is_empty() else []
     columns += [
         Column("Retransmitted", "%", "Retransmissions per segment sent.", get("retransmit_ratio", 100), three_digits),
         Column(

@@ -61,7 +61,7 @@ def _points(outcome: Outcome, cost: Cost) -> pl.DataFrame:
     for (condition,), group in both.group_by([CONDITION], maintain_order=True):
         here = [
             {"panel": condition or "all", "treatment": treatment, "stack": part["stack"][0]}
-            | {"choice": treatment.removeprefix(part["stack"][0]).removeprefix(" · ")}
+            | {"choice": treatment.removeprefix(f"{part['stack'][0]} · ")}
             | _interval("x", part["x"] * cost.shown.factor)
             | _interval("y", part["y"] * outcome.shown.factor)
             for (treatment,), part in group.group_by([TREATMENT], maintain_order=True)

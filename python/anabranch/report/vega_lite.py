@@ -45,8 +45,9 @@ def layered(layers: Sequence[Specification], rows: pl.DataFrame, *, width: int, 
 
 
 def faceted(small: Specification, rows: pl.DataFrame, panels: Sequence[str], columns: int) -> Specification:
-    """A panel with the same chart for each value of ``panel``, in order."""
-    facet = nominal("panel", title=None, sort=list(panels), header={"labelLimit": 300})
+    """A panel with the same chart for each value of ``panel``, in order; a single one has no name."""
+    header = {"labelLimit": 300} | ({} if len(panels) > 1 else {"labelExpr": "''"})
+    facet = nominal("panel", title=None, sort=list(panels), header=header)
     return {"columns": columns, "data": {"values": rows.to_dicts()}, "facet": facet, "spec": small}
 
 

@@ -164,7 +164,7 @@ def _result(
         from anabranch.report import write
 
         try:
-            write([folder], folder / REPORT)
+            write([folder], folder / REPORT, destination=plan.directory)
         except ValueError as error:
             failure = error
     own.publish(folder, manifest)

@@ -46,10 +46,11 @@ def pareto(
     ]
     colour = {"color": stack_colour(stacks)}
     choices = rows["choice"].unique(maintain_order=True).to_list()
+    has_choices = rows.select("panel", "stack").is_duplicated().any()
     shape = {"domain": choices, "range": [_SHAPES[place % len(_SHAPES)] for place in range(len(choices))]}
     shown = legend("With", "circle", symbolFillColor=_GREY, symbolStrokeColor=_GREY)
     del shown["symbolType"]  # the shape of each
-    which = {"shape": nominal("choice", scale=shape, legend=shown)} if len(choices) > 1 else {}
+    which = {"shape": nominal("choice", scale=shape, legend=shown)} if has_choices else {}
     fill = {"condition": {"test": "datum.on_front", "value": 0.9}, "value": 0}
     on_front = {"filter": "datum.on_front"}
     across = {"x": quantitative("x_low", title=cost.axis), "x2": {"field": "x_high"}, "y": y}
