@@ -267,3 +267,24 @@ def test_few_flows_of_one_rtt_over_a_drop_tail_queue_are_warned_of(
         said[delay] = capsys.readouterr().err
     assert "fewer than ten flows of one RTT share the drop-tail queue of left -> right" in said["5ms"]
     assert "one RTT" not in said["15ms"]
+
+
+def test_paths_that_are_drawn_shorten_only_the_queues_that_swing() -> None:
+    """Behind a slow link that all packets cross, two fast paths leave its queue as one path does."""
+    document = {
+        "topology": {
+            "nodes": [{"name": name} for name in "abcde"],
+            "links": [
+                {"source": "a", "target": "b", "capacity": "10Mbps", "delay": "10ms"},
+                *({"source": "b", "target": relay, "capacity": "1Gbps", "delay": "1ms"} for relay in "cd"),
+                *({"source": relay, "target": "e", "capacity": "1Gbps", "delay": "1ms"} for relay in "cd"),
+            ],
+        },
+        "traffic": [{"from": "a", "to": "e", "stack": "mprc", "routing": "all"}],
+        "run": {"duration": "60s"},
+    }
+    srtt_s = []
+    for routing in ({"paths": {"disjoint": 2}, "select": "random", "per": "packet"}, {}):
+        scenario = Scenario({**document, "routing": {"all": {"metric": "hop-count", **routing}}})
+        srtt_s.append(execute(scenario, engine="predict", show_progress=False).flows["srtt_s"][0])
+    assert srtt_s[0] == pytest.approx(srtt_s[1], rel=1e-3)

@@ -19,18 +19,16 @@ PREDICTED = (
     "flows.parquet has those of all."
 )
 SLOWDOWN = "Slowdown: completion time over that in an idle network."
-MOST_ENTRIES = 9
-"""More traffic entries than this have no rows of their own."""
 UNFINISHED = (
     "Flows that had not finished count with the time that they had had: the figures of their rows are lower bounds."
 )
 
 
 def tables(runs: Runs) -> Iterator[TextTable]:
-    """A table with a row for each variant, and one with completion times by size if there are flows with a size."""
+    """A table with a row for each variant, and one with completion times by traffic group and size if there are flows with a size."""
     yield _summary(runs)
-    entries = runs.flows.drop_nulls("size_bytes")["traffic"].n_unique()
-    by = ["variant", "traffic"] if 1 < entries <= MOST_ENTRIES else ["variant"]
+    groups = runs.flows.drop_nulls("size_bytes")["traffic"].n_unique()
+    by = ["variant", "traffic"] if 1 < groups <= statistics.MOST_GROUPS else ["variant"]
     times = statistics.completion_times(runs.flows, by)
     if times.height:
         yield _completion_times(runs, times, by)

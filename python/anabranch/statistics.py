@@ -14,6 +14,8 @@ LONG_STALL_S = 1.0
 LONG_STALL_ROUND_TRIPS = 10
 LARGE_REASSEMBLY_BYTES = 6 * 2**20
 """What Linux lets a receive buffer grow to without tuning (the third value of net.ipv4.tcp_rmem)."""
+MOST_GROUPS = 9
+"""Routings or traffic groups of more values than this make no rows of their own."""
 LEAST_RATE_BPS = 1.0
 """A mean or interval of rates below this counts as zero: it is what rounding leaves of equal values."""
 

@@ -17,8 +17,6 @@ NO_STACK = "UDP"
 """What stands for the stack of flows that have none."""
 RUN = ("source", "run", "seed")
 """The columns that identify a run."""
-MOST_GROUPS = 9
-"""Routings or traffic groups of more values than this make no rows of their own."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def _grouping(runs: Runs) -> list[str]:
         # Where treatments vary, they are compared by the same traffic, even if the stacks of a run tell its traffic apart.
         within = [] if column == "traffic" and runs.chosen else by[1:]
         values = runs.flows.group_by(["source", "run", *within]).agg(pl.col(column).n_unique())[column].max()
-        if isinstance(values, int) and 1 < values <= MOST_GROUPS:
+        if isinstance(values, int) and 1 < values <= statistics.MOST_GROUPS:
             by.append(column)
     return by
 

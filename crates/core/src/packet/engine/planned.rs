@@ -1,7 +1,7 @@
 //! The plan of a run's flows, and the links of their packets.
 
 use crate::packet::engine::{Engine, EventLoop};
-use crate::packet::forwarding::{END, Forwarding, RouteRef, SharedPaths, Unlisted};
+use crate::packet::forwarding::{RouteRef, SharedPaths, Unlisted};
 use crate::packet::hosts::flow::FlowPlan;
 use crate::spec::{Granularity, LinkId, RunSpec};
 
@@ -43,7 +43,7 @@ impl<L: EventLoop> Engine<L> {
         Some(self.network.forwarding().links_from(start))
     }
 
-    /// The paths of a flow's packets, or of its ACKs, if each chooses one: see [`Forwarding::paths_of_packets`].
+    /// The paths of a flow's packets, or of its ACKs, if each chooses one: see [`paths_of_packets`](crate::packet::forwarding::Forwarding::paths_of_packets).
     ///
     /// # Errors
     /// See [`Unlisted`].
@@ -53,34 +53,11 @@ impl<L: EventLoop> Engine<L> {
         self.network.forwarding().paths_of_packets(route, identity.key(flow, reverse, 0).src, most)
     }
 
-    /// The links that a flow's packet of this number takes, if it is sent now; `None` if it goes in a circle, or no route leads on. Selectors count it as
-    /// sent.
-    pub fn links_of_packet(&mut self, flow: u32, reverse: bool, number: u32) -> Option<Vec<LinkId>> {
+    /// The links that a flow's first packet takes, or its first ACK, if it is sent now: see [`links_of_packet`](crate::packet::forwarding::Forwarding::links_of_packet).
+    pub fn links_of_first(&mut self, flow: u32, reverse: bool) -> Option<Vec<LinkId>> {
         let identity = self.hosts.identity(flow);
-        let key = identity.key(flow, reverse, number);
         let route = if reverse { identity.reverse } else { identity.forward };
         let now = self.clock.now();
-        let (spec, forwarding) = (&self.spec, self.network.forwarding_mut());
-        let mut links = Vec::new();
-        let mut index = forwarding.first_hop_index(route, now, &key)?;
-        let mut node = key.src;
-        loop {
-            let link = if Forwarding::is_hop_by_hop(index) {
-                forwarding.next_hop(index, node, now, &key)?
-            } else {
-                forwarding.next_on_route(index)
-            };
-            if link == END {
-                return Some(links);
-            }
-            if Forwarding::is_hop_by_hop(index) {
-                // The host sends the packet before its time to live counts.
-                index = if links.is_empty() { index } else { Forwarding::decrement_ttl(index)? };
-            } else {
-                index += 1;
-            }
-            links.push(link);
-            node = spec.links[link as usize].dst;
-        }
+        self.network.forwarding_mut().links_of_packet(route, now, &identity.key(flow, reverse, 0))
     }
 }

@@ -1,7 +1,8 @@
 //! The paths that packets take by a route reference: listed, and counted.
 
-use super::{END, Forwarding, RouteRef};
+use super::{END, Forwarding, PacketKey, RouteRef};
 use crate::spec::{Granularity, LinkId, NodeId};
+use crate::units::Time;
 use std::collections::{HashMap, HashSet};
 
 /// Paths, each with its share of the packets.
@@ -92,6 +93,27 @@ impl Forwarding {
     /// The nodes of the path from `src` over these links.
     pub fn nodes_of(&self, src: NodeId, links: &[LinkId]) -> Vec<NodeId> {
         std::iter::once(src).chain(links.iter().map(|link| self.graph.link(*link).dst)).collect()
+    }
+
+    /// The links that a packet takes by a route; `None` if it goes in a circle, or no route leads on. Selectors count it as sent.
+    pub fn links_of_packet(&mut self, route: RouteRef, now: Time, key: &PacketKey) -> Option<Vec<LinkId>> {
+        let (mut links, mut node) = (Vec::new(), key.src);
+        let mut index = self.first_hop_index(route, now, key)?;
+        loop {
+            let hop_by_hop = Forwarding::is_hop_by_hop(index);
+            let link = if hop_by_hop { self.next_hop(index, node, now, key)? } else { self.next_on_route(index) };
+            if link == END {
+                return Some(links);
+            }
+            // The host sends the packet before its time to live counts.
+            index = match hop_by_hop {
+                true if links.is_empty() => index,
+                true => Forwarding::decrement_ttl(index)?,
+                false => index + 1,
+            };
+            links.push(link);
+            node = self.graph.link(link).dst;
+        }
     }
 
     /// The paths of packets from `src` that each choose one, at most this number, with each path's share of them. A path that is listed twice, as of two

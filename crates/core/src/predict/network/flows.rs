@@ -14,6 +14,8 @@ const MOST_PATHS: usize = 1024;
 
 /// Limits of one queue that all queues of paths hold together when one overflows, where packets draw their path.
 const TOGETHER: f64 = 0.5;
+/// A share above this is of all packets: shares are sums of rounded ones.
+const ALL: f32 = 0.999;
 /// Delays closer than this are one, seconds.
 const SAME_S: f64 = 1e-9;
 
@@ -42,7 +44,7 @@ impl Paths {
         Paths { shares, count: 1, spread_s: 0.0, drawn: Vec::new() }
     }
 
-    /// These paths, each with its share of packets of so many bits, in turn or drawn.
+    /// Several paths, each with its share of the packets. A packet has `bits`, and draws its path or takes it in turn.
     fn several(found: &[(Vec<LinkId>, f64)], wires: &[Wire], bits: f64, in_turn: bool) -> Paths {
         let mut shares: Vec<(LinkId, f32)> = Vec::new();
         let mut delays: Vec<(f64, f64)> = Vec::new();
@@ -120,10 +122,10 @@ impl FlowModel {
         self.control.as_deref().filter(|_| self.bytes.is_none())
     }
 
-    /// The share of a queue's limit that is full, in the mean, when a queue of its paths overflows. Queues of paths that packets draw swing against one
-    /// another: one is full when all hold half a limit together.
-    pub fn fills(&self) -> f64 {
-        if self.data.drawn.is_empty() { 1.0 } else { TOGETHER / self.data.count as f64 }
+    /// The share of a link's limit that is full, in the mean, when its queue overflows; `share` of the flow's packets cross it. Queues of paths that
+    /// packets draw swing against one another: one is full when all hold half a limit together. Where all packets cross, nothing swings.
+    pub fn fills(&self, share: f32) -> f64 {
+        if self.data.drawn.is_empty() || share > ALL { 1.0 } else { TOGETHER * f64::from(share) }
     }
 
     /// Whether its congestion control is BBR.
@@ -314,7 +316,7 @@ fn paths(run: &mut Simulation, wires: &[Wire], flow: u32, reverse: bool, bits: f
         })
     };
     if run.has_one_path(flow, reverse) {
-        let links = run.links_of_packet(flow, reverse, 0).ok_or(Unlisted::NoEnd).map_err(refused)?;
+        let links = run.links_of_first(flow, reverse).ok_or(Unlisted::NoEnd).map_err(refused)?;
         return Ok(Paths::one(&links));
     }
     let found = run.paths_of_packets(flow, reverse, MOST_PATHS).map_err(refused)?;

@@ -67,7 +67,7 @@ pub struct LinkModel {
 pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, PredictError> {
     let mut users = vec![Users::default(); spec.links.len()];
     for flow in flows {
-        flow.data.shares.iter().for_each(|(link, _)| users[*link as usize].add(flow));
+        flow.data.shares.iter().for_each(|(link, share)| users[*link as usize].add(flow, *share));
         flow.ack.shares.iter().for_each(|(link, _)| users[*link as usize].is_used = true);
     }
     let fed_bps = feeds(spec, flows);
@@ -78,17 +78,15 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
             let largest_bits = users.largest_bits.max(8.0 * 64.0);
             let filled = users.filled();
             let (limit, buffer_bits) = match link.queue.limit {
-                QueueLimit::Packets(packets) => {
-                    (filled * f64::from(packets), filled * f64::from(packets) * largest_bits)
-                }
-                QueueLimit::Bytes(bytes) => (f64::INFINITY, filled * 8.0 * bytes as f64),
+                QueueLimit::Packets(packets) => (filled * f64::from(packets), f64::from(packets) * largest_bits),
+                QueueLimit::Bytes(bytes) => (f64::INFINITY, 8.0 * bytes as f64),
             };
             let unknown =
                 || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
             Ok(LinkModel {
                 rate_bps,
                 limit,
-                buffer_s: buffer_bits / rate_bps,
+                buffer_s: filled * buffer_bits / rate_bps,
                 packet_s: largest_bits / rate_bps,
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
                 loss: loss_of(link),
@@ -124,13 +122,13 @@ struct Users {
 }
 
 impl Users {
-    /// Adds the data of a flow.
-    fn add(&mut self, flow: &FlowModel) {
+    /// Adds the data of a flow, of which this share crosses the link.
+    fn add(&mut self, flow: &FlowModel, share: f32) {
         self.is_used = true;
         self.has_bbr |= flow.is_bbr();
         self.largest_bits = self.largest_bits.max(flow.wire_bits);
         self.flows += 1;
-        self.fill += flow.fills();
+        self.fill += flow.fills(share);
         if let Some(control) = flow.long_run() {
             let waits = matches!(*control.response, Response::Waiting(..));
             self.wait |= waits;
