@@ -36,6 +36,8 @@ pub struct Paths {
 pub struct Batch<'a> {
     senders: Vec<Sender<'a>>,
     rates: Vec<f64>,
+    /// The rates when all links were last looked at.
+    checked: Vec<f64>,
     paths: Paths,
     /// By link.
     totals: Vec<Totals>,
@@ -48,7 +50,7 @@ pub fn threads(flows: usize, most: usize) -> usize {
 }
 
 /// Lets the flows of all batches send at the prices of the links, and sums up what each link carries. Only links that have a price are summed up,
-/// unless it is to be `of_all`. Returns how many flows change their rate.
+/// unless it is to be `of_all`. Returns how many flows have changed their rate since the last time `of_all`.
 pub fn respond(batches: &mut [Batch<'_>], prices: &[Price], of_all: bool, threads: usize) -> u32 {
     let respond = |batches: &mut [Batch<'_>]| batches.iter_mut().map(|batch| batch.respond(prices, of_all)).sum();
     if threads == 1 {
@@ -71,6 +73,7 @@ impl<'a> Batch<'a> {
     pub fn new(flows: &'a [FlowModel], links: &[LinkModel]) -> Batch<'a> {
         let senders: Vec<Sender<'_>> = flows.iter().map(|flow| Sender::new(flow, links)).collect();
         Batch {
+            checked: vec![f64::INFINITY; flows.len()],
             rates: senders.iter().map(Sender::first_rate).collect(),
             senders,
             paths: Paths {
@@ -89,7 +92,7 @@ impl<'a> Batch<'a> {
 
     /// See [`respond`].
     fn respond(&mut self, prices: &[Price], of_all: bool) -> u32 {
-        let Batch { senders, rates, paths, totals } = self;
+        let Batch { senders, rates, checked, paths, totals } = self;
         let of = if of_all { Crossings::of } else { Crossings::priced };
         let mut moved = 0;
         for (index, (sender, rate)) in senders.iter().zip(rates).enumerate() {
@@ -108,8 +111,11 @@ impl<'a> Batch<'a> {
             }
             let seen = seen(sender, index, prices, paths);
             let state = sender.at(&seen);
-            moved += u32::from((state.rate / *rate - 1.0).abs() > TOLERANCE);
             *rate = state.rate;
+            if of_all {
+                moved += u32::from((state.rate / checked[index] - 1.0).abs() > TOLERANCE);
+                checked[index] = state.rate;
+            }
             let part = Part::of(sender, &state);
             for crossing in of(&paths.data, index) {
                 let droppability = prices[crossing.link as usize].droppability(sender, crossing, seen.events_s);

@@ -11,6 +11,10 @@ use crate::spec::{NodeId, QueueLimit, RunSpec};
 
 /// Events a second at which a link counts as half full.
 const RARE: f64 = 2e-3;
+/// Events a second of a link that BBR fills alone: it counts as full.
+const OFTEN: f64 = 100.0 * RARE;
+/// The excess from which such a link has events.
+const NEARLY_FULL: f64 = 0.9;
 
 /// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
@@ -46,6 +50,8 @@ pub struct LinkModel {
     pub is_used: bool,
     /// Whether BBR flows cross it.
     pub has_bbr: bool,
+    /// Whether no other flows that react do. BBR takes no notice of events, which then are no price.
+    pub only_bbr: bool,
     /// Congestion events a second: its price.
     pub events: f64,
     /// Packets dropped in an event.
@@ -94,6 +100,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 by_waiting: users.wait && !users.react,
                 is_used: users.is_used,
                 has_bbr: users.has_bbr,
+                only_bbr: users.has_bbr && !users.others,
                 events: 0.0,
                 drops: 1.0,
                 bbr_bps: rate_bps / 10.0,
@@ -114,6 +121,8 @@ struct Users {
     wait: bool,
     /// Whether flows react otherwise.
     react: bool,
+    /// Whether flows react that are not BBR.
+    others: bool,
     /// Of a data packet.
     largest_bits: f64,
     flows: u32,
@@ -133,6 +142,7 @@ impl Users {
             let waits = matches!(*control.response, Response::Waiting(..));
             self.wait |= waits;
             self.react |= !waits;
+            self.others |= !flow.is_bbr();
         }
     }
 
@@ -149,10 +159,13 @@ fn feeds(spec: &RunSpec, flows: &[FlowModel]) -> Vec<f64> {
     // Apart from all else of the links, their ends fit into the cache.
     let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.src, link.dst)).collect();
     for paths in flows.iter().flat_map(|flow| [&flow.data, &flow.ack]) {
-        for (link, _) in &paths.shares {
+        for (index, (link, _)) in paths.shares.iter().enumerate() {
             let (entry, _) = ends[*link as usize];
+            // One path has its links in order.
+            let others =
+                if paths.count == 1 { &paths.shares[index.saturating_sub(1)..index] } else { &paths.shares[..] };
             let (mut by_link, before) = (false, &mut before[*link as usize]);
-            for (one, _) in paths.shares.iter().filter(|(one, _)| ends[*one as usize].1 == entry) {
+            for (one, _) in others.iter().filter(|(one, _)| ends[*one as usize].1 == entry) {
                 by_link = true;
                 if !before.contains(one) {
                     before.push(*one);
@@ -243,12 +256,18 @@ impl LinkModel {
 
     /// Changes the price by this power of the load over what the link can carry.
     pub fn charge(&mut self, power: f64) {
+        if self.only_bbr {
+            let full = (self.excess() - NEARLY_FULL) / (1.0 - NEARLY_FULL);
+            self.events = (OFTEN * full.min(1.0)).max(LEAST_EVENTS);
+            return;
+        }
         let factor = power.exp();
         if self.by_waiting {
             let queue_s = self.queue_s.max(LEAST_WAIT * self.packet_s) * factor;
             self.queue_s = queue_s.min(self.buffer_s);
             if queue_s < self.buffer_s {
-                self.events = (self.events * factor.min(1.0)).max(LEAST_EVENTS);
+                // The queue has room, so that there are no events.
+                self.events = (self.events / 2.0).max(LEAST_EVENTS);
                 return;
             }
         }
@@ -269,5 +288,16 @@ impl LinkModel {
     /// The load over what the link can carry.
     pub fn excess(&self) -> f64 {
         self.load_bps / (self.usable * self.rate_bps)
+    }
+
+    /// How far from its balance the link is that an iteration ago was `before`.
+    pub fn imbalance(&self, before: &LinkModel) -> f64 {
+        let excess = self.excess().max(1e-6).ln();
+        // A link with capacity to spare loses its price.
+        let excess = excess.max(-excess * self.full());
+        let follows = (self.usable - before.usable).abs().max((self.queue_s - before.queue_s).abs() / 0.1);
+        // Where events are rare, BBR follows its share in small steps.
+        let share = (self.bbr_bps / before.bbr_bps).ln().abs() / (5.0 * BBR_STEP * self.full());
+        excess.max(follows).max(if self.only_bbr { 0.0 } else { share })
     }
 }

@@ -45,7 +45,7 @@ use crossing::Crossing;
 use flows::{FlowModel, FlowState};
 use law::Response;
 use links::LinkModel;
-use solver::Solution;
+use solver::{Solution, Start};
 
 /// What is predicted of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -143,20 +143,23 @@ fn predict_planned(run: &mut Simulation, threads: usize) -> Result<Prediction, P
     })
 }
 
-/// The solution, and whether there is no other. With one kind of price there is one (Low 2003). With two there may be more (Tang, Wang, Low and Chiang
-/// 2007), so that a second start looks for another.
+/// A run with more flows is solved once if its prices are of one kind.
+const ONCE: usize = 2048;
+
+/// The solution, and whether a second start has led to the same rates. With one kind of price there is one solution (Low 2003). With two there may be
+/// more (Tang, Wang, Low and Chiang 2007).
 fn solve(flows: &[FlowModel], links: Vec<LinkModel>, threads: usize) -> (Solution, bool) {
     let kinds = |by_events: bool| {
         let mut controls = flows.iter().filter_map(FlowModel::long_run);
         controls.any(|control| matches!(*control.response, Response::Bbr | Response::Waiting(..)) != by_events)
     };
-    let few = solver::solve(flows, links, solver::FEW_EVENTS, threads);
-    if few.converged && !(kinds(true) && kinds(false)) {
+    let few = solver::solve(flows, links.clone(), Start::Few, threads);
+    if few.converged && flows.len() > ONCE && !(kinds(true) && kinds(false)) {
         return (few, true);
     }
-    let many = solver::solve(flows, few.links.clone(), solver::MANY_EVENTS, threads);
-    let unique = few.differs_by(&many) < solver::SAME;
-    (if few.converged || !many.converged { few } else { many }, unique)
+    let other = solver::solve(flows, links, Start::Scattered, threads);
+    let unique = few.differs_by(&other) < solver::SAME;
+    (if few.converged || !other.converged { few } else { other }, unique)
 }
 
 fn short_prediction(flow: &FlowModel, state: FlowState, bytes: u64, completion: Completion) -> FlowPrediction {

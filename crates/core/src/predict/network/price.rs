@@ -57,6 +57,6 @@ impl Price {
     pub fn reaches(&self, sender: &Sender<'_>, rate: f64, crossing: &Crossing, events_s: f64) -> f64 {
         let load_bps = f64::from(crossing.share) * rate * sender.wire_bits;
         let of_drops = (load_bps * self.droppability(sender, crossing, events_s) * self.by_load).min(1.0);
-        if self.drops <= 1.0 { of_drops } else { 1.0 - (1.0 - of_drops).powf(self.drops) }
+        if self.drops <= 1.0 { of_drops } else { 1.0 - (self.drops * (1.0 - of_drops).ln()).exp() }
     }
 }
