@@ -62,6 +62,28 @@ def test_links_are_as_busy_as_in_the_packet_engine(results: dict[str, Result]) -
     assert (carried - predicted["utilisation"]).abs().max() < 1e-6
 
 
+@pytest.mark.parametrize("packets", [5, 8, 12])
+def test_a_short_queue_leaves_the_capacity_that_it_leaves_in_the_packet_engine(packets: int) -> None:
+    # Fifteen packets are on the way: the queue is shorter than that, and each recovery costs a round trip at half of the window.
+    scenario = Scenario.from_toml(f"""
+    [topology]
+    links = [{{ source = "a", target = "b" }}]
+    capacity = "6Mbps"
+    delay = "15ms"
+    queue = {{ limit = "{packets} packets" }}
+    [[traffic]]
+    from = "a"
+    to = "b"
+    stack = "newreno"
+    [run]
+    duration = "120s"
+    warm_up = "20s"
+    """)
+    found = {name: execute(scenario, engine=name, show_progress=False) for name in ("packet", "predict")}
+    packet, predicted = (found[name].links["utilisation"].max() for name in ("packet", "predict"))
+    assert predicted == pytest.approx(packet, abs=0.01)
+
+
 def test_what_the_model_does_not_say_is_unknown(results: dict[str, Result]) -> None:
     predicted = results["predict"].flows
     for column in ("segments_sent", "retransmits", "timeouts", "reordered_segments", "longest_stall_s", "end_s"):

@@ -82,17 +82,17 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
         .map(|(index, ((link, users), fed_bps))| {
             let rate_bps = link.rate.as_bps();
             let largest_bits = users.largest_bits.max(8.0 * 64.0);
-            let filled = users.filled();
-            let (limit, buffer_bits) = match link.queue.limit {
-                QueueLimit::Packets(packets) => (filled * f64::from(packets), f64::from(packets) * largest_bits),
-                QueueLimit::Bytes(bytes) => (f64::INFINITY, 8.0 * bytes as f64),
-            };
+            let packets = users.room(match link.queue.limit {
+                QueueLimit::Packets(packets) => f64::from(packets),
+                QueueLimit::Bytes(bytes) => 8.0 * bytes as f64 / largest_bits,
+            });
+            let limit = if matches!(link.queue.limit, QueueLimit::Packets(_)) { packets } else { f64::INFINITY };
             let unknown =
                 || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
             Ok(LinkModel {
                 rate_bps,
                 limit,
-                buffer_s: filled * buffer_bits / rate_bps,
+                buffer_s: packets * largest_bits / rate_bps,
                 packet_s: largest_bits / rate_bps,
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
                 loss: loss_of(link),
@@ -128,6 +128,8 @@ struct Users {
     flows: u32,
     /// The sum of what the flows fill of the queue (see [`FlowModel::fills`]).
     fill: f64,
+    /// The sum of the packets that they send together.
+    bursts: f64,
 }
 
 impl Users {
@@ -138,6 +140,7 @@ impl Users {
         self.largest_bits = self.largest_bits.max(flow.wire_bits);
         self.flows += 1;
         self.fill += flow.fills(share);
+        self.bursts += flow.burst;
         if let Some(control) = flow.long_run() {
             let waits = matches!(*control.response, Response::Waiting(..));
             self.wait |= waits;
@@ -146,9 +149,13 @@ impl Users {
         }
     }
 
-    /// The share of the queue's limit that is full, in the mean, when the queue overflows.
-    fn filled(&self) -> f64 {
-        if self.flows > 0 { self.fill / f64::from(self.flows) } else { 1.0 }
+    /// How many packets wait, in the mean, when a queue of this limit overflows. The rest of a burst comes on top of them.
+    fn room(&self, limit: f64) -> f64 {
+        if self.flows == 0 {
+            return limit;
+        }
+        let flows = f64::from(self.flows);
+        (self.fill / flows * limit - (self.bursts / flows - 1.0)).max(1.0)
     }
 }
 
@@ -207,7 +214,13 @@ impl LinkModel {
         let (drops, buffer_s) = self.at_event(totals.growth, totals.growth_a_second * self.packet_s, idle_s);
         self.drops += damping * (drops.max(1.0) - self.drops);
         let drop = totals.lost_bps / self.load_bps;
-        let sawtooth = Sawtooth { idle_s, buffer_s, drop, curve: totals.curved_bps / totals.lost_bps.max(1e-9) };
+        let sawtooth = Sawtooth {
+            idle_s,
+            buffer_s,
+            drop,
+            curve: totals.curved_bps / totals.lost_bps.max(1e-9),
+            rounds: drop * (idle_s + buffer_s) / self.packet_s / totals.growth.max(1e-9),
+        };
         let (mut usable, mut queue_s) = sawtooth.means();
         if let Some(bbr) = bbr {
             (usable, queue_s) = bbr.keep(idle_s, self.buffer_s);

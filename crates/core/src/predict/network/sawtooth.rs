@@ -13,6 +13,8 @@ pub struct Sawtooth {
     pub drop: f64,
     /// From 0, growth is even, to 1/4, growth is CUBIC's.
     pub curve: f64,
+    /// Round trips of growth from one event to the next.
+    pub rounds: f64,
 }
 
 impl Sawtooth {
@@ -22,13 +24,14 @@ impl Sawtooth {
         // The distance to the peak falls from 1: evenly as 1 - u, or by CUBIC as (1 - u)^3.
         let cubic = 4.0 * self.curve.clamp(0.0, 0.25);
         let (mut time, mut busy, mut wait) = (0.0, 0.0, 0.0);
-        for point in 0..POINTS {
-            let u = (f64::from(point) + 0.5) / f64::from(POINTS);
+        let growth = (0..POINTS).map(|point| ((f64::from(point) + 0.5) / f64::from(POINTS), 1.0 / f64::from(POINTS)));
+        // The windows do not grow in a recovery, which takes one more round trip.
+        for (u, weight) in growth.chain([(0.0, 1.0 / self.rounds.max(1.0))]) {
             let left = (1.0 - u) * (1.0 - cubic + cubic * (1.0 - u).powi(2));
             let window_s = peak_s * (1.0 - self.drop * left);
             let queue_s = (window_s - self.idle_s).max(0.0);
             // Growth that counts round trips is slower when they are long.
-            let slower = 1.0 + queue_s / self.idle_s * (1.0 - cubic);
+            let slower = weight * (1.0 + queue_s / self.idle_s * (1.0 - cubic));
             time += slower;
             busy += slower * (window_s / self.idle_s).min(1.0);
             wait += slower * queue_s;

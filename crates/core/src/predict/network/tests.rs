@@ -139,13 +139,15 @@ fn flows_share_a_loaded_link_as_processors_are_shared() {
 
 #[test]
 fn a_buffer_of_a_delay_bandwidth_product_keeps_reno_busy() {
-    let sawtooth = |buffer_s| Sawtooth { idle_s: 0.1, buffer_s, drop: 0.5, curve: 0.0 }.means();
-    let (usable, wait_s) = sawtooth(0.1);
+    let sawtooth = |buffer_s, rounds| Sawtooth { idle_s: 0.1, buffer_s, drop: 0.5, curve: 0.0, rounds }.means();
+    let (usable, wait_s) = sawtooth(0.1, f64::INFINITY);
     near(usable, 1.0, 1e-12);
     // The window rises from the product to twice it; waits are weighted by the length of a round trip: (1/2 + 1/3) / (3/2) of the buffer.
     near(wait_s, 0.1 * 5.0 / 9.0, 1e-2);
     // Without a buffer, three quarters of the capacity.
-    near(sawtooth(1e-9).0, 0.75, 1e-3);
+    near(sawtooth(1e-9, f64::INFINITY).0, 0.75, 1e-3);
+    // A recovery is an eleventh round trip, with half of a window.
+    near(sawtooth(1e-9, 10.0).0, (10.0 * 0.75 + 0.5) / 11.0, 1e-3);
 }
 
 /// One flow over a link of 10 Mbit/s and 10 ms.
