@@ -6,9 +6,17 @@ use crate::tcp::ack::AckSpec;
 use crate::tcp::congestion::choice::ControlSpec;
 use crate::tcp::congestion::{CongestionSpec, cubic};
 
-/// The greatest window over the mean one that balances it, of losses at random. They come the more often the larger the window, 1.167 (Ott, Kemperman,
-/// Mathis 1996); the rest is what recovery costs.
-const RANDOM_EVENNESS: f64 = 1.28;
+/// [`Law::at_random`] of additive increase and multiplicative decrease: this, and [`BY_DECREASE`] of what an event takes of the window. Without recoveries it
+/// would be 1, and 1/3 of that (Reno: 1.167, Ott, Kemperman, Mathis 1996). These values and the next three are fitted to the packet engine.
+const AT_RANDOM: f64 = 1.08;
+/// See [`AT_RANDOM`].
+const BY_DECREASE: f64 = 1.0 / 3.0;
+/// [`Law::at_random`] of CUBIC's friendly region. Beyond the window of the last event it grows by a whole segment (RFC 9438 section 4.3), except in Linux.
+const CUBIC_AT_RANDOM: f64 = 1.0;
+/// See [`CUBIC_AT_RANDOM`].
+const LINUX_CUBIC_AT_RANDOM: f64 = 1.35;
+/// What recoveries add to it, by the events a round trip and by what each takes of the window. The window does not grow in them.
+const RECOVERY: f64 = 2.4;
 /// CUBIC's mean window with losses at random, over that with as many at even distances: its curve grows with the third power of a distance.
 const RANDOM_CUBIC: f64 = 2.3;
 
@@ -45,11 +53,11 @@ impl Response {
             | CongestionSpec::LinuxHighSpeed(_)
             | CongestionSpec::LinuxHybla(_) => None,
             CongestionSpec::Vegas(parameters) => {
-                let law = Law { increase: 1.0, remaining: parameters.loss_remainder, cubic: None };
+                let law = Law::aimd(1.0, parameters.loss_remainder);
                 Some(Response::Waiting(f64::midpoint(parameters.alpha, parameters.beta), law))
             }
             CongestionSpec::LinuxVegas(parameters) => {
-                let law = Law { increase: 1.0, remaining: 0.5, cubic: None };
+                let law = Law::aimd(1.0, 0.5);
                 Some(Response::Waiting(f64::midpoint(parameters.alpha.into(), parameters.beta.into()), law))
             }
             _ if marked => Some(Response::Marked(Box::new([true, false].map(|marked| Observed::new(stack, marked))))),
@@ -106,26 +114,34 @@ pub struct Law {
     pub remaining: f64,
     /// C of CUBIC's curve (RFC 9438 equation 1), if it has one.
     pub cubic: Option<f64>,
+    /// The greatest window over the mean one that balances it, of few losses at random.
+    pub at_random: f64,
 }
 
 impl Law {
+    /// Additive increase, by `increase` segments a round trip, and multiplicative decrease.
+    fn aimd(increase: f64, remaining: f64) -> Law {
+        Law { increase, remaining, cubic: None, at_random: AT_RANDOM + BY_DECREASE * (1.0 - remaining) }
+    }
+
     /// The law of a stack; `None` if the model has none.
     pub fn of(stack: &StackSpec) -> Option<Law> {
         let ControlSpec::Named(control) = &stack.congestion else { return None };
-        let aimd = |increase, remaining| Law { increase, remaining, cubic: None };
         let law = match control {
-            CongestionSpec::Reno(_) | CongestionSpec::LinuxReno(_) => aimd(1.0, 0.5),
-            CongestionSpec::NewReno(parameters) => aimd(parameters.alpha, parameters.beta),
+            CongestionSpec::Reno(_) | CongestionSpec::LinuxReno(_) => Law::aimd(1.0, 0.5),
+            CongestionSpec::NewReno(parameters) => Law::aimd(parameters.alpha, parameters.beta),
             // Beyond the ramp-up region, and coarse up to the window of the last loss (Table I).
-            CongestionSpec::Kikolo(parameters) => aimd(1.0, parameters.beta_2),
+            CongestionSpec::Kikolo(parameters) => Law::aimd(1.0, parameters.beta_2),
             CongestionSpec::Cubic(parameters) => {
                 let friendly = if parameters.reno_friendly { cubic::alpha_cubic(parameters.beta) } else { 0.0 };
-                Law { increase: friendly, remaining: parameters.beta, cubic: Some(parameters.c) }
+                let at_random = CUBIC_AT_RANDOM;
+                Law { increase: friendly, remaining: parameters.beta, cubic: Some(parameters.c), at_random }
             }
             CongestionSpec::LinuxCubic(parameters) => Law {
                 increase: cubic::alpha_cubic(parameters.beta),
                 remaining: parameters.beta,
                 cubic: Some(parameters.c),
+                at_random: LINUX_CUBIC_AT_RANDOM,
             },
             _ => return None,
         };
@@ -141,7 +157,7 @@ impl Law {
     /// equation 5), if that is more; long distances at random make it more still.
     pub fn window(&self, events: f64, rtt_s: f64, even: f64) -> f64 {
         let lost = 1.0 - self.remaining;
-        let evenness = even * self.evenness() + (1.0 - even) * RANDOM_EVENNESS;
+        let evenness = even * self.evenness() + (1.0 - even) * (self.at_random + RECOVERY * lost * events);
         let friendly = self.increase / (lost * evenness * events);
         let Some(c) = self.cubic else { return friendly };
         let between_s = rtt_s / events;

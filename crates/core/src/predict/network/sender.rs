@@ -19,6 +19,8 @@ const USUAL_WINDOW: f64 = 16.0;
 const CLUMPED: f64 = 1.3;
 /// The power by which the stricter of two limits by reordering decides.
 const STRICTER: f64 = 2.5;
+/// How readily a full queue drops the later packets of a burst, over the first one.
+const LATER: f64 = 2.0;
 /// By how much more readily a full queue drops a packet that another queue has clocked.
 const CLOCKED_ELSEWHERE: f64 = 3.0;
 
@@ -82,7 +84,7 @@ impl<'a> Sender<'a> {
     /// queue has clocked does not. The second packet of a burst finds none in either case. `own`, this queue's share of the flow's events, tells
     /// whether it has clocked them.
     pub fn droppability(&self, own: f64) -> f64 {
-        if self.burst > 1.0 { self.burst } else { 1.0 + CLOCKED_ELSEWHERE * (1.0 - own.min(1.0)) }
+        if self.burst > 1.0 { 1.0 + LATER * (self.burst - 1.0) } else { 1.0 + CLOCKED_ELSEWHERE * (1.0 - own.min(1.0)) }
     }
 
     /// Its state at what it sees.

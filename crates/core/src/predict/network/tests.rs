@@ -17,8 +17,8 @@ fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
     super::predict(spec.clone(), 1).map(|(prediction, _)| prediction)
 }
 
-const RENO: Law = Law { increase: 1.0, remaining: 0.5, cubic: None };
-const CUBIC: Law = Law { increase: 0.529, remaining: 0.7, cubic: Some(0.4) };
+const RENO: Law = Law { increase: 1.0, remaining: 0.5, cubic: None, at_random: 1.247 };
+const CUBIC: Law = Law { increase: 0.529, remaining: 0.7, cubic: Some(0.4), at_random: 1.0 };
 
 fn near(value: f64, expected: f64, relative: f64) {
     assert!((value / expected - 1.0).abs() <= relative, "{value}, not {expected}");
