@@ -140,6 +140,20 @@ seeds = 3
 """
 
 
+def test_controls_that_count_acks_and_paced_ones_send_what_they_do_in_the_packet_engine() -> None:
+    stacks = ["linux-hybla", "linux-highspeed", "paced"]
+    text = LOSSY.replace('["linux-reno", "linux-cubic", "linux-bbr"]', str(stacks)).replace('"20s"', '"60s"')
+    scenario = Scenario.from_toml(text + '[stacks.paced]\npreset = "newreno"\npacing = true\n')
+    goodput = {
+        engine: execute(scenario, engine=engine, show_progress=False).flows.group_by("stack").agg(pl.mean("goodput_bps"))
+        for engine in ("packet", "predict")
+    }
+    both = goodput["packet"].join(goodput["predict"], on="stack", suffix="_predicted")
+    assert sorted(both["stack"]) == sorted(stacks)
+    ratios = both["goodput_bps_predicted"] / both["goodput_bps"]
+    assert ratios.is_between(0.8, 1.25).all(), both
+
+
 def test_predicted_intervals_decide_and_seeds_do_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Reno and CUBIC are as near as the model is wrong; BBR is far above. No interval is beyond the link."""
     path = tmp_path / "lossy.toml"

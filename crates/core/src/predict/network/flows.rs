@@ -3,7 +3,7 @@
 use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
 use crate::packet::{DisciplineSpec, LossSpec, Simulation, Unlisted};
-use crate::spec::{ApplicationSpec, LinkId, LinkSpec, Selector, TransportSpec};
+use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ const MOST_PATHS: usize = 1024;
 const TOGETHER: f64 = 0.5;
 /// A share above this is of all packets: shares are sums of rounded ones.
 const ALL: f32 = 0.999;
+/// Packets that Linux's pacing sends at one instant at least (`tcp_min_tso_segs`).
+const LINUX_QUANTUM: f64 = 2.0;
 /// Delays closer than this are one, seconds.
 const SAME_S: f64 = 1e-9;
 
@@ -100,6 +102,8 @@ pub struct FlowModel {
     pub acks: f64,
     /// Packets that one ACK releases together. Of a burst, a full queue drops the more.
     pub burst: f64,
+    /// Whether its packets leave at even distances instead of with the ACKs.
+    pub paced: bool,
     /// Packets a second that the application writes; infinite without a limit. A flow that ends writes its data over the run.
     pub source_rate: f64,
     /// Payload of a flow that ends.
@@ -194,8 +198,8 @@ fn model(
     let ack_bits = ack_bits.unwrap_or(0.0);
     let spec = run.spec();
     let group = &spec.traffic[plan.group as usize];
-    let (control, payload_bits, acks) = match transport {
-        TransportSpec::Udp { packet } => (None, 8.0 * f64::from(packet), 1.0),
+    let (control, payload_bits, acks, paced) = match transport {
+        TransportSpec::Udp { packet } => (None, 8.0 * f64::from(packet), 1.0, false),
         TransportSpec::Tcp { stack: index } => {
             let stack = &spec.stacks[index];
             let control = responses[index].as_ref().map(|response| Control {
@@ -205,7 +209,7 @@ fn model(
                 min_rto_s: stack.min_rto.as_secs(),
                 threshold: None, // known with the paths
             });
-            (control, 8.0 * f64::from(stack.mss), 1.0 / segments_per_ack(&stack.ack))
+            (control, 8.0 * f64::from(stack.mss), 1.0 / segments_per_ack(&stack.ack), stack.pacing)
         }
     };
     let bytes = plan.bytes;
@@ -229,7 +233,11 @@ fn model(
             .map(|threshold| if in_turn && overtake < threshold { f64::INFINITY } else { threshold }),
         ..control
     });
-    let burst = if acks > 0.0 { 1.0 / acks } else { 1.0 };
+    let burst = match transport {
+        TransportSpec::Tcp { stack } if paced && spec.stacks[stack].follows == Follows::Linux => LINUX_QUANTUM,
+        _ if paced => 1.0,
+        _ => 1.0 / acks,
+    };
     let lost = data.shares.iter().map(|(link, share)| f64::from(*share) * wires[*link as usize].kept).sum::<f64>();
     let loss = -libm::expm1(lost);
     if loss > GREATEST_LOSS {
@@ -248,6 +256,7 @@ fn model(
         ack_bits,
         acks,
         burst,
+        paced,
         source_rate,
         bytes,
         data,

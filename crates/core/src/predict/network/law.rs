@@ -47,11 +47,8 @@ impl Response {
         let ControlSpec::Named(control) = &stack.congestion else { return None };
         match control {
             CongestionSpec::Bbr(_) | CongestionSpec::LinuxBbr(_) => Some(Response::Bbr),
-            // BBR 3 has no law. CDG answers delays that only a queue has. The others count ACKs, and the observed path has few.
-            CongestionSpec::Bbr3(_)
-            | CongestionSpec::LinuxCdg(_)
-            | CongestionSpec::LinuxHighSpeed(_)
-            | CongestionSpec::LinuxHybla(_) => None,
+            // BBR 3 has no law. CDG answers delays that only a queue has.
+            CongestionSpec::Bbr3(_) | CongestionSpec::LinuxCdg(_) => None,
             CongestionSpec::Vegas(parameters) => {
                 let law = Law::aimd(1.0, parameters.loss_remainder);
                 Some(Response::Waiting(f64::midpoint(parameters.alpha, parameters.beta), law))

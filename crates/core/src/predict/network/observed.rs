@@ -3,11 +3,12 @@
 //! The path acknowledges every window in one round trip. Events reduce the window at even distances, or at random packets. The queue grows from
 //! nothing to twice its mean between even events, and is of any such length between random ones.
 
-use super::law::Balance;
+use super::law::{Balance, segments_per_ack};
 use crate::rng::{Purpose, Stream};
 use crate::spec::{Follows, StackSpec};
-use crate::tcp::congestion::FlowContext;
 use crate::tcp::congestion::cached_control::Snapshot;
+use crate::tcp::congestion::choice::ControlSpec;
+use crate::tcp::congestion::{CongestionSpec, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
 use crate::units::{Duration, Time};
@@ -28,10 +29,15 @@ const EVEN: u32 = 10;
 const RANDOM: u32 = 60;
 /// An event that reduces less counts as this much.
 const LEAST_REDUCTION: f64 = 0.02;
-/// Most ACKs of a round trip, each of as many segments as needed.
+/// Most ACKs of a round trip, each of as many segments as needed, for a control that counts segments.
 const ACKS: u32 = 4;
+/// ACKs after which the observation of a control that counts ACKs is given up.
+const MOST_ACKS: u64 = 500_000;
 /// No window grows beyond it, segments.
 const GREATEST: f64 = 1e6;
+
+/// The last but one of [`EVENTS`].
+const LAST_PAIR: usize = EVENTS.len() - 2;
 
 type Column = [Balance; EVENTS.len()];
 
@@ -81,7 +87,12 @@ impl Observed {
     }
 
     fn at(&self, column: &Column, events: f64) -> Balance {
-        let index = EVENTS.windows(2).position(|pair| events < pair[1]).unwrap_or(EVENTS.len() - 2);
+        let index = EVENTS.windows(2).position(|pair| events < pair[1]).unwrap_or(LAST_PAIR);
+        Self::between(column, index, events)
+    }
+
+    /// The balance on the line through the point of this index and the next.
+    fn between(column: &Column, index: usize, events: f64) -> Balance {
         let part = (events / EVENTS[index]).ln() / (EVENTS[index + 1] / EVENTS[index]).ln();
         let mut mean = Mean::default();
         // Beyond the first and last points the window goes on as between their neighbours.
@@ -94,7 +105,12 @@ impl Observed {
         let index = (rtt * QUEUES.len() + queue) * 2 + usize::from(random);
         self.columns[index].get_or_init(|| {
             let rtt_s = LEAST_RTT_S * libm::exp2(rtt as f64);
-            let mut found = EVENTS.map(|events| self.observe(events, rtt_s, QUEUES[queue] * rtt_s, random));
+            let mut found = [Balance { window: GREATEST, remaining: 1.0, mean_share: 1.0 }; EVENTS.len()];
+            for index in (0..EVENTS.len()).rev() {
+                let observed = self.observe(EVENTS[index], rtt_s, QUEUES[queue] * rtt_s, random);
+                found[index] =
+                    observed.unwrap_or_else(|| Self::between(&found, (index + 1).min(LAST_PAIR), EVENTS[index]));
+            }
             // The solver needs a window that shrinks with the events, also where few observations make it waver.
             for index in 1..found.len() {
                 found[index].window = found[index].window.min(0.999 * found[index - 1].window);
@@ -103,8 +119,8 @@ impl Observed {
         })
     }
 
-    /// Runs the control over the path.
-    fn observe(&self, events: f64, rtt_s: f64, least_s: f64, random: bool) -> Balance {
+    /// Runs the control over the path; `None` if that takes too many ACKs.
+    fn observe(&self, events: f64, rtt_s: f64, least_s: f64, random: bool) -> Option<Balance> {
         let draws = Stream::new(1, Purpose::Loss, u64::from(random));
         let phases = Stream::new(1, Purpose::Jitter, u64::from(random));
         let mut path = IdealPath::new(&self.stack, rtt_s, least_s);
@@ -135,13 +151,24 @@ impl Observed {
                 observed += 1;
             }
             if path.window() >= GREATEST {
-                return Balance { window: GREATEST, remaining: 1.0 - events, mean_share: 1.0 - events / 2.0 };
+                let greatest = Balance { window: GREATEST, remaining: 1.0 - events, mean_share: 1.0 - events / 2.0 };
+                return Some(greatest);
+            }
+            if path.segments_per_ack.is_some() && path.acks > MOST_ACKS {
+                return None;
             }
         }
         let window = windows / observed as f64;
         let remaining = (after / before).min(0.99);
-        Balance { window, remaining, mean_share: (window * f64::from(happened) / before).clamp(remaining, 1.0) }
+        let mean_share = (window * f64::from(happened) / before).clamp(remaining, 1.0);
+        Some(Balance { window, remaining, mean_share })
     }
+}
+
+/// Whether a control counts ACKs instead of the segments that they acknowledge.
+fn counts_acks(control: &ControlSpec) -> bool {
+    use CongestionSpec::{LinuxHighSpeed, LinuxHybla};
+    matches!(control, ControlSpec::Named(LinuxHighSpeed(_) | LinuxHybla(_)))
 }
 
 /// A mean of balances: of their windows the geometric one.
@@ -174,6 +201,10 @@ struct IdealPath {
     now: Time,
     /// Segments that the window grows by, for each acknowledged.
     counted: f64,
+    /// Segments for each ACK, if the control counts ACKs.
+    segments_per_ack: Option<f64>,
+    /// ACKs until now.
+    acks: u64,
 }
 
 impl IdealPath {
@@ -186,13 +217,16 @@ impl IdealPath {
             hz: stack.hz,
             random: Stream::new(1, Purpose::Congestion, 0),
         };
-        let counted = if stack.follows == Follows::Ns2 { 1.0 / super::law::segments_per_ack(&stack.ack) } else { 1.0 };
+        let segments_per_ack = segments_per_ack(&stack.ack);
+        let counted = if stack.follows == Follows::Ns2 { 1.0 / segments_per_ack } else { 1.0 };
         let mut path = IdealPath {
             control: stack.congestion.build(flow),
             rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto),
             round_trip: Duration::from_secs_f64(least_s),
             now: Time::ZERO,
             counted,
+            segments_per_ack: counts_acks(&stack.congestion).then_some(segments_per_ack),
+            acks: 0,
         };
         path.round(false, false); // the least RTT
         path.round_trip = Duration::from_secs_f64(rtt_s);
@@ -206,10 +240,14 @@ impl IdealPath {
     /// A round trip, in whose ACKs all of a window arrives.
     fn round(&mut self, marked: bool, in_recovery: bool) {
         let window = self.window() as u32;
-        let acks = window.min(ACKS);
+        let acks = match self.segments_per_ack {
+            Some(segments) => (f64::from(window) / segments).ceil() as u32,
+            None => window.min(ACKS),
+        };
+        self.acks += u64::from(acks);
         let mut acknowledged = 0;
         for ack in 0..acks {
-            let until = window * (ack + 1) / acks;
+            let until = (u64::from(window) * u64::from(ack + 1) / u64::from(acks)) as u32;
             let delivered = until - acknowledged;
             acknowledged = until;
             self.now += self.round_trip.scale(1.0 / f64::from(acks));

@@ -65,9 +65,6 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
             if Response::of(stack, false).is_none() {
                 return Err(refuse(format!("stack {}: its congestion control has no law", stack.name)));
             }
-            if stack.pacing {
-                return Err(refuse(format!("stack {}: it paces", stack.name)));
-            }
         }
     }
     Ok(())

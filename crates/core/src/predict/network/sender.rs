@@ -36,6 +36,8 @@ pub struct Sender<'a> {
     pub wire_bits: f64,
     /// See [`FlowModel::burst`].
     burst: f64,
+    /// See [`FlowModel::paced`].
+    paced: bool,
     /// See [`FlowModel::acks`].
     pub acks: f64,
     /// See [`FlowModel::ack_bits`].
@@ -69,6 +71,7 @@ impl<'a> Sender<'a> {
             spray_limit: control.map_or(f64::INFINITY, |control| spray_limit(flow, control, links)),
             wire_bits: flow.wire_bits,
             burst: flow.burst,
+            paced: flow.paced,
             acks: flow.acks,
             ack_bits: flow.ack_bits,
             is_bbr: flow.is_bbr(),
@@ -82,9 +85,13 @@ impl<'a> Sender<'a> {
 
     /// How readily a full drop-tail queue drops its packets. One that this queue has clocked finds the place that its predecessor left; one that another
     /// queue has clocked does not. The second packet of a burst finds none in either case. `own`, this queue's share of the flow's events, tells
-    /// whether it has clocked them.
+    /// whether it has clocked them. A paced packet counts as one that this queue has clocked.
     pub fn droppability(&self, own: f64) -> f64 {
-        if self.burst > 1.0 { 1.0 + LATER * (self.burst - 1.0) } else { 1.0 + CLOCKED_ELSEWHERE * (1.0 - own.min(1.0)) }
+        if self.paced || self.burst > 1.0 {
+            1.0 + LATER * (self.burst - 1.0)
+        } else {
+            1.0 + CLOCKED_ELSEWHERE * (1.0 - own.min(1.0))
+        }
     }
 
     /// Its state at what it sees.
@@ -190,7 +197,7 @@ fn spray_limit(flow: &FlowModel, control: &Control, links: &[LinkModel]) -> f64 
 /// The limit by the delays of paths that packets draw: where the window balances the reductions by duplicate ACKs of packets that are not lost.
 fn drawn_limit(flow: &FlowModel, control: &Control, threshold: usize) -> f64 {
     let packets = balanced(|window| {
-        let rate = CLUMPED * window / flow.idle_rtt_s;
+        let rate = if flow.paced { 1.0 } else { CLUMPED } * window / flow.idle_rtt_s;
         let taken_for_lost = overtaking::probability(&flow.data.drawn, rate, threshold);
         let events = -libm::expm1(-taken_for_lost * window);
         let balance = control.response.balance((0.0, events), flow.idle_rtt_s, flow.idle_rtt_s, 0.0);
