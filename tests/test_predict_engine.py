@@ -145,7 +145,9 @@ def test_controls_that_count_acks_and_paced_ones_send_what_they_do_in_the_packet
     text = LOSSY.replace('["linux-reno", "linux-cubic", "linux-bbr"]', str(stacks)).replace('"20s"', '"60s"')
     scenario = Scenario.from_toml(text + '[stacks.paced]\npreset = "newreno"\npacing = true\n')
     goodput = {
-        engine: execute(scenario, engine=engine, show_progress=False).flows.group_by("stack").agg(pl.mean("goodput_bps"))
+        engine: execute(scenario, engine=engine, show_progress=False)
+        .flows.group_by("stack")
+        .agg(pl.mean("goodput_bps"))
         for engine in ("packet", "predict")
     }
     both = goodput["packet"].join(goodput["predict"], on="stack", suffix="_predicted")

@@ -134,8 +134,9 @@ impl Observed {
             let comes = if random { draws.uniform(rounds) < likely } else { due + events >= 1.0 };
             due = (due + events) % 1.0;
             rounds += 1;
-            // The first event ends slow start, whose window says nothing.
-            if comes || (reduced <= 0.0 && rounds == 3) {
+            // The first event ends slow start, whose window says nothing. Where ACKs count, a round trip of it may multiply the window by hundreds (Hybla).
+            let last_of_slow_start = if path.segments_per_ack.is_some() { 1 } else { 3 };
+            if comes || (reduced <= 0.0 && rounds == last_of_slow_start) {
                 let (of, to) = path.congestion(self.marked);
                 if reduced >= FORGOTTEN {
                     happened += 1;
