@@ -180,7 +180,8 @@ def test_predicted_intervals_decide_and_seeds_do_not(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ('stack = ["newreno", "linux-cubic"]|stack = "bbr3"', "stack bbr3: its congestion control has no law"),
+        ('stack = ["newreno", "linux-cubic"]|stack = "linux-cdg"', "stack linux-cdg: its congestion control has no law"),
+        ('"newreno", "linux-cubic"|"bbr3"', "bbr3 beside other congestion controls on link a -> b"),
         ('capacity = "10Mbps"|capacity = "10Mbps"\nqueue = { discipline = "ecn-threshold" }', "the queue of link a -> b: not all flows answer its marks"),
         ('constant = "2Mbps"|size = "1GB"', "flows that end, that alone fill link a -> b"),
         ('warm_up = "10s"|warm_up = "10s"\n[[events]]\nat = "5s"\nfail = ["a", "b"]', "events during the run"),
@@ -239,6 +240,12 @@ def test_bbr_takes_the_share_that_it_takes_in_the_packet_engine() -> None:
     packet, predicted = both('{ limit = "0.5 bdp" }', "bbr", "cubic")
     assert share(predicted) == pytest.approx(share(packet), abs=0.1)
     assert set(predicted.flows["limited_by"]) == {"BBR", "beside BBR"}
+
+
+def test_bbr3_flows_share_among_themselves_as_in_the_packet_engine() -> None:
+    packet, predicted = both('{ limit = "1 bdp" }', "bbr3", "bbr3")
+    assert packet.flows["goodput_bps"].to_list() == pytest.approx(predicted.flows["goodput_bps"].to_list(), rel=0.2)
+    assert predicted.flows["goodput_bps"].sum() == pytest.approx(packet.flows["goodput_bps"].sum(), rel=0.03)
 
 
 SPRAYED = """

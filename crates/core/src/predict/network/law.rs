@@ -46,9 +46,9 @@ impl Response {
         }
         let ControlSpec::Named(control) = &stack.congestion else { return None };
         match control {
-            CongestionSpec::Bbr(_) | CongestionSpec::LinuxBbr(_) => Some(Response::Bbr),
-            // BBR 3 has no law. CDG answers delays that only a queue has.
-            CongestionSpec::Bbr3(_) | CongestionSpec::LinuxCdg(_) => None,
+            CongestionSpec::Bbr(_) | CongestionSpec::LinuxBbr(_) | CongestionSpec::Bbr3(_) => Some(Response::Bbr),
+            // It answers delays that only a queue has.
+            CongestionSpec::LinuxCdg(_) => None,
             CongestionSpec::Vegas(parameters) => {
                 let law = Law::aimd(1.0, parameters.loss_remainder);
                 Some(Response::Waiting(f64::midpoint(parameters.alpha, parameters.beta), law))

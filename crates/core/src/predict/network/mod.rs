@@ -113,6 +113,7 @@ fn predict_planned(run: &mut Simulation, threads: usize) -> Result<Prediction, P
     let spec = run.spec();
     let links = links::models(spec, &flows)?;
     refusal::check_load(spec, &flows)?;
+    refusal::check_bbr3(spec, &flows)?;
     let (solution, unique) = solve(&flows, links, threads);
     let (found, in_phase) = classes(&flows, &solution);
     let mut completions = Completions::new(spec, &flows, &solution);

@@ -5,6 +5,8 @@ use super::flows::FlowModel;
 use super::law::Response;
 use crate::packet::{DisciplineSpec, LossSpec};
 use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
+use crate::tcp::congestion::CongestionSpec;
+use crate::tcp::congestion::choice::ControlSpec;
 
 /// A flow that starts after this share of the run is not in the long run that the model is of.
 const LATEST_START: f64 = 0.25;
@@ -90,6 +92,29 @@ pub fn check_load(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictErro
     match full {
         Some(link) => {
             Err(refuse(format!("UDP, or flows that end, that alone fill link {}", spec.link_name(link as u32))))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses BBR version 3 where it answers losses: BBR's law has none.
+pub fn check_bbr3(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictError> {
+    // By link: whether other congestion controls cross it, and whether bbr3 does.
+    let mut crossed = vec![[false; 2]; spec.links.len()];
+    for flow in flows {
+        let Some(control) = flow.long_run() else { continue };
+        let is_bbr3 = matches!(spec.stacks[control.stack].congestion, ControlSpec::Named(CongestionSpec::Bbr3(_)));
+        if is_bbr3 && flow.loss > 0.0 {
+            return Err(refuse(format!("flow {}: bbr3 over a path that loses packets at random", flow.number)));
+        }
+        for (link, _) in &flow.data.shares {
+            crossed[*link as usize][usize::from(is_bbr3)] = true;
+        }
+    }
+    match crossed.iter().position(|crossed| *crossed == [true, true]) {
+        Some(link) => {
+            let name = spec.link_name(link as u32);
+            Err(refuse(format!("bbr3 beside other congestion controls on link {name}")))
         }
         None => Ok(()),
     }

@@ -253,7 +253,13 @@ fn what_the_model_does_not_know_is_refused_by_name() {
             &|spec| spec["links"][0]["queue"] = json!({"limit": {"packets": 100}, "discipline": "ecn-threshold"}),
             "the queue of link a -> b: not all flows answer its marks",
         ),
-        (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "bbr3"}), "its congestion control has no law"),
+        (
+            &|spec| {
+                spec["stacks"][0]["congestion"] = json!({"name": "bbr3"});
+                spec["links"][0]["loss"] = json!({"model": "bernoulli", "ratio": 0.001});
+            },
+            "flow 0: bbr3 over a path that loses packets at random",
+        ),
         (&|spec| spec["stacks"][0]["congestion"] = json!({"name": "linux-cdg"}), "its congestion control has no law"),
         (
             &|spec| spec["traffic"][0]["application"]["bytes"] = json!(200_000_000),
