@@ -26,10 +26,12 @@ from anabranch.jitter import DELAY_SHARE, jittered
 from bench.predict.scenarios import (
     DURATION_S,
     FAMILIES,
+    KINDS,
     OTHER_STACKS,
     SHORT_MEETS,
     STACKS,
     document,
+    kind,
     short_document,
 )  # fmt: skip
 
@@ -59,7 +61,7 @@ class Judged:
     flows: pl.DataFrame
     """``scenario``, ``flow``, ``limited_by``, ``predicted``, ``low``, ``high`` and ``runs``, in bit/s."""
     links: pl.DataFrame
-    """``network``, ``predicted`` and ``truth``: utilisations."""
+    """``kind`` of the network, ``predicted`` and ``truth``: utilisations."""
     converged: bool
     unique: bool
 
@@ -96,7 +98,7 @@ def judge(seed: int) -> Judged | None:
         ),
         pl.DataFrame({"predicted": prediction.links()["utilisation"], "truth": truth})
         .filter(pl.col("truth") > BUSY)
-        .with_columns(network=pl.lit("topology" in document(seed) and "from" in document(seed)["topology"])),
+        .with_columns(kind=pl.lit(kind(seed))),
         prediction.converged,
         prediction.unique,
     )
@@ -232,12 +234,14 @@ def _verdict(judged: Sequence[Judged], count: int) -> str:
     )
     points = shares_of_bbr.filter("both")["error"]
     near = links.with_columns(near=(pl.col("predicted") - pl.col("truth")).abs() < POINTS)
-    shares = {network: part["near"].mean() for (network,), part in near.group_by("network")}
+    shares = {str(kind): part["near"].mean() for (kind,), part in near.group_by("kind")}
     lines += [
         "",
         f"The sum over a scenario's flows is wrong by {100 * _quantile(totals['error'], totals['weight'], 0.5):.1f} % in the median and "
         f"{100 * _quantile(totals['error'], totals['weight'], 0.9):.1f} % at the 90th percentile. Of the links busier than {100 * BUSY:g} %, the utilisation is within "
-        f"{100 * POINTS:g} points for {100 * float(shares.get(False, 0)):.0f} % in dumbbells and parking lots, and for {100 * float(shares.get(True, 0)):.0f} % in networks.",
+        f"{100 * POINTS:g} points for "
+        + ", ".join(f"{100 * float(shares.get(kind, 0)):.0f} % in {kind}" for kind in KINDS)
+        + ".",
         f"The share of BBR beside other controls, in {points.len()} scenarios, is wrong by {100 * float(points.quantile(0.5) or 0):.1f} points in the median and "
         f"{100 * float(points.quantile(0.9) or 0):.1f} at the 90th percentile.",
         "",

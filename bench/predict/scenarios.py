@@ -234,3 +234,11 @@ FAMILIES: tuple[Callable[[random.Random], dict[str, Any]], ...] = (
     _bbr, _bbr, _bbr, _sprayed, _loss, _others,
 )  # fmt: skip
 """Who takes turns. Classes that few scenarios have, as flows beside BBR, need more turns for an interval."""
+
+KINDS = ("dumbbells and parking lots", "parallel paths", "networks")
+"""Kinds of networks."""
+
+
+def kind(seed: int) -> str:
+    """The kind of a scenario's network."""
+    return KINDS[{_sprayed: 1, _network: 2}.get(FAMILIES[seed % len(FAMILIES)], 0)]

@@ -2,6 +2,7 @@
 
 use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
+use super::loss::{self, PathLoss};
 use crate::packet::{DisciplineSpec, LossSpec, Simulation, Unlisted};
 use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
@@ -116,8 +117,8 @@ pub struct FlowModel {
     pub disorder: f64,
     /// The RTT with empty queues, seconds.
     pub idle_rtt_s: f64,
-    /// Ratio of data packets that the wires lose.
-    pub loss: f64,
+    /// What the wires lose of its data.
+    pub loss: PathLoss,
 }
 
 impl FlowModel {
@@ -172,6 +173,7 @@ pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
     let mut controls = Vec::new();
     let flows = (0..count).map(|flow| model(&responses, &mut controls, &wires, run, flow));
     let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
+    loss::divide(run.spec(), &mut flows);
     flows.sort_by_cached_key(|flow| flow.data.shares.first().map(|(link, _)| *link));
     Ok(flows)
 }
@@ -221,6 +223,16 @@ fn model(
     if data.count > 1 && control.as_ref().is_some_and(|control| *control.response == Response::Bbr) {
         return Err(PredictError::Refused(format!("flow {flow}: BBR over several paths")));
     }
+    if bytes.is_some()
+        && data
+            .shares
+            .iter()
+            .any(|(link, _)| matches!(spec.links[*link as usize].loss, Some(LossSpec::GilbertElliott(_))))
+    {
+        return Err(PredictError::Refused(format!(
+            "flow {flow}: it ends, and a link of its path loses packets in bursts"
+        )));
+    }
     if data.count > 1 && bytes.is_some() {
         return Err(PredictError::Refused(format!("flow {flow}: it ends, and has several paths")));
     }
@@ -262,7 +274,7 @@ fn model(
         data,
         ack,
         idle_rtt_s,
-        loss,
+        loss: PathLoss::independent(loss),
     })
 }
 
@@ -274,11 +286,6 @@ fn shared(known: &mut Vec<Arc<Control>>, control: Control) -> Arc<Control> {
     }
     known.push(Arc::new(control));
     Arc::clone(&known[known.len() - 1])
-}
-
-/// The ratio of packets that a link loses at random.
-pub fn loss_of(link: &LinkSpec) -> f64 {
-    link.loss.as_ref().map_or(0.0, LossSpec::stationary_ratio)
 }
 
 fn threshold(detection: &DetectionSpec, paths: u32) -> Option<f64> {
@@ -300,7 +307,7 @@ struct Wire {
 
 impl Wire {
     fn of(link: &LinkSpec) -> Wire {
-        Wire { delay_s: link.delay.as_secs(), rate_bps: link.rate.as_bps(), kept: libm::log1p(-loss_of(link)) }
+        Wire { delay_s: link.delay.as_secs(), rate_bps: link.rate.as_bps(), kept: libm::log1p(-loss::of_link(link)) }
     }
 
     /// Propagation and transmission, seconds.

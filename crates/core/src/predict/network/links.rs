@@ -3,8 +3,9 @@
 use super::bbr_share::BbrShare;
 use super::discipline::Discipline;
 use super::error::PredictError;
-use super::flows::{FlowModel, loss_of};
+use super::flows::FlowModel;
 use super::law::Response;
+use super::loss;
 use super::sawtooth::Sawtooth;
 use super::totals::Totals;
 use crate::spec::{NodeId, QueueLimit, RunSpec};
@@ -95,7 +96,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 buffer_s: packets * largest_bits / rate_bps,
                 packet_s: largest_bits / rate_bps,
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
-                loss: loss_of(link),
+                loss: loss::of_link(link),
                 can_queue: fed_bps > rate_bps,
                 by_waiting: users.wait && !users.react,
                 is_used: users.is_used,

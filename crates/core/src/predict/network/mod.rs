@@ -22,6 +22,7 @@ mod error;
 mod flows;
 mod law;
 mod links;
+mod loss;
 mod observed;
 mod price;
 mod refusal;
@@ -116,6 +117,7 @@ fn predict_planned(run: &mut Simulation, threads: usize) -> Result<Prediction, P
     refusal::check_bbr3(spec, &flows)?;
     let (solution, unique) = solve(&flows, links, threads);
     let (found, in_phase) = classes(&flows, &solution);
+    refusal::check_windows(&flows, &solution.flows, &found)?;
     let mut completions = Completions::new(spec, &flows, &solution);
     let packets = packets(&flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found).enumerate();
@@ -187,7 +189,7 @@ fn most_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
 }
 
 fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, most_bps: f64) -> FlowPrediction {
-    let goodput_bps = state.rate * flow.payload_bits * (1.0 - flow.loss);
+    let goodput_bps = state.rate * flow.payload_bits * (1.0 - flow.loss.ratio);
     let Interval { low, high } = class.interval();
     FlowPrediction {
         goodput_bps,

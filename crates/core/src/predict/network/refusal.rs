@@ -1,7 +1,8 @@
 //! What the model does not know, by name.
 
+use super::class::Class;
 use super::error::PredictError;
-use super::flows::FlowModel;
+use super::flows::{FlowModel, FlowState};
 use super::law::Response;
 use crate::packet::{DisciplineSpec, LossSpec};
 use crate::spec::{ApplicationSpec, Granularity, RunSpec, TransportSpec};
@@ -32,8 +33,8 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
         if marks && !all_answer_marks(spec) {
             return Err(refuse(format!("the queue of link {name}: not all flows answer its marks")));
         }
-        if !matches!(link.loss, None | Some(LossSpec::Bernoulli(_))) {
-            return Err(refuse(format!("the losses of link {name}: only bernoulli")));
+        if matches!(link.loss, Some(LossSpec::List(_))) {
+            return Err(refuse(format!("the losses of link {name}: a list of packets")));
         }
     }
     for routing in &spec.routings {
@@ -72,6 +73,32 @@ pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
     Ok(())
 }
 
+/// A window of fewer segments is a matter of phases and timeouts, where flows share a link with other RTTs or controls.
+const LEAST_WINDOW: f64 = 2.0;
+/// The share of a run's flows that may have such windows.
+const MOST_SMALL: f64 = 0.2;
+/// The share of a window that a burst of losses may span, besides its first packet.
+const LONGEST_BURST: f64 = 0.125;
+
+/// Refuses a solution with windows that the model does not know.
+pub fn check_windows(flows: &[FlowModel], states: &[FlowState], classes: &[Class]) -> Result<(), PredictError> {
+    for (flow, state) in flows.iter().zip(states).filter(|(flow, _)| flow.long_run().is_some()) {
+        let (burst, window) = (flow.loss.burst(), state.window);
+        if burst > LONGEST_BURST * window {
+            let what = format!("a burst of losses spans {:.1} packets", burst + 1.0);
+            return Err(refuse(format!("flow {}: {what}, too many for its window of {window:.1}", flow.number)));
+        }
+    }
+    let competes = |class: &Class| matches!(class, Class::MixedRtts | Class::MixedControls | Class::Several);
+    let small = classes.iter().zip(states).filter(|(class, state)| competes(class) && state.window < LEAST_WINDOW);
+    let (small, all) = (small.count(), flows.len());
+    if small as f64 > MOST_SMALL * all as f64 {
+        let what = format!("windows below {LEAST_WINDOW} segments beside flows of other RTTs or stacks");
+        return Err(refuse(format!("{what}: {small} of {all} flows have them, more than a fifth")));
+    }
+    Ok(())
+}
+
 /// Whether all flows are TCP that answers congestion marks.
 fn all_answer_marks(spec: &RunSpec) -> bool {
     spec.traffic.iter().all(|group| match group.transport {
@@ -104,7 +131,7 @@ pub fn check_bbr3(spec: &RunSpec, flows: &[FlowModel]) -> Result<(), PredictErro
     for flow in flows {
         let Some(control) = flow.long_run() else { continue };
         let is_bbr3 = matches!(spec.stacks[control.stack].congestion, ControlSpec::Named(CongestionSpec::Bbr3(_)));
-        if is_bbr3 && flow.loss > 0.0 {
+        if is_bbr3 && flow.loss.ratio > 0.0 {
             return Err(refuse(format!("flow {}: bbr3 over a path that loses packets at random", flow.number)));
         }
         for (link, _) in &flow.data.shares {

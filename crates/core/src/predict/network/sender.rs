@@ -3,6 +3,7 @@
 use super::flows::{Control, FlowModel, FlowState};
 use super::law::Response;
 use super::links::LinkModel;
+use super::loss::PathLoss;
 use crate::predict::overtaking;
 
 /// The window, in segments, in which every other loss ends in a timeout, as the packet engine counts them.
@@ -30,7 +31,8 @@ pub struct Sender<'a> {
     control: Option<&'a Control>,
     idle_rtt_s: f64,
     source_rate: f64,
-    loss: f64,
+    /// `None` where the wires lose nothing.
+    loss: Option<&'a PathLoss>,
     spray_limit: f64,
     /// See [`FlowModel::wire_bits`].
     pub wire_bits: f64,
@@ -67,7 +69,7 @@ impl<'a> Sender<'a> {
             control,
             idle_rtt_s: flow.idle_rtt_s,
             source_rate: flow.source_rate,
-            loss: flow.loss,
+            loss: Some(&flow.loss).filter(|loss| loss.ratio > 0.0),
             spray_limit: control.map_or(f64::INFINITY, |control| spray_limit(flow, control, links)),
             wire_bits: flow.wire_bits,
             burst: flow.burst,
@@ -112,10 +114,11 @@ impl<'a> Sender<'a> {
         let of_links = seen.events_s * rtt_s;
         let limit = (control.window_limit / rtt_s).min(self.source_rate);
         let at = |window: f64| {
-            let at_random = if self.loss > 0.0 { -libm::expm1(-self.loss * window) } else { 0.0 };
+            let at_random = self.loss.map_or(0.0, |loss| loss.hits(window));
             let events = of_links + at_random;
             // Of one link, all of whose events the flow takes part in, distances are even.
-            let even = seen.squares * rtt_s * rtt_s / (events * events).max(1e-300);
+            let evenly = if self.loss.is_some_and(|loss| loss.is_periodic) { at_random * at_random } else { 0.0 };
+            let even = (seen.squares * rtt_s * rtt_s + evenly) / (events * events).max(1e-300);
             let balance = control.response.balance((of_links, at_random), rtt_s, self.idle_rtt_s, even.min(1.0));
             balance.map(|balance| (at_random, balance))
         };
@@ -125,7 +128,7 @@ impl<'a> Sender<'a> {
             return FlowState { rate, window: rate * rtt_s, responds: rate / held, ..idle };
         };
         // Only events at random depend on the window.
-        let by_events = if self.loss > 0.0 {
+        let by_events = if self.loss.is_some() {
             balanced(|window| at(window).map_or(0.0, |(_, balance)| balance.window))
         } else {
             found.1.window
@@ -136,7 +139,7 @@ impl<'a> Sender<'a> {
             _ => by_events,
         };
         let window = by_law.min(control.window_limit);
-        if self.loss > 0.0 {
+        if self.loss.is_some() {
             found = at(window).expect("it answered for a window of one segment");
         }
         let (at_random, balance) = found;

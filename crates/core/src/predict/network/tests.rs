@@ -239,6 +239,34 @@ fn a_lossy_link_gives_what_losses_at_random_leave() {
     assert_eq!(found.flows[0].limited_by, "random loss");
 }
 
+/// A flow over a line with an RTT of 0.2 s, whose first link has these losses.
+fn over_losses(losses: &Value) -> Prediction {
+    let mut spec = line(&json!({}), 0.0);
+    spec.links[0].loss = Some(serde_json::from_value(losses.clone()).expect("a loss model"));
+    spec.links.iter_mut().for_each(|link| link.delay = Duration::from_secs_f64(0.1));
+    predict(&spec).expect("a prediction")
+}
+
+#[test]
+fn a_burst_of_losses_counts_once() {
+    // Bursts of three packets that are all lost: as many events as of single losses at a third of the ratio.
+    let (begins, ends) = (1e-3, 1.0 / 3.0);
+    let bursts = json!({"model": "gilbert-elliott", "good_to_bad": begins, "bad_to_good": ends});
+    let singles = json!({"model": "bernoulli", "ratio": begins});
+    let [bursts, singles] = [bursts, singles].map(|losses| over_losses(&losses).flows[0]);
+    assert_eq!(bursts.limited_by, "random loss");
+    let lost = begins / (begins + ends);
+    near(bursts.goodput_bps, singles.goodput_bps * (1.0 - lost) / (1.0 - begins), 0.01);
+}
+
+#[test]
+fn periodic_losses_of_one_flow_are_mathis() {
+    let found = over_losses(&json!({"model": "periodic", "every": 2000})).flows[0];
+    // The link sends a packet in 0.8 ms.
+    let flow = Flow { mss_bytes: 960.0, rtt_s: 0.2008, loss: 5e-4, max_window: f64::INFINITY };
+    near(found.goodput_bps, response::mathis(flow, 1.0), 0.01);
+}
+
 #[test]
 fn what_the_model_does_not_know_is_refused_by_name() {
     let refused = |change: &dyn Fn(&mut Value)| {
@@ -248,7 +276,7 @@ fn what_the_model_does_not_know_is_refused_by_name() {
         predict(&spec).expect_err("a refusal").to_string()
     };
     type Change<'a> = &'a dyn Fn(&mut Value);
-    let cases: [(Change, &str); 6] = [
+    let cases: [(Change, &str); 8] = [
         (
             &|spec| spec["links"][0]["queue"] = json!({"limit": {"packets": 100}, "discipline": "ecn-threshold"}),
             "the queue of link a -> b: not all flows answer its marks",
@@ -269,6 +297,27 @@ fn what_the_model_does_not_know_is_refused_by_name() {
         (
             &|spec| spec["links"][0]["loss"] = json!({"model": "bernoulli", "ratio": 0.2}),
             "loses 0.200 of the packets, more than 0.05",
+        ),
+        (
+            &|spec| {
+                spec["links"][0]["loss"] =
+                    json!({"model": "gilbert-elliott", "good_to_bad": 1e-3, "bad_to_good": 0.05});
+            },
+            "flow 0: a burst of losses spans 20.0 packets",
+        ),
+        (
+            &|spec| {
+                spec["links"][0]["rate"] = json!(1_000_000);
+                spec["links"][0]["queue"]["limit"] = json!({"packets": 10});
+                spec["traffic"][0]["flows_per_pair"] = json!(20);
+                let stack = spec["stacks"][0].clone();
+                spec["stacks"].as_array_mut().expect("stacks").push(stack);
+                spec["stacks"][1]["congestion"] = json!({"name": "linux-cubic"});
+                let mut other = spec["traffic"][0].clone();
+                other["transport"]["tcp"]["stack"] = json!(1);
+                spec["traffic"].as_array_mut().expect("traffic").push(other);
+            },
+            "windows below 2 segments beside flows of other RTTs or stacks: 40 of 40 flows have them",
         ),
     ];
     for (change, expected) in cases {
