@@ -1,6 +1,6 @@
 //! The predict engine over a compiled run.
 
-use crate::{columns, read_spec};
+use crate::{columns, control, read_spec};
 use anabranch_core::packet::Simulation;
 use anabranch_core::predict::network::{
     self, Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, predict,
@@ -23,11 +23,10 @@ impl Prediction {
     #[new]
     #[pyo3(signature = (spec, threads=1))]
     fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Prediction> {
-        let predicted = py.detach(|| {
-            let spec = read_spec(spec)?;
-            predict(spec, threads).map_err(|error| error.to_string())
-        });
-        let (predicted, planned) = predicted.map_err(PyValueError::new_err::<String>)?;
+        let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
+        control::provide(py, &mut spec)?;
+        let (predicted, planned) =
+            py.detach(|| predict(spec, threads).map_err(|error| error.to_string())).map_err(PyValueError::new_err)?;
         let threads = network::threads(predicted.flows.len(), threads);
         Ok(Prediction { predicted, planned, threads })
     }

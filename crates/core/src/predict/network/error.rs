@@ -11,4 +11,12 @@ pub enum PredictError {
     /// The model does not know this.
     #[error("the predict engine cannot predict {0}; run the packet engine (--engine packet)")]
     Refused(String),
+    /// A congestion control that comes with the scenario could not go on.
+    #[error("stack '{stack}', congestion, observed over an ideal path, {problem}")]
+    Fault {
+        /// The name of its stack.
+        stack: String,
+        /// When, and why.
+        problem: String,
+    },
 }

@@ -3,6 +3,7 @@
 use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
 use super::loss::{self, PathLoss};
+use super::provided;
 use crate::packet::{DisciplineSpec, LossSpec, Simulation, Unlisted};
 use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
@@ -167,11 +168,14 @@ pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
     let count = run.planned_flows();
     let spec = run.spec();
     let marking = spec.links.iter().any(|link| !matches!(link.queue.discipline, DisciplineSpec::DropTail(_)));
-    let responses: Vec<_> =
-        spec.stacks.iter().map(|stack| Response::of(stack, stack.ecn && marking).map(Arc::new)).collect();
+    let senders: Vec<_> = spec
+        .stacks
+        .iter()
+        .map(|stack| Some((Arc::new(Response::of(stack, stack.ecn && marking)?), provided::min_rto_s(stack))))
+        .collect();
     let wires: Vec<Wire> = spec.links.iter().map(Wire::of).collect();
     let mut controls = Vec::new();
-    let flows = (0..count).map(|flow| model(&responses, &mut controls, &wires, run, flow));
+    let flows = (0..count).map(|flow| model(&senders, &mut controls, &wires, run, flow));
     let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
     loss::divide(run.spec(), &mut flows);
     flows.sort_by_cached_key(|flow| flow.data.shares.first().map(|(link, _)| *link));
@@ -179,7 +183,7 @@ pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
 }
 
 fn model(
-    responses: &[Option<Arc<Response>>],
+    senders: &[Option<(Arc<Response>, f64)>],
     controls: &mut Vec<Arc<Control>>,
     wires: &[Wire],
     run: &mut Simulation,
@@ -204,11 +208,11 @@ fn model(
         TransportSpec::Udp { packet } => (None, 8.0 * f64::from(packet), 1.0, false),
         TransportSpec::Tcp { stack: index } => {
             let stack = &spec.stacks[index];
-            let control = responses[index].as_ref().map(|response| Control {
+            let control = senders[index].as_ref().map(|(response, min_rto_s)| Control {
                 stack: index,
                 response: Arc::clone(response),
                 window_limit: f64::from(stack.window_segments()),
-                min_rto_s: stack.min_rto.as_secs(),
+                min_rto_s: *min_rto_s,
                 threshold: None, // known with the paths
             });
             (control, 8.0 * f64::from(stack.mss), 1.0 / segments_per_ack(&stack.ack), stack.pacing)

@@ -44,7 +44,14 @@ impl Response {
         if let Some(law) = Law::of(stack) {
             return Some(Response::Losses(law));
         }
-        let ControlSpec::Named(control) = &stack.congestion else { return None };
+        let observed = || {
+            if marked {
+                Response::Marked(Box::new([true, false].map(|marked| Observed::new(stack, marked))))
+            } else {
+                Response::Observed(Box::new(Observed::new(stack, false)))
+            }
+        };
+        let ControlSpec::Named(control) = &stack.congestion else { return Some(observed()) };
         match control {
             CongestionSpec::Bbr(_) | CongestionSpec::LinuxBbr(_) | CongestionSpec::Bbr3(_) => Some(Response::Bbr),
             // It answers delays that only a queue has.
@@ -57,8 +64,7 @@ impl Response {
                 let law = Law::aimd(1.0, 0.5);
                 Some(Response::Waiting(f64::midpoint(parameters.alpha.into(), parameters.beta.into()), law))
             }
-            _ if marked => Some(Response::Marked(Box::new([true, false].map(|marked| Observed::new(stack, marked))))),
-            _ => Some(Response::Observed(Box::new(Observed::new(stack, false)))),
+            _ => Some(observed()),
         }
     }
 

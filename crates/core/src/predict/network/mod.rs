@@ -3,12 +3,14 @@
 //! Each link has a rate of congestion events, and each flow a window that balances its growth between events with its reductions. The
 //! [`solver`] changes the rates until no link carries more than its capacity.
 //! - [`law`], [`observed`]: the mean window of a congestion control by the number of its events a round trip, from a formula or from itself.
+//! - [`ideal_path`]: where a control is observed.
 //! - [`flows`], [`links`]: what the run's flows and links are to the model, and the links' equations.
 //! - [`batch`]: flows that one thread takes at a time, and what they send over each link.
 //! - [`discipline`], [`sawtooth`], [`bbr_share`]: when a queue drops, what the windows leave of it, and the share that BBR takes.
 //! - [`completion`]: how long flows take that end.
 //! - [`class`]: what limits a flow, and how far the model was from the packet engine in such cases.
 //! - [`refusal`]: what the model does not know.
+//! - [`provided`], [`trial`]: what of a control in Python or eBPF cannot be observed, and its errors.
 //!
 //! May use: the compiled run, and what the packet engine plans for it: flows and routes. It starts no run but those of [`completion`].
 
@@ -20,11 +22,13 @@ mod crossing;
 mod discipline;
 mod error;
 mod flows;
+mod ideal_path;
 mod law;
 mod links;
 mod loss;
 mod observed;
 mod price;
+mod provided;
 mod refusal;
 mod sawtooth;
 mod sender;
@@ -33,6 +37,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod totals;
+mod trial;
 
 use crate::packet::Simulation;
 use crate::spec::RunSpec;
@@ -105,6 +110,7 @@ pub struct Prediction {
 pub fn predict(spec: RunSpec, threads: usize) -> Result<(Prediction, Simulation), PredictError> {
     refusal::check(&spec)?;
     let mut run = Simulation::new(spec)?;
+    provided::check(run.spec())?;
     let prediction = predict_planned(&mut run, threads)?;
     Ok((prediction, run))
 }
@@ -116,6 +122,7 @@ fn predict_planned(run: &mut Simulation, threads: usize) -> Result<Prediction, P
     refusal::check_load(spec, &flows)?;
     refusal::check_bbr3(spec, &flows)?;
     let (solution, unique) = solve(&flows, links, threads);
+    provided::check_answers(spec, &flows, &solution)?;
     let (found, in_phase) = classes(&flows, &solution);
     refusal::check_windows(&flows, &solution.flows, &found)?;
     let mut completions = Completions::new(spec, &flows, &solution);
@@ -132,6 +139,7 @@ fn predict_planned(run: &mut Simulation, threads: usize) -> Result<Prediction, P
             (flow.number, prediction)
         })
         .collect();
+    provided::check_faults(spec)?;
     predictions.sort_by_cached_key(|(number, _)| *number);
     Ok(Prediction {
         flows: predictions.into_iter().map(|(_, prediction)| prediction).collect(),

@@ -3,19 +3,16 @@
 //! The path acknowledges every window in one round trip. Events reduce the window at even distances, or at random packets. The queue grows from
 //! nothing to twice its mean between even events, and is of any such length between random ones.
 
-use super::law::{Balance, segments_per_ack};
+use super::ideal_path::{Acks, FEW, IdealPath};
+use super::law::Balance;
+use super::provided::{self, is_provided};
 use crate::rng::{Purpose, Stream};
-use crate::spec::{Follows, StackSpec};
-use crate::tcp::congestion::cached_control::Snapshot;
-use crate::tcp::congestion::choice::ControlSpec;
-use crate::tcp::congestion::{CongestionSpec, FlowContext};
-use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
-use crate::tcp::rtt::RttEstimate;
-use crate::units::{Duration, Time};
+use crate::spec::StackSpec;
+use crate::units::Duration;
 use std::sync::OnceLock;
 
 /// Events a round trip at which the window is observed; between them, its logarithm is linear in that of the events.
-const EVENTS: [f64; 10] = [3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 6e-2, 0.1, 0.2, 0.4, 0.8];
+pub(super) const EVENTS: [f64; 10] = [3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 6e-2, 0.1, 0.2, 0.4, 0.8];
 /// RTTs at which it is observed, seconds: powers of two from this one on.
 const LEAST_RTT_S: f64 = 1.0 / 1024.0;
 const RTTS: usize = 11;
@@ -28,27 +25,48 @@ const EVEN: u32 = 10;
 /// See [`EVEN`].
 const RANDOM: u32 = 60;
 /// An event that reduces less counts as this much.
-const LEAST_REDUCTION: f64 = 0.02;
-/// Most ACKs of a round trip, each of as many segments as needed, for a control that counts segments.
-const ACKS: u32 = 4;
-/// ACKs after which the observation of a control that counts ACKs is given up.
-const MOST_ACKS: u64 = 500_000;
+pub(super) const LEAST_REDUCTION: f64 = 0.02;
 /// No window grows beyond it, segments.
-const GREATEST: f64 = 1e6;
+pub(super) const GREATEST: f64 = 1e6;
 
 /// The last but one of [`EVENTS`].
 const LAST_PAIR: usize = EVENTS.len() - 2;
 
 type Column = [Balance; EVENTS.len()];
 
+/// ACKs of a round trip, instead of [`FEW`], of a control that comes with the scenario: its calls are expensive.
+const FEWER: u32 = 2;
+/// The same where events are rarer than [`RARE`], and windows large.
+const FEWEST: u32 = 1;
+/// Events a round trip.
+const RARE: f64 = 0.02;
+/// Where a control that comes with the scenario takes too many ACKs, the line goes through two points so far apart. Its few observations waver.
+const APART: usize = 2;
+
 /// A congestion control that can be observed.
 #[derive(Debug)]
 pub struct Observed {
-    stack: StackSpec,
+    pub(super) stack: StackSpec,
     /// Whether queues mark instead of dropping.
     marked: bool,
+    /// Whether it counts ACKs instead of the segments that they acknowledge.
+    pub(super) counts_acks: OnceLock<bool>,
     /// By RTT, queue, and whether events come at random.
     columns: Vec<OnceLock<Column>>,
+}
+
+/// A path, and when its events come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Setting {
+    /// Events a round trip.
+    pub(super) events: f64,
+    pub(super) rtt_s: f64,
+    /// The RTT without queue.
+    pub(super) least_s: f64,
+    /// Whether events come at random instead of at even distances.
+    pub(super) random: bool,
+    /// Whether as many ACKs arrive as the receiver sends, instead of [`FEW`].
+    pub(super) all_acks: bool,
 }
 
 impl PartialEq for Observed {
@@ -61,7 +79,7 @@ impl Observed {
     /// The control of a stack. `marked` tells whether its events are congestion marks.
     pub fn new(stack: &StackSpec, marked: bool) -> Observed {
         let columns = (0..RTTS * QUEUES.len() * 2).map(|_| OnceLock::new()).collect();
-        Observed { stack: stack.clone(), marked, columns }
+        Observed { stack: stack.clone(), marked, counts_acks: OnceLock::new(), columns }
     }
 
     /// The balance at `events` a round trip of `rtt_s`, of which `idle_s` is no queue. `even` is 1 for even distances, 0 for random ones.
@@ -93,23 +111,39 @@ impl Observed {
 
     /// The balance on the line through the point of this index and the next.
     fn between(column: &Column, index: usize, events: f64) -> Balance {
-        let part = (events / EVENTS[index]).ln() / (EVENTS[index + 1] / EVENTS[index]).ln();
+        Self::on_line(column, [index, index + 1], events)
+    }
+
+    /// The balance on the line through two points.
+    fn on_line(column: &Column, [one, other]: [usize; 2], events: f64) -> Balance {
+        let part = (events / EVENTS[one]).ln() / (EVENTS[other] / EVENTS[one]).ln();
         let mut mean = Mean::default();
         // Beyond the first and last points the window goes on as between their neighbours.
-        mean.add(column[index], 1.0 - part);
-        mean.add(column[index + 1], part);
+        mean.add(column[one], 1.0 - part);
+        mean.add(column[other], part);
         mean.balance()
     }
 
     fn column(&self, rtt: usize, queue: usize, random: bool) -> &Column {
         let index = (rtt * QUEUES.len() + queue) * 2 + usize::from(random);
         self.columns[index].get_or_init(|| {
+            let is_provided = is_provided(&self.stack.congestion);
             let rtt_s = LEAST_RTT_S * libm::exp2(rtt as f64);
+            let setting =
+                Setting { events: 1.0, rtt_s, least_s: QUEUES[queue] * rtt_s, random, all_acks: self.counts_acks() };
             let mut found = [Balance { window: GREATEST, remaining: 1.0, mean_share: 1.0 }; EVENTS.len()];
+            // ACKs that an observation would take, by the one of more frequent events.
+            let mut expected = 0.0;
             for index in (0..EVENTS.len()).rev() {
-                let observed = self.observe(EVENTS[index], rtt_s, QUEUES[queue] * rtt_s, random);
-                found[index] =
-                    observed.unwrap_or_else(|| Self::between(&found, (index + 1).min(LAST_PAIR), EVENTS[index]));
+                let events = EVENTS[index];
+                let observed = self.observe_within(Setting { events, ..setting }, expected / events);
+                expected = observed.map_or(f64::INFINITY, |(_, acks)| acks as f64 * events);
+                let line = || {
+                    let next = (index + 1).min(LAST_PAIR);
+                    let other = if is_provided { (next + APART).min(EVENTS.len() - 1) } else { next + 1 };
+                    Self::on_line(&found, [next, other], events)
+                };
+                found[index] = observed.map_or_else(line, |(balance, _)| balance);
             }
             // The solver needs a window that shrinks with the events, also where few observations make it waver.
             for index in 1..found.len() {
@@ -119,11 +153,26 @@ impl Observed {
         })
     }
 
-    /// Runs the control over the path; `None` if that takes too many ACKs.
-    fn observe(&self, events: f64, rtt_s: f64, least_s: f64, random: bool) -> Option<Balance> {
+    /// As [`Self::observe`]; `None` also if a control that comes with the scenario is expected to take too many ACKs.
+    fn observe_within(&self, setting: Setting, expected: f64) -> Option<(Balance, u64)> {
+        let control = &self.stack.congestion;
+        let most = provided::most_acks(control, setting.all_acks).filter(|_| is_provided(control));
+        if most.is_some_and(|most| expected > most as f64) { None } else { self.observe(setting) }
+    }
+
+    /// Runs the control over the path: its balance, and the ACKs of the run. `None` if that takes too many.
+    pub(super) fn observe(&self, setting: Setting) -> Option<(Balance, u64)> {
+        let Setting { events, rtt_s, least_s, random, all_acks } = setting;
+        let is_provided = is_provided(&self.stack.congestion);
+        let most_acks = provided::most_acks(&self.stack.congestion, all_acks);
         let draws = Stream::new(1, Purpose::Loss, u64::from(random));
         let phases = Stream::new(1, Purpose::Jitter, u64::from(random));
-        let mut path = IdealPath::new(&self.stack, rtt_s, least_s);
+        let acks = match (all_acks, is_provided) {
+            (true, _) => Acks::All,
+            (false, false) => Acks::Few(FEW),
+            (false, true) => Acks::Few(if events < RARE { FEWEST } else { FEWER }),
+        };
+        let mut path = IdealPath::new(&self.stack, rtt_s, least_s, acks);
         let (mut due, mut rounds, mut reduced) = (0.0, 0_u64, 0.0);
         let (mut windows, mut before, mut after) = (0.0, 0.0, 0.0);
         let (mut happened, mut observed) = (0, 0_u64);
@@ -135,41 +184,39 @@ impl Observed {
             due = (due + events) % 1.0;
             rounds += 1;
             // The first event ends slow start, whose window says nothing. Where ACKs count, a round trip of it may multiply the window by hundreds (Hybla).
-            let last_of_slow_start = if path.segments_per_ack.is_some() { 1 } else { 3 };
-            if comes || (reduced <= 0.0 && rounds == last_of_slow_start) {
-                let (of, to) = path.congestion(self.marked);
+            let last_of_slow_start = if all_acks { 1 } else { 3 };
+            let ends_slow_start = reduced <= 0.0 && rounds == last_of_slow_start;
+            let event = (comes || ends_slow_start).then(|| path.congestion(self.marked));
+            let phase = if random { phases.uniform(rounds) } else { due };
+            path.round_trip = Duration::from_secs_f64(least_s + 2.0 * phase * (rtt_s - least_s));
+            let recovers = comes || (ends_slow_start && is_provided);
+            path.round(self.marked && recovers, !self.marked && recovers);
+            if let Some((of, to)) = event {
+                // Some reduce the window only with the ACKs of the recovery.
+                let to = if is_provided { to.min(path.cwnd()) } else { to };
                 if reduced >= FORGOTTEN {
                     happened += 1;
                     (before, after) = (before + of, after + to);
                 }
                 reduced += (of / to).ln().max(LEAST_REDUCTION);
             }
-            let phase = if random { phases.uniform(rounds) } else { due };
-            path.round_trip = Duration::from_secs_f64(least_s + 2.0 * phase * (rtt_s - least_s));
-            path.round(self.marked && comes, !self.marked && comes);
             if reduced >= FORGOTTEN {
                 windows += path.window();
                 observed += 1;
             }
             if path.window() >= GREATEST {
                 let greatest = Balance { window: GREATEST, remaining: 1.0 - events, mean_share: 1.0 - events / 2.0 };
-                return Some(greatest);
+                return Some((greatest, path.acks));
             }
-            if path.segments_per_ack.is_some() && path.acks > MOST_ACKS {
+            if most_acks.is_some_and(|most| path.acks > most) || (is_provided && path.is_worn_out()) {
                 return None;
             }
         }
         let window = windows / observed as f64;
         let remaining = (after / before).min(0.99);
         let mean_share = (window * f64::from(happened) / before).clamp(remaining, 1.0);
-        Some(Balance { window, remaining, mean_share })
+        Some((Balance { window, remaining, mean_share }, path.acks))
     }
-}
-
-/// Whether a control counts ACKs instead of the segments that they acknowledge.
-fn counts_acks(control: &ControlSpec) -> bool {
-    use CongestionSpec::{LinuxHighSpeed, LinuxHybla};
-    matches!(control, ControlSpec::Named(LinuxHighSpeed(_) | LinuxHybla(_)))
 }
 
 /// A mean of balances: of their windows the geometric one.
@@ -191,96 +238,5 @@ impl Mean {
         let window = self.log_window.exp().clamp(0.1, 1e9);
         let remaining = self.remaining.clamp(0.0, 0.99);
         Balance { window, remaining, mean_share: self.mean_share.clamp(remaining, 1.0) }
-    }
-}
-
-/// A sender and a path without losses of its own.
-struct IdealPath {
-    control: Box<dyn Snapshot>,
-    rtt: RttEstimate,
-    round_trip: Duration,
-    now: Time,
-    /// Segments that the window grows by, for each acknowledged.
-    counted: f64,
-    /// Segments for each ACK, if the control counts ACKs.
-    segments_per_ack: Option<f64>,
-    /// ACKs until now.
-    acks: u64,
-}
-
-impl IdealPath {
-    fn new(stack: &StackSpec, rtt_s: f64, least_s: f64) -> IdealPath {
-        let flow = FlowContext {
-            initial_window: 10,
-            slow_start: stack.slow_start,
-            payload: stack.mss,
-            wire_bytes: stack.mss + stack.header,
-            hz: stack.hz,
-            random: Stream::new(1, Purpose::Congestion, 0),
-        };
-        let segments_per_ack = segments_per_ack(&stack.ack);
-        let counted = if stack.follows == Follows::Ns2 { 1.0 / segments_per_ack } else { 1.0 };
-        let mut path = IdealPath {
-            control: stack.congestion.build(flow),
-            rtt: RttEstimate::new(stack.min_rto, stack.max_rto, stack.initial_rto),
-            round_trip: Duration::from_secs_f64(least_s),
-            now: Time::ZERO,
-            counted,
-            segments_per_ack: counts_acks(&stack.congestion).then_some(segments_per_ack),
-            acks: 0,
-        };
-        path.round(false, false); // the least RTT
-        path.round_trip = Duration::from_secs_f64(rtt_s);
-        path
-    }
-
-    fn window(&self) -> f64 {
-        self.control.cwnd().floor().max(1.0)
-    }
-
-    /// A round trip, in whose ACKs all of a window arrives.
-    fn round(&mut self, marked: bool, in_recovery: bool) {
-        let window = self.window() as u32;
-        let acks = match self.segments_per_ack {
-            Some(segments) => (f64::from(window) / segments).ceil() as u32,
-            None => window.min(ACKS),
-        };
-        self.acks += u64::from(acks);
-        let mut acknowledged = 0;
-        for ack in 0..acks {
-            let until = (u64::from(window) * u64::from(ack + 1) / u64::from(acks)) as u32;
-            let delivered = until - acknowledged;
-            acknowledged = until;
-            self.now += self.round_trip.scale(1.0 / f64::from(acks));
-            self.rtt.sample(self.round_trip);
-            let growth = if in_recovery { 0 } else { (f64::from(delivered) * self.counted).round() as u32 };
-            let event = AckEvent {
-                now: self.now,
-                delivered,
-                cumulative: delivered,
-                growth,
-                prior_in_flight: window,
-                in_flight: window - delivered,
-                outstanding: window - delivered,
-                rtt: Some(self.round_trip),
-                round_start: ack == 0,
-                in_recovery,
-                ecn_echo: marked,
-                ..AckEvent::PREDICTED
-            };
-            self.control.on_ack(&event, &self.rtt);
-        }
-        if in_recovery {
-            self.control.on_recovered();
-        }
-    }
-
-    /// An event; the window before and after.
-    fn congestion(&mut self, marked: bool) -> (f64, f64) {
-        let before = self.control.cwnd();
-        let kind = if marked { CongestionKind::EcnEcho } else { CongestionKind::Loss };
-        let event = CongestionEvent { now: self.now, kind, prior_in_flight: self.window() as u32 };
-        self.control.on_congestion(&event, &self.rtt);
-        (before, self.control.cwnd())
     }
 }

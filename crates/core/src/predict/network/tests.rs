@@ -1,5 +1,7 @@
 //! Laws and sawteeth by hand, and what no prediction may say of any run.
 
+mod provided;
+
 use super::law::Law;
 use super::observed::Observed;
 use super::sawtooth::Sawtooth;

@@ -26,6 +26,9 @@ const OPERATIONS: &str = "tcp_congestion_ops";
 /// The version of Linux that the layout and the functions are of: 6.18.
 const LINUX: u64 = 6 << 16 | 18 << 8;
 
+/// The fields of a rate sample that a delivery rate has.
+const DELIVERY_RATE: [&str; 3] = ["prior_delivered", "delivered", "interval_us"];
+
 /// The structures of the simulator, from `bpf/layout.bpf.c`.
 static LAYOUT: LazyLock<Layout> = LazyLock::new(|| Layout::parse(include_bytes!("layout.btf")).expect("made by clang"));
 
@@ -106,6 +109,12 @@ impl ProgramSpec {
             return Err(format!("hz = {}: must be between 24 and 1200, such as 100, 250 or 1000", self.json.hz));
         }
         Ok(())
+    }
+
+    /// Whether it reads the delivery rate of rate samples.
+    pub fn samples_rates(&self) -> bool {
+        let fields = self.loaded.program.fields();
+        fields.iter().any(|used| used.structure == "rate_sample" && DELIVERY_RATE.contains(&used.path.as_str()))
     }
 
     /// Why a flow of this stack could not go on, if so.

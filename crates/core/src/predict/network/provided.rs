@@ -1,0 +1,130 @@
+//! Congestion controls that come with a scenario, in Python or as eBPF: what of them an ideal path cannot show, and their errors.
+
+use super::crossing::Crossing;
+use super::error::PredictError;
+use super::flows::FlowModel;
+use super::ideal_path::flow_context;
+use super::law::Response;
+use super::solver::Solution;
+use crate::spec::{RunSpec, StackSpec, TransportSpec};
+use crate::tcp::congestion::choice::ControlSpec;
+use std::collections::BTreeMap;
+
+/// ACKs after which the observation of a control of the registry that counts ACKs is given up.
+const MOST_ACKS: u64 = 500_000;
+/// The same of any control in Python, which takes a microsecond for each.
+const PYTHON_ACKS: u64 = 15_000;
+/// The same of any eBPF program.
+const PROGRAM_ACKS: u64 = 50_000;
+
+/// A control is judged with this share of queue in the RTT at least: one that answers delays shows it there.
+const JUDGED_QUEUE: f64 = 0.5;
+
+/// Whether a control comes with the scenario.
+pub fn is_provided(control: &ControlSpec) -> bool {
+    !matches!(control, ControlSpec::Named(_))
+}
+
+/// ACKs after which an observation is given up, if ever. `all_acks` tells whether the path has as many ACKs as the receiver sends.
+pub fn most_acks(control: &ControlSpec, all_acks: bool) -> Option<u64> {
+    match control {
+        ControlSpec::Named(_) => all_acks.then_some(MOST_ACKS),
+        ControlSpec::Program(_) => Some(PROGRAM_ACKS),
+        ControlSpec::Custom(_) => Some(PYTHON_ACKS),
+    }
+}
+
+/// The least retransmission timeout of a stack's flows, seconds. A program may demand its own.
+pub fn min_rto_s(stack: &StackSpec) -> f64 {
+    let demanded = match &stack.congestion {
+        ControlSpec::Program(_) => stack.congestion.build(flow_context(stack)).min_rto(),
+        _ => None,
+    };
+    demanded.unwrap_or(stack.min_rto).as_secs()
+}
+
+/// Refuses controls that do what an ideal path does not have, before they are observed.
+pub fn check(spec: &RunSpec) -> Result<(), PredictError> {
+    for stack in used(spec) {
+        let control = stack.congestion.build(flow_context(stack));
+        if let Some(fault) = fault(stack) {
+            return Err(fault);
+        }
+        if control.pacing_rate().is_some() {
+            return Err(refused(stack, "paces its packets"));
+        }
+        let samples_rates = match &stack.congestion {
+            ControlSpec::Program(program) => program.samples_rates(),
+            _ => control.wants_rate_samples(),
+        };
+        if samples_rates {
+            return Err(refused(stack, "measures delivery rates, which an ideal path does not limit"));
+        }
+    }
+    Ok(())
+}
+
+/// The error of a control that failed while it was observed.
+pub fn check_faults(spec: &RunSpec) -> Result<(), PredictError> {
+    used(spec).find_map(fault).map_or(Ok(()), Err)
+}
+
+/// Refuses controls whose window hardly depends on losses at the RTTs and queues that their flows have been found to have.
+pub fn check_answers(spec: &RunSpec, flows: &[FlowModel], solution: &Solution) -> Result<(), PredictError> {
+    // By stack: the least share of the RTT that is no queue, that RTT, and the response.
+    let mut judged: BTreeMap<usize, (f64, f64, &Response)> = BTreeMap::new();
+    for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
+        let Some(control) = flow.long_run() else { continue };
+        if is_provided(&spec.stacks[control.stack].congestion) {
+            let buffer_s = |crossing: &Crossing| solution.links[crossing.link as usize].buffer_s;
+            // Without a solution, the queues may be half full.
+            let rtt_s = if solution.converged {
+                state.rtt_s
+            } else {
+                flow.idle_rtt_s + 0.5 * solution.data(index).iter().map(buffer_s).sum::<f64>()
+            };
+            let share = (flow.idle_rtt_s / rtt_s).min(JUDGED_QUEUE);
+            let this = (share, rtt_s, &*control.response);
+            let least = judged.entry(control.stack).or_insert(this);
+            if share < least.0 {
+                *least = this;
+            }
+        }
+    }
+    for (stack, (share, rtt_s, response)) in judged {
+        let answers = match response {
+            Response::Observed(observed) => observed.answers_events(rtt_s, share * rtt_s),
+            Response::Marked(laws) => laws.iter().all(|observed| observed.answers_events(rtt_s, share * rtt_s)),
+            _ => true,
+        };
+        let stack = &spec.stacks[stack];
+        if let Some(fault) = fault(stack) {
+            return Err(fault);
+        }
+        if !answers {
+            return Err(refused(
+                stack,
+                "hardly answers losses: seven times as many leave more than half of its window",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The stacks of the run's traffic whose controls come with the scenario.
+fn used(spec: &RunSpec) -> impl Iterator<Item = &StackSpec> {
+    let is_used = |index: usize| {
+        spec.traffic.iter().any(|group| matches!(group.transport, TransportSpec::Tcp { stack } if stack == index))
+    };
+    let stacks = spec.stacks.iter().enumerate();
+    stacks.filter(move |(index, stack)| is_provided(&stack.congestion) && is_used(*index)).map(|(_, stack)| stack)
+}
+
+fn fault(stack: &StackSpec) -> Option<PredictError> {
+    let problem = stack.congestion.fault()?;
+    Some(PredictError::Fault { stack: stack.name.clone(), problem })
+}
+
+fn refused(stack: &StackSpec, what: &str) -> PredictError {
+    PredictError::Refused(format!("stack {}: its congestion control {what}", stack.name))
+}
