@@ -11,7 +11,7 @@ from bench.reference import SCENARIOS
 
 MANY_FLOWS = """
 title = "Enough flows for two batches"
-topology = { generate = { kind = "random", nodes = 20 }, queue = { discipline = "drop-tail", limit = "1000 packets" } }
+topology = { generate = { kind = "random", nodes = 20 }, delay = "10ms", queue = { discipline = "drop-tail", limit = "1000 packets" } }
 traffic = [{ flows = 11, stack = "newreno" }]
 run = { duration = "10s" }
 """
