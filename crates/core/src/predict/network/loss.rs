@@ -31,7 +31,7 @@ impl PathLoss {
         -libm::expm1(kept - self.independent * window)
     }
 
-    /// How many packets more than one a burst spans, in the mean, with those that it does not lose. They may be of one flow, since flows send in clumps.
+    /// The mean length of a burst less one, in packets, lost or not. All may be of one flow, since flows send in clumps.
     pub fn burst(&self) -> f64 {
         self.bursts.iter().map(|bursts| bursts.packets - 1.0).fold(0.0, f64::max)
     }
@@ -69,7 +69,7 @@ impl Bursts {
         })
     }
 
-    /// The probability that none of so many packets is lost, which follow one in the good state: a burst that has begun belongs to an earlier event.
+    /// The probability that none of these packets is lost. The packet before them met the good state: a burst that has begun belongs to an earlier event.
     fn keep(&self, packets: f64) -> f64 {
         // Kept in a state and on to the next one: the power of a matrix with two eigenvalues.
         let [good, bad] = self.loss.map(|loss| 1.0 - loss);
@@ -91,7 +91,7 @@ pub fn of_link(link: &LinkSpec) -> f64 {
     link.loss.as_ref().map_or(0.0, LossSpec::stationary_ratio)
 }
 
-/// Of each flow, how its losses follow one another. Flows share the bursts and the period of a link, as many as cross it.
+/// Of each flow, how its losses follow one another. The flows that cross a link share its bursts and its period.
 pub fn divide(spec: &RunSpec, flows: &mut [FlowModel]) {
     let is_independent = |link: &LinkSpec| matches!(link.loss, None | Some(LossSpec::Bernoulli(_)));
     if spec.links.iter().all(is_independent) {

@@ -1,4 +1,4 @@
-//! What a control that comes with the scenario shows when it is tried over an ideal path: whether it counts ACKs, and whether it answers events.
+//! Trials of a control that comes with the scenario, over an ideal path: whether it counts ACKs, and whether it answers events.
 
 use super::ideal_path::FEW;
 use super::law::{Balance, segments_per_ack};
