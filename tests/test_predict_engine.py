@@ -7,6 +7,7 @@ import pytest
 
 from anabranch import Scenario, comparison
 from anabranch.cli.entry import status
+from anabranch.cli.exit_status import FAILED
 from anabranch.report import evaluation
 from anabranch.report.outcomes import outcomes
 from anabranch.report.treatments import CONDITION, TREATMENT
@@ -193,6 +194,18 @@ def test_what_the_model_does_not_know_is_refused_by_name(change: str, expected: 
     scenario = Scenario.from_toml(SCENARIO.replace(before, after))
     with pytest.raises(RunError, match=f"the predict engine cannot predict .*{expected}.*--engine packet"):
         execute(scenario, engine="predict", show_progress=False)
+
+
+def test_a_variant_that_the_model_does_not_know_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command shows the others, says why one is missing, and fails."""
+    path = tmp_path / "lossy.toml"
+    path.write_text(LOSSY.replace('"linux-bbr"', '"linux-cdg"'))
+    assert status(["run", str(path), "--engine", "predict", "--out", str(tmp_path / "out")]) == FAILED
+    shown = capsys.readouterr()
+    assert [row.split()[0] for row in shown.out.splitlines()[2:4]] == ["linux-reno", "linux-cubic"]
+    why = "Left out: stack = linux-cdg: the predict engine cannot predict stack linux-cdg: its congestion control has no law"
+    assert why in shown.err
+    assert why.removeprefix("Left out: ") in (tmp_path / "out" / "report.html").read_text()
 
 
 SHARED = """

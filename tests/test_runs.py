@@ -112,17 +112,57 @@ def test_a_run_that_fails_leaves_no_debris(tmp_path: Path, existed: bool) -> Non
     assert list(tmp_path.rglob("*")) == [directory] * existed
 
 
-def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
-    def refuse(spec: str) -> FakeSimulation:
-        if json.loads(spec)["traffic"][0]["routing"] == 1:
-            raise ValueError("no such path")
-        return FakeSimulation(spec)
+def refuse_spraying(spec: str) -> FakeSimulation:
+    if json.loads(spec)["traffic"][0]["routing"] == 1:
+        raise ValueError("no such path")
+    return FakeSimulation(spec)
 
+
+def test_what_the_engine_refuses_is_said_with_its_variant() -> None:
     with pytest.raises(RunError, match="stack = newreno, routing = spray: no such path"):
-        design(make=refuse)
-    assert refusals(Scenario.from_toml(DESIGN), refuse) == [
+        design(make=refuse_spraying)
+    assert refusals(Scenario.from_toml(DESIGN), refuse_spraying) == [
         f"stack = {stack}, routing = spray: no such path" for stack in ("newreno", "mprc")
     ]
+
+
+def test_variants_that_the_engine_refuses_are_left_out(tmp_path: Path) -> None:
+    """The others are what they are without them, and the manifest says why."""
+    scenario = Scenario.from_toml(DESIGN)
+    result = execute(
+        scenario, directory=tmp_path, make=refuse_spraying, leave_out=True, report=True, show_progress=False
+    )
+    assert result.refused == [
+        {"variant": {"stack": stack, "routing": "spray"}, "why": "no such path"} for stack in ("newreno", "mprc")
+    ]
+    assert not result.interrupted
+    whole = design()
+    left = ~pl.col("variant_routing").eq("spray")
+    assert result.flows.equals(whole.flows.filter(left))
+    assert result.hash != whole.hash
+    assert Result.load(tmp_path).documents()["refused"] == result.refused
+    assert "stack = newreno, routing = spray: no such path" in (tmp_path / "report.html").read_text()
+
+
+def test_a_variant_of_which_one_run_fails_is_left_out_with_all_its_seeds() -> None:
+    def refuse(spec: str) -> FakeSimulation:
+        run = json.loads(spec)
+        if (run["traffic"][0]["routing"], run["seed"]) == (1, 3):
+            raise ValueError("seed 3 does not go")
+        return FakeSimulation(spec)
+
+    result = execute(Scenario.from_toml(DESIGN), make=refuse, leave_out=True, show_progress=False)
+    assert result.flows["variant_routing"].unique().to_list() == ["ospf"]
+    assert [one["why"] for one in result.refused] == ["seed 3 does not go"] * 2
+
+
+def test_if_all_variants_are_refused_there_is_no_result(tmp_path: Path) -> None:
+    def refuse(spec: str) -> FakeSimulation:
+        raise ValueError("no")
+
+    with pytest.raises(RunError, match=r"stack = \w+, routing = \w+: no"):
+        execute(Scenario.from_toml(DESIGN), directory=tmp_path / "out", make=refuse, leave_out=True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_result_is_saved_and_loaded(tmp_path: Path) -> None:

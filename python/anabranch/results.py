@@ -215,6 +215,11 @@ class Result:
         table = pl.concat(tables)
         return table.select(*(name for name in table.columns if name not in numbers.columns), *numbers.columns[1:])
 
+    @property
+    def refused(self) -> list[dict[str, Any]]:
+        """The variants that the engine refuses and that were left out: their values of the matrix (``variant``), and ``why``."""
+        return list(self.manifest.get("refused", []))
+
     def documents(self) -> dict[str, Any]:
         """The result as plain data: one document, or ``{"runs": [...]}`` of several, each with its variant; and the warnings.
 
@@ -228,7 +233,8 @@ class Result:
             for document, run in zip(documents, self.manifest["runs"], strict=True):
                 document["variant"] = run["variant"]
             document = {"runs": documents}
-        return document | ({"completion_times": times} if times else {}) | {"warnings": self.warnings}
+        refused = {"refused": self.refused} if self.refused else {}
+        return document | ({"completion_times": times} if times else {}) | {"warnings": self.warnings} | refused
 
     def _document(self, run: dict[str, Any]) -> dict[str, Any]:
         def rows(table: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from anabranch.cli.engines import DEFAULT_MAX_LATENESS, EngineName, MaxLateness, simulation
-from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
+from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say
 from anabranch.cli.scenarios import load, warn
@@ -80,7 +80,8 @@ def run(
 ) -> int:
     """Run a scenario: all variants of its matrix with all seeds, into a run directory with a report.
 
-    With --json the tables go to standard output, and files are written only if --out says where.
+    With --json the tables go to standard output, and files are written only if --out says where. Variants that the engine refuses are left
+    out: the command says why, and its status is 1.
     """
     at_least(1, jobs=work.jobs, threads=work.threads)
     if output.watch and not sys.stderr.isatty():
@@ -115,6 +116,7 @@ def run(
         report=page is not None,
         make=make,
         watch=output.watch,
+        leave_out=True,
     )
     _say_of_engine(result)
     if result.kept_runs:
@@ -132,10 +134,11 @@ def run(
         say(f"Run directory: {directory}")
         if page is not None and page.exists():
             say(f"Report:        {page}")
-    if not result.interrupted:
-        return DONE
-    _say_what_is_kept(result, directory)
-    return INTERRUPTED
+    _say_what_is_left_out(result)
+    if result.interrupted:
+        _say_what_is_kept(result, directory)
+        return INTERRUPTED
+    return FAILED if result.refused else DONE
 
 
 _SHOWN_LINKS = 3
@@ -161,6 +164,13 @@ def _say_of_engine(result: "Result") -> None:
                 f"Run {run['run']}: packets left {1e6 * late['mean_s']:.0f} us late in the mean, 99 % within "
                 f"{1e6 * late['p99_s']:.0f} us, all within {1e3 * late['max_s']:.1f} ms ({run['scheduling']})."
             )
+
+
+def _say_what_is_left_out(result: "Result") -> None:
+    from anabranch.engines.refusal import described
+
+    for one in result.refused:
+        say(f"Left out: {described(one['variant'], one['why'])}")
 
 
 def _say_what_is_kept(result: "Result", directory: Path | None) -> None:

@@ -1,7 +1,8 @@
 """What the engine refuses of a scenario."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from anabranch.compile import compile_run
 from anabranch.engines import packet
@@ -21,5 +22,10 @@ def refusals(scenario: Scenario, make: Callable[[str], packet.Simulation] = pack
 
 def of_variant(case: Case, error: ValueError) -> str:
     """What is refused, after the values of the matrix."""
-    values = ", ".join(f"{key} = {value}" for key, value in case.values.items())
-    return f"{values}: {error}" if values else str(error)
+    return described(case.values, str(error))
+
+
+def described(variant: Mapping[str, Any], why: str) -> str:
+    """The same, of the variant with these values of the matrix."""
+    values = ", ".join(f"{key} = {value}" for key, value in variant.items())
+    return f"{values}: {why}" if values else why

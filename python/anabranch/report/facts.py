@@ -11,6 +11,7 @@ from typing import Any
 
 import tomli_w
 
+from anabranch.engines.refusal import described
 from anabranch.matrix_columns import text
 from anabranch.report.chart import three_digits
 from anabranch.report.parts import MOST_ROWS
@@ -49,6 +50,7 @@ def of(source: Source, index: int, runs: Runs, destination: Path | None = None) 
         "interrupted": source.interrupted,
         "planned": source.planned,
         "stopped": _stopped(source),
+        "left_out": [described(one["variant"], one["why"]) for one in manifest.get("refused", [])],
         "warnings": [_warning(warning) for warning in manifest.get("warnings", [])],
         "command": shlex.join(str(word) for word in manifest["command"]),
         "scenario": _scenario_text(manifest["scenario"]),

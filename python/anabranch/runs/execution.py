@@ -16,7 +16,7 @@ from anabranch.output_files import FileError
 from anabranch.results import REPORT, Result
 from anabranch.runs import tables
 from anabranch.runs.directory import RunDirectory
-from anabranch.runs.errors import RunError
+from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.interrupts import Interruptible
 from anabranch.runs.jobs import run_all
 from anabranch.runs.kept import KeptRuns
@@ -39,6 +39,7 @@ def execute(
     show_progress: bool = True,
     make: Callable[[str], packet.Simulation] | None = None,
     watch: bool = False,
+    leave_out: bool = False,
 ) -> Result:
     """Run every variant with every seed; Ctrl-C ends the runs early and keeps what there is (``interrupted``).
 
@@ -46,10 +47,11 @@ def execute(
     killed goes on where that was. A former result in the directory stands until the new one is complete. ``jobs`` is how many
     runs go on at a time, by default as many as the cores allow, and ``threads`` how many threads one of them takes at most; neither changes
     results. ``jitter`` varies delays and starts from seed to seed (:mod:`anabranch.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
-    ``watch`` draws the runs on standard error while they go on.
+    ``watch`` draws the runs on standard error while they go on. ``leave_out`` leaves out the variants that the engine refuses, and
+    the manifest says why (``refused``).
 
     Raises:
-        RunError: an argument cannot be used, or the engine refuses the scenario.
+        RunError: an argument cannot be used, or the engine refuses a variant that is not to be left out, or all of them.
         FileError: the directory is in use, is not a run directory, or cannot be written.
     """
     if threads < 1:
@@ -72,6 +74,7 @@ def execute(
         show_progress=show_progress,
         make=make,
         watch=watch,
+        leave_out=leave_out,
     )
     if temporary is not None:
         result.temporary = temporary
@@ -89,6 +92,7 @@ def execute_all(
     make: Callable[[str], packet.Simulation] | None = None,
     kept: KeptRuns | None = None,
     watch: bool = False,
+    leave_out: bool = False,
 ) -> list[Result]:
     """Run several scenarios, each into its directory, as :func:`execute` does with one.
 
@@ -115,11 +119,13 @@ def execute_all(
         with Interruptible(stop) as signals:
             together = [run for runs in planned for run in runs]
             try:
-                finished = iter(run_all(together, jobs or os.cpu_count() or 1, stop, show_progress, make, watch))
-                results = []
-                for plan, own, runs in zip(plans, directories, planned, strict=True):
-                    ended = [one for one in (next(finished) for _ in runs) if one is not None]
-                    results.append(_result(plan, own, ended, len(runs), command, report))
+                ended = iter(
+                    run_all(together, jobs or os.cpu_count() or 1, stop, show_progress, make, watch, leave_out)
+                )
+                results = [
+                    _result(plan, own, [next(ended) for _ in runs], command, report)
+                    for plan, own, runs in zip(plans, directories, planned, strict=True)
+                ]
             except FileError as error:
                 count = sum(store.count() for store in {run.kept for run in together})
                 raise FileError(f"{error}{_KEPT.format(count) if count else ''}") from None
@@ -144,14 +150,14 @@ _KEPT = "; finished runs are kept ({}), and the same command goes on from there"
 def _result(
     plan: Plan,
     own: RunDirectory,
-    finished: Sequence[Finished],
-    planned: int,
+    ended: Sequence[Finished | Refusal | None],
     command: Sequence[str],
     report: bool,
 ) -> Result:
     """The result of a scenario's runs: in its directory, or in a temporary one if a complete result stands there and this one is not."""
     folder = own.new_result()
-    manifest = tables.write(folder, plan, finished, planned, command)
+    finished = [one for one in ended if isinstance(one, Finished)]
+    manifest = tables.write(folder, plan, ended, command)
     again = sum(one.run.was_kept for one in finished)
     if not own.takes(manifest):
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")

@@ -1,16 +1,17 @@
 """Runs as jobs: several at a time in threads, with their progress."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from threading import Event
 from typing import TYPE_CHECKING
 
 from anabranch.engines import packet
+from anabranch.engines.packet import RunAgain
 from anabranch.engines.refusal import of_variant
 from anabranch.output_files import FileError
 from anabranch.progress import Reporter
-from anabranch.runs.errors import RunError
+from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.run import Finished, Run
 
 if TYPE_CHECKING:
@@ -26,14 +27,18 @@ def run_all(
     show_progress: bool,
     make: Callable[[str], packet.Simulation],
     watch: bool = False,
-) -> list[Finished | None]:
+    leave_out: bool = False,
+) -> list[Finished | Refusal | None]:
     """What each run gave; ``None`` for those that were stopped before they began. ``watch`` draws them instead of a progress bar.
 
+    The engine may refuse a variant. If it is to be left out, the others go on, and all of its runs give the same refusal.
+
     Raises:
-        RunError: the engine refuses a run.
+        RunError: the engine refuses a run that is not to be left out, or all variants.
         FileError: its files cannot be written.
     """
     total = sum(run.duration_s for run in runs)
+    refusals: dict[int, Refusal] = {}
     threads = min(jobs, max(1, len(runs)))
     with ExitStack() as stack:
         reporter = Reporter(total, show_progress and not watch)
@@ -43,18 +48,18 @@ def run_all(
         try:
             submitted = {index: pool.submit(runs[index].execute, stop, make) for index in spread(len(runs))}
             futures = [submitted[index] for index in range(len(runs))]
-            _watch(runs, futures, reporter, view)
+            for run, error in _watch(runs, futures, reporter, view):
+                if not leave_out or isinstance(error, RunAgain):
+                    raise RunError(of_variant(run.case, error)) from None
+                refusals.setdefault(id(run.case), Refusal(run.case, str(error)))
+                if len(refusals) == len({id(run.case) for run in runs}):
+                    raise RunError(of_variant(run.case, error)) from None
+                for other, future in zip(runs, futures, strict=True):
+                    if other.case is run.case:
+                        future.cancel()
         finally:
             stop.set()
-        finished = []
-        for run, future in zip(runs, futures, strict=True):
-            try:
-                finished.append(future.result())
-            except FileError:
-                raise
-            except ValueError as error:
-                raise RunError(of_variant(run.case, error)) from None
-        return finished
+        return [refusals.get(id(run.case)) or future.result() for run, future in zip(runs, futures, strict=True)]
 
 
 def spread(count: int) -> list[int]:
@@ -74,17 +79,29 @@ def _live_view(runs: list[Run]) -> "LiveView":
 
 def _watch(
     runs: list[Run], futures: list[Future[Finished | None]], reporter: Reporter, view: "LiveView | None"
-) -> None:
+) -> Iterator[tuple[Run, ValueError]]:
+    """Shows the progress of the runs until all have ended. Gives those that the engine refuses, with its errors."""
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-        if any(future.exception() for future in done):
-            return
+        for run, future in zip(runs, futures, strict=True):
+            if future in done and not future.cancelled():
+                error = future.exception()
+                if isinstance(error, ValueError) and not isinstance(error, FileError):
+                    yield run, error
+                elif error is not None:
+                    raise error
         ended = len(futures) - len(pending)
         again = [run for run in runs if run.was_kept]
+        gone = [run for run, future in zip(runs, futures, strict=True) if run.was_kept or _is_refused(future)]
         label = f"{ended} of {len(runs)} runs" + (f" ({len(again)} kept)" if again else "")
-        reporter.skip(sum(run.duration_s for run in again))
+        reporter.skip(sum(run.duration_s for run in gone))
         reporter.update(sum(run.now_s for run in runs), sum(run.packet_hops for run in runs), label)
         if view is not None:
-            ended_runs = (future.result() for future in futures if future.done())
+            ended_runs = (future.result() for future in futures if future.done() and not _is_refused(future))
             view.update([one for one in ended_runs if one is not None])
+
+
+def _is_refused(future: Future[Finished | None]) -> bool:
+    """Whether it has an error, or is not to begin because of one."""
+    return future.cancelled() or (future.done() and future.exception() is not None)

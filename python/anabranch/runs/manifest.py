@@ -206,6 +206,11 @@ class _Warning(_Strict):
     message: str
 
 
+class _Refused(_Strict):
+    variant: dict[str, Any]
+    why: str
+
+
 class _Manifest(_Strict):
     title: str
     engine: str
@@ -222,6 +227,8 @@ class _Manifest(_Strict):
     topology: _Topology
     runs: list[_Run]
     planned_runs: _Count = 0
+    refused: list[_Refused] = Field(default_factory=list)
+    """Variants that the engine does not run."""
     files: list[str] = Field(default_factory=list)
     checksums: dict[Annotated[str, Field(pattern=r"^(series/)?[^/]+\.parquet$")], int] = Field(default_factory=dict)
 

@@ -13,19 +13,22 @@ from anabranch.matrix_columns import with_keys
 from anabranch.output_files import unwritable, write_new_json, write_new_table
 from anabranch.result_tables import SCHEMAS, SERIES_TABLES
 from anabranch.results import MANIFEST, REPORT, ROUTES_FILE, SERIES, STATES_FILE
+from anabranch.runs.errors import Refusal
 from anabranch.runs.manifest import checksum, of_plan
 from anabranch.runs.plan import Plan
 from anabranch.runs.run import Finished
 
 
 def write(
-    folder: Path, plan: Plan, finished: Sequence[Finished], planned: int, command: Sequence[str]
+    folder: Path, plan: Plan, ended: Sequence[Finished | Refusal | None], command: Sequence[str]
 ) -> dict[str, Any]:
-    """Write them into an empty folder; the manifest.
+    """Write what the planned runs gave into an empty folder; the manifest.
 
     Raises:
         FileError: a file cannot be written.
     """
+    finished = [one for one in ended if isinstance(one, Finished)]
+    refusals = {id(one): one for one in ended if isinstance(one, Refusal)}.values()
     for name in ("flows", "links"):
         tables = [one.table(name) for one in finished] or [
             with_keys(pl.DataFrame(schema=SCHEMAS[name]), plan.keys().clear())
@@ -44,7 +47,10 @@ def write(
         raise unwritable(Path(error.filename2 or error.filename or folder), error) from None
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     manifest = of_plan(plan, finished, command)
+    planned = sum(not isinstance(one, Refusal) for one in ended)
     manifest |= {"planned_runs": planned, "runs": records, "files": [*files, REPORT]}
+    if refusals:
+        manifest["refused"] = [{"variant": one.case.values, "why": one.why} for one in refusals]
     manifest["checksums"] = {name: checksum(folder / name) for name in files if name.endswith(".parquet")}
     write_new_json(folder / MANIFEST, manifest)
     return manifest
