@@ -4,7 +4,7 @@ use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
 use super::loss::{self, PathLoss};
 use super::provided;
-use crate::packet::{DisciplineSpec, LossSpec, Simulation, Unlisted};
+use crate::packet::{DisciplineSpec, Simulation, Unlisted};
 use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
 use std::sync::Arc;
@@ -227,12 +227,7 @@ fn model(
     if data.count > 1 && control.as_ref().is_some_and(|control| *control.response == Response::Bbr) {
         return Err(PredictError::Refused(format!("flow {flow}: BBR over several paths")));
     }
-    if bytes.is_some()
-        && data
-            .shares
-            .iter()
-            .any(|(link, _)| matches!(spec.links[*link as usize].loss, Some(LossSpec::GilbertElliott(_))))
-    {
+    if bytes.is_some() && data.shares.iter().any(|(link, _)| loss::in_bursts(&spec.links[*link as usize])) {
         return Err(PredictError::Refused(format!(
             "flow {flow}: it ends, and a link of its path loses packets in bursts"
         )));

@@ -53,11 +53,10 @@ struct Bursts {
 impl Bursts {
     /// Of a link, if it has such losses and a flow sends this share of its packets.
     fn of(link: &LinkSpec, share: f64) -> Option<Bursts> {
-        let Some(LossSpec::GilbertElliott(channel)) = &link.loss else { return None };
-        let (leaves, returns) = (channel.good_to_bad.0, channel.bad_to_good.0);
-        if leaves <= 0.0 {
+        let Some(LossSpec::GilbertElliott(channel)) = link.loss.as_ref().filter(|_| in_bursts(link)) else {
             return None;
-        }
+        };
+        let (leaves, returns) = (channel.good_to_bad.0, channel.bad_to_good.0);
         let bad = leaves / (leaves + returns);
         // The channel has forgotten this much of its state when the flow's next packet comes.
         let forgotten = 1.0 - (1.0 - leaves - returns).max(0.0).powf(1.0 / share);
@@ -89,6 +88,12 @@ impl Bursts {
 /// The ratio of packets that a link loses at random.
 pub fn of_link(link: &LinkSpec) -> f64 {
     link.loss.as_ref().map_or(0.0, LossSpec::stationary_ratio)
+}
+
+/// Whether it loses packets in bursts: its channel leaves the good state, and the bad one loses otherwise.
+pub fn in_bursts(link: &LinkSpec) -> bool {
+    let Some(LossSpec::GilbertElliott(channel)) = &link.loss else { return false };
+    channel.good_to_bad.0 > 0.0 && channel.loss_good.0 != channel.loss_bad.0
 }
 
 /// Of each flow, how its losses follow one another. The flows that cross a link share its bursts and its period.
