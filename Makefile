@@ -66,7 +66,7 @@ testbed: $(VENV)/installed ## TCPBP's SDN testbed, live, and its tables (as root
 kernel: $(VENV)/installed ## build the Linux 6.1 that make validate compares with (apt-get install flex bison bc; some minutes)
 	$(RUN)/python -m bench.peers.linux.kernel
 
-fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another; 7,000 broken files; 1,000,000 broken programs
+fuzz: $(VENV)/installed ## 20,000 random scenarios, whose results must not contradict one another; 10,000 predictions of others; 7,000 broken files; 1,000,000 broken programs
 	PROPTEST_CASES=500000 cargo test --release --quiet --package anabranch-bpf mutations
 	$(RUN)/python -m bench.fuzz
 

@@ -1,21 +1,58 @@
 """Random scenarios: no result may contradict another, whatever the scenario. ``make fuzz`` runs many more."""
 
+import json
 from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
 
 from anabranch.compile import compile_run
 from anabranch.engines import packet
+from anabranch.engines.predict import PredictedRun
 from anabranch.scenario import Scenario
+from bench.fuzz import predicted
 from bench.fuzz.invariants import violations
 from bench.fuzz.run import Samples, problems
+from scenarios import LINE
 
 
 @pytest.mark.parametrize("hundred", range(5))
 def test_random_scenarios_give_results_that_can_be(hundred: int) -> None:
     wrong = {number: problems(number) for number in range(100 * hundred, 100 * hundred + 100)}
     assert {number: found for number, found in wrong.items() if found} == {}
+
+
+def test_random_scenarios_have_predictions_that_can_be() -> None:
+    wrong = {number: predicted.problems(number) for number in range(60)}
+    assert {number: found for number, found in wrong.items() if found} == {}
+
+
+@pytest.mark.parametrize("number", [84, 427, 1227, 1735, 2366])
+def test_predictions_that_once_could_not_be_are_right(number: int) -> None:
+    """Infinite completion times, a flow without end that had not settled beside 199 that end, and loads that nothing answers."""
+    assert predicted.problems(number) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "says"),
+    [
+        ("flows", "goodput_bps", 1e12, "goodput_bps of flow 0"),
+        ("flows", "low_bps", np.nan, "low_bps of a flow is no number"),
+        ("flows", "delivered_bytes", 1e12, "bytes received at node 2"),
+        ("links", "utilisation", 1.001, "utilisation of link 0"),
+        ("links", "queue_drop_ratio", np.nan, "queue_drop_ratio of a link is no number"),
+        ("links", "queue_delay_mean_s", 1e3, "queue_delay_mean_s of link 0"),
+    ],
+)
+def test_a_prediction_that_cannot_be_is_found(table: str, column: str, value: float, says: str) -> None:
+    spec = compile_run(Scenario.from_toml(LINE).cases[0], 1)
+    run = PredictedRun(json.dumps(spec))
+    tables = {"flows": run.flows(), "links": run.links()}
+    assert predicted.violations(spec, tables["flows"], tables["links"], converged=True) == []
+    tables[table][column][0] = value
+    found = predicted.violations(spec, tables["flows"], tables["links"], converged=True)
+    assert any(problem.startswith(says) for problem in found), found
 
 
 @pytest.mark.parametrize("number", [13039, 16623])

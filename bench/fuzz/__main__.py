@@ -1,7 +1,7 @@
-"""Run random scenarios and look for results that cannot be, read broken files and look for answers that no reader should give.
+"""Run random scenarios, predict others, and look for results that cannot be; read broken files and look for answers that no reader should give.
 
-A panic, a traceback and a run that does not end are problems in both. Prints each problem with the number of its scenario or file, which
-``--show`` and ``--show-file`` print. The exit status is 1 if there is any.
+A panic, a traceback and a run that does not end are problems in all. Prints each problem with the number of its scenario or file, which
+``--show``, ``--show-predicted`` and ``--show-file`` print. The exit status is 1 if there is any.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from functools import partial
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bench.fuzz import read, run
+from bench.fuzz import predicted, read, run
 from bench.fuzz.broken import broken
 from bench.fuzz.scenarios import random_scenario
 
@@ -34,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--limit", type=int, default=120, help="seconds after which a scenario counts as one that hangs"
     )
     parser.add_argument("--show", type=int, help="print the scenario of this number, and what is wrong with it")
+    parser.add_argument("--predicted", type=int, default=10_000, help="how many predicted scenarios (default 10000)")
+    parser.add_argument("--show-predicted", type=int, help="the same as --show of a predicted scenario")
     parser.add_argument("--files", type=int, default=7_000, help="how many broken files (default 7000)")
     parser.add_argument(
         "--show-file", type=int, help="print the broken file of this number, and what is wrong with how it is read"
@@ -43,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(random_scenario(options.show), indent=1))
         print(*run.problems(options.show), sep="\n")
         return 0
+    if options.show_predicted is not None:
+        print(json.dumps(predicted.predictable_scenario(options.show_predicted), indent=1))
+        print(*predicted.problems(options.show_predicted), sep="\n")
+        return 0
     if options.show_file is not None:
         original, data = broken(options.show_file)
         sys.stdout.buffer.write(data)
@@ -51,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = 0
     for what, count, problems in (
         ("scenario", options.scenarios, run.problems),
+        ("predicted scenario", options.predicted, predicted.problems),
         ("broken file", options.files, read.problems),
     ):
         numbers = range(options.first, options.first + count)

@@ -18,7 +18,7 @@ def violations(spec: Mapping[str, Any], outcome: Outcome, series: Mapping[str, C
     return [*found, *_of_series(spec, outcome, series)] if spec["sample"] is not None else found
 
 
-def _beyond(what: str, values: Any, low: Any, high: Any) -> Iterator[str]:
+def beyond(what: str, values: Any, low: Any, high: Any) -> Iterator[str]:
     """The first value outside its range; unknown ones (NaN) are in any."""
     values, low, high = np.broadcast_arrays(np.asarray(values, dtype=float), low, high)
     slack = ROUNDING * np.maximum(1.0, np.abs(values))
@@ -33,24 +33,24 @@ def _measured_s(spec: Mapping[str, Any], outcome: Outcome) -> float:
 def _of_flows(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     flows = {name: column.astype(float) for name, column in outcome.flows.items()}
     infinite = np.inf
-    yield from _beyond("goodput_bps of flow", flows["goodput_bps"], 0, infinite)
-    yield from _beyond("retransmits of flow", flows["retransmits"], 0, flows["segments_sent"])
-    yield from _beyond("retransmit_ratio of flow", flows["retransmit_ratio"], 0, 1)
-    yield from _beyond("fct_s of flow", flows["fct_s"], np.nan_to_num(flows["idle_fct_s"]), outcome.now_s)
-    yield from _beyond("end_s of flow", flows["end_s"], flows["start_s"], outcome.now_s)
-    yield from _beyond(
+    yield from beyond("goodput_bps of flow", flows["goodput_bps"], 0, infinite)
+    yield from beyond("retransmits of flow", flows["retransmits"], 0, flows["segments_sent"])
+    yield from beyond("retransmit_ratio of flow", flows["retransmit_ratio"], 0, 1)
+    yield from beyond("fct_s of flow", flows["fct_s"], np.nan_to_num(flows["idle_fct_s"]), outcome.now_s)
+    yield from beyond("end_s of flow", flows["end_s"], flows["start_s"], outcome.now_s)
+    yield from beyond(
         "delivered_bytes of flow", flows["delivered_bytes"], 0, np.nan_to_num(flows["size_bytes"], nan=infinite)
     )
-    yield from _beyond("longest_stall_s of flow", flows["longest_stall_s"], 0, outcome.now_s - flows["start_s"])
-    yield from _beyond("srtt_s of flow", flows["srtt_s"], flows["min_rtt_s"] * (1 - 1e-6), infinite)
-    yield from _beyond("cwnd_segments of flow", flows["cwnd_segments"], 1 - 1e-6, infinite)
+    yield from beyond("longest_stall_s of flow", flows["longest_stall_s"], 0, outcome.now_s - flows["start_s"])
+    yield from beyond("srtt_s of flow", flows["srtt_s"], flows["min_rtt_s"] * (1 - 1e-6), infinite)
+    yield from beyond("cwnd_segments of flow", flows["cwnd_segments"], 1 - 1e-6, infinite)
     is_complete = ~np.isnan(flows["fct_s"]) & (flows["start_s"] >= spec["warm_up"] * 1e-12)
     whole = np.where(is_complete, flows["size_bytes"], flows["delivered_bytes"])
-    yield from _beyond("delivered_bytes of complete flow", flows["delivered_bytes"], whole, whole)
+    yield from beyond("delivered_bytes of complete flow", flows["delivered_bytes"], whole, whole)
     seconds = np.minimum(np.nan_to_num(flows["end_s"], nan=infinite), outcome.now_s) - np.maximum(
         flows["start_s"], spec["warm_up"] * 1e-12
     )
-    yield from _beyond(
+    yield from beyond(
         "goodput_bps x time of flow",
         flows["goodput_bps"] * seconds / 8,
         flows["delivered_bytes"],
@@ -69,8 +69,8 @@ def _most_bytes(schedule: Mapping[str, Any], seconds: float) -> float:
 def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     links = {name: column.astype(float) for name, column in outcome.links.items()}
     for name in ("utilisation", "queue_drop_ratio", "loss_ratio"):
-        yield from _beyond(f"{name} of link", links[name], 0, 1)
-    yield from _beyond("queue_delay_mean_s of link", links["queue_delay_mean_s"], 0, links["queue_delay_max_s"])
+        yield from beyond(f"{name} of link", links[name], 0, 1)
+    yield from beyond("queue_delay_mean_s of link", links["queue_delay_mean_s"], 0, links["queue_delay_max_s"])
     sizes = [traffic["transport"].get("udp", {"packet": 0})["packet"] for traffic in spec["traffic"]]
     largest = max([*sizes, *(stack["mss"] + stack["header"] for stack in spec["stacks"])])
     seconds = _measured_s(spec, outcome)
@@ -78,13 +78,13 @@ def _of_links(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     of_schedule = [0 if index is None else _most_bytes(spec["schedules"][index], seconds) for index in schedules]
     carried = np.maximum(links["capacity_bps"] * seconds / 8, of_schedule)
     # A packet may have been on its way when the measured time began.
-    yield from _beyond("bytes of link", links["bytes"], 0, carried + largest)
+    yield from beyond("bytes of link", links["bytes"], 0, carried + largest)
     for index, link in enumerate(spec["links"]):
         limit = link["queue"]["limit"]
         waiting = limit.get("bytes", limit.get("packets", 0) * largest)
         longest = waiting * 8 / link["rate"]
         if "rate_schedule" not in link and link["queue"]["discipline"] in ("drop-tail", "ecn-threshold"):
-            yield from _beyond(f"queue_delay_max_s of link {index}:", [links["queue_delay_max_s"][index]], 0, longest)
+            yield from beyond(f"queue_delay_max_s of link {index}:", [links["queue_delay_max_s"][index]], 0, longest)
 
 
 def _of_nodes(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
@@ -93,17 +93,17 @@ def _of_nodes(spec: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     brought = np.bincount(outcome.links["dst"], weights=outcome.links["bytes"], minlength=nodes)
     received = np.bincount(outcome.flows["dst"], weights=outcome.flows["delivered_bytes"], minlength=nodes)
     held = np.bincount(outcome.flows["dst"], weights=outcome.flows["reassembly_peak_bytes"], minlength=nodes)
-    yield from _beyond("bytes received at node", received, 0, brought + (held if spec["warm_up"] else 0))
+    yield from beyond("bytes received at node", received, 0, brought + (held if spec["warm_up"] else 0))
 
 
 def _of_series(spec: Mapping[str, Any], outcome: Outcome, series: Mapping[str, Columns]) -> Iterator[str]:
     flows, links = series["flows"], series["links"]
-    yield from _beyond("utilisation of link sample", links["utilisation"], 0, 1)
-    yield from _beyond("goodput_bps of flow sample", flows["goodput_bps"], 0, np.inf)
+    yield from beyond("utilisation of link sample", links["utilisation"], 0, 1)
+    yield from beyond("goodput_bps of flow sample", flows["goodput_bps"], 0, np.inf)
     if spec["warm_up"] == 0 and outcome.flows["flow"].size:
         # What the samples add up to has been delivered, before the last of them.
         interval = spec["sample"] * 1e-12
         sums = np.bincount(
             flows["flow"], weights=flows["goodput_bps"] * interval / 8, minlength=outcome.flows["flow"].size
         )
-        yield from _beyond("sum of goodput samples of flow", sums, 0, outcome.flows["delivered_bytes"].astype(float))
+        yield from beyond("sum of goodput samples of flow", sums, 0, outcome.flows["delivered_bytes"].astype(float))

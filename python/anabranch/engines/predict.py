@@ -56,7 +56,7 @@ class PredictedRun:
         columns["end_s"] = np.where(end_s <= self._end_s, end_s, np.nan)
         ended = ~np.isnan(columns["end_s"])
         for name in ("fct_s", "fct_p95_s"):
-            columns[name] = np.where(ended, columns[name], np.nan)
+            columns[name] = np.where(planned["start_s"] + columns[name] <= self._end_s, columns[name], np.nan)
         columns["idle_fct_s"] = planned["idle_fct_s"]
         columns["slowdown"] = columns["fct_s"] / columns["idle_fct_s"]
         last_s = np.where(ended, columns["end_s"], self._end_s)

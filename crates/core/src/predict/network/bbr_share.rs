@@ -9,6 +9,8 @@ pub struct BbrShare {
     pub load_bps: f64,
     /// How many flows answer losses.
     pub others: f64,
+    /// What these load it with.
+    pub others_bps: f64,
 }
 
 impl BbrShare {

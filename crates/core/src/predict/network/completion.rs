@@ -22,8 +22,11 @@ const RUNS: u64 = 41;
 const EXACT: f64 = 32.0;
 const STEPS_PER_OCTAVE: f64 = 4.0;
 const EVENTS: u64 = 1_000_000;
+/// The packet engine takes no link with a lower rate, bit/s.
+const LEAST_BPS: f64 = 1000.0;
 
-/// Times from a flow's start until its last byte is delivered, seconds; infinite where it does not end within the run.
+/// Times from a flow's start until its last byte is delivered, seconds. A flow that does not end within the run takes as long as at the rate that it has
+/// had until then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Completion {
     /// Half of such flows take longer.
@@ -89,7 +92,8 @@ impl<'a> Completions<'a> {
         let (below, above) = (size(step.floor()), size(step.floor() + 1.0));
         let part = (segments - below) / (above - below);
         let [one, other] = [below, above].map(|segments| self.sent(&kind, segments as u64 * payload));
-        let between = |one: f64, other: f64| if part > 0.0 { one + part * (other - one) } else { one };
+        let between =
+            |one: f64, other: f64| if part > 0.0 && one.is_finite() { one + part * (other - one) } else { one };
         Completion {
             median_s: between(one.median_s, other.median_s),
             low_s: between(one.low_s, other.low_s),
@@ -172,8 +176,9 @@ impl<'a> Completions<'a> {
         };
         let mut simulation = Simulation::new(spec).expect("it has links, stack and size of a run that is valid");
         while simulation.advance(EVENTS) {}
-        let time = simulation.flow_table().numbers("fct_s")[0];
-        if time.is_nan() { f64::INFINITY } else { time }
+        let table = simulation.flow_table();
+        let [time, delivered] = ["fct_s", "delivered_bytes"].map(|column| table.numbers(column)[0]);
+        if time.is_nan() { self.spec.duration.as_secs() * bytes as f64 / delivered } else { time }
     }
 
     /// A link with what the others leave of it.
@@ -192,7 +197,7 @@ impl<'a> Completions<'a> {
         }
         let others = if load > 0.0 { ((1.0 - draws.uniform(1)).ln() / load.ln()).floor() } else { 0.0 };
         let beside_long = if long > 0.0 { 1.0 } else { 0.0 };
-        left.rate = Rate::from_bps(spec.rate.as_bps() / (1.0 + others + beside_long));
+        left.rate = Rate::from_bps((spec.rate.as_bps() / (1.0 + others + beside_long)).max(LEAST_BPS));
         let free = 1.0 - (wait_s / greatest_s).min(1.0);
         left.queue = QueueSpec {
             limit: match spec.queue.limit {

@@ -20,8 +20,12 @@ const NEARLY_FULL: f64 = 0.9;
 /// Round trips for which flows grow while the queue overflows: until senders know of a drop, and until they have halved their flight.
 const OVERFLOW_ROUND_TRIPS: f64 = 2.0;
 
+/// The most events a second of a link: a link of 10 Gbit/s sends fewer packets.
+const MOST_EVENTS: f64 = 1e6;
 /// The least events a second of a link that has a price.
 pub const LEAST_EVENTS: f64 = 1e-9;
+/// Events a second with which a full queue begins.
+const FIRST_EVENTS: f64 = 1e-3 * RARE;
 /// The least wait that a price can grow from, in transmissions of a packet.
 const LEAST_WAIT: f64 = 1e-5;
 
@@ -49,6 +53,8 @@ pub struct LinkModel {
     pub by_waiting: bool,
     /// Whether any packets or ACKs cross it.
     pub is_used: bool,
+    /// Whether flows react whose data crosses it. ACKs and datagrams do not.
+    pub answers: bool,
     /// Whether BBR flows cross it.
     pub has_bbr: bool,
     /// Whether no other flows that react do. BBR takes no notice of events, which then are no price.
@@ -100,6 +106,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 can_queue: fed_bps > rate_bps,
                 by_waiting: users.wait && !users.react,
                 is_used: users.is_used,
+                answers: users.wait || users.react,
                 has_bbr: users.has_bbr,
                 only_bbr: users.has_bbr && !users.others,
                 events: 0.0,
@@ -239,10 +246,12 @@ impl LinkModel {
     /// Changes what each BBR flow may send.
     fn follow_bbr(&mut self, bbr: &BbrShare, idle_s: f64) {
         let carried_bps = self.usable * self.rate_bps;
-        // Where the others do not fill the rest, it is BBR's.
-        let rest_bps = carried_bps - (self.load_bps - bbr.load_bps);
+        // What does not answer, as datagrams and ACKs, leaves the rest.
+        let shared_bps = carried_bps - (self.load_bps - bbr.load_bps - bbr.others_bps);
+        // Where the others do not fill theirs, it is BBR's.
+        let rest_bps = shared_bps - bbr.others_bps;
         let full = self.full();
-        let theirs_bps = full * bbr.share(idle_s, self.buffer_s) * carried_bps + (1.0 - full) * rest_bps;
+        let theirs_bps = full * bbr.share(idle_s, self.buffer_s) * shared_bps + (1.0 - full) * rest_bps;
         let step = (theirs_bps.max(1.0) / bbr.load_bps.max(1.0)).powf(BBR_STEP).clamp(0.5, 2.0);
         self.bbr_bps = (self.bbr_bps * step).clamp(1.0, self.rate_bps);
     }
@@ -277,15 +286,22 @@ impl LinkModel {
         }
         let factor = power.exp();
         if self.by_waiting {
-            let queue_s = self.queue_s.max(LEAST_WAIT * self.packet_s) * factor;
-            self.queue_s = queue_s.min(self.buffer_s);
-            if queue_s < self.buffer_s {
-                // The queue has room, so that there are no events.
-                self.events = (self.events / 2.0).max(LEAST_EVENTS);
-                return;
-            }
+            self.charge_waiting(factor);
+        } else {
+            self.events = (self.events * factor).clamp(LEAST_EVENTS, MOST_EVENTS);
         }
-        self.events = (self.events * factor).max(LEAST_EVENTS);
+    }
+
+    /// The same where all flows keep segments waiting. Events are a price on top of a full queue: they come last and go first.
+    fn charge_waiting(&mut self, factor: f64) {
+        let queue_s = self.queue_s.max(LEAST_WAIT * self.packet_s) * factor;
+        if factor >= 1.0 && queue_s >= self.buffer_s {
+            (self.queue_s, self.events) = (self.buffer_s, self.events.max(FIRST_EVENTS) * factor);
+        } else if factor < 1.0 && self.events * factor > FIRST_EVENTS {
+            self.events *= factor;
+        } else {
+            (self.queue_s, self.events) = (queue_s.min(self.buffer_s), LEAST_EVENTS);
+        }
     }
 
     /// Takes its price away: it has capacity to spare.
@@ -304,11 +320,22 @@ impl LinkModel {
         self.load_bps / (self.usable * self.rate_bps)
     }
 
+    /// Packets dropped a second, of so many that come. Where nothing answers, these are all that the link cannot carry.
+    pub fn dropped(&self, packets: f64) -> f64 {
+        if self.answers {
+            self.events * self.drops
+        } else {
+            packets * (1.0 - self.rate_bps / self.load_bps.max(self.rate_bps))
+        }
+    }
+
     /// How far from its balance the link is that an iteration ago was `before`.
     pub fn imbalance(&self, before: &LinkModel) -> f64 {
         let excess = self.excess().max(1e-6).ln();
-        // A link with capacity to spare loses its price.
-        let excess = excess.max(-excess * self.full());
+        // A link with capacity to spare loses its price. One of BBR alone has none, and its flows are limited elsewhere.
+        let spare = if self.only_bbr && self.bbr_bps >= self.rate_bps { 0.0 } else { -excess * self.full() };
+        // Where nothing answers, the excess is dropped.
+        let excess = if !self.answers && self.events >= MOST_EVENTS { 0.0 } else { excess.max(spare) };
         let follows = (self.usable - before.usable).abs().max((self.queue_s - before.queue_s).abs() / 0.1);
         // Where events are rare, BBR follows its share in small steps.
         let share = (self.bbr_bps / before.bbr_bps).ln().abs() / (5.0 * BBR_STEP * self.full());

@@ -197,11 +197,12 @@ fn most_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
 }
 
 fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, most_bps: f64) -> FlowPrediction {
-    let goodput_bps = state.rate * flow.payload_bits * (1.0 - flow.loss.ratio);
+    // Where the equations are not solved, a link may have more load than it carries.
+    let goodput_bps = (state.rate * flow.payload_bits * (1.0 - flow.loss.ratio)).min(most_bps);
     let Interval { low, high } = class.interval();
     FlowPrediction {
         goodput_bps,
-        interval_bps: (goodput_bps * low, (goodput_bps * high).min(QUEUED * most_bps.max(goodput_bps))),
+        interval_bps: (goodput_bps * low, (goodput_bps * high).min(QUEUED * most_bps)),
         limited_by: class.name(),
         rtt_s: state.rtt_s,
         window: if flow.control.is_some() { state.window } else { f64::NAN },
@@ -228,8 +229,8 @@ fn link_prediction(link: &LinkModel, packets: f64, in_phase: bool) -> LinkPredic
         carried_bps: link.load_bps.min(link.rate_bps),
         packets,
         utilisation: (link.load_bps / link.rate_bps).min(1.0),
-        queue_delay_s: link.queue_s,
-        drops: link.events * link.drops,
+        queue_delay_s: link.queue_s.min(link.buffer_s),
+        drops: link.dropped(packets),
         losses: packets * link.loss,
         in_phase,
     }

@@ -16,7 +16,8 @@ const ITERATIONS: u32 = 3000;
 pub const TOLERANCE: f64 = 1e-3;
 /// A link is settled when it is no further than this from its balance.
 const IMBALANCE: f64 = 2e-4;
-/// A solution is found when all are settled but this share of the flows and of the links. In large networks a few swing for long.
+/// A solution is found when all are settled but this share of the flows without end and of the links that may have a price. In large networks a few
+/// swing for long.
 const UNSETTLED: f64 = 5e-3;
 /// The weight of a new queue, and of who takes part in events, beside the former ones.
 pub const DAMPING: f64 = 0.3;
@@ -94,6 +95,8 @@ pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: Start, threa
     let mut priced: Vec<bool> = links.iter().map(|link| link.can_queue && link.is_used).collect();
     let mut prices: Vec<Price> = links.iter().map(|link| Price::of(link, &Totals::default())).collect();
     batches.iter_mut().for_each(|batch| batch.sort(&priced));
+    let lasting = flows.iter().filter(|flow| flow.long_run().is_some()).count();
+    let full = priced.iter().filter(|priced| **priced).count();
     let mut converged = false;
     for iteration in 0..ITERATIONS {
         let checks_all = iteration % CHECK == 0 || iteration + 1 == ITERATIONS;
@@ -123,7 +126,7 @@ pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: Start, threa
             batches.iter_mut().for_each(|batch| batch.sort(&priced));
         }
         let settled = |count: u32, of: usize| f64::from(count) <= UNSETTLED * of as f64;
-        if checks_all && iteration > 0 && settled(moved, flows.len()) && settled(pulled, links.len()) {
+        if checks_all && iteration > 0 && settled(moved, lasting) && settled(pulled, full) {
             converged = true;
             break;
         }

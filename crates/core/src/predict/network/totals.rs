@@ -69,9 +69,9 @@ impl Part {
             lost_bps,
             curved_bps: lost_bps * curve,
             bbr: if sender.is_bbr {
-                BbrShare { flows: 1.0, load_bps: data_bps, others: 0.0 }
+                BbrShare { flows: 1.0, load_bps: data_bps, others: 0.0, others_bps: 0.0 }
             } else {
-                BbrShare { flows: 0.0, load_bps: 0.0, others: state.responds }
+                BbrShare { flows: 0.0, load_bps: 0.0, others: state.responds, others_bps: state.responds * data_bps }
             },
             acks: state.rate * sender.acks,
             acks_bps: state.rate * sender.acks * sender.ack_bits,
@@ -95,6 +95,7 @@ impl Totals {
         self.bbr.flows += share * part.bbr.flows;
         self.bbr.load_bps += share * part.bbr.load_bps;
         self.bbr.others += share * part.bbr.others;
+        self.bbr.others_bps += share * part.bbr.others_bps;
     }
 
     /// Adds a flow's ACKs.
@@ -125,6 +126,7 @@ impl Add for Totals {
                 flows: self.bbr.flows + other.bbr.flows,
                 load_bps: self.bbr.load_bps + other.bbr.load_bps,
                 others: self.bbr.others + other.bbr.others,
+                others_bps: self.bbr.others_bps + other.bbr.others_bps,
             },
         }
     }

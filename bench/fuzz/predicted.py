@@ -1,0 +1,112 @@
+"""One random scenario, predicted, and its results looked at."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from anabranch.array_types import Columns
+from anabranch.compile import compile_run
+from anabranch.engines.predict import PredictedRun
+from anabranch.scenario import Scenario, ScenarioError
+from bench.fuzz.invariants import beyond
+from bench.fuzz.originals import SCENARIOS
+from bench.fuzz.scenarios import random_scenario
+
+ON_THREADS_EVERY = 10
+"""Of so many scenarios, one is predicted on two threads as well."""
+BALANCED = 1e-3
+"""By how much of its capacity the load of a link may be beyond it where the equations are solved, as a share."""
+
+
+def predictable_scenario(number: int) -> dict[str, Any]:
+    """The random scenario of this number with other values in place of most that the predict engine refuses by name."""
+    document = random_scenario(number)
+    document.pop("events", None)
+    document["topology"].pop("override", None)
+    for routing in document["routing"].values():
+        routing.pop("link_state", None)
+        if isinstance(routing.get("per"), dict):
+            routing["per"] = "packet"
+    for stack in document["stacks"].values():
+        if stack["congestion"] == "linux-cdg":
+            stack["congestion"] = "linux-reno"
+        if document["topology"]["queue"]["discipline"] == "ecn-threshold":
+            stack["ecn"] = True
+    for entry in document["traffic"]:
+        if entry.pop("on-off", None):
+            entry["poisson"] = "1Mbps"
+        if "short" not in entry:
+            entry.pop("stop", None)
+    for impairment in document.get("impairments", []):
+        if impairment["loss"] == 0.1:
+            impairment["loss"] = 0.02
+        elif isinstance(impairment["loss"], dict) and impairment["loss"]["model"] == "list":
+            impairment["loss"] = 3e-3
+    return document
+
+
+def problems(number: int) -> list[str]:
+    """What is wrong with the prediction of this number; a scenario that is refused by name is not wrong."""
+    try:
+        scenario = Scenario(predictable_scenario(number), directory=SCENARIOS)
+    except ScenarioError as error:
+        return [] if error.problems else [f"refused without a problem: {error}"]
+    spec = compile_run(scenario.cases[0], scenario.seeds[0])
+    text = json.dumps(spec)
+    try:
+        run = PredictedRun(text)
+    except ValueError as error:
+        return [str(error)] if "internal error" in str(error) else []
+    flows, links = run.flows(), run.links()
+    found = violations(spec, flows, links, run.facts()["converged"])
+    if number % ON_THREADS_EVERY == 0:
+        other = PredictedRun(text, 2)
+        found += [*_differences("flows", flows, other.flows()), *_differences("links", links, other.links())]
+    return found
+
+
+def violations(spec: Mapping[str, Any], flows: Columns, links: Columns, converged: bool) -> list[str]:
+    """What is wrong with the prediction of a compiled run."""
+    found = [*_of_flows(flows), *_of_links(spec, links)]
+    return [*found, *_of_nodes(spec, flows, links)] if converged else found
+
+
+def _of_flows(flows: Columns) -> Iterator[str]:
+    lasts = ~np.isnan(flows["goodput_bps"])
+    for name in ("goodput_bps", "low_bps", "high_bps"):
+        if not np.isfinite(flows[name][lasts]).all():
+            yield f"{name} of a flow is no number"
+    yield from beyond("goodput_bps of flow", flows["goodput_bps"], flows["low_bps"], flows["high_bps"])
+    yield from beyond("low_bps of flow", flows["low_bps"], 0, np.inf)
+    yield from beyond("fct_s of flow", flows["fct_s"], np.nan_to_num(flows["idle_fct_s"]), np.inf)
+    yield from beyond("fct_p95_s of flow", flows["fct_p95_s"], flows["fct_s"], np.inf)
+
+
+def _of_links(spec: Mapping[str, Any], links: Columns) -> Iterator[str]:
+    for name in ("utilisation", "queue_drop_ratio", "loss_ratio"):
+        if np.isnan(links[name]).any():
+            yield f"{name} of a link is no number"
+        yield from beyond(f"{name} of link", links[name], 0, 1)
+    sizes = [traffic["transport"].get("udp", {"packet": 0})["packet"] for traffic in spec["traffic"]]
+    largest = max([*sizes, *(stack["mss"] + stack["header"] for stack in spec["stacks"])])
+    limits = [link["queue"]["limit"] for link in spec["links"]]
+    waiting = np.array([limit.get("bytes", limit.get("packets", 0) * largest) for limit in limits], dtype=float)
+    yield from beyond("queue_delay_mean_s of link", links["queue_delay_mean_s"], 0, waiting * 8 / links["capacity_bps"])
+
+
+def _of_nodes(spec: Mapping[str, Any], flows: Columns, links: Columns) -> Iterator[str]:
+    """What flows without end receive, their links have brought. To the model the others load their links evenly, over the whole run."""
+    nodes = len(spec["nodes"])
+    brought = np.bincount(links["dst"], weights=links["bytes"], minlength=nodes)
+    lasting = np.where(np.isnan(flows["size_bytes"]), flows["delivered_bytes"], 0)
+    received = np.bincount(flows["dst"], weights=lasting, minlength=nodes)
+    yield from beyond("bytes received at node", received, 0, (1 + BALANCED) * brought + flows["dst"].size)
+
+
+def _differences(kind: str, one: Columns, other: Columns) -> Iterator[str]:
+    for name in one:
+        first, second = np.asarray(one[name]), np.asarray(other[name])
+        if not np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
+            yield f"{kind}: {name} differs on two threads"
