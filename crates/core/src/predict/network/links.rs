@@ -296,7 +296,8 @@ impl LinkModel {
     fn charge_waiting(&mut self, factor: f64) {
         let queue_s = self.queue_s.max(LEAST_WAIT * self.packet_s) * factor;
         if factor >= 1.0 && queue_s >= self.buffer_s {
-            (self.queue_s, self.events) = (self.buffer_s, self.events.max(FIRST_EVENTS) * factor);
+            self.queue_s = self.buffer_s;
+            self.events = (self.events.max(FIRST_EVENTS) * factor).min(MOST_EVENTS);
         } else if factor < 1.0 && self.events * factor > FIRST_EVENTS {
             self.events *= factor;
         } else {
