@@ -13,6 +13,7 @@ from anabranch.output_files import FileError
 from anabranch.progress import Reporter
 from anabranch.runs.errors import Refusal, RunError
 from anabranch.runs.run import Finished, Run
+from anabranch.scenario import Case
 
 if TYPE_CHECKING:
     from anabranch.runs.live_view import LiveView
@@ -50,7 +51,8 @@ def run_all(
             futures = [submitted[index] for index in range(len(runs))]
             for run, error in _watch(runs, futures, reporter, view):
                 if not leave_out or isinstance(error, RunAgain):
-                    raise RunError(of_variant(run.case, error)) from None
+                    stop.set()
+                    raise RunError(of_variant(*_first_refused(runs, futures))) from None
                 refusals.setdefault(id(run.case), Refusal(run.case, str(error)))
                 if len(refusals) == len({id(run.case) for run in runs}):
                     raise RunError(of_variant(run.case, error)) from None
@@ -100,6 +102,12 @@ def _watch(
         if view is not None:
             ended_runs = (future.result() for future in futures if future.done() and not _is_refused(future))
             view.update([one for one in ended_runs if one is not None])
+
+
+def _first_refused(runs: list[Run], futures: list[Future[Finished | None]]) -> tuple[Case, ValueError]:
+    """The first in the order of the runs, whichever has ended first; waits for those that have begun."""
+    errors = ((run.case, future.exception()) for run, future in zip(runs, futures, strict=True))
+    return next((case, error) for case, error in errors if isinstance(error, ValueError))
 
 
 def _is_refused(future: Future[Finished | None]) -> bool:
