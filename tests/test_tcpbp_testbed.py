@@ -110,11 +110,12 @@ def test_the_controller_measures_the_cables_and_routes_real_tcp_by_what_it_measu
             assert abs(delay_s - (true[ends].delay_s or 0.0)) < 2e-3, ends
         best = networks.chosen(PLAN.topology, (TCPBP,))[TCPBP]
         assert sum(best[pair] == path for pair, path in routed.routes[TCPBP].items()) > 60
-        flows = bed.hosts.measure("1", "10", flows=4, first_port=source_port(TCPBP), seconds=2, warm_up_s=1)
+        # Until they have lost packets, flows know no law: slow start takes some seconds at the testbed's RTT.
+        flows = bed.hosts.measure("1", "10", flows=4, first_port=source_port(TCPBP), seconds=10, warm_up_s=5)
         assert len(flows.bps) == 4
         assert 0.5 < flows.jain <= 1
-        # The law (Mathis) gives 1.2 Mbit/s at a quarter of the paper's speed. In three seconds some flows have lost nothing yet: 8.5 have been seen.
-        assert 0.3e6 < flows.mean_bps < 30e6
+        # The law (Mathis) gives 4.6 Mbit/s at the paper's speed, and a quarter of that with delays four times as long.
+        assert 0.3e6 < flows.mean_bps < 4e6
         assert bed.switches.processor_s() > 0
         late_s = bed.cables.end()[0]
         assert late_s < 5e-3

@@ -7,15 +7,12 @@ from typing import Any
 import numpy as np
 
 from anabranch.array_types import Columns
-from anabranch.compile import compile_run
 from anabranch.engines.predict import PredictedRun
-from anabranch.scenario import Scenario, ScenarioError
 from bench.fuzz.invariants import beyond
-from bench.fuzz.originals import SCENARIOS
-from bench.fuzz.scenarios import random_scenario
+from bench.fuzz.scenarios import compiled, random_scenario
 
 ON_THREADS_EVERY = 10
-"""Of so many scenarios, one is predicted on two threads as well."""
+"""One scenario in this number is predicted on two threads as well."""
 BALANCED = 1e-3
 """By how much of its capacity the load of a link may be beyond it where the equations are solved, as a share."""
 
@@ -48,12 +45,10 @@ def predictable_scenario(number: int) -> dict[str, Any]:
 
 
 def problems(number: int) -> list[str]:
-    """What is wrong with the prediction of this number; a scenario that is refused by name is not wrong."""
-    try:
-        scenario = Scenario(predictable_scenario(number), directory=SCENARIOS)
-    except ScenarioError as error:
-        return [] if error.problems else [f"refused without a problem: {error}"]
-    spec = compile_run(scenario.cases[0], scenario.seeds[0])
+    """The problems of the prediction of this number. A scenario that is refused by name has none."""
+    spec = compiled(predictable_scenario(number))
+    if spec is None:
+        return []
     text = json.dumps(spec)
     try:
         run = PredictedRun(text)
@@ -68,7 +63,7 @@ def problems(number: int) -> list[str]:
 
 
 def violations(spec: Mapping[str, Any], flows: Columns, links: Columns, converged: bool) -> list[str]:
-    """What is wrong with the prediction of a compiled run."""
+    """The problems of the prediction of a compiled run."""
     found = [*_of_flows(flows), *_of_links(spec, links)]
     return [*found, *_of_nodes(spec, flows, links)] if converged else found
 

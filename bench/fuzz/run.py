@@ -8,12 +8,9 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.array_types import Columns
-from anabranch.compile import compile_run
 from anabranch.engines import packet
-from anabranch.scenario import Scenario, ScenarioError
 from bench.fuzz.invariants import violations
-from bench.fuzz.originals import SCENARIOS
-from bench.fuzz.scenarios import random_scenario
+from bench.fuzz.scenarios import compiled, random_scenario
 
 BOTH_LOOPS_EVERY = 10
 """Of so many scenarios, one is run by both event loops and on two threads as well."""
@@ -54,12 +51,9 @@ class Samples:
 
 def problems(number: int) -> list[str]:
     """What is wrong with the scenario of this number; a scenario that is refused by name is not wrong."""
-    try:
-        scenario = Scenario(random_scenario(number), directory=SCENARIOS)
-    except ScenarioError as error:
-        return [] if error.problems else [f"refused without a problem: {error}"]
-    case = scenario.cases[0]
-    spec = compile_run(case, scenario.seeds[0])
+    spec = compiled(random_scenario(number))
+    if spec is None:
+        return []
     samples = Samples()
     try:
         outcome = packet.simulate(spec, samples, Event())

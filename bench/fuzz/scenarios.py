@@ -7,6 +7,9 @@ from random import Random
 from typing import Any
 
 from anabranch import _core, flow_trace
+from anabranch.compile import compile_run
+from anabranch.scenario import Scenario, ScenarioError
+from bench.fuzz.originals import SCENARIOS
 
 DURATION_S = 5
 """Virtual time of a run: with the rates below, some ten thousand packet-hops."""
@@ -63,6 +66,17 @@ def random_scenario(number: int) -> dict[str, Any]:
     if schedule.random() < 0.15:
         document["topology"].setdefault("override", [{}])[0] |= _schedule(schedule)
     return document
+
+
+def compiled(document: dict[str, Any]) -> dict[str, Any] | None:
+    """The first variant and seed of a scenario, compiled; ``None`` if the scenario is refused with its problems."""
+    try:
+        scenario = Scenario(document, directory=SCENARIOS)
+    except ScenarioError as error:
+        if not error.problems:
+            raise ValueError(f"refused without a problem: {error}") from error
+        return None
+    return compile_run(scenario.cases[0], scenario.seeds[0])
 
 
 def _ms(draw: Random, low: float, high: float) -> str:

@@ -50,12 +50,12 @@ def run_all(
             submitted = {index: pool.submit(runs[index].execute, stop, make) for index in spread(len(runs))}
             futures = [submitted[index] for index in range(len(runs))]
             for run, error in _watch(runs, futures, reporter, view):
-                if not leave_out or isinstance(error, RunAgain):
+                if isinstance(error, RunAgain):
+                    raise RunError(of_variant(run.case, error)) from None
+                refusals.setdefault(id(run.case), Refusal(run.case, str(error)))
+                if not leave_out or len(refusals) == len({id(run.case) for run in runs}):
                     stop.set()
                     raise RunError(of_variant(*_first_refused(runs, futures))) from None
-                refusals.setdefault(id(run.case), Refusal(run.case, str(error)))
-                if len(refusals) == len({id(run.case) for run in runs}):
-                    raise RunError(of_variant(run.case, error)) from None
                 for other, future in zip(runs, futures, strict=True):
                     if other.case is run.case:
                         future.cancel()
@@ -82,17 +82,16 @@ def _live_view(runs: list[Run]) -> "LiveView":
 def _watch(
     runs: list[Run], futures: list[Future[Finished | None]], reporter: Reporter, view: "LiveView | None"
 ) -> Iterator[tuple[Run, ValueError]]:
-    """Shows the progress of the runs until all have ended. Gives those that the engine refuses, with its errors."""
+    """Shows the progress of the runs until all have ended. Gives each run that the engine refuses, with the error."""
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
         for run, future in zip(runs, futures, strict=True):
             if future in done and not future.cancelled():
-                error = future.exception()
-                if isinstance(error, ValueError) and not isinstance(error, FileError):
+                if (error := _refusal(future)) is None:
+                    future.result()
+                else:
                     yield run, error
-                elif error is not None:
-                    raise error
         ended = len(futures) - len(pending)
         again = [run for run in runs if run.was_kept]
         gone = [run for run, future in zip(runs, futures, strict=True) if run.was_kept or _is_refused(future)]
@@ -105,9 +104,15 @@ def _watch(
 
 
 def _first_refused(runs: list[Run], futures: list[Future[Finished | None]]) -> tuple[Case, ValueError]:
-    """The first in the order of the runs, whichever has ended first; waits for those that have begun."""
-    errors = ((run.case, future.exception()) for run, future in zip(runs, futures, strict=True))
-    return next((case, error) for case, error in errors if isinstance(error, ValueError))
+    """The first refused variant in the order of the runs, with its error. A run that has begun is waited for."""
+    errors = ((run.case, _refusal(future)) for run, future in zip(runs, futures, strict=True))
+    return next((case, error) for case, error in errors if error is not None)
+
+
+def _refusal(future: Future[Finished | None]) -> ValueError | None:
+    """The error with which the engine refuses the run of this future, which is waited for; ``None`` if it does not."""
+    error = None if future.cancelled() else future.exception()
+    return error if isinstance(error, ValueError) and not isinstance(error, FileError) else None
 
 
 def _is_refused(future: Future[Finished | None]) -> bool:

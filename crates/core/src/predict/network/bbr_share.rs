@@ -9,7 +9,7 @@ pub struct BbrShare {
     pub load_bps: f64,
     /// How many flows answer losses.
     pub others: f64,
-    /// What these load it with.
+    /// The load by flows that answer losses.
     pub others_bps: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::rng::{Purpose, Stream};
 use crate::routing::Metric;
 use crate::spec::{
     ApplicationSpec, Granularity, HashField, HopsSpec, LinkId, LinkSpec, MetricSpec, QueueLimit, QueueSpec,
-    RoutingSpec, RunSpec, Selector, SenderProgram, TrafficSpec, TransportSpec,
+    RoutingSpec, RunSpec, ScheduleSpec, Selector, SenderProgram, TrafficSpec, TransportSpec,
 };
 use crate::units::{Duration, Rate};
 use std::collections::HashMap;
@@ -22,8 +22,6 @@ const RUNS: u64 = 41;
 const EXACT: f64 = 32.0;
 const STEPS_PER_OCTAVE: f64 = 4.0;
 const EVENTS: u64 = 1_000_000;
-/// The packet engine takes no link with a lower rate, bit/s.
-const LEAST_BPS: f64 = 1000.0;
 
 /// Times from a flow's start until its last byte is delivered, seconds. A flow that does not end within the run takes as long as at the rate that it has
 /// had until then.
@@ -197,7 +195,8 @@ impl<'a> Completions<'a> {
         }
         let others = if load > 0.0 { ((1.0 - draws.uniform(1)).ln() / load.ln()).floor() } else { 0.0 };
         let beside_long = if long > 0.0 { 1.0 } else { 0.0 };
-        left.rate = Rate::from_bps((spec.rate.as_bps() / (1.0 + others + beside_long)).max(LEAST_BPS));
+        left.rate =
+            Rate::from_bps((spec.rate.as_bps() / (1.0 + others + beside_long)).max(ScheduleSpec::LEAST_RATE as f64));
         let free = 1.0 - (wait_s / greatest_s).min(1.0);
         left.queue = QueueSpec {
             limit: match spec.queue.limit {

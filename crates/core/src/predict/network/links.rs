@@ -246,7 +246,7 @@ impl LinkModel {
     /// Changes what each BBR flow may send.
     fn follow_bbr(&mut self, bbr: &BbrShare, idle_s: f64) {
         let carried_bps = self.usable * self.rate_bps;
-        // What does not answer, as datagrams and ACKs, leaves the rest.
+        // Datagrams and ACKs do not answer. The flows that do share what is left.
         let shared_bps = carried_bps - (self.load_bps - bbr.load_bps - bbr.others_bps);
         // Where the others do not fill theirs, it is BBR's.
         let rest_bps = shared_bps - bbr.others_bps;
@@ -321,7 +321,7 @@ impl LinkModel {
         self.load_bps / (self.usable * self.rate_bps)
     }
 
-    /// Packets dropped a second, of so many that come. Where nothing answers, these are all that the link cannot carry.
+    /// Packets dropped a second, if this number arrives. Where nothing answers, the link drops all that it cannot carry.
     pub fn dropped(&self, packets: f64) -> f64 {
         if self.answers {
             self.events * self.drops
