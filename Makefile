@@ -36,7 +36,8 @@ wheel: $(VENV)/installed ## a wheel for any Linux with glibc 2.28 (2018) in dist
 	$(RUN)/python -m distribution.try_wheel dist/*.whl
 
 test: $(VENV)/installed ## all tests, of Rust and Python
-	cargo test --quiet --package anabranch-bpf --package anabranch-core --package anabranch-emulator
+	cargo test --quiet --package anabranch-bpf --package anabranch-core
+	cargo test --quiet --profile dev --package anabranch-emulator
 	$(RUN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/installed ## formatting, lints and types

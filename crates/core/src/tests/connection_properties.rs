@@ -187,13 +187,30 @@ struct World<'a> {
     ack_packets: usize,
     packets: u64,
     busy_until: Time,
-    arrived: BTreeSet<u32>,
+    arrived: Segments,
     /// Those of them that no receiver may reject: nothing that makes them too old has arrived before.
-    accepted: BTreeSet<u32>,
+    accepted: Segments,
     /// The oldest transmission that all arrivals tolerate (PAWS).
     oldest: u32,
     transmissions: u32,
     highest_sent: u32,
+}
+
+/// Segments that have arrived.
+#[derive(Default)]
+struct Segments {
+    all: BTreeSet<u32>,
+    /// The first that has not.
+    in_order: u32,
+}
+
+impl Segments {
+    fn insert(&mut self, segment: u32) {
+        self.all.insert(segment);
+        while self.all.contains(&self.in_order) {
+            self.in_order += 1;
+        }
+    }
 }
 
 impl<'a> World<'a> {
@@ -210,8 +227,8 @@ impl<'a> World<'a> {
             ack_packets: 0,
             packets: 0,
             busy_until: Time::ZERO,
-            arrived: BTreeSet::new(),
-            accepted: BTreeSet::new(),
+            arrived: Segments::default(),
+            accepted: Segments::default(),
             oldest: 0,
             transmissions: 0,
             highest_sent: 0,
@@ -277,9 +294,14 @@ impl<'a> World<'a> {
     /// What must hold at every step.
     fn check(&self) {
         let board = self.sender.scoreboard();
-        let outstanding = board.una()..board.next();
-        let sacked = outstanding.clone().filter(|segment| board.is_sacked(*segment)).count() as u32;
-        let lost = outstanding.clone().filter(|segment| board.is_lost(*segment)).count() as u32;
+        let (mut sacked, mut lost) = (0, 0);
+        for segment in board.una()..board.next() {
+            if board.is_sacked(segment) {
+                sacked += 1;
+                assert!(self.arrived.all.contains(&segment), "segment {segment} is sacked and never arrived");
+            }
+            lost += u32::from(board.is_lost(segment));
+        }
         let recounted = board.outstanding() - sacked - lost;
         assert_eq!((board.sacked(), board.lost()), (sacked, lost));
         assert_eq!(board.in_flight(), recounted.saturating_sub(board.duplicates()), "in_flight");
@@ -287,9 +309,6 @@ impl<'a> World<'a> {
         assert_eq!(board.next(), self.highest_sent);
         let delivered = self.receiver.delivered();
         assert!(board.una() <= delivered, "acknowledged before it was delivered");
-        for segment in outstanding.filter(|segment| board.is_sacked(*segment)) {
-            assert!(self.arrived.contains(&segment), "segment {segment} is sacked and never arrived");
-        }
         let congestion = self.sender.congestion();
         assert!(congestion.cwnd() >= 1.0 && congestion.cwnd() < 1e9, "cwnd {}", congestion.cwnd());
         assert!(congestion.ssthresh() >= 1.0, "ssthresh {}", congestion.ssthresh());
@@ -321,8 +340,7 @@ impl<'a> World<'a> {
                     self.oldest = self.oldest.max(oldest);
                 }
                 let ack = self.receiver.on_segment(self.now, &data);
-                let [least, most] = [&self.accepted, &self.arrived]
-                    .map(|those| (0..).find(|segment| !those.contains(segment)).expect("arrivals are finite"));
+                let (least, most) = (self.accepted.in_order, self.arrived.in_order);
                 let delivered = self.receiver.delivered();
                 assert!((least..=most).contains(&delivered), "{delivered} delivered in order, of {least} to {most}");
                 if let Some(ack) = ack {
