@@ -25,6 +25,7 @@ from rich.table import Table
 
 from anabranch import _core, version
 from anabranch.compile import compile_run
+from anabranch.engines import predict
 from anabranch.runs import execute
 from anabranch.scenario import Scenario
 from bench.bench import PAGE, machine
@@ -118,7 +119,7 @@ def _steps() -> dict[str, float]:
     del spec, text, simulation
     long_run = json.dumps(compile_run(Scenario(_bulk(given)).cases[0], 1))
     prediction = measured(
-        f"flows without end from {SOURCES:,} nodes, predicted, with all routes", partial(_core.Prediction, long_run)
+        f"flows without end from {SOURCES:,} nodes, predicted, with all routes", partial(predict.predicted, long_run)
     )
     if not prediction.converged:
         raise RuntimeError("the prediction has not converged")

@@ -1,5 +1,8 @@
 """``--engine predict``: the packet engine's tables and report, in its vicinity where chance has no part, and refusals by name."""
 
+import os
+import signal
+import time
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +11,7 @@ import pytest
 from anabranch import Scenario, comparison
 from anabranch.cli.entry import status
 from anabranch.cli.exit_status import FAILED
+from anabranch.engines.predict import PredictedRun
 from anabranch.report import evaluation
 from anabranch.report.outcomes import outcomes
 from anabranch.report.treatments import CONDITION, TREATMENT
@@ -346,3 +350,31 @@ def test_paths_that_are_drawn_shorten_only_the_queues_that_swing() -> None:
         scenario = Scenario({**document, "routing": {"all": {"metric": "hop-count", **routing}}})
         srtt_s.append(execute(scenario, engine="predict", show_progress=False).flows["srtt_s"][0])
     assert srtt_s[0] == pytest.approx(srtt_s[1], rel=1e-3)
+
+
+class Interrupted(PredictedRun):
+    """A prediction during which Ctrl-C comes, and that is not made until it has come."""
+
+    came = False
+
+    def advance(self, events: int) -> bool:
+        """Take a moment more."""
+        if not self.came:
+            self.came = True
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        return True
+
+
+def test_a_prediction_that_is_stopped_has_no_rows_and_the_same_call_makes_it(tmp_path: Path) -> None:
+    """What is half made says nothing."""
+    scenario = Scenario.from_toml(SCENARIO)
+    stopped = execute(
+        scenario, engine="predict", directory=tmp_path, make=Interrupted, jobs=1, report=True, show_progress=False
+    )
+    assert stopped.interrupted
+    assert len(stopped.flows) == 0
+    assert (tmp_path / "report.html").exists()
+    again = execute(scenario, engine="predict", directory=tmp_path, show_progress=False)
+    assert not again.interrupted
+    assert len(again.flows) == 4

@@ -51,15 +51,22 @@ def problems(number: int) -> list[str]:
         return []
     text = json.dumps(spec)
     try:
-        run = PredictedRun(text)
+        run = _made(text)
     except ValueError as error:
         return [str(error)] if "internal error" in str(error) else []
     flows, links = run.flows(), run.links()
     found = violations(spec, flows, links, run.facts()["converged"])
     if number % ON_THREADS_EVERY == 0:
-        other = PredictedRun(text, 2)
+        other = _made(text, 2)
         found += [*_differences("flows", flows, other.flows()), *_differences("links", links, other.links())]
     return found
+
+
+def _made(spec: str, threads: int = 1) -> PredictedRun:
+    run = PredictedRun(spec, threads)
+    while run.advance(0):
+        pass
+    return run
 
 
 def violations(spec: Mapping[str, Any], flows: Columns, links: Columns, converged: bool) -> list[str]:

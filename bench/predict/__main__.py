@@ -22,6 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from anabranch import Scenario, _core
 from anabranch.compile import compile_run
+from anabranch.engines import predict
 from anabranch.jitter import DELAY_SHARE, jittered
 from bench.predict.scenarios import (
     DURATION_S,
@@ -71,7 +72,7 @@ def judge(seed: int) -> Judged | None:
     scenario = Scenario(document(seed))
     spec = compile_run(scenario.cases[0], seed)
     try:
-        prediction = _core.Prediction(json.dumps(spec))
+        prediction = predict.predicted(json.dumps(spec))
     except ValueError:
         return None
     goodputs, utilisations = [], []
@@ -109,7 +110,7 @@ def judge_short(seed: int) -> pl.DataFrame | None:
     meets, scenario = short_document(seed)
     spec = compile_run(Scenario(scenario).cases[0], seed)
     try:
-        predicted = _core.Prediction(json.dumps(spec)).flows()
+        predicted = predict.predicted(json.dumps(spec)).flows()
     except ValueError:
         return None
     times = []

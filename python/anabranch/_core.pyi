@@ -209,11 +209,21 @@ class Simulation:
     def take_capture(self, link: int) -> bytes:
         """The next piece of the pcapng file of a link's packets; empty if the run does not capture the link."""
 
-class Prediction:
-    """What the model says of a run in the long run."""
+class Predictor:
+    """A run whose prediction is made on a thread of its own, until nobody refers to this object any more."""
 
     def __init__(self, spec: str, threads: int = 1) -> None:
-        """Predict a compiled run (JSON) on at most ``threads`` threads; :class:`ValueError` names what the model does not know."""
+        """Begin to predict a compiled run (JSON) on at most ``threads`` threads; :class:`ValueError` if a control in Python cannot be loaded."""
+
+    def wait(self, seconds: float) -> Prediction | None:
+        """The prediction, given once; ``None`` if it is not made after so long. :class:`ValueError` names what the model does not know."""
+
+    @property
+    def share(self) -> float:
+        """The share of the work that is done, about."""
+
+class Prediction:
+    """What the model says of a run in the long run."""
 
     def planned_flows(self) -> Columns:
         """The packet engine's table of flows, before the run."""

@@ -107,9 +107,9 @@ class Reporter(Shown):
         """So much of the virtual time need not be run, and counts neither as done nor as to be done."""
         self._total = self._all_s - kept_s
 
-    def update(self, done_s: float, packet_hops: int, runs: str) -> None:
-        """``done_s`` of virtual time are done, with so many packet-hops; ``runs`` says how many runs."""
-        rate = f"{packet_hops / self.elapsed_s() / 1e6:.1f} M packet-hops/s" if packet_hops else "computing routes"
+    def update(self, done_s: float, packet_hops: int, runs: str, before_packets: str) -> None:
+        """``done_s`` of virtual time are done, with so many packet-hops; ``runs`` says how many runs, ``before_packets`` what they do without any."""
+        rate = f"{packet_hops / self.elapsed_s() / 1e6:.1f} M packet-hops/s" if packet_hops else before_packets
         self.show(done_s, runs, rate)
 
 

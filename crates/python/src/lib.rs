@@ -275,6 +275,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_class::<kernel::KernelRun>()?;
     }
     module.add_class::<prediction::Prediction>()?;
+    module.add_class::<prediction::Predictor>()?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(network::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(network::ospf_cost, module)?)?;

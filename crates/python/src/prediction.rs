@@ -3,12 +3,76 @@
 use crate::{columns, control, read_spec};
 use anabranch_core::packet::Simulation;
 use anabranch_core::predict::network::{
-    self, Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, predict,
+    self, Completion, FlowPrediction, LinkPrediction, Prediction as Predicted, Watch, predict,
 };
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A run whose prediction is made on a thread of its own.
+#[pyclass]
+pub struct Predictor {
+    made: Mutex<Receiver<Result<Prediction, String>>>,
+    maker: Option<JoinHandle<()>>,
+    watch: Arc<Watch>,
+}
+
+#[pymethods]
+impl Predictor {
+    #[new]
+    #[pyo3(signature = (spec, threads=1))]
+    fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Predictor> {
+        let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
+        control::provide(py, &mut spec)?;
+        let watch = Arc::new(Watch::default());
+        let (sender, made) = channel();
+        let watched = Arc::clone(&watch);
+        let maker = std::thread::spawn(move || {
+            let found =
+                predict(spec, threads, &watched).map_err(|error| error.to_string()).map(|(predicted, planned)| {
+                    let threads = network::threads(predicted.flows.len(), threads);
+                    Prediction { predicted, planned, threads }
+                });
+            // There is no receiver where nobody waits for it any more.
+            let _ = sender.send(found);
+        });
+        Ok(Predictor { made: Mutex::new(made), maker: Some(maker), watch })
+    }
+
+    /// The prediction; `None` if it is not made after so many seconds.
+    fn wait(&mut self, py: Python<'_>, seconds: f64) -> PyResult<Option<Prediction>> {
+        let most = Duration::from_secs_f64(seconds);
+        let made = py.detach(|| self.made.get_mut().expect("nobody else waits").recv_timeout(most));
+        match made {
+            Ok(found) => found.map(Some).map_err(PyValueError::new_err),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                let maker = self.maker.take().ok_or_else(|| PyValueError::new_err("it was given before"))?;
+                match maker.join() {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(()) => Err(PyValueError::new_err("it was given before")),
+                }
+            }
+        }
+    }
+
+    /// The share of the work that is done, about.
+    #[getter]
+    fn share(&self) -> f64 {
+        self.watch.share()
+    }
+}
+
+impl Drop for Predictor {
+    fn drop(&mut self) {
+        self.watch.stop();
+    }
+}
 
 /// The prediction of a run, and the run, which does not begin: it knows what its flows and links are to be.
 #[pyclass]
@@ -20,17 +84,6 @@ pub struct Prediction {
 
 #[pymethods]
 impl Prediction {
-    #[new]
-    #[pyo3(signature = (spec, threads=1))]
-    fn new(py: Python<'_>, spec: &str, threads: usize) -> PyResult<Prediction> {
-        let mut spec = py.detach(|| read_spec(spec)).map_err(PyValueError::new_err)?;
-        control::provide(py, &mut spec)?;
-        let (predicted, planned) =
-            py.detach(|| predict(spec, threads).map_err(|error| error.to_string())).map_err(PyValueError::new_err)?;
-        let threads = network::threads(predicted.flows.len(), threads);
-        Ok(Prediction { predicted, planned, threads })
-    }
-
     /// The packet engine's table of flows, before the run.
     fn planned_flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.planned.flow_table())

@@ -15,31 +15,52 @@ _PLANNED = ("flow", "traffic", "src", "dst", "stack", "routing", "start_s", "siz
 """Columns of flows that the scenario says."""
 
 
+_WAIT_S = 0.1
+"""How long a wait for a prediction lasts before its progress is looked at."""
+
+
+def predicted(spec: str, threads: int = 1) -> _core.Prediction:
+    """The prediction of a compiled run (JSON), on at most ``threads`` threads.
+
+    Raises:
+        ValueError: names what the model does not know.
+    """
+    predictor = _core.Predictor(spec, threads)
+    while (made := predictor.wait(_WAIT_S)) is None:
+        pass
+    return made
+
+
 class PredictedRun:
-    """A prediction with the methods of the packet engine's simulation; it is made at once."""
+    """A prediction with the methods of the packet engine's simulation. It has results once it is made, and no rows before."""
 
     def __init__(self, spec: str, threads: int = 1) -> None:
-        """Predict a compiled run (JSON) on at most ``threads`` threads.
+        """Begin to predict a compiled run (JSON) on at most ``threads`` threads.
 
         Raises:
-            ValueError: names what the model does not know.
+            ValueError: a congestion control in Python cannot be loaded.
         """
         run = json.loads(spec)
         self._nodes: list[str] = run["nodes"]
-        self._prediction = _core.Prediction(spec, threads)
-        self._planned_flows, self._planned_links = self._prediction.planned_flows(), self._prediction.planned_links()
+        self._predictor = _core.Predictor(spec, threads)
+        self._prediction: _core.Prediction | None = None
         self._end_s: float = run["duration"] / PICOSECONDS_PER_SECOND
         self._measured_s = (run["duration"] - run["warm_up"]) / PICOSECONDS_PER_SECOND
         self._warm_up_s = run["warm_up"] / PICOSECONDS_PER_SECOND
 
     def advance(self, _events: int) -> bool:
-        """Nothing is left to do."""
-        return False
+        """Wait a moment; whether the prediction is not made yet.
+
+        Raises:
+            ValueError: names what the model does not know.
+        """
+        self._prediction = self._predictor.wait(_WAIT_S)
+        return self._prediction is None
 
     @property
     def now_s(self) -> float:
-        """The run's end, seconds."""
-        return self._end_s
+        """The run's end, seconds; before the prediction is made, the share of the work that is done as one of the run."""
+        return self._end_s * (self._predictor.share if self._prediction is None else 1.0)
 
     @property
     def packet_hops(self) -> int:
@@ -48,7 +69,9 @@ class PredictedRun:
 
     def flows(self) -> Columns:
         """One row for each flow; NaN is what the model does not predict."""
-        planned = self._planned_flows
+        if self._prediction is None:
+            return _empty("flows")
+        planned = self._prediction.planned_flows()
         count = len(planned["flow"])
         columns: dict[str, Any] = {column.name: np.full(count, np.nan) for column in TABLES["flows"]}
         columns |= {name: planned[name] for name in _PLANNED} | dict(self._prediction.flows())
@@ -67,8 +90,10 @@ class PredictedRun:
 
     def links(self) -> Columns:
         """One row for each directed link; NaN is what the model does not predict."""
+        if self._prediction is None:
+            return _empty("links")
         predicted = self._prediction.links()
-        columns: dict[str, Any] = dict(self._planned_links)
+        columns: dict[str, Any] = dict(self._prediction.planned_links())
         packets, drops, losses = (predicted[name] for name in ("packets", "drops", "losses"))
         columns["packets"] = np.round(packets * self._measured_s)
         columns["bytes"] = np.round(predicted["carried_bps"] * self._measured_s / 8)
@@ -83,7 +108,10 @@ class PredictedRun:
 
     def facts(self) -> Mapping[str, Any]:
         """What the manifest says of the run besides."""
-        ends = zip(self._planned_links["src"], self._planned_links["dst"], strict=True)
+        if self._prediction is None:
+            return {}
+        planned = self._prediction.planned_links()
+        ends = zip(planned["src"], planned["dst"], strict=True)
         links = [f"{self._nodes[src]} -> {self._nodes[dst]}" for src, dst in ends]
         return {
             "converged": self._prediction.converged,
@@ -124,7 +152,7 @@ class PredictedRun:
     @property
     def threads(self) -> int:
         """Threads that have computed it."""
-        return self._prediction.threads
+        return 1 if self._prediction is None else self._prediction.threads
 
     def take_capture(self, _link: int) -> bytes:
         """None: captures are refused."""

@@ -12,6 +12,8 @@ class Engine:
 
     simulation: Callable[[str, int], packet.Simulation]
     """A run, of its compiled form (JSON) and the greatest number of threads. :class:`ValueError` says what the engine refuses."""
+    before_packets: str = "computing routes"
+    """What its runs do before a packet has crossed a link."""
     in_real_time: bool = False
     """Whether one run at a time has the machine."""
 
@@ -30,6 +32,6 @@ def _predict(spec: str, threads: int) -> packet.Simulation:
 
 ENGINES: Mapping[str, Engine] = {
     "packet": Engine(packet.new_simulation),
-    "predict": Engine(_predict),
+    "predict": Engine(_predict, before_packets="predicting"),
     "kernel": Engine(_kernel, in_real_time=True),
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from anabranch.engines import packet
 from anabranch.engines.packet import RunAgain
 from anabranch.engines.refusal import of_variant
+from anabranch.engines.registry import ENGINES
 from anabranch.output_files import FileError
 from anabranch.progress import Reporter
 from anabranch.runs.errors import Refusal, RunError
@@ -97,7 +98,8 @@ def _watch(
         gone = [run for run, future in zip(runs, futures, strict=True) if run.was_kept or _is_refused(future)]
         label = f"{ended} of {len(runs)} runs" + (f" ({len(again)} kept)" if again else "")
         reporter.skip(sum(run.duration_s for run in gone))
-        reporter.update(sum(run.now_s for run in runs), sum(run.packet_hops for run in runs), label)
+        done_s, packet_hops = sum(run.now_s for run in runs), sum(run.packet_hops for run in runs)
+        reporter.update(done_s, packet_hops, label, ENGINES[runs[0].engine].before_packets)
         if view is not None:
             ended_runs = (future.result() for future in futures if future.done() and not _is_refused(future))
             view.update([one for one in ended_runs if one is not None])

@@ -4,6 +4,7 @@ use super::error::PredictError;
 use super::law::{Response, segments_per_ack};
 use super::loss::{self, PathLoss};
 use super::provided;
+use super::watch::Watch;
 use crate::packet::{DisciplineSpec, Simulation, Unlisted};
 use crate::spec::{ApplicationSpec, Follows, LinkId, LinkSpec, Selector, TransportSpec};
 use crate::tcp::detection::{DetectionSpec, path_count};
@@ -164,7 +165,7 @@ pub struct FlowState {
 }
 
 /// The flows of a run, sorted by their first link. So the solver finds that link in the cache.
-pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
+pub fn models(run: &mut Simulation, watch: &Watch) -> Result<Vec<FlowModel>, PredictError> {
     let count = run.planned_flows();
     let spec = run.spec();
     let marking = spec.links.iter().any(|link| !matches!(link.queue.discipline, DisciplineSpec::DropTail(_)));
@@ -175,7 +176,10 @@ pub fn models(run: &mut Simulation) -> Result<Vec<FlowModel>, PredictError> {
         .collect();
     let wires: Vec<Wire> = spec.links.iter().map(Wire::of).collect();
     let mut controls = Vec::new();
-    let flows = (0..count).map(|flow| model(&senders, &mut controls, &wires, run, flow));
+    let flows = (0..count).map(|flow| {
+        watch.check()?;
+        model(&senders, &mut controls, &wires, run, flow)
+    });
     let mut flows = flows.collect::<Result<Vec<FlowModel>, PredictError>>()?;
     loss::divide(run.spec(), &mut flows);
     flows.sort_by_cached_key(|flow| flow.data.shares.first().map(|(link, _)| *link));

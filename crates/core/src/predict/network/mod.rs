@@ -10,6 +10,7 @@
 //! - [`completion`]: how long flows take that end.
 //! - [`class`]: what limits a flow, and how far the model was from the packet engine in such cases.
 //! - [`refusal`]: what the model does not know.
+//! - [`watch`]: how far a prediction is, and whether it is still wanted.
 //! - [`provided`], [`trial`]: what of a control in Python or eBPF cannot be observed, and its errors.
 //!
 //! May use: the compiled run, and what the packet engine plans for it: flows and routes. It starts no run but those of [`completion`].
@@ -38,11 +39,13 @@ mod step;
 mod tests;
 mod totals;
 mod trial;
+mod watch;
 
 use crate::packet::Simulation;
 use crate::spec::RunSpec;
 pub use batch::threads;
 pub use error::PredictError;
+pub use watch::Watch;
 
 use class::{Class, Interval, classes};
 pub use completion::Completion;
@@ -52,6 +55,7 @@ use flows::{FlowModel, FlowState};
 use law::Response;
 use links::LinkModel;
 use solver::{Solution, Start};
+use watch::MODELLED;
 
 /// What is predicted of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,25 +107,26 @@ pub struct Prediction {
 }
 
 /// Predicts a run on at most this number of threads. Their number does not change the results. Gives the run as well, which has not begun, but knows
-/// what its flows are to do.
+/// what its flows are to do. `watch` follows the work from another thread.
 ///
 /// # Errors
-/// As for the packet engine, and names what the model does not know.
-pub fn predict(spec: RunSpec, threads: usize) -> Result<(Prediction, Simulation), PredictError> {
+/// As for the packet engine, and names what the model does not know; or it was stopped.
+pub fn predict(spec: RunSpec, threads: usize, watch: &Watch) -> Result<(Prediction, Simulation), PredictError> {
     refusal::check(&spec)?;
     let mut run = Simulation::new(spec)?;
     provided::check(run.spec())?;
-    let prediction = predict_planned(&mut run, threads)?;
+    let prediction = predict_planned(&mut run, threads, watch)?;
     Ok((prediction, run))
 }
 
-fn predict_planned(run: &mut Simulation, threads: usize) -> Result<Prediction, PredictError> {
-    let flows = flows::models(run)?;
+fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Result<Prediction, PredictError> {
+    let flows = flows::models(run, watch)?;
     let spec = run.spec();
     let links = links::models(spec, &flows)?;
     refusal::check_load(spec, &flows)?;
     refusal::check_bbr3(spec, &flows)?;
-    let (solution, unique) = solve(&flows, links, threads);
+    watch.reach(1.0, &(0.0..MODELLED));
+    let (solution, unique) = solve(&flows, links, threads, watch)?;
     provided::check_answers(spec, &flows, &solution)?;
     let (found, in_phase) = classes(&flows, &solution);
     refusal::check_windows(&flows, &solution.flows, &found)?;
@@ -159,18 +164,25 @@ const ONCE: usize = 2048;
 
 /// The solution, and whether a second start has led to the same rates. With one kind of price there is one solution (Low 2003). With two there may be
 /// more (Tang, Wang, Low and Chiang 2007).
-fn solve(flows: &[FlowModel], links: Vec<LinkModel>, threads: usize) -> (Solution, bool) {
+fn solve(
+    flows: &[FlowModel],
+    links: Vec<LinkModel>,
+    threads: usize,
+    watch: &Watch,
+) -> Result<(Solution, bool), PredictError> {
     let kinds = |by_events: bool| {
         let mut controls = flows.iter().filter_map(FlowModel::long_run);
         controls.any(|control| matches!(*control.response, Response::Bbr | Response::Waiting(..)) != by_events)
     };
-    let few = solver::solve(flows, links.clone(), Start::Few, threads);
-    if few.converged && flows.len() > ONCE && !(kinds(true) && kinds(false)) {
-        return (few, true);
+    let once = flows.len() > ONCE && !(kinds(true) && kinds(false));
+    let first = if once { 1.0 } else { f64::midpoint(MODELLED, 1.0) };
+    let few = solver::solve(flows, links.clone(), Start::Few, threads, (watch, MODELLED..first))?;
+    if few.converged && once {
+        return Ok((few, true));
     }
-    let other = solver::solve(flows, links, Start::Scattered, threads);
+    let other = solver::solve(flows, links, Start::Scattered, threads, (watch, first..1.0))?;
     let unique = few.differs_by(&other) < solver::SAME;
-    (if few.converged || !other.converged { few } else { other }, unique)
+    Ok((if few.converged || !other.converged { few } else { other }, unique))
 }
 
 fn short_prediction(flow: &FlowModel, state: FlowState, bytes: u64, completion: Completion) -> FlowPrediction {

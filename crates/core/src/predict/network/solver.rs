@@ -2,11 +2,14 @@
 
 use super::batch::{self, Batch, Paths};
 use super::crossing::Crossing;
+use super::error::PredictError;
 use super::flows::{FlowModel, FlowState};
 use super::links::LinkModel;
 use super::price::Price;
 use super::step::Step;
 use super::totals::Totals;
+use super::watch::Watch;
+use std::ops::Range;
 
 /// Solutions whose rates are closer than this are one.
 pub const SAME: f64 = 0.02;
@@ -82,8 +85,17 @@ impl Start {
     }
 }
 
-/// Solves the equations on at most `threads` threads.
-pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: Start, threads: usize) -> Solution {
+/// Solves the equations on at most `threads` threads. This is `part` of the work that is watched.
+///
+/// # Errors
+/// If it is stopped.
+pub fn solve(
+    flows: &[FlowModel],
+    mut links: Vec<LinkModel>,
+    start: Start,
+    threads: usize,
+    (watch, part): (&Watch, Range<f64>),
+) -> Result<Solution, PredictError> {
     let mut batches: Vec<Batch<'_>> =
         flows.chunks(batch::size(flows.len())).map(|flows| Batch::new(flows, &links)).collect();
     let threads = batch::threads(flows.len(), threads);
@@ -99,6 +111,7 @@ pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: Start, threa
     let full = priced.iter().filter(|priced| **priced).count();
     let mut converged = false;
     for iteration in 0..ITERATIONS {
+        watch.check()?;
         let checks_all = iteration % CHECK == 0 || iteration + 1 == ITERATIONS;
         let heat = (PATIENCE / f64::from(iteration)).min(1.0);
         let moved = batch::respond(&mut batches, &prices, checks_all, threads);
@@ -125,14 +138,20 @@ pub fn solve(flows: &[FlowModel], mut links: Vec<LinkModel>, start: Start, threa
         if checks_all {
             batches.iter_mut().for_each(|batch| batch.sort(&priced));
         }
-        let settled = |count: u32, of: usize| f64::from(count) <= UNSETTLED * of as f64;
-        if checks_all && iteration > 0 && settled(moved, lasting) && settled(pulled, full) {
-            converged = true;
-            break;
+        if checks_all && iteration > 0 {
+            let unsettled = [(moved, lasting), (pulled, full)].map(|(count, of)| f64::from(count) / of.max(1) as f64);
+            let most = unsettled[0].max(unsettled[1]);
+            if most <= UNSETTLED {
+                converged = true;
+                break;
+            }
+            // The unsettled become fewer by about the same factor in every iteration.
+            watch.reach(most.ln() / UNSETTLED.ln(), &part);
         }
     }
     let states = batches.iter().flat_map(|batch| batch.states(&prices)).collect();
-    Solution { flows: states, links, paths: batches.into_iter().map(Batch::into_paths).collect(), converged }
+    watch.reach(1.0, &part);
+    Ok(Solution { flows: states, links, paths: batches.into_iter().map(Batch::into_paths).collect(), converged })
 }
 
 /// The shortest RTT of the flows of each link, seconds.

@@ -5,7 +5,7 @@ mod provided;
 use super::law::Law;
 use super::observed::Observed;
 use super::sawtooth::Sawtooth;
-use super::{PredictError, Prediction};
+use super::{PredictError, Prediction, Watch};
 use crate::packet::properties::random_run::{mesh_spec, run_spec};
 use crate::predict::{Flow, response};
 use crate::spec::{ApplicationSpec, Granularity, QueueLimit, RunSpec, TrafficSpec, TransportSpec};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 /// The prediction of a run.
 fn predict(spec: &RunSpec) -> Result<Prediction, PredictError> {
-    super::predict(spec.clone(), 1).map(|(prediction, _)| prediction)
+    super::predict(spec.clone(), 1, &Watch::default()).map(|(prediction, _)| prediction)
 }
 
 const RENO: Law = Law { increase: 1.0, remaining: 0.5, cubic: None, at_random: 1.247 };
@@ -24,6 +24,16 @@ const CUBIC: Law = Law { increase: 0.529, remaining: 0.7, cubic: Some(0.4), at_r
 
 fn near(value: f64, expected: f64, relative: f64) {
     assert!((value / expected - 1.0).abs() <= relative, "{value}, not {expected}");
+}
+
+#[test]
+fn who_watches_sees_all_the_work_done_and_may_end_it() {
+    let spec = line(&json!({}), 0.0);
+    let watch = Watch::default();
+    super::predict(spec.clone(), 1, &watch).expect("a prediction");
+    near(watch.share(), 1.0, 0.0);
+    watch.stop();
+    assert!(matches!(super::predict(spec, 1, &watch), Err(PredictError::Stopped)));
 }
 
 #[test]
@@ -460,7 +470,7 @@ proptest! {
     #[test]
     fn threads_change_nothing(spec in mesh_spec()) {
         let spec = known(spec);
-        let on = |threads: usize| super::predict(spec.clone(), threads).ok().map(|(found, _)| format!("{found:?}"));
+        let on = |threads: usize| super::predict(spec.clone(), threads, &Watch::default()).ok().map(|(found, _)| format!("{found:?}"));
         let one = on(1);
         prop_assert_eq!(&on(2), &one);
         prop_assert_eq!(&on(3), &one);

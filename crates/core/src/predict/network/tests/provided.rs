@@ -2,7 +2,7 @@
 
 use super::super::law::Law;
 use super::super::observed::Observed;
-use super::super::{PredictError, Prediction};
+use super::super::{PredictError, Prediction, Watch};
 use super::{RENO, line, near};
 use crate::spec::{RunSpec, StackSpec};
 use crate::tcp::congestion::cached_control::Snapshot;
@@ -87,7 +87,7 @@ fn immediate() -> Value {
 }
 
 fn predict(control: Halving, threads: usize) -> Result<Prediction, PredictError> {
-    super::super::predict(run(control, &immediate()), threads).map(|(prediction, _)| prediction)
+    super::super::predict(run(control, &immediate()), threads, &Watch::default()).map(|(prediction, _)| prediction)
 }
 
 #[test]
