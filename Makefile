@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
+RUST_TESTS := --package anabranch-bpf --package anabranch-core
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
@@ -35,8 +36,12 @@ wheel: $(VENV)/installed ## a wheel for any Linux with glibc 2.28 (2018) in dist
 	$(RUN)/python -m distribution.build
 	$(RUN)/python -m distribution.try_wheel dist/*.whl
 
-test: $(VENV)/installed ## all tests, of Rust and Python
-	cargo test --quiet --package anabranch-bpf --package anabranch-core
+test: ## all tests, of Rust and Python
+	@PYTHON=$(PYTHON) tools/check-prerequisites
+	@# One processor links the core for speed while another compiles its tests.
+	@cargo test --quiet --no-run $(RUST_TESTS) & tests=$$!; \
+	$(MAKE) --no-print-directory $(VENV)/installed && wait $$tests || { kill $$tests 2>/dev/null; exit 1; }
+	cargo test --quiet $(RUST_TESTS)
 	cargo test --quiet --profile dev --package anabranch-emulator
 	$(RUN)/python -m pytest --numprocesses auto --dist worksteal
 

@@ -4,7 +4,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
@@ -28,28 +28,26 @@ class Check:
     needed: bool = True
 
 
-def checks(directory: Path | None = None) -> list[Check]:
-    """Look at everything; ``directory`` (the current one) is where runs are going to be written."""
-    return [
-        _python(),
-        _required("Rust module anabranch._core", _core, "`pip install .` (needs a Rust toolchain)"),
-        _required("Charts of reports", _vega, f"`{command('figures')}`"),
-        *(_extra(name) for name in EXTRAS),
-        _optional("tshark (reads captures in tests)", _tshark, "`apt install tshark`"),
-        _optional("ns-2 (peer in `make bench` and `make validate`)", _ns2, "`apt install ns2`"),
-        _optional("ns-3 (peer in `make bench`)", _ns3, "`apt install libns3-dev`"),
-        _optional("clang (compiles congestion controls)", _clang, "`apt install clang llvm libbpf-dev`"),
-        _optional(
-            "eBPF congestion controls in Linux", _linux_programs, "use `sudo`, `apt install libbpf1`, a Linux with BTF"
-        ),
-        _optional(
-            "network namespaces (Linux's own TCP)",
-            _namespaces,
-            "use `sudo`, or `apt install iproute2 util-linux`, `modprobe tun` and `sysctl user.max_user_namespaces=1000`",
-        ),
-        _optional("iperf3 (a sender of the kernel engine)", _iperf3, "`apt install iperf3`"),
-        _disk(directory or Path.cwd()),
-    ]
+def checks(directory: Path | None = None) -> Iterator[Check]:
+    """Look at one thing after another; ``directory`` (the current one) is where runs are going to be written."""
+    yield _python()
+    yield _required("Rust module anabranch._core", _core, "`pip install .` (needs a Rust toolchain)")
+    yield _required("Charts of reports", _vega, f"`{command('figures')}`")
+    yield from (_extra(name) for name in EXTRAS)
+    yield _optional("tshark (reads captures in tests)", _tshark, "`apt install tshark`")
+    yield _optional("ns-2 (peer in `make bench` and `make validate`)", _ns2, "`apt install ns2`")
+    yield _optional("ns-3 (peer in `make bench`)", _ns3, "`apt install libns3-dev`")
+    yield _optional("clang (compiles congestion controls)", _clang, "`apt install clang llvm libbpf-dev`")
+    yield _optional(
+        "eBPF congestion controls in Linux", _linux_programs, "use `sudo`, `apt install libbpf1`, a Linux with BTF"
+    )
+    yield _optional(
+        "network namespaces (Linux's own TCP)",
+        _namespaces,
+        "use `sudo`, or `apt install iproute2 util-linux`, `modprobe tun` and `sysctl user.max_user_namespaces=1000`",
+    )
+    yield _optional("iperf3 (a sender of the kernel engine)", _iperf3, "`apt install iperf3`")
+    yield _disk(directory or Path.cwd())
 
 
 def _python() -> Check:

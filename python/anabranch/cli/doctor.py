@@ -11,11 +11,12 @@ def doctor(*, json: Json = False) -> int:
 
     from anabranch.doctor import checks
 
-    found = checks()
+    found = []
+    for one in checks():
+        found.append(one)
+        if not json:
+            mark = "ok     " if one.ok else "MISSING" if one.needed else "absent "
+            print(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""), flush=True)
     if json:
         print(json_text({"checks": [asdict(one) for one in found]}))
-    else:
-        for one in found:
-            mark = "ok     " if one.ok else "MISSING" if one.needed else "absent "
-            print(f"{mark}  {one.name}: {one.detail}" + (f"; get it: {one.remedy}" if one.remedy else ""))
     return FAILED if any(one.needed and not one.ok for one in found) else DONE
