@@ -51,13 +51,10 @@ impl Predictor {
         match made {
             Ok(found) => found.map(Some).map_err(PyValueError::new_err),
             Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => {
-                let maker = self.maker.take().ok_or_else(|| PyValueError::new_err("it was given before"))?;
-                match maker.join() {
-                    Err(panic) => std::panic::resume_unwind(panic),
-                    Ok(()) => Err(PyValueError::new_err("it was given before")),
-                }
-            }
+            Err(RecvTimeoutError::Disconnected) => match self.maker.take().map(JoinHandle::join) {
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                _ => Err(PyValueError::new_err("the prediction was given before")),
+            },
         }
     }
 
