@@ -41,6 +41,18 @@ def test_threads_predict_the_same() -> None:
         assert one.links.equals(other.links)
 
 
+@pytest.mark.parametrize(
+    ("engine", "seeds", "threads"), [("predict", [1], [2]), ("predict", [1, 2], [1, 1]), ("packet", [1], [1])]
+)
+def test_a_prediction_takes_the_cores_that_no_other_run_takes(
+    engine: str, seeds: list[int], threads: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of two cores if it is alone. A packet run is slower on two threads in some networks, so it takes one."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    result = Scenario.from_toml(MANY_FLOWS.replace("10s", "20ms")).run(engine=engine, seeds=seeds)
+    assert [run["threads"] for run in result.manifest["runs"]] == threads
+
+
 def test_a_small_run_takes_one_thread_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--set", "run.duration=20ms", "--set", "topology.capacity=1Mbps"]
     command = ["run", str(BACKBONE), "--threads", "2", *small, "--no-report"]

@@ -50,7 +50,9 @@ class Work:
     """How the work is shared out."""
 
     jobs: Jobs = None
-    threads: Annotated[int, Parameter(help="Threads for one run, if it is large; the results are the same.")] = 1
+    threads: Annotated[int | None, Parameter(help="Threads for one run, if it is large; the results are the same.")] = (
+        None
+    )
     max_lateness: MaxLateness = DEFAULT_MAX_LATENESS
 
 
@@ -121,11 +123,10 @@ def run(
     _say_of_engine(result)
     if result.kept_runs:
         say(f"{count(result.kept_runs, 'run')} of {len(result.manifest['runs'])} had been finished before.")
-    most = max((one["threads"] for one in result.manifest["runs"]), default=work.threads)
-    if most < work.threads:
-        say(
-            f"On {most} of {work.threads} threads: a small run takes one, and so does one whose routing measures links."
-        )
+    wanted = work.threads or 1
+    most = max((one["threads"] for one in result.manifest["runs"]), default=wanted)
+    if most < wanted:
+        say(f"On {most} of {wanted} threads: a small run takes one, and so does one whose routing measures links.")
     if output.json:
         print(json_text(result.documents()))
     else:

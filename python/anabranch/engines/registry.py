@@ -14,6 +14,8 @@ class Engine:
     """A run, of its compiled form (JSON) and the greatest number of threads. :class:`ValueError` says what the engine refuses."""
     before_packets: str = "computing routes"
     """What its runs do before a packet has crossed a link."""
+    takes_idle_cores: bool = False
+    """Whether a run is at least as fast on more threads, whatever it is."""
     in_real_time: bool = False
     """Whether one run at a time has the machine."""
 
@@ -32,6 +34,6 @@ def _predict(spec: str, threads: int) -> packet.Simulation:
 
 ENGINES: Mapping[str, Engine] = {
     "packet": Engine(packet.new_simulation),
-    "predict": Engine(_predict, before_packets="predicting"),
+    "predict": Engine(_predict, before_packets="predicting", takes_idle_cores=True),
     "kernel": Engine(_kernel, in_real_time=True),
 }

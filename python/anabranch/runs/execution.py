@@ -32,7 +32,7 @@ def execute(
     seeds: Sequence[int] | None = None,
     directory: str | Path | None = None,
     jobs: int | None = None,
-    threads: int = 1,
+    threads: int | None = None,
     jitter: float = 0.0,
     command: Sequence[str] = (),
     report: bool = False,
@@ -45,8 +45,8 @@ def execute(
 
     Without a directory the files are temporary and live as long as the result. The same call with the directory of one that was stopped or
     killed goes on where that was. A former result in the directory stands until the new one is complete. ``jobs`` is how many
-    runs go on at a time, by default as many as the cores allow, and ``threads`` how many threads one of them takes at most; neither changes
-    results. ``jitter`` varies delays and starts from seed to seed (:mod:`anabranch.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
+    runs go on at a time, by default as many as the cores allow. ``threads`` is how many threads one of them takes at most: by default one, or those
+    that the runs leave idle if the engine is as fast on them. Neither changes results. ``jitter`` varies delays and starts from seed to seed (:mod:`anabranch.jitter`). ``report`` also writes ``report.html``. ``make`` makes a simulation from a compiled run.
     ``watch`` draws the runs on standard error while they go on. ``leave_out`` leaves out the variants that the engine refuses, and
     the manifest says why (``refused``).
 
@@ -54,12 +54,16 @@ def execute(
         RunError: an argument cannot be used, or the engine refuses a variant that is not to be left out, or all of them.
         FileError: the directory is in use, is not a run directory, or cannot be written.
     """
-    if threads < 1:
+    if threads is not None and threads < 1:
         raise RunError(f"threads = {threads}: must be at least 1")
     found = _engine(engine)
+    cores = os.cpu_count() or 1
+    if threads is None:
+        runs = len(scenario.cases) * len(seeds or scenario.seeds)
+        threads = max(1, cores // min(runs, jobs or cores)) if found.takes_idle_cores else 1
     make = make or partial(_simulation, found, threads)
     if jobs is None:
-        jobs = 1 if found.in_real_time else max(1, (os.cpu_count() or 1) // threads)
+        jobs = 1 if found.in_real_time else max(1, cores // threads)
     temporary = None
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="anabranch-")

@@ -177,7 +177,7 @@ class Scenario:
         seeds: Sequence[int] | None = None,
         directory: str | Path | None = None,
         jobs: int | None = None,
-        threads: int = 1,
+        threads: int | None = None,
     ) -> "Result":
         """Run all variants with one seed, several, or the scenario's, as :func:`anabranch.runs.execute` does."""
         from anabranch.runs import execute
