@@ -367,7 +367,7 @@ class Interrupted(PredictedRun):
 
 
 def test_a_prediction_that_is_stopped_has_no_rows_and_the_same_call_makes_it(tmp_path: Path) -> None:
-    """What is half made says nothing."""
+    """An unfinished prediction has no results."""
     scenario = Scenario.from_toml(SCENARIO)
     stopped = execute(
         scenario, engine="predict", directory=tmp_path, make=Interrupted, jobs=1, report=True, show_progress=False

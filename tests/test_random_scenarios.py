@@ -9,7 +9,6 @@ import pytest
 
 from anabranch.compile import compile_run
 from anabranch.engines import packet
-from anabranch.engines.predict import PredictedRun
 from anabranch.scenario import Scenario
 from bench.fuzz import predicted
 from bench.fuzz.invariants import violations
@@ -47,9 +46,7 @@ def test_predictions_that_once_could_not_be_are_right(number: int) -> None:
 )
 def test_a_prediction_that_cannot_be_is_found(table: str, column: str, value: float, says: str) -> None:
     spec = compile_run(Scenario.from_toml(LINE).cases[0], 1)
-    run = PredictedRun(json.dumps(spec))
-    while run.advance(0):
-        pass
+    run = predicted.made(json.dumps(spec))
     tables = {"flows": run.flows(), "links": run.links()}
     assert predicted.violations(spec, tables["flows"], tables["links"], converged=True) == []
     tables[table][column][0] = value

@@ -51,18 +51,19 @@ def problems(number: int) -> list[str]:
         return []
     text = json.dumps(spec)
     try:
-        run = _made(text)
+        run = made(text)
     except ValueError as error:
         return [str(error)] if "internal error" in str(error) else []
     flows, links = run.flows(), run.links()
     found = violations(spec, flows, links, run.facts()["converged"])
     if number % ON_THREADS_EVERY == 0:
-        other = _made(text, 2)
+        other = made(text, 2)
         found += [*_differences("flows", flows, other.flows()), *_differences("links", links, other.links())]
     return found
 
 
-def _made(spec: str, threads: int = 1) -> PredictedRun:
+def made(spec: str, threads: int = 1) -> PredictedRun:
+    """The prediction of a compiled run (JSON), once it is there."""
     run = PredictedRun(spec, threads)
     while run.advance(0):
         pass

@@ -216,7 +216,7 @@ class Predictor:
         """Begin to predict a compiled run (JSON) on at most ``threads`` threads; :class:`ValueError` if a control in Python cannot be loaded."""
 
     def wait(self, seconds: float) -> Prediction | None:
-        """The prediction, given once; ``None`` if it is not made after so long. :class:`ValueError` names what the model does not know."""
+        """The prediction, given once; ``None`` if it is not finished after this number of seconds. :class:`ValueError` names what the model does not know."""
 
     @property
     def share(self) -> float:

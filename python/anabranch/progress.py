@@ -108,7 +108,7 @@ class Reporter(Shown):
         self._total = self._all_s - kept_s
 
     def update(self, done_s: float, packet_hops: int, runs: str, before_packets: str) -> None:
-        """``done_s`` of virtual time are done, with so many packet-hops; ``runs`` says how many runs, ``before_packets`` what they do without any."""
+        """``done_s`` of virtual time and ``packet_hops`` are done. ``runs`` says how many runs have ended. ``before_packets`` is shown before the first hop."""
         rate = f"{packet_hops / self.elapsed_s() / 1e6:.1f} M packet-hops/s" if packet_hops else before_packets
         self.show(done_s, runs, rate)
 

@@ -38,13 +38,13 @@ impl Predictor {
                     let threads = network::threads(predicted.flows.len(), threads);
                     Prediction { predicted, planned, threads }
                 });
-            // There is no receiver where nobody waits for it any more.
+            // Sending fails if the Python object was dropped before: then the result is not needed.
             let _ = sender.send(found);
         });
         Ok(Predictor { made: Mutex::new(made), maker: Some(maker), watch })
     }
 
-    /// The prediction; `None` if it is not made after so many seconds.
+    /// The prediction; `None` if it is not finished after this number of seconds.
     fn wait(&mut self, py: Python<'_>, seconds: f64) -> PyResult<Option<Prediction>> {
         let most = Duration::from_secs_f64(seconds);
         let made = py.detach(|| self.made.get_mut().expect("nobody else waits").recv_timeout(most));

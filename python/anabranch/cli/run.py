@@ -50,9 +50,12 @@ class Work:
     """How the work is shared out."""
 
     jobs: Jobs = None
-    threads: Annotated[int | None, Parameter(help="Threads for one run, if it is large; the results are the same.")] = (
-        None
-    )
+    threads: Annotated[
+        int | None,
+        Parameter(
+            help="Threads for a large run: by default 1, and all idle cores for a prediction. The results are the same."
+        ),
+    ] = None
     max_lateness: MaxLateness = DEFAULT_MAX_LATENESS
 
 

@@ -13,7 +13,7 @@ class Engine:
     simulation: Callable[[str, int], packet.Simulation]
     """A run, of its compiled form (JSON) and the greatest number of threads. :class:`ValueError` says what the engine refuses."""
     before_packets: str = "computing routes"
-    """What its runs do before a packet has crossed a link."""
+    """How the progress describes a run before its first packet-hop."""
     takes_idle_cores: bool = False
     """Whether a run is at least as fast on more threads, whatever it is."""
     in_real_time: bool = False

@@ -11,7 +11,7 @@ pub enum PredictError {
     /// The model does not know this.
     #[error("the predict engine cannot predict {0}; run the packet engine (--engine packet)")]
     Refused(String),
-    /// Nobody waits for it any more.
+    /// The caller stopped it.
     #[error("stopped")]
     Stopped,
     /// A congestion control that comes with the scenario could not go on.
