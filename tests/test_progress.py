@@ -4,7 +4,11 @@ from itertools import accumulate
 
 import pytest
 
+from anabranch.progress import Reporter
 from anabranch.runs.jobs import spread
+from anabranch.runs.run import Run
+from anabranch.scenario import Scenario
+from scenarios import LINE
 
 COSTS_S = [10.0] * 20 + [0.1] * 80
 """A few runs on a fast network, then many on a slow one."""
@@ -21,6 +25,28 @@ def test_the_share_of_virtual_time_stands_for_the_share_of_the_work(part: float)
 
 def test_every_run_is_made_once() -> None:
     assert sorted(spread(1000)) == list(range(1000))
+
+
+def test_a_look_at_many_runs_takes_the_time_of_those_that_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress asks a run how far it is once when it has ended, and once a look while it goes on; not all 300 at each look."""
+    looks, asked = [0], [0]
+    update, now_s = Reporter.update, Run.now_s.fget
+    assert now_s is not None
+
+    def counted_update(*arguments: object) -> None:
+        looks[0] += 1
+        update(*arguments)  # type: ignore[arg-type]
+
+    def counted(run: Run) -> float:
+        asked[0] += 1
+        return now_s(run)
+
+    monkeypatch.setattr(Reporter, "update", counted_update)
+    monkeypatch.setattr(Run, "now_s", property(counted))
+    jobs, runs = 2, 300
+    Scenario.from_toml(LINE).run(seeds=range(runs), jobs=jobs)
+    assert runs <= asked[0] <= runs + jobs * looks[0]
+    assert looks[0] > 1
 
 
 def _share_done(order: list[int], part: float) -> float:

@@ -82,7 +82,10 @@ def frame(
     """
     predicted = [column for column in PREDICTED if table == "flows" and column.name in columns]
     declared = [*TABLES[table], *predicted]
-    given = [_given(column, columns[column.name], names) for column in declared if column.name not in constants]
+    own = [column for column in declared if column.name not in constants]
+    if len(columns[own[0].name]) == 0:  # as most runs' states and routes
+        return pl.DataFrame(schema={column.name: column.type for column in declared})
+    given = [_given(column, columns[column.name], names) for column in own]
     # All columns in one query: polars plans each operation on a single series as a query of its own, which takes 0.1 ms.
     return pl.DataFrame(given).select(_shown(column, constants, names) for column in declared)
 

@@ -1,9 +1,10 @@
 """Runs as jobs: several at a time in threads, with their progress."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from threading import Event
+from functools import partial
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from anabranch.engines import packet
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from anabranch.runs.live_view import LiveView
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
+LOOK_S = 0.1
+"""Seconds between two looks at the runs."""
 
 
 def run_all(
@@ -39,18 +42,26 @@ def run_all(
         RunError: the engine refuses a run that is not to be left out, or all variants.
         FileError: its files cannot be written.
     """
-    total = sum(run.duration_s for run in runs)
+    going: dict[int, Run] = {}
+    ends = _Ends(len(runs))
+
+    def execute(index: int) -> Finished | None:
+        going[index] = runs[index]
+        return runs[index].execute(stop, make)
+
     refusals: dict[int, Refusal] = {}
     threads = min(jobs, max(1, len(runs)))
     with ExitStack() as stack:
-        reporter = Reporter(total, show_progress and not watch)
+        reporter = Reporter(sum(run.duration_s for run in runs), show_progress and not watch)
         stack.enter_context(reporter)
         view = stack.enter_context(_live_view(runs)) if watch else None
         pool = stack.enter_context(ThreadPoolExecutor(threads))
         try:
-            submitted = {index: pool.submit(runs[index].execute, stop, make) for index in spread(len(runs))}
+            submitted = {index: pool.submit(execute, index) for index in spread(len(runs))}
             futures = [submitted[index] for index in range(len(runs))]
-            for run, error in _watch(runs, futures, reporter, view):
+            for index, future in submitted.items():
+                future.add_done_callback(partial(ends.put, index))
+            for run, error in _watch(runs, futures, going, ends, reporter, view):
                 if isinstance(error, RunAgain):
                     raise RunError(of_variant(run.case, error)) from None
                 refusals.setdefault(id(run.case), Refusal(run.case, str(error)))
@@ -80,29 +91,72 @@ def _live_view(runs: list[Run]) -> "LiveView":
     return LiveView(runs)
 
 
+class _Ends:
+    """The runs that have ended, or are not to begin, since the last look at them."""
+
+    def __init__(self, count: int) -> None:
+        """None of so many has."""
+        self._new: list[int] = []
+        self._left = count
+        self._lock = Lock()
+        self._look = Event()
+
+    def put(self, index: int, future: Future[Finished | None]) -> None:
+        """One more. An error ends the wait for the next look, and so does the last run."""
+        with self._lock:
+            self._new.append(index)
+            self._left -= 1
+            if self._left == 0 or _has_failed(future):
+                self._look.set()
+
+    def take(self) -> list[int]:
+        """These runs. Others end meanwhile: a wait for each of them would keep its thread waiting too."""
+        self._look.wait(LOOK_S)
+        self._look.clear()
+        with self._lock:
+            new, self._new = self._new, []
+        return new
+
+
 def _watch(
-    runs: list[Run], futures: list[Future[Finished | None]], reporter: Reporter, view: "LiveView | None"
+    runs: list[Run],
+    futures: list[Future[Finished | None]],
+    going: dict[int, Run],
+    ends: _Ends,
+    reporter: Reporter,
+    view: "LiveView | None",
 ) -> Iterator[tuple[Run, ValueError]]:
-    """Shows the progress of the runs until all have ended. Gives each run that the engine refuses, with the error."""
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-        for run, future in zip(runs, futures, strict=True):
-            if future in done and not future.cancelled():
-                if (error := _refusal(future)) is None:
-                    future.result()
-                else:
-                    yield run, error
-        ended = len(futures) - len(pending)
-        again = [run for run in runs if run.was_kept]
-        gone = [run for run, future in zip(runs, futures, strict=True) if run.was_kept or _is_refused(future)]
-        label = f"{ended} of {len(runs)} runs" + (f" ({len(again)} kept)" if again else "")
-        reporter.skip(sum(run.duration_s for run in gone))
-        done_s, packet_hops = sum(run.now_s for run in runs), sum(run.packet_hops for run in runs)
-        reporter.update(done_s, packet_hops, label, ENGINES[runs[0].engine].before_packets)
+    """Shows the progress of the runs until all have ended. Gives each run that the engine refuses, with the error.
+
+    ``going`` has the runs that have begun. There may be many thousand: a look takes the time of those that go on and of those that have just ended.
+    """
+    left, again = len(runs), 0
+    done_s, skipped_s, packet_hops = 0.0, 0.0, 0
+    while left:
+        new = ends.take()
+        left -= len(new)
+        for index in new:
+            run, future = runs[index], futures[index]
+            going.pop(index, None)
+            done_s, packet_hops, again = done_s + run.now_s, packet_hops + run.packet_hops, again + run.was_kept
+            if run.was_kept or _has_failed(future):
+                skipped_s += run.duration_s
+            if (error := _refusal(future)) is not None:
+                yield run, error
+            elif not future.cancelled():
+                future.result()  # raises any other error
+        on = list(going.values())
+        label = f"{len(runs) - left} of {len(runs)} runs" + (f" ({again} kept)" if again else "")
+        reporter.skip(skipped_s)
+        reporter.update(
+            done_s + sum(run.now_s for run in on),
+            packet_hops + sum(run.packet_hops for run in on),
+            label,
+            ENGINES[runs[0].engine].before_packets,
+        )
         if view is not None:
-            ended_runs = (future.result() for future in futures if future.done() and not _is_refused(future))
-            view.update([one for one in ended_runs if one is not None])
+            ended = (futures[index].result() for index in new if not _has_failed(futures[index]))
+            view.update([one for one in ended if one is not None])
 
 
 def _first_refused(runs: list[Run], futures: list[Future[Finished | None]]) -> tuple[Case, ValueError]:
@@ -117,6 +171,6 @@ def _refusal(future: Future[Finished | None]) -> ValueError | None:
     return error if isinstance(error, ValueError) and not isinstance(error, FileError) else None
 
 
-def _is_refused(future: Future[Finished | None]) -> bool:
-    """Whether it has an error, or is not to begin because of one."""
-    return future.cancelled() or (future.done() and future.exception() is not None)
+def _has_failed(future: Future[Finished | None]) -> bool:
+    """Whether a run that is over has an error, or is not to begin because of one."""
+    return future.cancelled() or future.exception() is not None

@@ -37,10 +37,8 @@ class LiveView(AbstractContextManager["LiveView"]):
         return self
 
     def update(self, ended: Sequence[Finished]) -> None:
-        """Draw anew. ``ended`` are all runs that have ended so far."""
-        for one in ended:
-            if one.run.number not in self._ended:
-                self._ended[one.run.number] = _row(one)
+        """Draw anew. ``ended`` are the runs that have ended since the last time."""
+        self._ended |= {one.run.number: _row(one) for one in ended}
         self._live.update(self._drawing(), refresh=True)
 
     def _drawing(self) -> Group:

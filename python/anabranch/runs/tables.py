@@ -35,8 +35,8 @@ def write(
         ]
         write_new_table(folder / f"{name}.parquet", pl.concat(tables))
     for name, file in (("states", STATES_FILE), ("routes", ROUTES_FILE)):
-        tables = [one.table(name) for one in finished]
-        if any(table.height for table in tables):
+        tables = [one.table(name) for one in finished if one.result.tables[name].height]
+        if tables:
             write_new_table(folder / file, pl.concat(tables))
     records = []
     try:
