@@ -6,7 +6,7 @@ RUST_TESTS := --package anabranch-bpf --package anabranch-core
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.json' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo core programs wheel test lint docs validate spraying testbed kernel fuzz kills mutants bench papers guard drill clean
+.PHONY: help demo core programs wheel ready test lint docs validate spraying testbed kernel fuzz kills mutants bench papers guard drill clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,11 +36,13 @@ wheel: $(VENV)/installed ## a wheel for any Linux with glibc 2.28 (2018) in dist
 	$(RUN)/python -m distribution.build
 	$(RUN)/python -m distribution.try_wheel dist/*.whl
 
-test: ## all tests, of Rust and Python
+ready: ## what the tests need: the package with its core, and the compiled tests
 	@PYTHON=$(PYTHON) tools/check-prerequisites
 	@# One processor links the core for speed while another compiles its tests.
 	@cargo test --quiet --no-run $(RUST_TESTS) & tests=$$!; \
 	$(MAKE) --no-print-directory $(VENV)/installed && wait $$tests || { kill $$tests 2>/dev/null; exit 1; }
+
+test: ready ## all tests, of Rust and Python
 	cargo test --quiet $(RUST_TESTS)
 	cargo test --quiet --profile dev --package anabranch-emulator
 	$(RUN)/python -m pytest --numprocesses auto --dist worksteal

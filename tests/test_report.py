@@ -634,10 +634,15 @@ class TestCache:
     def test_a_bundle_is_made_once_and_a_cache_that_cannot_be_written_does_no_harm(
         self, abilene: Path, abilene_report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        bundle = libraries.vega()
+        made = []
+        monkeypatch.setattr(libraries, "make", lambda: made.append(bundle) or bundle)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        first = libraries.vega()
+        assert libraries.vega() == libraries.vega() == bundle
         (kept,) = (tmp_path / "cache" / "anabranch").iterdir()
-        assert kept.read_text(encoding="utf-8") == first == libraries.vega()
+        assert kept.read_text(encoding="utf-8") == bundle
+        assert len(made) == 1
         (tmp_path / "file").touch()
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
         assert report.write([abilene], tmp_path / "page.html").read_bytes() == abilene_report.read_bytes()
+        assert len(made) == 2

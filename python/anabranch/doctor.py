@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 
@@ -95,8 +96,12 @@ def _extra(name: str) -> Check:
         return Check(title, False, _reason(error), remedy, needed=False)
 
 
+_packages = cache(metadata.packages_distributions)
+"""The packages of each module. It reads the lists of files of all that is installed: a fifth of a second."""
+
+
 def _versions(name: str) -> str:
-    packages = metadata.packages_distributions()
+    packages = _packages()
     found = dict.fromkeys(packages.get(module, [module])[0] for module in EXTRAS[name].modules)
     return ", ".join(f"{package} {metadata.version(package)}" for package in found)
 
