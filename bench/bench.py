@@ -17,10 +17,10 @@ from pathlib import Path
 from statistics import median
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from anabranch import version
+from anabranch.progress import Steps
 from bench.peers import PeerError, ns2, ns3
 from bench.peers.child import measure_child, run_child
 from validation.page import write_part
@@ -119,15 +119,12 @@ def _measure(rounds: int, cpu: int) -> str:
 
 def _in_turn(simulators: Sequence[Simulator]) -> None:
     """One run of each after the other, so that what disturbs the machine disturbs all alike."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=sum(simulator.rounds for simulator in simulators))
+    with Steps(sum(simulator.rounds for simulator in simulators), "runs") as progress:
         for turn in range(max(simulator.rounds for simulator in simulators)):
             for simulator in simulators:
                 if turn < simulator.rounds:
-                    progress.update(task, description=simulator.name)
                     simulator.runs.append(simulator.run())
-                    progress.advance(task)
+                    progress.advance()
 
 
 def _anabranch(cpu: int) -> Run:

@@ -17,10 +17,10 @@ from statistics import median
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from anabranch import version
+from anabranch.progress import Steps
 from bench import program
 from bench.bench import PACKET_BYTES, PAGE, machine
 from bench.peers import PeerError, PeerMissing, htsim, ns2, ns3
@@ -148,11 +148,7 @@ def _print(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 def _measure(cases: Sequence[Case], rounds: int, cpu: int) -> list[Measured]:
     engine = program.build()
     measured = [Measured(case) for case in cases]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Progress(*columns, console=Console(stderr=True)) as progress,
-    ):
+    with tempfile.TemporaryDirectory() as folder:
         specs = {}
         for case in cases:
             specs[case.key] = Path(folder) / f"{case.key}.json"
@@ -164,11 +160,10 @@ def _measure(cases: Sequence[Case], rounds: int, cpu: int) -> list[Measured]:
             for each in measured
             for step in _turn(each, turn, engine, specs, cpu, in_htsim)
         ]
-        task = progress.add_task("", total=len(steps))
-        for name, step in steps:
-            progress.update(task, description=name)
-            step()
-            progress.advance(task)
+        with Steps(len(steps), "runs") as progress:
+            for step in steps:
+                step()
+                progress.advance()
     for each in measured:
         each.check()
     return measured
@@ -192,31 +187,29 @@ def _describe(measured: Sequence[Measured], specs: dict[str, Path]) -> Path | No
 
 def _turn(
     each: Measured, turn: int, engine: Path, specs: dict[str, Path], cpu: int, in_htsim: Path | None
-) -> list[tuple[str, Callable[[], None]]]:
+) -> list[Callable[[], None]]:
     """What a case has to run in this turn, one after the other, so that what disturbs the machine disturbs all alike."""
     key = each.case.key
-    steps: list[tuple[str, Callable[[], None]]] = []
+    steps: list[Callable[[], None]] = []
 
     def count() -> None:
         each.instructions = program.instructions(engine, specs[key])
 
-    steps.append((key, lambda: each.fast.append(program.run(engine, specs[key], cpu=cpu))))
+    steps.append(lambda: each.fast.append(program.run(engine, specs[key], cpu=cpu)))
     if each.case in EXTRAS:
         return steps
     if key in ON_THREADS:
-        steps.append((f"{key}, two threads", lambda: each.threaded.append(program.run(engine, specs[key], by="2"))))
+        steps.append(lambda: each.threaded.append(program.run(engine, specs[key], by="2")))
     if turn < (1 if each.case.is_large else PLAIN_ROUNDS):
-        steps.append(
-            (f"{key}, oracle", lambda: each.oracle.append(program.run(engine, specs[key], by="oracle", cpu=cpu)))
-        )
+        steps.append(lambda: each.oracle.append(program.run(engine, specs[key], by="oracle", cpu=cpu)))
         if in_htsim is not None and each.described is not None:
             run = partial(htsim.run, in_htsim, each.described.file, cpu=cpu)
-            steps.append((f"{key}, htsim", lambda: each.htsim_runs.append(run())))
+            steps.append(lambda: each.htsim_runs.append(run()))
     for name, seconds in PEER_SECONDS.items():
         if key in seconds:
-            steps.append((f"{key}, {name}", partial(_run_peer, each, name, seconds[key], cpu)))
+            steps.append(partial(_run_peer, each, name, seconds[key], cpu))
     if turn == 0:
-        steps.append((f"{key}, instructions", count))
+        steps.append(count)
     return steps
 
 

@@ -21,12 +21,12 @@ import networkx
 import numpy as np
 import rustworkx
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from anabranch import _core, topologies, version
+from anabranch.progress import Steps
 from anabranch.routes import completed
 from bench.bench import ROOT, machine
 from validation.page import write_part
@@ -253,14 +253,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     os.sched_setaffinity(0, {options.cpu})
     lines = []
-    with Progress(console=Console(stderr=True)) as progress:
-        for cases in (_all_pairs(), *_other_networks(), _one_source(), _k_shortest()):
-            task = progress.add_task(cases[0].work, total=options.rounds)
+    works = (_all_pairs(), *_other_networks(), _one_source(), _k_shortest())
+    with Steps(len(works) * options.rounds, "rounds") as progress:
+        for cases in works:
             for turn in range(options.rounds):
                 for case in cases:
                     if turn < (case.rounds or options.rounds):
                         case.measure()
-                progress.advance(task)
+                progress.advance()
             first = median(cases[0].seconds)
             lines += [
                 (case.work, case.by, f"{median(case.seconds):.3g}", f"{median(case.seconds) / first:.3g}")

@@ -9,12 +9,10 @@ from statistics import fmean, stdev
 from threading import Event
 from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
 from anabranch.array_types import Columns
 from anabranch.compile import compile_run
 from anabranch.engines import packet
+from anabranch.progress import Steps
 from anabranch.scenario import Scenario
 
 Value = TypeVar("Value")
@@ -122,16 +120,13 @@ def measure(document: Mapping[str, Any], seed: int) -> Measured:
 
 def in_parallel(label: str, jobs: Sequence[Callable[[], Value]]) -> list[Value]:
     """The results of all jobs in their order; a thread for each core, as both engines work outside the interpreter."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
     pool = ThreadPoolExecutor(os.cpu_count() or 1)
-    with Progress(*columns, TimeRemainingColumn(), console=console) as progress, pool:
-        task = progress.add_task(label, total=len(jobs))
+    with Steps(len(jobs), label) as progress, pool:
         futures = [pool.submit(job) for job in jobs]
         try:
             for future in as_completed(futures):
                 future.result()
-                progress.advance(task)
+                progress.advance()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

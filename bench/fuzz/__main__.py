@@ -14,9 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
+from anabranch.progress import Steps
 from bench.fuzz import predicted, read, run
 from bench.fuzz.broken import broken
 from bench.fuzz.scenarios import random_scenario
@@ -70,17 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _all(what: str, numbers: range, part_of: Callable[[range], list[tuple[int, str]]]) -> list[tuple[int, str]]:
-    columns = (
-        TextColumn(f"{what}s"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
     parts = [numbers[begin : begin + AT_ONCE] for begin in range(0, len(numbers), AT_ONCE)]
     found: list[tuple[int, str]] = []
-    with Progress(*columns, console=Console(stderr=True)) as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
-        task = progress.add_task("", total=len(numbers))
+    with Steps(len(numbers), f"{what}s") as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
         futures = {pool.submit(part_of, part): part for part in parts}
         for future in as_completed(futures):
             part = futures[future]
@@ -92,7 +82,7 @@ def _all(what: str, numbers: range, part_of: Callable[[range], list[tuple[int, s
                 found.append(
                     (part[0], f"this or one of the next {len(part) - 1} ended its process, or was not run after that")
                 )
-            progress.advance(task, len(part))
+            progress.advance(len(part))
     return found
 
 

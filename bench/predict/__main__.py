@@ -17,13 +17,12 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 import vl_convert
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from anabranch import Scenario, _core
 from anabranch.compile import compile_run
 from anabranch.engines import predict
 from anabranch.jitter import DELAY_SHARE, jittered
+from anabranch.progress import Steps
 from bench.predict.scenarios import (
     DURATION_S,
     FAMILIES,
@@ -156,17 +155,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _all(judge: Callable[[int], Found | None], seeds: Sequence[int]) -> list[Found]:
-    columns = (TextColumn("scenarios"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with (
-        Progress(*columns, console=Console(stderr=True)) as progress,
-        ProcessPoolExecutor(os.cpu_count()) as pool,
-    ):
-        task = progress.add_task("", total=len(seeds))
+    with Steps(len(seeds), "scenarios") as progress, ProcessPoolExecutor(os.cpu_count()) as pool:
         futures = {pool.submit(judge, seed): seed for seed in seeds}
         found = {}
         for future in as_completed(futures):
             found[futures[future]] = future.result()
-            progress.advance(task)
+            progress.advance()
     refused = sum(one is None for one in found.values())
     if refused:
         print(f"{refused} scenarios are refused", file=sys.stderr)

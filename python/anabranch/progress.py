@@ -88,7 +88,7 @@ class Steps(Shown):
     def advance(self, steps: int = 1) -> None:
         """So many more are done."""
         self._done += steps
-        self.show(self._done, self._what, f"{self._done / max(self.elapsed_s(), 1e-9):,.0f}/s")
+        self.show(self._done, self._what, f"{self._done:,} of {self._total:,.0f}")
 
 
 class Reporter(Shown):
