@@ -50,7 +50,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_algorithm_added_by_recipe_passes_the_properties_that_all_must_keep(repository: Path) -> None:
     tests = subprocess.run(
         ["cargo", "test", "--profile", "dev", "--package", "anabranch-core", "--lib", "--", "tcp"],
-        cwd=repository, env=os.environ | {"CARGO_TARGET_DIR": str(TARGET)}, capture_output=True, text=True, check=False,
+        # A quarter of the cases: this is without optimisation, and the algorithms of the repository have had all.
+        cwd=repository, env=os.environ | {"CARGO_TARGET_DIR": str(TARGET), "PROPTEST_CASES": "64"},
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert tests.returncode == 0, tests.stdout + tests.stderr
     assert "square_root::tests::a_round_trip_at_16_segments_adds_a_quarter ... ok" in tests.stdout
