@@ -110,7 +110,7 @@ class _Ends:
                 self._look.set()
 
     def take(self) -> list[int]:
-        """These runs. Others end meanwhile: a wait for each of them would keep its thread waiting too."""
+        """These runs, a tenth of a second after the last look. A look at the end of each run would stop the threads of the others."""
         self._look.wait(LOOK_S)
         self._look.clear()
         with self._lock:
