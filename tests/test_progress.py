@@ -49,6 +49,20 @@ def test_a_look_at_many_runs_takes_the_time_of_those_that_go_on(monkeypatch: pyt
     assert looks[0] > 1
 
 
+@pytest.mark.parametrize(
+    ("hops", "said"), [(0, "computing"), (8000, "800 packet-hops/s"), (20_000_000, "2.0 M packet-hops/s")]
+)
+def test_the_rate_is_readable_for_runs_in_real_time_and_in_virtual_time(
+    hops: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates: list[str] = []
+    reporter = Reporter(100.0)
+    monkeypatch.setattr(reporter, "elapsed_s", lambda: 10.0)
+    monkeypatch.setattr(reporter, "show", lambda done, what, rate: rates.append(rate))
+    reporter.update(1.0, hops, "0 of 1 runs", "computing")
+    assert rates == [said]
+
+
 def _share_done(order: list[int], part: float) -> float:
     """The share of virtual time in runs that have ended when this part of the work is done."""
     ends = list(accumulate(COSTS_S[index] for index in order))

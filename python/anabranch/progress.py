@@ -109,8 +109,9 @@ class Reporter(Shown):
 
     def update(self, done_s: float, packet_hops: int, runs: str, before_packets: str) -> None:
         """``done_s`` of virtual time and ``packet_hops`` are done. ``runs`` says how many runs have ended. ``before_packets`` is shown before the first hop."""
-        rate = f"{packet_hops / self.elapsed_s() / 1e6:.1f} M packet-hops/s" if packet_hops else before_packets
-        self.show(done_s, runs, rate)
+        per_s = packet_hops / max(self.elapsed_s(), 1e-9)
+        rate = f"{per_s / 1e6:.1f} M" if per_s >= 1e5 else f"{per_s:,.0f}"
+        self.show(done_s, runs, f"{rate} packet-hops/s" if packet_hops else before_packets)
 
 
 class StatusLine(AbstractContextManager["StatusLine"]):
