@@ -95,7 +95,7 @@ class _Ends:
     """The runs that have ended, or are not to begin, since the last look at them."""
 
     def __init__(self, count: int) -> None:
-        """None of so many has."""
+        """Of ``count`` runs none has ended."""
         self._new: list[int] = []
         self._left = count
         self._lock = Lock()
@@ -128,7 +128,7 @@ def _watch(
 ) -> Iterator[tuple[Run, ValueError]]:
     """Shows the progress of the runs until all have ended. Gives each run that the engine refuses, with the error.
 
-    ``going`` has the runs that have begun. There may be many thousand: a look takes the time of those that go on and of those that have just ended.
+    ``going`` has the runs that have begun and not ended. A look visits these and the new ends only, as there may be many thousand runs.
     """
     left, again = len(runs), 0
     done_s, skipped_s, packet_hops = 0.0, 0.0, 0
