@@ -28,7 +28,7 @@ def test_every_run_is_made_once() -> None:
 
 
 def test_a_look_at_many_runs_takes_the_time_of_those_that_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Progress asks a run how far it is at each look while it goes on, and twice at most when it has ended; not all 300 at each look."""
+    """Progress asks a run how far it is at each look while it goes on, and twice at most when it has ended; not all 100 at each look."""
     looks, asked = [0], [0]
     update, now_s = Reporter.update, Run.now_s.fget
     assert now_s is not None
@@ -43,7 +43,7 @@ def test_a_look_at_many_runs_takes_the_time_of_those_that_go_on(monkeypatch: pyt
 
     monkeypatch.setattr(Reporter, "update", counted_update)
     monkeypatch.setattr(Run, "now_s", property(counted))
-    jobs, runs = 2, 300
+    jobs, runs = 2, 100
     Scenario.from_toml(LINE).run(seeds=range(runs), jobs=jobs)
     assert runs <= asked[0] <= 2 * runs + jobs * looks[0]
     assert looks[0] > 1
