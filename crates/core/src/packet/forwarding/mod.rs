@@ -25,7 +25,7 @@ use crate::prefetch::prefetch;
 use crate::routing::{Graph, NextHopSearch};
 use crate::spec::{LinkId, NodeId, RoutingSpec};
 use crate::units::Time;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Follows the last link of each compiled route: the packet is at its host.
 pub const END: LinkId = LinkId::MAX;
@@ -57,13 +57,13 @@ pub struct Forwarding {
     path_sets: Vec<PathSet>,
     tables: Vec<NextHopTable>,
     /// By routing, while tables are filled; `None` if hosts behind one switch do not share next hops.
-    searches: HashMap<usize, Option<NextHopSearch>>,
+    searches: FxHashMap<usize, Option<NextHopSearch>>,
     /// The index of the table of a routing and destination.
-    table_of: HashMap<(usize, NodeId), usize>,
+    table_of: FxHashMap<(usize, NodeId), usize>,
     /// The routes found so far, by routing, source and destination.
-    routes: HashMap<(usize, NodeId, NodeId), RouteRef>,
+    routes: FxHashMap<(usize, NodeId, NodeId), RouteRef>,
     /// Results of [`Self::paths_of_flow`] by table and source, until routes change.
-    path_counts: HashMap<(u32, NodeId), u32>,
+    path_counts: FxHashMap<(u32, NodeId), u32>,
     /// Whether any flow uses a next-hop table.
     hop_by_hop: bool,
     /// Whether links fail, or routes are computed anew, during the run.
@@ -87,10 +87,10 @@ impl Forwarding {
             hops: Vec::new(),
             path_sets: Vec::new(),
             tables: Vec::new(),
-            searches: HashMap::new(),
-            table_of: HashMap::new(),
-            routes: HashMap::new(),
-            path_counts: HashMap::new(),
+            searches: FxHashMap::default(),
+            table_of: FxHashMap::default(),
+            routes: FxHashMap::default(),
+            path_counts: FxHashMap::default(),
             hop_by_hop: false,
             dynamic,
         }

@@ -7,7 +7,7 @@ use super::{END, Forwarding, RouteRef, TIME_TO_LIVE};
 use crate::routing::{self, NextHopSearch, NextHops, RoutingError};
 use crate::spec::{Granularity, HopsSpec, LinkId, MetricSpec, NodeId, RoutingSpec, Selector};
 use crate::units::Time;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 impl Forwarding {
     /// The route from `src` to `dst` under a routing.
@@ -182,11 +182,11 @@ impl Forwarding {
 
     /// Frees what only [`Self::route`] needs, after all flows have their routes.
     pub fn finish_build(&mut self) {
-        self.routes = HashMap::new();
-        self.searches = HashMap::new();
+        self.routes = FxHashMap::default();
+        self.searches = FxHashMap::default();
         if !self.hop_by_hop {
             self.tables = Vec::new();
-            self.table_of = HashMap::new();
+            self.table_of = FxHashMap::default();
         }
         self.hops.shrink_to_fit();
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::routing::NextHops;
 use crate::routing::test_support::link;
 use serde_json::json;
+use std::collections::HashMap;
 use std::collections::HashSet;
 
 impl Forwarding {

@@ -2,10 +2,10 @@
 
 use super::crossing::{Crossing, Crossings};
 use super::flows::{FlowModel, FlowState};
-use super::links::LinkModel;
+use super::links::{LEAST_EVENTS, LinkModel};
 use super::price::Price;
 use super::sender::{Seen, Sender};
-use super::solver::{DAMPING, TOLERANCE};
+use super::solver::TOLERANCE;
 use super::totals::{Part, Totals};
 use crate::prefetch::prefetch;
 use std::ops::Add;
@@ -17,6 +17,9 @@ const LEAST: usize = if cfg!(test) { 2 } else { 2048 };
 
 /// Flows ahead of the present one whose links are prefetched.
 const AHEAD: usize = 4;
+
+/// The weight of who takes part in events beside who took part before.
+const DAMPING: f64 = 0.3;
 
 /// Flows in a batch, of a run with this number of flows.
 pub fn size(flows: usize) -> usize {
@@ -30,6 +33,15 @@ pub struct Paths {
     pub data: Crossings,
     /// Of the ACKs.
     pub acks: Crossings,
+}
+
+/// What an iteration does besides finding the rates.
+#[derive(Debug, Clone, Copy)]
+pub struct Pass {
+    /// Sums up all links, and counts the flows whose rate has changed since the last time. Otherwise only links that have a price are summed up.
+    pub of_all: bool,
+    /// Finds who takes part in events.
+    pub participation: bool,
 }
 
 /// The flows of a batch, and what they send.
@@ -49,10 +61,10 @@ pub fn threads(flows: usize, most: usize) -> usize {
     batches.div_ceil(batches.div_ceil(most.max(1)))
 }
 
-/// Lets the flows of all batches send at the prices of the links, and sums up what each link carries. Only links that have a price are summed up,
-/// unless it is to be `of_all`. Returns how many flows have changed their rate since the last time `of_all`.
-pub fn respond(batches: &mut [Batch<'_>], prices: &[Price], of_all: bool, threads: usize) -> u32 {
-    let respond = |batches: &mut [Batch<'_>]| batches.iter_mut().map(|batch| batch.respond(prices, of_all)).sum();
+/// Lets the flows of all batches send at the prices of the links, and sums up what each link carries. Returns how many flows have changed their rate,
+/// if the pass counts them.
+pub fn respond(batches: &mut [Batch<'_>], prices: &[Price], pass: Pass, threads: usize) -> u32 {
+    let respond = |batches: &mut [Batch<'_>]| batches.iter_mut().map(|batch| batch.respond(prices, pass)).sum();
     if threads == 1 {
         return respond(batches);
     }
@@ -91,9 +103,9 @@ impl<'a> Batch<'a> {
     }
 
     /// See [`respond`].
-    fn respond(&mut self, prices: &[Price], of_all: bool) -> u32 {
+    fn respond(&mut self, prices: &[Price], pass: Pass) -> u32 {
         let Batch { senders, rates, checked, paths, totals } = self;
-        let of = if of_all { Crossings::of } else { Crossings::priced };
+        let of = if pass.of_all { Crossings::of } else { Crossings::priced };
         let mut moved = 0;
         for (index, (sender, rate)) in senders.iter().zip(rates).enumerate() {
             if index + AHEAD < senders.len() {
@@ -103,22 +115,26 @@ impl<'a> Batch<'a> {
                     prefetch(&totals[crossing.link as usize]);
                 }
             }
-            // By the totals of the last iteration, of which this rate is a part.
-            let events_s = paths.data.priced(index).iter().map(|one| prices[one.link as usize].events_at(one)).sum();
-            for crossing in paths.data.priced_mut(index) {
-                let takes_part = prices[crossing.link as usize].reaches(sender, *rate, crossing, events_s);
-                crossing.takes_part += (DAMPING * (takes_part - f64::from(crossing.takes_part))) as f32;
+            if pass.participation {
+                // By the totals of the last iteration, of which this rate is a part.
+                let events_s =
+                    paths.data.priced(index).iter().map(|one| prices[one.link as usize].events_at(one)).sum();
+                let spacing_s = spacing_s(events_s);
+                for crossing in paths.data.priced_mut(index) {
+                    let takes_part = prices[crossing.link as usize].reaches(sender, *rate, crossing, spacing_s);
+                    crossing.takes_part += (DAMPING * (takes_part - f64::from(crossing.takes_part))) as f32;
+                }
             }
             let seen = seen(sender, index, prices, paths);
             let state = sender.at(&seen);
             *rate = state.rate;
-            if of_all {
+            if pass.of_all {
                 moved += u32::from((state.rate / checked[index] - 1.0).abs() > TOLERANCE);
                 checked[index] = state.rate;
             }
-            let part = Part::of(sender, &state);
+            let (part, spacing_s) = (Part::of(sender, &state), spacing_s(seen.events_s));
             for crossing in of(&paths.data, index) {
-                let droppability = prices[crossing.link as usize].droppability(sender, crossing, seen.events_s);
+                let droppability = prices[crossing.link as usize].droppability(sender, crossing, spacing_s);
                 totals[crossing.link as usize].add_data(&part, crossing, droppability);
             }
             for crossing in of(&paths.acks, index) {
@@ -138,6 +154,11 @@ impl<'a> Batch<'a> {
     pub fn into_paths(self) -> Paths {
         self.paths
     }
+}
+
+/// Seconds between the events that reach a flow.
+fn spacing_s(events_s: f64) -> f64 {
+    1.0 / events_s.max(LEAST_EVENTS)
 }
 
 /// The prices and queues that a flow meets on its links.

@@ -166,7 +166,7 @@ impl Law {
         let between_s = rtt_s / events;
         let mean = (3.0 + self.remaining) / 4.0;
         let random = 1.0 + (RANDOM_CUBIC - 1.0) * (1.0 - even).sqrt();
-        friendly.max(random * mean * c * between_s.powi(3) / lost)
+        friendly.max(mean * c / lost * random * between_s.powi(3))
     }
 
     /// See [`Response::balance`].

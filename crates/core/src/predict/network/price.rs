@@ -2,7 +2,7 @@
 
 use super::crossing::Crossing;
 use super::discipline::Discipline;
-use super::links::{LEAST_EVENTS, LinkModel};
+use super::links::LinkModel;
 use super::sender::Sender;
 use super::totals::Totals;
 
@@ -46,17 +46,17 @@ impl Price {
         self.events * f64::from(crossing.takes_part)
     }
 
-    /// How readily the link drops packets of a flow that sees these events.
-    pub fn droppability(&self, sender: &Sender<'_>, crossing: &Crossing, events_s: f64) -> f64 {
-        let own = self.events_at(crossing) / events_s.max(LEAST_EVENTS);
+    /// How readily the link drops packets of a flow that sees an event in so many seconds.
+    pub fn droppability(&self, sender: &Sender<'_>, crossing: &Crossing, spacing_s: f64) -> f64 {
+        let own = self.events_at(crossing) * spacing_s;
         if self.drop_tail { sender.droppability(own) } else { 1.0 }
     }
 
-    /// Probability that an event reaches a flow of this rate that sees these events. An event drops a number of packets, each of the flow with the
-    /// probability of its share; full queues choose.
-    pub fn reaches(&self, sender: &Sender<'_>, rate: f64, crossing: &Crossing, events_s: f64) -> f64 {
+    /// Probability that an event reaches a flow of this rate, which sees an event in so many seconds. An event drops a number of packets. Each is the
+    /// flow's with the probability of its share; full queues choose.
+    pub fn reaches(&self, sender: &Sender<'_>, rate: f64, crossing: &Crossing, spacing_s: f64) -> f64 {
         let load_bps = f64::from(crossing.share) * rate * sender.wire_bits;
-        let of_drops = (load_bps * self.droppability(sender, crossing, events_s) * self.by_load).min(1.0);
+        let of_drops = (load_bps * self.droppability(sender, crossing, spacing_s) * self.by_load).min(1.0);
         if self.drops <= 1.0 { of_drops } else { 1.0 - (self.drops * (1.0 - of_drops).ln()).exp() }
     }
 }

@@ -99,6 +99,7 @@ impl<'a> Sender<'a> {
     /// Its state at what it sees.
     pub fn at(&self, seen: &Seen) -> FlowState {
         let rtt_s = self.idle_rtt_s + seen.queues_s;
+        let round_trips_s = 1.0 / rtt_s;
         let idle = FlowState {
             rate: self.source_rate,
             window: 1.0,
@@ -112,7 +113,7 @@ impl<'a> Sender<'a> {
         };
         let Some(control) = self.control else { return idle };
         let of_links = seen.events_s * rtt_s;
-        let limit = (control.window_limit / rtt_s).min(self.source_rate);
+        let limit = (control.window_limit * round_trips_s).min(self.source_rate);
         let at = |window: f64| {
             let at_random = self.loss.map_or(0.0, |loss| loss.hits(window));
             let events = of_links + at_random;
@@ -146,9 +147,9 @@ impl<'a> Sender<'a> {
         let events = of_links + at_random;
         // After a loss in a small window, too few segments follow for a detector: a timeout.
         let timeout_s = (control.min_rto_s + rtt_s).max(2.0 * rtt_s);
-        let timeout = timeout_s / rtt_s / (1.0 + (window / TIMEOUT_WINDOW).powi(2));
-        let recovery = RECOVERY_ROUND_TRIPS / (1.0 + (window / SMALL_WINDOW).powi(2));
-        let lawful = by_law.max(1.0) / rtt_s / (1.0 + events * (timeout + recovery));
+        let timeout = timeout_s * round_trips_s * in_small(window, TIMEOUT_WINDOW);
+        let recovery = RECOVERY_ROUND_TRIPS * in_small(window, SMALL_WINDOW);
+        let lawful = by_law.max(1.0) * round_trips_s / (1.0 + events * (timeout + recovery));
         let rate = lawful.min(limit).min(self.spray_limit);
         let responds = (rate / lawful).powi(2);
         let growth = (1.0 - balance.remaining) * events * by_law * responds;
@@ -163,6 +164,11 @@ impl<'a> Sender<'a> {
             ..idle
         }
     }
+}
+
+/// From 1, the window is far below `small`, to 0. It is a half where both are the same.
+fn in_small(window: f64, small: f64) -> f64 {
+    small * small / (small * small + window * window)
 }
 
 /// The window that a falling function of it maps to itself.

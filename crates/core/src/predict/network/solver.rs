@@ -1,6 +1,6 @@
 //! The equilibrium: rates of congestion events at which no link carries more than it can, and no flow less than its law gives.
 
-use super::batch::{self, Batch, Paths};
+use super::batch::{self, Batch, Pass, Paths};
 use super::crossing::Crossing;
 use super::error::PredictError;
 use super::flows::{FlowModel, FlowState};
@@ -22,10 +22,12 @@ const IMBALANCE: f64 = 2e-4;
 /// A solution is found when all are settled but this share of the flows without end and of the links that may have a price. In large networks a few
 /// swing for long.
 const UNSETTLED: f64 = 5e-3;
-/// The weight of a new queue, and of who takes part in events, beside the former ones.
-pub const DAMPING: f64 = 0.3;
-/// After this number of iterations, prices follow the load the more slowly.
-const PATIENCE: f64 = 1000.0;
+/// The weight of a new queue beside the former ones.
+const DAMPING: f64 = 0.6;
+/// Flows find who takes part in events in every so many iterations: it costs as much as their rates, and changes more slowly.
+const PARTICIPATION: u32 = 2;
+/// After this number of iterations, prices and queues follow the load the more slowly.
+const PATIENCE: f64 = 500.0;
 /// Links with less load than this share of their capacity have no price. Most links are such: they are looked at in every so many iterations only.
 const IDLE: f64 = 0.5;
 /// See [`IDLE`].
@@ -114,7 +116,8 @@ pub fn solve(
         watch.check()?;
         let checks_all = iteration % CHECK == 0 || iteration + 1 == ITERATIONS;
         let heat = (PATIENCE / f64::from(iteration)).min(1.0);
-        let moved = batch::respond(&mut batches, &prices, checks_all, threads);
+        let pass = Pass { of_all: checks_all, participation: iteration % PARTICIPATION == 0 };
+        let moved = batch::respond(&mut batches, &prices, pass, threads);
         let mut pulled = 0;
         for index in 0..links.len() {
             if !checks_all && !priced[index] {
@@ -123,7 +126,7 @@ pub fn solve(
             let link = &mut links[index];
             let before = link.clone();
             let totals = batch::take_totals(&mut batches, index);
-            link.follow(&totals, DAMPING);
+            link.follow(&totals, DAMPING * heat);
             if link.can_queue && link.is_used {
                 priced[index] = !checks_all || iteration == 0 || link.excess() > IDLE;
                 if priced[index] {
