@@ -7,7 +7,7 @@ use crate::packet::output::samples::payload_bytes;
 use crate::routing::max_flow;
 use crate::spec::{LinkId, NodeId};
 use crate::units::{Duration, Time};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The most that links carry from one node to another, bits per second.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ impl<L: EventLoop> Engine<L> {
 
     /// [`Self::impossible_goodput`] of the flows with these receivers.
     pub(in crate::packet) fn impossible_goodput_at(&self, is_here: impl Fn(NodeId) -> bool) -> Option<String> {
-        let mut bounds = HashMap::new();
+        let mut bounds = FxHashMap::default();
         let begun = |flow: &Flow| flow.identity.start < self.clock.now() && is_here(flow.identity.dst);
         self.hosts.flows().iter().enumerate().filter(|(_, flow)| begun(flow)).find_map(|(index, flow)| {
             let (identity, sizes) = (&flow.identity, self.network.sizes(index as u32));
@@ -77,9 +77,13 @@ impl<L: EventLoop> Engine<L> {
         let sum = |rates: &mut dyn Iterator<Item = u64>| rates.fold(0, u64::saturating_add);
         let (through, last): (u64, Vec<LinkId>) = match self.network.forwarding().possible_links(route, src) {
             Some(links) => {
-                let arcs: Vec<_> = links.iter().map(|link| (spec(link).src, spec(link).dst, departing(link))).collect();
-                let last = links.into_iter().filter(|link| spec(link).dst == dst).collect();
-                (max_flow(&arcs, src, dst), last)
+                let through = if matches!(route, RouteRef::Route(_)) {
+                    links.iter().map(departing).min().unwrap_or(u64::MAX)
+                } else {
+                    let arc = |link: &LinkId| (spec(link).src, spec(link).dst, departing(link));
+                    max_flow(&links.iter().map(arc).collect::<Vec<_>>(), src, dst)
+                };
+                (through, links.into_iter().filter(|link| spec(link).dst == dst).collect())
             }
             None => {
                 let all = || 0..self.spec.links.len() as LinkId;
