@@ -35,7 +35,7 @@ pub struct Paths {
     pub acks: Crossings,
 }
 
-/// What an iteration does besides finding the rates.
+/// The work of an iteration besides the rates.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass {
     /// Sums up all links, and counts the flows whose rate has changed since the last time. Otherwise only links that have a price are summed up.

@@ -46,14 +46,14 @@ impl Price {
         self.events * f64::from(crossing.takes_part)
     }
 
-    /// How readily the link drops packets of a flow that sees an event in so many seconds.
+    /// How readily the link drops packets of a flow. `spacing_s` is the mean time between the events that the flow sees, of all links.
     pub fn droppability(&self, sender: &Sender<'_>, crossing: &Crossing, spacing_s: f64) -> f64 {
         let own = self.events_at(crossing) * spacing_s;
         if self.drop_tail { sender.droppability(own) } else { 1.0 }
     }
 
-    /// Probability that an event reaches a flow of this rate, which sees an event in so many seconds. An event drops a number of packets. Each is the
-    /// flow's with the probability of its share; full queues choose.
+    /// Probability that an event reaches a flow of this rate. An event drops a number of packets. Each is the flow's with the probability of its
+    /// share; full queues choose. `spacing_s` is that of [`Self::droppability`].
     pub fn reaches(&self, sender: &Sender<'_>, rate: f64, crossing: &Crossing, spacing_s: f64) -> f64 {
         let load_bps = f64::from(crossing.share) * rate * sender.wire_bits;
         let of_drops = (load_bps * self.droppability(sender, crossing, spacing_s) * self.by_load).min(1.0);
