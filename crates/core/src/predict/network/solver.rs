@@ -24,7 +24,7 @@ const IMBALANCE: f64 = 2e-4;
 const UNSETTLED: f64 = 5e-3;
 /// The weight of a new queue beside the former ones.
 const DAMPING: f64 = 0.6;
-/// Participation is found once in this number of iterations: it costs a third of an iteration, and changes more slowly than rates.
+/// Participation is found once in this number of iterations: it costs a quarter of an iteration, and changes more slowly than rates.
 const PARTICIPATION: u32 = 2;
 /// After this number of iterations, prices and queues follow the load the more slowly.
 const PATIENCE: f64 = 500.0;
