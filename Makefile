@@ -94,7 +94,7 @@ bench: $(VENV)/installed ## measure beside ns-2 and ns-3 (apt-get install ns2 li
 	$(RUN)/python -m bench.scale
 	$(RUN)/python -m bench.waiting
 
-papers: $(VENV)/installed ## reproduce five papers in full (several hours on two cores, most of them for tcpbp; may be interrupted and goes on); writes papers/*/README.md
+papers: $(VENV)/installed ## reproduce five papers in full (about an hour on two cores; may be interrupted and goes on); writes papers/*/README.md
 	$(RUN)/anabranch paper all --out runs/papers
 	for study in runs/papers/*/README.md; do \
 		folder=$$(dirname $$study); target=papers/$$(basename $$folder | tr - _); rm -rf $$target/figures; cp -r $$study $$folder/figures $$target/; \
