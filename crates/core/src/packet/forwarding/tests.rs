@@ -4,8 +4,7 @@ use super::*;
 use crate::routing::NextHops;
 use crate::routing::test_support::link;
 use serde_json::json;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 impl Forwarding {
     /// Gives each node that one of these links leaves this link as its only next hop in a table.
