@@ -330,14 +330,14 @@ impl LinkModel {
         }
     }
 
-    /// How far from its balance the link is that an iteration ago was `before`.
-    pub fn imbalance(&self, before: &LinkModel) -> f64 {
+    /// How far from its balance the link is that an iteration ago was `before`. Smaller `heat` made its queue follow in smaller steps: they count for more.
+    pub fn imbalance(&self, before: &LinkModel, heat: f64) -> f64 {
         let excess = self.excess().max(1e-6).ln();
         // A link with capacity to spare loses its price. One of BBR alone has none, and its flows are limited elsewhere.
         let spare = if self.only_bbr && self.bbr_bps >= self.rate_bps { 0.0 } else { -excess * self.full() };
         // Where nothing answers, the excess is dropped.
         let excess = if !self.answers && self.events >= MOST_EVENTS { 0.0 } else { excess.max(spare) };
-        let follows = (self.usable - before.usable).abs().max((self.queue_s - before.queue_s).abs() / 0.1);
+        let follows = (self.usable - before.usable).abs().max((self.queue_s - before.queue_s).abs() / 0.1) / heat;
         // Where events are rare, BBR follows its share in small steps.
         let share = (self.bbr_bps / before.bbr_bps).ln().abs() / (5.0 * BBR_STEP * self.full());
         excess.max(follows).max(if self.only_bbr { 0.0 } else { share })

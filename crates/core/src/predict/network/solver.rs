@@ -130,7 +130,7 @@ pub fn solve(
             if link.can_queue && link.is_used {
                 priced[index] = !checks_all || iteration == 0 || link.excess() > IDLE;
                 if priced[index] {
-                    pulled += u32::from(link.imbalance(&before) > IMBALANCE);
+                    pulled += u32::from(link.imbalance(&before, heat) > IMBALANCE);
                     link.charge(steps[index].follow(link.excess().max(1e-6).ln(), heat));
                 } else {
                     link.clear();
