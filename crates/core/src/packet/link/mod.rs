@@ -275,7 +275,8 @@ impl Link {
         self.counters.bytes -= self.bytes_in_fifo(sizes, fifos);
         let mut lost = fifos.drain(&mut self.fifo);
         self.counters.transmissions += lost.len() as u64;
-        if let Discipline::Codel { waiting, waiting_bytes, .. } = &mut self.discipline {
+        if let Discipline::Codel { codel, waiting, waiting_bytes } = &mut self.discipline {
+            codel.on_empty();
             lost.extend(waiting.drain(..).map(|(_, packet)| packet));
             *waiting_bytes = 0;
         }

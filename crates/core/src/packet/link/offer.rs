@@ -128,8 +128,7 @@ impl Link {
         let ecn_capable = sizes[packet.flow() as usize].may_be_marked(packet);
         let Discipline::OnArrival(discipline) = &mut self.discipline else { return true };
         let idle_since = (packets == 0).then_some(self.busy_until);
-        let packet_time = self.rate.serialization_delay(size);
-        let decision = discipline.decide(&Arrival { now, packets, idle_since, packet_time, ecn_capable });
+        let decision = discipline.decide(&Arrival { now, packets, idle_since, size, rate: self.rate, ecn_capable });
         if decision == Decision::Mark {
             packet.set_flags(MARK);
             self.counters.marks += 1;

@@ -80,6 +80,11 @@ impl Codel {
         }
     }
 
+    /// The queue has lost all its packets: no wait is above the target.
+    pub fn on_empty(&mut self) {
+        (self.first_above_time, self.dropping, self.after_drop) = (None, false, false);
+    }
+
     /// Decides about a packet that is dequeued after a delay of `sojourn`, with `bytes_left` behind it. A queue of one `mtu` or less
     /// is not a standing queue, so a packet follows after every [`Decision::Drop`].
     pub fn dequeue(&mut self, now: Time, sojourn: Duration, bytes_left: u64, mtu: u64, ecn_capable: bool) -> Decision {
@@ -203,6 +208,15 @@ mod tests {
         assert!(run(&mut codel, 350..360, Duration::from_millis(4), false, Decision::Drop).is_empty());
         // Above again from 360 on: an interval passes before the next drop.
         assert_eq!(run(&mut codel, 360..470, Duration::from_millis(20), false, Decision::Drop)[0], 460);
+    }
+
+    /// A link fails while its queue is above the target. Behind the failure an interval passes before the first drop.
+    #[test]
+    fn a_queue_that_a_failure_has_emptied_is_not_above_the_target() {
+        let mut codel = Codel::new(TARGET, INTERVAL, false);
+        run(&mut codel, 0..350, Duration::from_millis(20), false, Decision::Drop);
+        codel.on_empty();
+        assert_eq!(run(&mut codel, 400..510, Duration::from_millis(20), false, Decision::Drop)[0], 500);
     }
 
     #[test]

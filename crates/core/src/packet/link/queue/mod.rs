@@ -13,7 +13,7 @@ pub mod red;
 
 use crate::packet::link::packet::Packet;
 use crate::rng::Stream;
-use crate::units::{Duration, Time};
+use crate::units::{Rate, Time};
 use codel::Codel;
 use std::collections::VecDeque;
 
@@ -37,8 +37,10 @@ pub struct Arrival {
     pub packets: u32,
     /// Since when the queue has no packets, if it has none.
     pub idle_since: Option<Time>,
-    /// The transmission time of this packet.
-    pub packet_time: Duration,
+    /// Its size on the wire, bytes.
+    pub size: u64,
+    /// Capacity of the link.
+    pub rate: Rate,
     /// Whether the packet may be marked.
     pub ecn_capable: bool,
 }

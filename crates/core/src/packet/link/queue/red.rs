@@ -83,12 +83,14 @@ pub struct Red {
     /// Packets since the last drop or mark, or since the average rose above the minimum.
     passed: u32,
     arrivals: u64,
+    /// The largest packet so far, bytes: it counts as a typical one.
+    largest: u64,
 }
 
 impl Red {
     /// An empty queue. The stream is the link's, for [`crate::rng::Purpose::QueueManagement`].
     pub fn new(settings: Parameters, stream: Stream) -> Red {
-        Red { settings, stream, average: 0.0, passed: 0, arrivals: 0 }
+        Red { settings, stream, average: 0.0, passed: 0, arrivals: 0, largest: 0 }
     }
 
     /// A packet arrives at a queue of `queue_packets` packets, or at a link that has had nothing to send since
@@ -129,8 +131,9 @@ impl Red {
 
 impl OnArrival for Red {
     fn decide(&mut self, arrival: &Arrival) -> Decision {
-        let Arrival { now, packets, idle_since, packet_time, ecn_capable } = *arrival;
-        self.arrive(now, packets, idle_since, packet_time, ecn_capable)
+        let Arrival { now, packets, idle_since, size, rate, ecn_capable } = *arrival;
+        self.largest = self.largest.max(size);
+        self.arrive(now, packets, idle_since, rate.serialization_delay(self.largest), ecn_capable)
     }
 }
 
@@ -138,6 +141,7 @@ impl OnArrival for Red {
 mod tests {
     use super::*;
     use crate::rng::Purpose;
+    use crate::units::Rate;
     use proptest::prelude::*;
 
     const SETTINGS: Parameters =
@@ -189,6 +193,21 @@ mod tests {
         assert_eq!(red.arrive(now, 0, Some(Time::ZERO), PACKET_TIME, false), Decision::Accept);
         let expected = (0..300).fold(before, |average, _| average_after_arrival(average, 0.002, 0));
         assert!((red.average - expected).abs() < 1e-9);
+    }
+
+    /// 10 Mbit/s take 1.2 ms for 1500 bytes: 12 ms of silence are ten such packets, also when an ACK of 40 bytes ends it.
+    #[test]
+    fn idle_time_counts_full_packets_whatever_ends_it() {
+        let mut red = queue(SETTINGS);
+        let rate = Rate::from_bps(1e7);
+        let arrival = Arrival { now: Time::ZERO, packets: 40, idle_since: None, size: 1500, rate, ecn_capable: false };
+        for _ in 0..500 {
+            red.decide(&arrival);
+        }
+        let before = red.average;
+        let now = Time::ZERO + Duration::from_millis(12);
+        red.decide(&Arrival { now, packets: 0, idle_since: Some(Time::ZERO), size: 40, ..arrival });
+        assert!((red.average - before * 0.998f64.powi(10)).abs() < 1e-9, "{} after {before}", red.average);
     }
 
     #[test]
