@@ -280,7 +280,11 @@ impl FastRto {
         let mut was_lost_thrice = false;
         for Transmission { segment, sent } in &expired {
             if !board.was_retransmitted(*segment) {
-                self.expired.push_back(Expired { segment: *segment, sent: *sent, times: 1 });
+                let first = Expired { segment: *segment, sent: *sent, times: 1 };
+                match self.expired.binary_search_by_key(segment, |expired| expired.segment) {
+                    Ok(index) => self.expired[index] = first, // an undo had unmarked it
+                    Err(index) => self.expired.insert(index, first),
+                }
             } else if let Some(expired) = self.expired(*segment) {
                 expired.times += 1;
                 let is_third = expired.times >= 3;
@@ -413,6 +417,23 @@ mod tests {
         assert_eq!(longest_rtt(millis(90), millis(180), 1.5), millis(180));
         assert_eq!(longest_rtt(millis(180), millis(60), 1.5), millis(120));
         assert_eq!(longest_rtt(millis(180), millis(150), 1.5), millis(150));
+    }
+
+    /// An undo unmarks three segments that have expired. Their first transmissions expire once more, and are remembered once.
+    #[test]
+    fn what_expires_again_after_an_undo_is_remembered_once() {
+        let mut detector = FastRto::new(WORKED, DetectorContext { sack: true, linux: false, paths: 2 });
+        let mut board = Scoreboard::with_sending_order();
+        let rtt = RttEstimate::new(millis(200), millis(60_000), millis(1000));
+        for _ in 0..3 {
+            board.send_new(ms(0));
+        }
+        for at in [1000, 1100] {
+            detector.expire(ms(at), &mut board, &rtt);
+            assert_eq!(board.lost(), 3);
+            board.unmark_lost();
+        }
+        assert_eq!(detector.expired.iter().map(|expired| expired.segment).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
     /// Of n paths in turn one takes 180 ms, the others 60: SRTT is 60 + 120 / n, the mean deviation 2 (n - 1) / n * 120 / n.
