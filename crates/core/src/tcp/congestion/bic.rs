@@ -77,7 +77,11 @@ impl IncreaseDecrease for BinarySearch {
 
     fn increase(&mut self, cwnd: f64, _ack: &AckEvent) -> f64 {
         let increment = increment(cwnd, self.w_max, &self.parameters);
-        if self.w_max == 0.0 { increment.max(WITHOUT_MAXIMUM * cwnd) } else { increment }
+        if self.w_max == 0.0 && cwnd > self.parameters.low_window {
+            increment.max(WITHOUT_MAXIMUM * cwnd)
+        } else {
+            increment
+        }
     }
 
     fn decrease(&mut self, window: f64, event: &CongestionEvent) -> f64 {
@@ -154,6 +158,17 @@ mod tests {
         path.grow_to(800.0);
         path.acks_for(0.1);
         near(path.control.cwnd(), 840.0, 2.5);
+    }
+
+    #[test]
+    fn after_a_timeout_a_low_window_grows_as_reno() {
+        let mut path = Ideal::new(Bic::new(Parameters { low_window: 100.0, ..Parameters::default() }, flow(1)));
+        path.grow_to(100.0);
+        path.congestion(CongestionKind::Timeout { repeated: false });
+        path.grow_to(60.0); // slow start ends at 50
+        let before = path.control.cwnd();
+        path.acks_for(1.0);
+        near(path.control.cwnd(), before + 10.0, 0.5);
     }
 
     #[test]
