@@ -221,9 +221,9 @@ impl CongestionControl for PythonControl {
         self.call(self.now, |object| object.call_method0("on_recovered").map(drop));
     }
 
-    fn on_idle(&mut self, idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
+    fn on_idle(&mut self, now: Time, idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
         let rto = rtt.rto().as_secs();
-        self.call(self.now, |object| object.call_method1("on_idle", (idle.as_secs(), rto)).map(drop));
+        self.call(now, |object| object.call_method1("on_idle", (idle.as_secs(), rto)).map(drop));
     }
 
     fn cwnd(&self) -> f64 {

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// 100 Hz. Without it the timeout of a steady path is its very RTT, and expires before ACKs that come in time.
 pub const CLOCK_GRANULARITY: Duration = Duration::from_millis(10);
 
+/// The initial timeout after a lost SYN (RFC 6298 (5.7)).
+const TIMEOUT_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
+
 /// What bounds the timeout, as in [`crate::spec::StackSpec`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeoutBounds {
@@ -112,7 +115,13 @@ impl RttEstimate {
             self.minimum = self.minimum.min(rtt);
         }
         self.samples = self.samples.saturating_add(1);
-        self.backoff = 0; // section 5.7 and Karn's algorithm: only a new sample ends the backoff
+        self.backoff = 0; // section 5 and Karn's algorithm: only a new sample ends the backoff
+    }
+
+    /// The SYN had to be sent again, so that the path may be longer than the initial timeout: until the first sample it is 3 s at least (5.7).
+    pub fn doubt_initial_timeout(&mut self) {
+        debug_assert_eq!(self.samples, 0);
+        self.smoothed = self.smoothed.max(TIMEOUT_AFTER_LOST_SYN);
     }
 
     /// Linux's estimator (`tcp_rtt_estimator`): a falling RTT changes the deviation by an eighth of that of a rising one.

@@ -257,6 +257,7 @@ impl Sender {
             slow_start: stack.slow_start,
             payload: stack.mss,
             wire_bytes,
+            pacing: stack.pacing,
             hz: stack.hz,
             random,
         });
@@ -432,11 +433,11 @@ impl Sender {
         {
             self.show_connection(now);
             let initial_window = self.options.initial_window;
-            let idle = now - self.board.timer_start(); // which started when the last ACK advanced
+            let idle = now - self.board.latest_sent(); // RFC 5681 section 4.1, and Linux (`tcp_slow_start_after_idle_check`)
             if self.options.restart_after_idle {
-                self.congestion.on_idle(idle, initial_window, &self.rtt);
+                self.congestion.on_idle(now, idle, initial_window, &self.rtt);
             } else {
-                self.congestion.on_idle(idle, initial_window, &self.rtt.without_timeout());
+                self.congestion.on_idle(now, idle, initial_window, &self.rtt.without_timeout());
             }
         }
         self.available = self.available.saturating_add(segments);
@@ -465,15 +466,20 @@ impl Sender {
         if let Phase::Opening { sent, tries } = self.phase
             && sent != Time::NEVER
         {
+            let is_linux = self.options.follows == Follows::Linux;
             if tries == 1 {
                 self.rtt.sample(now - sent); // Karn: only if it answers the one SYN
-            } else if self.options.follows == Follows::Linux && tries == 2 {
-                self.rtt.sample(Sender::rtt_by_timestamp(now, sent)); // and the window stays (`tcp_init_transfer`)
+            } else if is_linux {
+                self.rtt.sample(Sender::rtt_by_timestamp(now, sent));
             } else {
-                // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment.
+                self.rtt.doubt_initial_timeout();
+            }
+            // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment. Linux forgives one (`tcp_init_transfer`).
+            if tries > if is_linux { 2 } else { 1 } {
                 self.show_connection(now);
                 let kind = CongestionKind::Timeout { repeated: true };
                 self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);
+                self.congestion.on_recovered();
             }
             self.phase = Phase::Open;
         }

@@ -32,6 +32,7 @@ pub fn flow_context(stack: &StackSpec) -> FlowContext {
         slow_start: stack.slow_start,
         payload: stack.mss,
         wire_bytes: stack.mss + stack.header,
+        pacing: stack.pacing,
         hz: stack.hz,
         random: Stream::new(1, Purpose::Congestion, 0),
     }

@@ -454,8 +454,8 @@ impl<const LINUX: bool> CongestionControl for BbrOf<LINUX> {
         }
     }
 
-    fn on_idle(&mut self, idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
-        self.now += idle;
+    fn on_idle(&mut self, now: Time, _idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
+        self.now = now;
         self.idle_restart = true;
         self.aggregation.restart(self.now);
         match self.mode {
@@ -649,7 +649,8 @@ mod tests {
     fn after_idle_it_paces_at_the_bandwidth() {
         let mut bench = bench(PATH);
         bench.run(5.0);
-        bench.control.on_idle(Duration::from_secs(1), 10, &super::super::bottleneck::rtt_estimate());
+        let now = bench.now + Duration::from_secs(1);
+        bench.control.on_idle(now, Duration::from_secs(1), 10, &super::super::bottleneck::rtt_estimate());
         let expected = pacing_rate(bench.control.bandwidth.get(), 1.0, 1250);
         assert_eq!(bench.control.pacing_rate(), Some(expected));
     }

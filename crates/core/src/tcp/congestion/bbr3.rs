@@ -750,8 +750,8 @@ impl CongestionControl for Bbr3 {
     }
 
     /// Section 5.4.1.
-    fn on_idle(&mut self, idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
-        self.now += idle;
+    fn on_idle(&mut self, now: Time, _idle: Duration, _initial_window: u32, rtt: &RttEstimate) {
+        self.now = now;
         self.idle_restart = true;
         self.aggregation.restart(self.now);
         if self.mode.is_probe_bw() {

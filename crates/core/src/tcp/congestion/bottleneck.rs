@@ -22,6 +22,7 @@ pub fn flow(seed: u64) -> FlowContext {
         slow_start: CLASSIC,
         payload: WIRE_BYTES - 40,
         wire_bytes: WIRE_BYTES,
+        pacing: false,
         hz: 250,
         random: Stream::new(seed, Purpose::Congestion, 0),
     }
@@ -368,7 +369,7 @@ pub fn check_calls_of(control: &mut dyn CongestionControl, calls: &[Call]) -> Re
             Call::Recovered => control.on_recovered(),
             Call::Idle(idle) => {
                 now += idle;
-                control.on_idle(idle, 10, &rtt_estimate);
+                control.on_idle(now, idle, 10, &rtt_estimate);
             }
         }
         prop_assert!(control.cwnd().is_finite() && control.cwnd() >= 1.0, "cwnd {} after {call:?}", control.cwnd());

@@ -92,8 +92,8 @@ impl CachedControl {
     }
 
     /// See [`CongestionControl::on_idle`].
-    pub fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
-        self.algorithm.on_idle(idle, initial_window, rtt);
+    pub fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.algorithm.on_idle(now, idle, initial_window, rtt);
         self.output = self.algorithm.output();
     }
 

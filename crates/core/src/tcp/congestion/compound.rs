@@ -11,7 +11,7 @@ use super::newreno::{self, NewReno};
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 crate::parameters! {
     /// Compound's constants.
@@ -122,11 +122,11 @@ impl CongestionControl for Compound {
         self.rounds.discard();
     }
 
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+    fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         if idle > rtt.rto() {
             self.dwnd = 0.0;
         }
-        self.reno.on_idle(idle, initial_window, rtt);
+        self.reno.on_idle(now, idle, initial_window, rtt);
         self.rounds.discard();
     }
 

@@ -203,9 +203,9 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
-        self.exclude(idle);
-        self.accounted += idle;
+    fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.exclude(now.since(self.accounted));
+        self.accounted = now;
         self.window.cwnd = restart_window(self.window.cwnd, f64::from(initial_window), idle, rtt.rto());
     }
 
@@ -362,7 +362,7 @@ mod tests {
         });
         let idle = grown_after(|path| {
             path.now += RTT; // less than an RTO: the window stays
-            path.control.on_idle(RTT, 10, &path.rtt);
+            path.control.on_idle(path.now, RTT, 10, &path.rtt);
         });
         near(application_limited, without, 1.0);
         near(idle, without, 1.0);

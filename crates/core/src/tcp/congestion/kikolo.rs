@@ -300,7 +300,7 @@ impl CongestionControl for Kikolo {
         self.window = Window { cwnd, ..self.before_reduction };
     }
 
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+    fn on_idle(&mut self, _now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         self.window.cwnd = restart_window(self.window.cwnd, f64::from(initial_window), idle, rtt.rto());
     }
 

@@ -5,7 +5,7 @@ use super::linux_window::Window;
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 /// The difference between Linux's controls. Windows are in whole segments.
 pub trait Rules: Send + Sync {
@@ -138,7 +138,7 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         self.episode = Episode::Ending { timeout: self.episode == Episode::Timeout };
     }
 
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+    fn on_idle(&mut self, _now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         self.window.restart(idle, initial_window, rtt);
         self.rules.on_restart(&self.window);
     }

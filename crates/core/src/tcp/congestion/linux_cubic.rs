@@ -10,7 +10,7 @@
 //! - Reno's window is estimated by counting acknowledged segments.
 //! - The reduction is from the window, whatever was in flight.
 //! - Slow start ends when a train of ACKs or the RTT has grown long (Ha and Rhee, "Taming the elephants", 2011). The train
-//!   counts as long after half the least RTT and half a millisecond, as for a sender that is not paced.
+//!   counts as long after the least RTT and a millisecond, and after half of that if the sender is not paced.
 
 use super::cubic::{saturation_point, time_to_maximum, w_cubic};
 use super::linux_window::{Window, slow_start};
@@ -114,6 +114,7 @@ pub struct LinuxCubic {
     min_rtt: Option<Duration>,
     round: Option<Round>,
     hystart_done: bool,
+    paced: bool,
 }
 
 impl LinuxCubic {
@@ -133,6 +134,7 @@ impl LinuxCubic {
             min_rtt: None,
             round: None,
             hystart_done: false,
+            paced: flow.pacing,
         }
     }
 
@@ -167,7 +169,9 @@ impl LinuxCubic {
         let mut long_train = false;
         if now - round.last_of_train <= TRAIN_GAP {
             round.last_of_train = now;
-            long_train = now - round.start > (min_rtt + AGGREGATION) / 2;
+            // Pacing delays packets by up to half an RTT (`hystart_update`).
+            let long = if self.paced { min_rtt + AGGREGATION } else { (min_rtt + AGGREGATION) / 2 };
+            long_train = now - round.start > long;
         }
         round.least_rtt = round.least_rtt.min(rtt);
         let mut long_rtt = false;
@@ -266,9 +270,9 @@ impl CongestionControl for LinuxCubic {
         self.window.ssthresh = self.before_reduction.ssthresh;
     }
 
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+    fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.start += idle; // the curve does not go on meanwhile
+            epoch.start = (epoch.start + idle).min(now); // the curve does not go on meanwhile (`cubictcp_cwnd_event`)
         }
         self.window.restart(idle, initial_window, rtt);
     }
@@ -358,17 +362,19 @@ mod tests {
 
     /// Windows of 10 and 20 over a path of 30 ms that passes a segment a millisecond, as Linux 6.1 processes them. The second
     /// train is longer than 15.5 ms at its 17th ACK, when the window is 36. The first one, in which the window passes 16, counts
-    /// for nothing.
+    /// for nothing. The train of a sender that paces would have to be longer than 31 ms.
     #[test]
     fn the_first_train_longer_than_half_the_rtt_ends_slow_start() {
-        let mut cubic = LinuxCubic::new(Parameters::default(), flow(10));
-        let acks = (0..10).map(|ack| 30 + ack).chain((0..20).map(|ack| 60 + ack));
-        for (number, at) in acks.enumerate() {
-            let now = Time::ZERO + Duration::from_millis(at);
-            let (rtt, outstanding) = (Some(Duration::from_millis(30)), 9 + number as u32);
-            cubic.on_ack(&AckEvent { now, growth: 1, rtt, outstanding, ..AckEvent::PREDICTED }, &rtt_estimate());
+        for (pacing, ssthresh) in [(false, 36.0), (true, f64::INFINITY)] {
+            let mut cubic = LinuxCubic::new(Parameters::default(), FlowContext { pacing, ..flow(10) });
+            let acks = (0..10).map(|ack| 30 + ack).chain((0..20).map(|ack| 60 + ack));
+            for (number, at) in acks.enumerate() {
+                let now = Time::ZERO + Duration::from_millis(at);
+                let (rtt, outstanding) = (Some(Duration::from_millis(30)), 9 + number as u32);
+                cubic.on_ack(&AckEvent { now, growth: 1, rtt, outstanding, ..AckEvent::PREDICTED }, &rtt_estimate());
+            }
+            assert_eq!(cubic.ssthresh(), ssthresh);
         }
-        assert_eq!(cubic.ssthresh(), 36.0);
     }
 
     /// Of ten outstanding segments, SACK blocks deliver the last nine. The round goes on until more than ten are acknowledged. ACKs that

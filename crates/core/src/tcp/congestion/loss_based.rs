@@ -5,7 +5,7 @@ use super::slow_start::SlowStart;
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent, CongestionKind};
 use crate::tcp::rtt::RttEstimate;
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 /// The least slow-start threshold, segments (RFC 5681 equation 4).
 pub const MIN_SSTHRESH: f64 = 2.0;
@@ -114,7 +114,7 @@ impl<A: IncreaseDecrease> CongestionControl for LossBased<A> {
         self.algorithm.undo();
     }
 
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+    fn on_idle(&mut self, _now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         self.cwnd = restart_window(self.cwnd, f64::from(initial_window), idle, rtt.rto());
     }
 

@@ -79,8 +79,9 @@ pub trait CongestionControl: Send + Sync {
     /// Recovery ended: everything sent before it began is acknowledged.
     fn on_recovered(&mut self) {}
 
-    /// The sender had nothing in flight for `idle` and is about to send again. Its window began with `initial_window` segments.
-    fn on_idle(&mut self, _idle: Duration, _initial_window: u32, _rtt: &RttEstimate) {}
+    /// The sender has nothing in flight, sent its last segment `idle` ago, and is about to send again. Its window began with
+    /// `initial_window` segments.
+    fn on_idle(&mut self, _now: Time, _idle: Duration, _initial_window: u32, _rtt: &RttEstimate) {}
 
     /// Congestion window, segments; the sender uses its whole part, and never less than one.
     fn cwnd(&self) -> f64;
@@ -156,6 +157,8 @@ pub struct FlowContext {
     pub payload: u32,
     /// Bytes on the wire of a full segment: a pacing rate of `r` sends r / (8 * wire_bytes) segments per second.
     pub wire_bytes: u32,
+    /// Whether the stack paces.
+    pub pacing: bool,
     /// Ticks of the kernel's clock a second, for controls of Linux.
     pub hz: u32,
     /// Random draws of this flow.

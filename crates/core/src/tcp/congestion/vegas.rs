@@ -10,7 +10,7 @@ use super::newreno::{self, NewReno};
 use super::{CongestionControl, FlowContext};
 use crate::tcp::events::{AckEvent, CongestionEvent};
 use crate::tcp::rtt::RttEstimate;
-use crate::units::Duration;
+use crate::units::{Duration, Time};
 
 crate::parameters! {
     /// Vegas's thresholds.
@@ -109,8 +109,8 @@ impl CongestionControl for Vegas {
         self.rounds.discard();
     }
 
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
-        self.reno.on_idle(idle, initial_window, rtt);
+    fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        self.reno.on_idle(now, idle, initial_window, rtt);
         self.rounds.discard();
     }
 

@@ -92,13 +92,15 @@ const BY_SACK: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub struct DuplicateAcks<T> {
     pub(super) policy: T,
-    /// Every segment below was looked at; those still in flight are retransmissions, whose loss only the timer sees.
+    /// Every segment below was looked at; those still in flight are retransmissions, or unmarked by an undo.
     edge: u32,
     /// Duplicate ACKs since the last advance, or [`BY_SACK`].
     duplicates: u32,
     /// Without SACK: duplicate ACKs up to here are answers to the last recovery's retransmissions (RFC 6582, "recover").
     recover: u32,
     before_timeout: BeforeTimeout,
+    /// The next segment to send at the last undo, until what it unmarked is judged again. Zero otherwise.
+    undone_at: u32,
 }
 
 /// The fixed threshold.
@@ -115,7 +117,7 @@ impl<T: Threshold> DuplicateAcks<T> {
     /// A flow that has not sent yet.
     pub(super) fn with_policy(policy: T, flow: DetectorContext) -> DuplicateAcks<T> {
         let duplicates = if flow.sack { BY_SACK } else { 0 };
-        DuplicateAcks { policy, edge: 0, duplicates, recover: 0, before_timeout: NO_TIMEOUT }
+        DuplicateAcks { policy, edge: 0, duplicates, recover: 0, before_timeout: NO_TIMEOUT, undone_at: 0 }
     }
 
     #[inline]
@@ -142,8 +144,15 @@ impl<T: Threshold> DuplicateAcks<T> {
     fn judge_sacked(&mut self, threshold: u32, board: &mut Scoreboard) -> Signal {
         let Some(edge) = loss_edge(board, threshold) else { return Signal::None };
         let lost_before = board.lost();
+        if self.undone_at > 0 && edge >= self.undone_at {
+            // What was unmarked may be late still while only earlier segments have overtaken it.
+            (self.edge, self.undone_at) = (board.una(), 0);
+        }
         for segment in self.edge.max(board.una())..edge {
-            board.mark_lost(segment);
+            // After an undo these may be retransmissions, whose loss only the timer sees.
+            if !board.was_retransmitted(segment) {
+                board.mark_lost(segment);
+            }
         }
         self.edge = self.edge.max(edge);
         if board.lost() > lost_before { Signal::Loss } else { Signal::None }
@@ -215,6 +224,10 @@ impl<T: Threshold> LossDetector for DuplicateAcks<T> {
 
     fn on_spurious(&mut self, _now: Time, segment: u32, board: &Scoreboard) {
         self.policy.on_spurious(segment, board);
+    }
+
+    fn on_unmarked(&mut self, board: &Scoreboard) {
+        self.undone_at = board.next();
     }
 }
 

@@ -89,6 +89,9 @@ pub trait LossDetector: Send + Sync {
     /// scoreboard, before [`Self::on_ack`] for the same ACK.
     fn on_spurious(&mut self, _now: Time, _segment: u32, _board: &Scoreboard) {}
 
+    /// An undo unmarks: segments that were marked as lost, and not sent again, count as in flight.
+    fn on_unmarked(&mut self, _board: &Scoreboard) {}
+
     /// An echoed timestamp says that a segment was late that had been sent again; only from a sender that follows Linux.
     fn on_reordering(&mut self) {}
 

@@ -1,6 +1,6 @@
 //! Acknowledgements: the steps from the scoreboard to the congestion control.
 
-use super::{Limit, Phase, Prediction, Sender};
+use super::{Episode, Limit, Phase, Prediction, Sender};
 use crate::spec::Follows;
 use crate::tcp::detection::{Signal, Verdict};
 use crate::tcp::events::AckEvent;
@@ -47,7 +47,7 @@ impl Sender {
         self.describe_predicted(&mut event, now, sent, self.board.in_flight());
         event.prior_in_flight += self.withheld;
         self.unanswered_timeout = false;
-        self.judge(event, &delivered, false);
+        self.judge(event, &delivered, Episode::Open);
         if let Some(report) = report {
             *report = delivered;
         }
@@ -84,7 +84,7 @@ impl Sender {
         }
         let prior_in_flight = self.board.in_flight() + self.withheld;
         let first_sent = (self.board.outstanding() > 0).then(|| self.board.sent(prior_una));
-        let was_in_fast_recovery = matches!(self.phase, Phase::Fast { .. });
+        let episode = self.episode();
         let prior_timer_start = self.board.timer_start();
         let mut delivered = self.board.acknowledge(ack.cumulative, ack.sack.held(), now);
         self.board.doubt(None);
@@ -145,7 +145,7 @@ impl Sender {
             in_recovery: self.is_recovering(),
             ecn_echo: ack.ecn_echo,
         };
-        self.judge(event, &delivered, was_in_fast_recovery);
+        self.judge(event, &delivered, episode);
         if let Some(report) = report {
             *report = delivered;
         }
@@ -161,9 +161,9 @@ impl Sender {
         }
     }
 
-    /// Gives an ACK to the rate sampler, the detector, the congestion control and PRR, after the scoreboard.
+    /// Gives an ACK to the rate sampler, the detector, the congestion control and PRR, after the scoreboard. It came in this episode.
     #[inline(always)]
-    pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, was_in_fast_recovery: bool) {
+    pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, episode: Episode) {
         let AckEvent { now, prior_in_flight, .. } = event;
         event.growth = 0; // it is found below, whatever an ACK before in a run did
         if let Some(sampler) = &mut self.rate {
@@ -190,6 +190,7 @@ impl Sender {
         }
         event.in_flight = self.board.in_flight();
         event.in_recovery = self.is_recovering();
+        let was_in_fast_recovery = matches!(episode, Episode::Reduction | Episode::Recovery);
         let may_grow = (!was_in_fast_recovery || self.options.follows == Follows::Linux)
             && !matches!(self.phase, Phase::Fast { .. });
         // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
@@ -198,6 +199,8 @@ impl Sender {
             // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
             // before. In Linux it grows the window only by newly reported ones.
             event.growth = match self.options.follows {
+                // After a timeout it also passes segments that arrived before: it counts as one (RFC 3465 section 2.3).
+                Follows::Rfc if episode == Episode::Timeout => delivered.cumulative.min(1),
                 Follows::Rfc => delivered.cumulative,
                 Follows::Linux if self.options.sack => self.linux_growth(event.advanced, delivered),
                 Follows::Linux => delivered.cumulative.min(delivered.count),
@@ -222,9 +225,6 @@ impl Sender {
         if self.options.backs_off && self.congestion.algorithm().backs_off() == Some(true) && self.phase == Phase::Open
         {
             self.reduce_without_loss(now, prior_in_flight);
-            if self.phase == Phase::Open {
-                self.congestion.on_recovered(); // the whole reduction came at once
-            }
         }
     }
 

@@ -239,6 +239,7 @@ impl Sender {
         }
         if unmarks {
             self.board.unmark_lost();
+            self.detector.on_unmarked(&self.board);
             self.linux_mut().unmarked = self.board.again_in_flight();
         }
         self.phase = Phase::Open;

@@ -1,6 +1,6 @@
 //! The short path of [predicted ACKs](crate::tcp::detection::shortcuts).
 
-use super::{Limit, Phase, Prediction, Sender};
+use super::{Episode, Limit, Phase, Prediction, Sender};
 use crate::tcp::events::AckEvent;
 use crate::tcp::scoreboard::Delivered;
 use crate::units::Time;
@@ -57,7 +57,7 @@ impl Sender {
             self.judge(
                 *event,
                 &Delivered::one_original(self.board.una() - 1, sent, now, self.recovers_as_linux()),
-                false,
+                Episode::Open,
             );
         }
         quiet_until.is_some_and(|instant| instant >= until)

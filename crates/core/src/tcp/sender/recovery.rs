@@ -46,6 +46,7 @@ impl Sender {
         self.recoveries += 1;
         let event = CongestionEvent { now, kind: CongestionKind::Loss, prior_in_flight };
         self.congestion.on_congestion(&event, &self.rtt);
+        self.congestion.on_recovered();
         self.announce_reduction();
     }
 
@@ -57,7 +58,8 @@ impl Sender {
         self.announce_reduction();
         self.allow_undo();
         if self.board.outstanding() == 0 {
-            return; // a probe had repaired the loss: there is nothing to recover
+            self.congestion.on_recovered(); // a probe had repaired the loss: there is nothing to recover
+            return;
         }
         self.phase = self.reduction(if self.recovers_as_linux() { window } else { prior_in_flight }, false);
     }
@@ -195,6 +197,7 @@ impl Sender {
         self.undone += 1;
         self.congestion.undo();
         self.board.unmark_lost();
+        self.detector.on_unmarked(&self.board);
         self.undo_until = 0;
         self.phase = Phase::Open;
     }
@@ -212,6 +215,8 @@ impl Sender {
         self.announce_reduction();
         if self.options.follows == Follows::Linux && self.board.outstanding() > 0 {
             self.phase = self.reduction(prior_in_flight, true);
+        } else {
+            self.congestion.on_recovered(); // the whole reduction came at once
         }
     }
 

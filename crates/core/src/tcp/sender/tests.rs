@@ -560,7 +560,7 @@ fn rfc5681_section_4_1_an_idle_time_of_more_than_an_rto_restarts_from_the_initia
     pair.at(100).deliver(0..10);
     assert!(pair.cwnd() > 10.0);
     let before = pair.cwnd();
-    pair.sender.write(ms(290), 1); // idle for 190 ms; the RTO is 200 ms, the least
+    pair.sender.write(ms(190), 1); // 190 ms after the last segment; the RTO is 200 ms, the least
     assert_eq!(pair.cwnd(), before);
     pair.sender.close();
     pair.sender.write(ms(2000), 1);

@@ -354,7 +354,7 @@ impl CongestionControl for ProgramControl {
         self.enter(State::Open);
     }
 
-    fn on_idle(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+    fn on_idle(&mut self, _now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         let WindowSlots { cwnd, ssthresh, .. } = self.slots.window;
         if idle > rtt.rto() && !self.owns_window() {
             self.call(self.operations.cwnd_event, &[WINDOW_RESTART]);

@@ -53,6 +53,31 @@ fn rfc3168_section_6_1_2_a_loss_during_the_reduction_reduces_no_more() {
     assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Recovery));
 }
 
+/// Vegas keeps its window below 7 segments where half of the RTT is queue: its target is 2 to 4 segments there. In a recovery it
+/// grows as Reno does.
+#[test]
+fn vegas_goes_on_after_a_reduction_that_begins_no_recovery() {
+    let mut marked = Pair::new(json!({"congestion": {"name": "linux-vegas"}, "ecn": true}));
+    sent_per_ack_after_a_mark(&mut marked);
+    let mut opened = Pair::idle(json!({"congestion": {"name": "linux-vegas"}, "handshake": true}));
+    opened.sender.write(Time::ZERO, 100);
+    for now in [ms(0), ms(1000)] {
+        opened.sender.on_deadline(now);
+        assert_eq!(opened.sender.poll_transmit(now), Some(Transmission::Syn));
+    }
+    opened.sender.on_established(ms(1100));
+    opened.at(1100).send();
+    for pair in [&mut marked, &mut opened] {
+        pair.sender.write(pair.now, 1000);
+        for round in 0..40 {
+            // The first round trips take 100 ms, the others 200.
+            pair.now += Duration::from_millis(if round < 4 { 100 } else { 200 });
+            pair.deliver(pair.sender.board.una()..pair.sender.board.next());
+        }
+        assert!(pair.cwnd() < 7.0, "{}", pair.cwnd());
+    }
+}
+
 /// Seven segments of ten are lost. An ACK comes that delivers nothing: RFC 6937 section 3.1 allows one segment for it all the
 /// same (`limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS`), RFC 9937 section 6.2 none.
 #[test]
