@@ -380,7 +380,9 @@ impl Connection {
 
     fn establish(&mut self, now: Time, segment: &Segment) {
         self.phase = Phase::Established;
-        self.sender.on_established(now);
+        let echo = timestamp_of(segment).filter(|_| self.timestamps).map(|(_, echo)| echo);
+        let number = (0..self.syns.len()).find(|number| Some(self.timestamp(self.syns[*number])) == echo);
+        self.sender.on_established(now, number.map(|number| number as u32));
         // The window of a SYN is not scaled (RFC 7323 section 2.2).
         self.peer_window = self.window_of(segment);
         self.edge = self.peer_window;
@@ -406,11 +408,11 @@ impl Connection {
         {
             return; // an acknowledgement of what was never sent: nothing in the segment is to be believed
         }
-        if let Some(TcpOption::Timestamp { value, .. }) = timestamp_of(segment)
+        if let Some((value, _)) = timestamp_of(segment)
             && self.timestamps
-            && self.is_recent(segment, *value)
+            && self.is_recent(segment, value)
         {
-            self.recent_timestamp = *value;
+            self.recent_timestamp = value;
         }
         if let Some(ack) = segment.ack {
             self.take_ack(now, segment, ack);
@@ -495,9 +497,7 @@ impl Connection {
     fn echoes_retransmission(&self, segment: &Segment, una: u32) -> bool {
         let again = self.retransmitted_at.get(una as usize).copied().flatten();
         match (timestamp_of(segment), again) {
-            (Some(TcpOption::Timestamp { echo, .. }), Some(again)) if self.timestamps => {
-                echo.wrapping_sub(again) as i32 >= 0
-            }
+            (Some((_, echo)), Some(again)) if self.timestamps => echo.wrapping_sub(again) as i32 >= 0,
             _ => true,
         }
     }
@@ -641,6 +641,10 @@ impl Connection {
     }
 }
 
-fn timestamp_of(segment: &Segment) -> Option<&TcpOption> {
-    segment.options.iter().flatten().find(|option| matches!(option, TcpOption::Timestamp { .. }))
+/// The value of its timestamp, and the echo.
+fn timestamp_of(segment: &Segment) -> Option<(u32, u32)> {
+    segment.options.iter().flatten().find_map(|option| match option {
+        TcpOption::Timestamp { value, echo } => Some((*value, *echo)),
+        _ => None,
+    })
 }

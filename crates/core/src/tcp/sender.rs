@@ -81,8 +81,8 @@ pub struct SenderCounters {
 /// Phase of the connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Phase {
-    /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent at `sent` for the `tries`-th time.
-    Opening { sent: Time, tries: u32 },
+    /// A SYN is to be sent (`sent` is [`Time::NEVER`]), or was sent at `sent` for the `tries`-th time, and at `first` for the first time.
+    Opening { first: Time, sent: Time, tries: u32 },
     /// Established, and nothing is known to be lost.
     Open,
     /// Loss recovery until everything below `until` is acknowledged.
@@ -296,7 +296,11 @@ impl Sender {
         let rtt = RttEstimate::new(min_rto, stack.max_rto, stack.initial_rto).with_granularity(stack.rto_granularity);
         let rtt = if let Some(clock) = stack.clock() { rtt.of_linux(clock) } else { rtt };
         Sender {
-            phase: if stack.handshake { Phase::Opening { sent: Time::NEVER, tries: 0 } } else { Phase::Open },
+            phase: if stack.handshake {
+                Phase::Opening { first: Time::NEVER, sent: Time::NEVER, tries: 0 }
+            } else {
+                Phase::Open
+            },
             board: if detector.needs_sending_order() || options.recovers_as_linux {
                 Scoreboard::with_sending_order()
             } else {
@@ -461,21 +465,22 @@ impl Sender {
         self.board.shrink();
     }
 
-    /// The SYN-ACK arrived.
-    pub fn on_established(&mut self, now: Time) {
-        if let Phase::Opening { sent, tries } = self.phase
+    /// The SYN-ACK arrived. It echoes the timestamp of this SYN, the first being 0, if it has a timestamp.
+    pub fn on_established(&mut self, now: Time, echoed: Option<u32>) {
+        if let Phase::Opening { first, sent, tries } = self.phase
             && sent != Time::NEVER
         {
             let is_linux = self.options.follows == Follows::Linux;
-            if tries == 1 {
-                self.rtt.sample(now - sent); // Karn: only if it answers the one SYN
-            } else if is_linux {
-                self.rtt.sample(Sender::rtt_by_timestamp(now, sent));
-            } else {
-                self.rtt.doubt_initial_timeout();
+            match echoed.filter(|_| is_linux) {
+                _ if tries == 1 => self.rtt.sample(now - sent), // Karn: only if it answers the one SYN
+                Some(number) => {
+                    self.rtt.sample(Sender::rtt_by_timestamp(now, self.syn_sent(first, number.min(tries - 1))))
+                }
+                None => self.rtt.doubt_initial_timeout(),
             }
-            // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment. Linux forgives one (`tcp_init_transfer`).
-            if tries > if is_linux { 2 } else { 1 } {
+            // RFC 5681 section 3.1: after a lost SYN or SYN-ACK the initial window is one segment. Linux forgives one, and all if the first
+            // SYN is answered (`tcp_init_transfer`, `tcp_try_undo_spurious_syn`).
+            if if is_linux { tries > 2 && echoed != Some(0) } else { tries > 1 } {
                 self.show_connection(now);
                 let kind = CongestionKind::Timeout { repeated: true };
                 self.congestion.on_congestion(&CongestionEvent { now, kind, prior_in_flight: 0 }, &self.rtt);

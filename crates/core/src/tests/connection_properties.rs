@@ -328,7 +328,7 @@ impl<'a> World<'a> {
         match event {
             Event::Syn => self.send(false, |_| Event::SynAck),
             Event::SynAck => {
-                self.sender.on_established(self.now);
+                self.sender.on_established(self.now, None);
                 self.pump();
             }
             Event::Data(data) => {

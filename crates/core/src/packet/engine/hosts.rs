@@ -105,7 +105,7 @@ impl Hosts {
         let flow = &mut self.flows[index as usize];
         let FlowState::Tcp(connection) = &mut flow.state else { return self.deliver_without_tcp(words, context) };
         if packet.has(SYN) {
-            let packet = connection.accept(index, context.now(), context.network.pool_mut());
+            let packet = connection.accept(context.now(), &packet, context.network.pool_mut());
             return context.send(packet, connection.acks_sent.wrapping_sub(1), &flow.identity);
         }
         let (now, last_segment) = (context.now(), context.network.sizes(index).last_segment);

@@ -13,7 +13,7 @@ impl Connection {
         if let Some(edge) = receiver.window_edge() {
             sender.set_first_window(edge);
         }
-        Connection { sender, receiver, acks_sent: 0, echo: 0, last_echo: 0, writer }
+        Connection { sender, receiver, acks_sent: 0, echo: 0, last_echo: 0, first_syn: 0, writer }
     }
 
     /// The number of the next packet that the receiver sends.
@@ -80,15 +80,18 @@ impl Connection {
         }
     }
 
-    /// The receiver answers a SYN.
-    pub fn accept(&mut self, flow: u32, now: Time, pool: &mut SackPool) -> Packet {
-        let number = self.number_ack();
+    /// The receiver answers a SYN, which has its number in place of a segment. So has the answer the number of the first SYN that came.
+    pub fn accept(&mut self, now: Time, syn: &Packet, pool: &mut SackPool) -> Packet {
+        if self.first_syn == 0 {
+            self.first_syn = syn.segment() + 1;
+        }
+        let (flow, echoed, number) = (syn.flow(), self.first_syn - 1, self.number_ack());
         match self.receiver.open(now) {
             Some(announcement) => {
                 let handle = pool.put_announcing(&SackBlocks::default(), number, announcement);
-                Packet::new(flow, 0, handle, ACK | SYN | HAS_SACK)
+                Packet::new(flow, echoed, handle, ACK | SYN | HAS_SACK)
             }
-            None => Packet::new(flow, 0, number, ACK | SYN),
+            None => Packet::new(flow, echoed, number, ACK | SYN),
         }
     }
 
@@ -98,7 +101,7 @@ impl Connection {
             self.note_timestamp(pool.announcement(packet.number()));
             pool.release(packet.number());
         }
-        self.sender.on_established(now);
+        self.sender.on_established(now, Some(packet.segment()));
     }
 
     fn note_timestamp(&mut self, announcement: Option<Announcement>) {
@@ -155,7 +158,7 @@ impl Connection {
             Transmission::Syn => {
                 // Each try has a number of its own, or all would be sprayed over one path.
                 let number = self.sender.counters().timeouts as u32;
-                (Packet::new(flow, 0, number, SYN), number)
+                (Packet::new(flow, number, number, SYN), number)
             }
         })
     }

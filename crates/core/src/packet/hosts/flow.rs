@@ -93,6 +93,8 @@ pub struct Connection {
     pub echo: u32,
     /// See [`Self::echo`].
     pub last_echo: u32,
+    /// One more than the number of the first SYN that the receiver has got, whose timestamp its answers echo; zero before.
+    pub first_syn: u32,
     /// Its application; `None` if that writes everything at the start.
     pub writer: Option<Box<Writer>>,
 }

@@ -94,6 +94,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 QueueLimit::Bytes(bytes) => 8.0 * bytes as f64 / largest_bits,
             });
             let limit = if matches!(link.queue.limit, QueueLimit::Packets(_)) { packets } else { f64::INFINITY };
+            let can_queue = fed_bps > rate_bps;
             let unknown =
                 || PredictError::Refused(format!("the queue discipline of link {}", spec.link_name(index as u32)));
             Ok(LinkModel {
@@ -103,7 +104,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 packet_s: largest_bits / rate_bps,
                 discipline: Discipline::of(link, largest_bits / rate_bps).ok_or_else(unknown)?,
                 loss: loss::of_link(link),
-                can_queue: fed_bps > rate_bps,
+                can_queue,
                 by_waiting: users.wait && !users.react,
                 is_used: users.is_used,
                 answers: users.wait || users.react,
@@ -111,7 +112,7 @@ pub fn models(spec: &RunSpec, flows: &[FlowModel]) -> Result<Vec<LinkModel>, Pre
                 only_bbr: users.has_bbr && !users.others,
                 events: 0.0,
                 drops: 1.0,
-                bbr_bps: rate_bps / 10.0,
+                bbr_bps: if can_queue { rate_bps / 10.0 } else { rate_bps },
                 queue_s: 0.0,
                 usable: 1.0,
                 load_bps: 0.0,

@@ -169,6 +169,22 @@ fn bbr_takes_what_datagrams_leave() {
     near(found.flows[0].goodput_bps, (0.975 * 1e7 - 4e6) * 1460.0 / 1500.0, 2e-3);
 }
 
+/// The second link is as fast as the first, and never has a queue.
+#[test]
+fn bbr_fills_links_of_one_rate_in_a_row() {
+    let mut spec = line(&json!({"mss": 1460, "header": 40, "congestion": {"name": "bbr"}}), 0.0);
+    spec.nodes.push(spec.nodes[1].clone());
+    for link in 0..2 {
+        let mut further = spec.links[link].clone();
+        (further.src, further.dst) = (further.src + 1, further.dst + 1);
+        spec.links.push(further);
+    }
+    spec.traffic[0].pairs = vec![(0, 2)];
+    let found = predict(&spec).expect("a prediction");
+    assert!(found.converged && found.unique);
+    near(found.flows[0].goodput_bps, 0.975 * 1e7 * 1460.0 / 1500.0, 2e-3);
+}
+
 #[test]
 fn acks_beyond_the_capacity_of_their_link_are_dropped() {
     let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.0);

@@ -9,10 +9,8 @@ impl Sender {
     /// timer. Asked after all that can be sent was sent.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        if let Phase::Opening { sent, tries } = self.phase {
-            // RFC 6298 (2.5): the greatest timeout bounds the SYN's as well.
-            let wait = || Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto());
-            return (sent != Time::NEVER).then(|| self.rtt.expiry_after(sent, wait()));
+        if let Phase::Opening { sent, tries, .. } = self.phase {
+            return (sent != Time::NEVER).then(|| self.syn_expiry(sent, tries));
         }
         let paced = (self.next_send > self.last_stop() && self.could_send()).then_some(self.next_send);
         if paced.is_some() && self.detector_rests_until(self.next_send) {
@@ -22,6 +20,17 @@ impl Sender {
             (Some(timer), Some(paced)) => Some(timer.min(paced)),
             (timer, paced) => timer.or(paced),
         }
+    }
+
+    /// When the timer of a SYN expires that was sent at `sent` for the `tries`-th time. The greatest timeout bounds it too (RFC 6298 (2.5)).
+    fn syn_expiry(&self, sent: Time, tries: u32) -> Time {
+        let wait = Duration(self.rtt.rto().0 << (tries - 1).min(6)).min(self.rtt.max_rto());
+        self.rtt.expiry_after(sent, wait)
+    }
+
+    /// When this SYN was sent, of which the first was sent at `first`.
+    pub(super) fn syn_sent(&self, first: Time, number: u32) -> Time {
+        (1..=number).fold(first, |sent, tries| self.syn_expiry(sent, tries))
     }
 
     #[inline]
@@ -35,10 +44,10 @@ impl Sender {
 
     /// The deadline came.
     pub fn on_deadline(&mut self, now: Time) {
-        if let Phase::Opening { sent, tries } = self.phase {
+        if let Phase::Opening { first, sent, tries } = self.phase {
             if self.deadline().is_some_and(|deadline| deadline <= now) {
                 self.timeouts += 1;
-                self.phase = Phase::Opening { sent: Time::NEVER, tries };
+                self.phase = Phase::Opening { first, sent: Time::NEVER, tries };
                 debug_assert!(sent <= now);
             }
             return;

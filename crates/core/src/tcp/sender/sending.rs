@@ -156,8 +156,8 @@ impl Sender {
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Transmission> {
-        let Phase::Opening { sent: Time::NEVER, tries } = self.phase else { return None };
-        self.phase = Phase::Opening { sent: now, tries: tries + 1 };
+        let Phase::Opening { first, sent: Time::NEVER, tries } = self.phase else { return None };
+        self.phase = Phase::Opening { first: first.min(now), sent: now, tries: tries + 1 };
         Some(Transmission::Syn)
     }
 

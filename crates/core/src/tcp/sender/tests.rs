@@ -590,11 +590,12 @@ fn rfc6298_section_5_7_a_syn_sent_twice_gives_no_rtt_and_its_timeout_doubles() {
     sender.on_deadline(ms(1000));
     assert_eq!(sender.poll_transmit(ms(1000)), Some(Transmission::Syn));
     assert_eq!(sender.deadline(), Some(ms(3000)));
-    sender.on_established(ms(1040));
+    sender.on_established(ms(1040), Some(1));
     assert_eq!((sender.rtt.samples(), sender.counters().timeouts), (0, 1));
+    assert_eq!(sender.rtt.rto(), Duration::from_secs(3));
     assert!(matches!(sender.poll_transmit(ms(1040)), Some(Transmission::Data { segment: 0, .. })));
     assert_eq!(sender.poll_transmit(ms(1040)), None, "RFC 5681 section 3.1: one segment after a lost SYN");
-    sender.on_established(ms(1050)); // the other SYN-ACK
+    sender.on_established(ms(1050), Some(0)); // the other SYN-ACK
     assert_eq!(sender.rtt.samples(), 0);
 }
 

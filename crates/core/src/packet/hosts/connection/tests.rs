@@ -78,7 +78,7 @@ impl Path {
             let index = self.data.iter().position(|(due, _)| *due == data).unwrap();
             let (_, packet) = self.data.remove(index).unwrap();
             if packet.has(SYN) {
-                let reply = self.connection.accept(0, self.now, &mut self.pool);
+                let reply = self.connection.accept(self.now, &packet, &mut self.pool);
                 self.transmit(reply, true);
             } else {
                 assert!(packet.segment() < self.edge, "more than the receiver has said");

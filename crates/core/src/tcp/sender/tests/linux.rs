@@ -78,24 +78,29 @@ fn an_echo_that_comes_too_soon_gives_no_rtt() {
     }
 }
 
-/// The second SYN is answered, and the window is still ten segments; after a third SYN it is one.
+/// The second SYN is answered, and the window is still ten segments; after a third SYN it is one, unless the first SYN is answered after all.
+/// The RTT is that of the SYN that is answered.
 #[test]
 fn one_lost_syn_leaves_the_initial_window() {
-    let window_after = |tries| {
+    let window_after = |(tries, echoed)| {
         let changes = json!({"follows": "linux", "handshake": true, "congestion": {"name": "linux-reno"}, "detection": {"name": "rack-tlp"}});
         let mut sender = Sender::new(&stack(changes), 1, Stream::new(1, Purpose::Congestion, 0));
         sender.write(Time::ZERO, 100);
-        let mut now = Time::ZERO;
+        let (mut now, mut sent) = (Time::ZERO, vec![Time::ZERO]);
         for _ in 1..tries {
             assert_eq!(sender.poll_transmit(now), Some(Transmission::Syn));
             now = sender.deadline().expect("the SYN's timer");
             sender.on_deadline(now);
+            sent.push(now);
         }
         assert_eq!(sender.poll_transmit(now), Some(Transmission::Syn));
-        sender.on_established(now + Duration::from_millis(40));
+        now += Duration::from_millis(40);
+        sender.on_established(now, Some(echoed));
+        assert_eq!(sender.rtt().minimum(), Some(now - sent[echoed as usize]), "{tries} {echoed}");
         sender.congestion().cwnd()
     };
-    assert_eq!([1, 2, 3].map(window_after), [10.0, 10.0, 1.0]);
+    let cases = [(1, 0), (2, 1), (2, 0), (3, 2), (3, 1), (3, 0)];
+    assert_eq!(cases.map(window_after), [10.0, 10.0, 10.0, 1.0, 1.0, 10.0]);
 }
 
 /// Four of ten segments have arrived behind segment 0, and CUBIC's window is 7. The retransmission is lost too. Its timeout leaves the

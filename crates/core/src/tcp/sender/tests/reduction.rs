@@ -65,7 +65,7 @@ fn vegas_goes_on_after_a_reduction_that_begins_no_recovery() {
         opened.sender.on_deadline(now);
         assert_eq!(opened.sender.poll_transmit(now), Some(Transmission::Syn));
     }
-    opened.sender.on_established(ms(1100));
+    opened.sender.on_established(ms(1100), None);
     opened.at(1100).send();
     for pair in [&mut marked, &mut opened] {
         pair.sender.write(pair.now, 1000);

@@ -24,7 +24,7 @@ fn before_the_connection_stands_the_syns_timer_is_the_only_one() {
     assert!(sender.poll_transmit(ms(0)).is_some());
     assert!(!sender.quiet_until(ms(1)) && !sender.is_paced_to(ms(2000)) && !sender.takes_bursts());
     assert_eq!(which([1000, 1001], |at| sender.no_deadline_before(at)), [true, false]);
-    sender.on_established(ms(50));
+    sender.on_established(ms(50), Some(0));
     assert!(sender.takes_bursts());
 }
 
