@@ -11,7 +11,7 @@ pub struct Flags {
     pub fin: bool,
     /// `R`.
     pub rst: bool,
-    /// `P`; the sender has no notion of a push, so that it is not compared.
+    /// `P`; not compared.
     pub psh: bool,
     /// `.`.
     pub ack: bool,
