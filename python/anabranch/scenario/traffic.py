@@ -126,7 +126,7 @@ class Traffic(Table):
     from_: Nodes = Field(
         "all",
         alias="from",
-        description="Sources: a node, a list, all, hosts (the nodes with one neighbour), or a pattern such as p1*.",
+        description="Sources: a node, a list, all, hosts (nodes with one neighbour, and leaf-spine hosts with several leaves), or a pattern such as p1*.",
     )
     to: Nodes = Field("all", description="Destinations, in the same way.")
     pattern: Literal[
