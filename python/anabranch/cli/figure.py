@@ -29,7 +29,7 @@ def figure(
 ) -> int:
     """Draw a figure of the report into a file for a paper; without --output, list the figures.
 
-    Texts have 8 or 9 points, whatever the width.
+    Texts have 7.5 to 9 points, whatever the width; names of nodes on a narrow map have 6.75.
     """
     if not LEAST_MM <= width <= MOST_MM:
         raise UsageError(f"--width {width:g}: must be from {LEAST_MM:g} to {MOST_MM:g} millimetres")
