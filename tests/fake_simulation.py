@@ -1,13 +1,25 @@
 """A stand-in for the core's ``Simulation``: numbers by rule, so that what happens around it can be tested."""
 
 import json
+import signal
+import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from anabranch.interrupts import Interruptible
+
 Columns = Mapping[str, npt.NDArray[Any]]
+
+
+def interrupt_runs() -> None:
+    """Ctrl-C while runs go on; returns once the main thread has taken it."""
+    runs: Interruptible = cast("Any", signal.getsignal(signal.SIGINT)).__self__
+    signal.raise_signal(signal.SIGINT)
+    while not runs.came:
+        time.sleep(0.001)
 
 
 class FakeSimulation:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from fake_simulation import FakeSimulation
+from fake_simulation import FakeSimulation, interrupt_runs
 from report_fixture import write_run_directory
 
 from anabranch import output_files, report
@@ -112,14 +111,11 @@ def test_an_interrupted_result_does_not_replace_a_complete_one(tmp_path: Path) -
 
 def interrupted_in_run(number: int) -> Callable[[str], FakeSimulation]:
     """Ctrl-C comes in this run, counted from 1, which goes on once the signal has been taken."""
-    former = signal.getsignal(signal.SIGINT)
     begun = []
 
     def at_step(simulation: FakeSimulation) -> None:
         if len(begun) == number and simulation.steps == 3:
-            signal.raise_signal(signal.SIGINT)
-            while signal.getsignal(signal.SIGINT) is not former:
-                pass
+            interrupt_runs()
 
     def make(spec: str) -> FakeSimulation:
         begun.append(spec)

@@ -2,14 +2,13 @@
 
 import json
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from fake_simulation import FakeSimulation
+from fake_simulation import FakeSimulation, interrupt_runs
 
 from anabranch.engines.packet import RunAgain
 from anabranch.engines.refusal import refusals
@@ -82,15 +81,14 @@ def test_captures_are_appended_under_the_names_of_the_nodes(tmp_path: Path) -> N
 
 def test_an_interrupt_keeps_what_there_is(tmp_path: Path) -> None:
     """Ctrl-C comes in the third step of the first run, which goes on once the signal has been taken."""
-    former = signal.getsignal(signal.SIGINT)
 
     def at_step(simulation: FakeSimulation) -> None:
         if simulation.steps == 3:
-            signal.raise_signal(signal.SIGINT)
-            while signal.getsignal(signal.SIGINT) is not former:
-                time.sleep(0.001)
+            interrupt_runs()
 
+    former = signal.getsignal(signal.SIGINT)
     result = design(tmp_path, jobs=1, make=lambda spec: FakeSimulation(spec, at_step))
+    assert signal.getsignal(signal.SIGINT) is former
     assert result.interrupted
     assert [run["status"] for run in result.manifest["runs"]] == ["interrupted"]
     assert result.manifest["runs"][0]["simulated_s"] == pytest.approx(9.0)

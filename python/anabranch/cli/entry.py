@@ -3,7 +3,6 @@
 import atexit
 import os
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -12,38 +11,40 @@ from anabranch.cli.output import say
 from anabranch.cli.overview import overview
 
 HELP = ("--help", "-h")
-TOGETHER_S = 1.0
-"""Two requests to terminate within this time are one."""
 
 
 def main() -> None:
     """Run the command line and leave with its exit status; a request to terminate is taken as Ctrl-C.
 
     The process ends after its exit handlers, without the interpreter's teardown of modules and objects: that takes as long as the
-    imports of a small run. An interrupted process does not wait for exit handlers either, nor for the threads of a solver. A second request ends it at once, unless it comes
-    together with the first: ``timeout`` sends one to the process and one to its group.
+    imports of a small run. An interrupted process does not wait for exit handlers either, nor for the threads of a solver. A second request ends it at once
+    (:mod:`anabranch.interrupts`).
     """
     import signal
 
-    interrupted: float | None = None
+    from anabranch.interrupts import is_repeated, take
+
+    interrupted = False
 
     def interrupt(number: int, frame: object) -> None:
         nonlocal interrupted
-        if interrupted is None:
-            interrupted = time.monotonic()
-            raise KeyboardInterrupt
-        if time.monotonic() - interrupted > TOGETHER_S:
+        if is_repeated():
+            return
+        if interrupted:
             os._exit(INTERRUPTED)
+        interrupted = True
+        take()
+        raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
     try:
         code = status()
     except Exception:
-        if interrupted is None:
+        if not interrupted:
             raise
         code = INTERRUPTED  # a library fails in its own way if it is interrupted while it is imported
-    if interrupted is None:
+    if not interrupted:
         atexit._run_exitfuncs()
     with suppress(
         OSError, ValueError

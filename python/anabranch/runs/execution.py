@@ -12,12 +12,12 @@ from threading import Event
 from anabranch.engines import packet
 from anabranch.engines.registry import ENGINES, Engine
 from anabranch.forks import refuse_after_fork
+from anabranch.interrupts import Interruptible
 from anabranch.output_files import FileError
 from anabranch.results import REPORT, Result
 from anabranch.runs import tables
 from anabranch.runs.directory import RunDirectory
 from anabranch.runs.errors import Refusal, RunError
-from anabranch.runs.interrupts import Interruptible
 from anabranch.runs.jobs import run_all
 from anabranch.runs.kept import KeptRuns
 from anabranch.runs.plan import Plan

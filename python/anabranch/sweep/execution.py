@@ -12,8 +12,8 @@ from threading import Event
 
 from anabranch.engines.registry import ENGINES
 from anabranch.forks import refuse_after_fork
+from anabranch.interrupts import Interruptible
 from anabranch.progress import Shown
-from anabranch.runs.interrupts import Interruptible
 from anabranch.runs.kept import engine_build, run_key
 from anabranch.sweep.columns import COMPLETE, FAILED, REFUSED
 from anabranch.sweep.errors import SweepError

@@ -1,0 +1,60 @@
+"""Requests to terminate: Ctrl-C, and the signal that ``kill`` and ``timeout`` send."""
+
+import signal
+import time
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from threading import Event
+
+TOGETHER_S = 1.0
+"""Signals within this time after a request are part of it: ``timeout`` sends one to the process and one to its group."""
+_taken_at = float("-inf")
+
+
+def take() -> None:
+    """Begin a request: the signals that come together with it are no further ones."""
+    global _taken_at
+    _taken_at = time.monotonic()
+
+
+def is_repeated() -> bool:
+    """Whether a signal that comes now is part of the last request."""
+    return time.monotonic() - _taken_at <= TOGETHER_S
+
+
+class Interruptible(AbstractContextManager["Interruptible"]):
+    """The first request ends the runs, and what there is is kept; a second one interrupts at once."""
+
+    def __init__(self, stop: "Event") -> None:
+        """``stop`` is what the runs look at."""
+        self.came = False
+        self._stop = stop
+        self._former: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "Interruptible":
+        """Handle signals."""
+        from threading import current_thread, main_thread
+
+        if current_thread() is main_thread():  # Python lets no other thread handle signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._former[number] = signal.signal(number, self._handle)
+        return self
+
+    def _handle(self, number: int, _: object) -> None:
+        if not self.came:
+            self.came = True
+            take()
+            self._stop.set()
+        elif not is_repeated():
+            self._restore()
+            signal.raise_signal(number)
+
+    def _restore(self) -> None:
+        for number in list(self._former):
+            signal.signal(number, self._former.pop(number))
+
+    def __exit__(self, *_: object) -> None:
+        """Handle signals as before."""
+        self._restore()
