@@ -73,6 +73,46 @@ def test_a_matrix_of_stacks_is_a_column_once() -> None:
     ]
 
 
+UDP = (
+    SCENARIO[: SCENARIO.index("[[traffic]]")].replace('["5Mbps", "10Mbps"]', '"10Mbps"')
+    + """
+[[traffic]]
+name = "datagrams"
+from = "a"
+to = "b"
+constant = "1Mbps"
+transport = "udp"
+[run]
+duration = "2s"
+"""
+)
+
+
+def test_flows_of_udp_are_compared_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A flow of UDP has no stack. The run sends 1 Mbit/s, and so the prediction says; the interval and the spread are those of the flow."""
+    path = tmp_path / "udp.toml"
+    path.write_text(UDP)
+    command = ["compare", str(path), "--engines", "packet,predict", "--out", str(tmp_path / "out")]
+    assert status([*command, "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)
+    (row,) = document["flows"]
+    assert (row["traffic"], row["stack"], row["seeds"]) == ("datagrams", None, 5)
+    assert row["ratio"] == pytest.approx(1.0, rel=0.02)
+    assert row["low"] < 1e6 < row["high"]
+    assert 0 < row["spread"] < 0.02
+    assert status(command) == 0
+    assert "datagrams  UDP    a -> b  goodput" in capsys.readouterr().out
+
+
+def test_a_comparison_of_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No flow arrives in 2 s at one in 1,000 s, and no link is loaded."""
+    path = tmp_path / "nothing.toml"
+    path.write_text(UDP.replace('constant = "1Mbps"\ntransport = "udp"', 'short = { arrivals = "0.001/s" }'))
+    command = ["compare", str(path), "--engines", "packet,predict", "--jitter", "0", "--out", str(tmp_path / "out")]
+    assert status(command) == 1
+    assert "No flow or link has a ratio of predict to packet: nothing was compared." in capsys.readouterr().err
+
+
 def test_other_runs_have_the_ratios_of_their_means() -> None:
     slow, fast = run().runs, run(SCENARIO.replace('["5Mbps", "10Mbps"]', '["10Mbps", "10Mbps"]')).runs
     comparison = compare(("slow", "fast"), slow, fast)
@@ -114,6 +154,16 @@ def test_linux_beside_the_packet_engine(tmp_path: Path, capsys: pytest.CaptureFi
     assert "packet is complete" in said.err
     assert "kernel is complete" in said.err
     assert "kernel / packet" in said.out
+
+
+@pytest.mark.parametrize("within", ["-1", "nan"])
+def test_a_deviation_that_no_ratio_can_have_is_refused(
+    within: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    assert status(["compare", str(path), "--within", within]) == 2
+    assert f"--within {within}: must be at least 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("engines", ["packet", "packet,packet", "packet,ns3", ""])

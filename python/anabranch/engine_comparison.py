@@ -10,6 +10,7 @@ from typing import Any, cast
 import polars as pl
 
 from anabranch import extras, output_files
+from anabranch.report.evaluation import NO_STACK
 from anabranch.report.run_directory import Runs
 from anabranch.report.vega_lite import Specification
 from anabranch.statistics import ratio_of_means
@@ -78,12 +79,14 @@ def compare(engines: tuple[str, str], first: Runs, second: Runs) -> Comparison:
     inside = _inside(first, second) or _inside(second, first)
     by_engine = dict(zip(engines, (first, second), strict=True))
     if "predict" in by_engine:
-        flows = flows.join(_intervals(by_engine["predict"]), on=_FLOW, how="left", maintain_order="left")
+        flows = flows.join(
+            _intervals(by_engine["predict"]), on=_FLOW, how="left", nulls_equal=True, maintain_order="left"
+        )
         spread = _spread(by_engine["packet"]) if "packet" in by_engine else None
         flows = (
             flows.with_columns(spread=pl.lit(None, pl.Float64))
             if spread is None
-            else flows.join(spread, on=_FLOW, how="left", maintain_order="left")
+            else flows.join(spread, on=_FLOW, how="left", nulls_equal=True, maintain_order="left")
         )
     return Comparison(engines, first.keys, _with_keys(flows, first), _with_keys(table, first), inside)
 
@@ -123,7 +126,9 @@ def _join(first: pl.DataFrame, second: pl.DataFrame, on: Sequence[str]) -> pl.Da
         table.rename({name: f"{name}_{which}" for name in measures})
         for table, which in ((first, "first"), (second, "second"))
     )
-    return one.join(other.select(*on, *(f"{name}_second" for name in measures)), on=on, maintain_order="left")
+    return one.join(
+        other.select(*on, *(f"{name}_second" for name in measures)), on=on, nulls_equal=True, maintain_order="left"
+    )
 
 
 def _ratios(both: pl.DataFrame, by: Sequence[str], measure: str) -> pl.DataFrame:
@@ -195,7 +200,7 @@ def _table(name: str, table: pl.DataFrame, comparison: Comparison) -> TextTable:
         unit = _UNITS[one["measure"]]
         return (
             *(one[key] for key in keys),
-            *(one[column] for column in own),
+            *(one[column] or NO_STACK for column in own),
             ends,
             _TITLES[one["measure"]],
             *(quantity(one[which], unit) if unit else percent(one[which]) for which in ("first", "second")),
@@ -266,8 +271,9 @@ def picture(comparison: Comparison) -> Specification:
 
 def _panel(rows: pl.DataFrame, title: str, first: str, second: str) -> Specification:
     least, most = (bound(bound(rows[which]) for which in ("first", "second")) for bound in (min, max))
+    is_link = pl.col("measure") == UTILISATION
     points = rows.with_columns(
-        pl.col("stack").fill_null("link") if "stack" in rows.columns else pl.lit("link").alias("stack")
+        stack=pl.when(is_link).then(pl.lit("link")).otherwise(pl.col("stack").fill_null(NO_STACK))
     )
     scale = {"type": "log", "domain": [least * 0.9, most * 1.1], "nice": False}
     axis = {"format": "~s"}

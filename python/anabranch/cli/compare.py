@@ -81,7 +81,7 @@ def compare(
     """
     at_least(1, jobs=jobs)
     engines = compared.chosen()
-    if compared.within is not None and compared.within < 0:
+    if compared.within is not None and not compared.within >= 0:  # nor is it NaN
         raise UsageError(f"--within {compared.within:g}: must be at least 0")
     if not 0 <= compared.jitter <= 50:
         raise UsageError(f"--jitter {compared.jitter:g}: must be between 0 and 50")
@@ -157,12 +157,12 @@ def _compare(
     page = write_report([result.directory for result in results], directory / "report.html")
     say(f"Written: {page}")
     runs = [result.runs for result in results]
-    worst = 0.0
+    greatest = {}
     documents = []
     for engine, other in zip(engines[1:], runs[1:], strict=True):
         comparison = compare_engines((engines[0], engine), runs[0], other)
         files = write(comparison, directory)
-        worst = max(worst, comparison.greatest or 0.0)
+        greatest[engine] = comparison.greatest
         if output.json:
             documents.append(document(comparison))
         else:
@@ -183,6 +183,10 @@ def _compare(
         say(f"Without {' and '.join(absent)} there is no picture of the comparison: {command('figures')}")
     if output.json:
         print(json_text(documents))
+    if nothing := [engine for engine, most in greatest.items() if most is None]:
+        say(f"No flow or link has a ratio of {' or '.join(nothing)} to {engines[0]}: nothing was compared.")
+        return FAILED
+    worst = max(most for most in greatest.values() if most is not None)
     if within is not None and 100 * worst > within:
         say(f"A ratio is {percent(worst)} from 1, more than --within {within:g} %.")
         return FAILED
