@@ -20,7 +20,7 @@ import pytest
 from report_fixture import ROUTINGS, STACKS, write_run_directory
 
 from anabranch import report, statistics
-from anabranch.report import chart, figures, libraries, run_directory, series
+from anabranch.report import answer, chart, evaluation, figures, libraries, outcomes, run_directory, series
 from anabranch.runs.manifest import ManifestError
 
 MEGABYTE = 1_000_000
@@ -411,6 +411,18 @@ class TestPage:
             r"cubic carries the most, 9\.\d.*, under routing ospf; the least, .*, under routing spray", page.seen
         )
         assert "There is one treatment only" in page.seen
+
+    def test_goodput_is_not_ranked_by_the_seeds_whose_flows_did_not_finish(self, tmp_path: Path) -> None:
+        """The flow of one seed of five finishes. The summary has no goodput then, and the answer none either: the other seeds are the slow ones."""
+        directory = write_run_directory(tmp_path / "run", stacks=["newreno", "cubic"], routings=["ospf"])
+        flows = pl.read_parquet(directory / "flows.parquet")
+        finishes = pl.col("run") % 5 == 0
+        flows.with_columns(size_bytes=pl.lit(2_000_000, pl.UInt64), fct_s=pl.when(finishes).then(4.0)).write_parquet(
+            directory / "flows.parquet"
+        )
+        e = evaluation.read([directory])
+        assert e.summary["goodput_bps"].to_list() == [None, None]
+        assert [answer.of(outcome) for outcome in outcomes.outcomes(e)] == [None]
 
     def test_all_figures_of_a_page_are_listed_by_name(self, abilene: Path, abilene_page: Page) -> None:
         found = figures.figures([abilene])

@@ -138,16 +138,16 @@ def known_sum(name: str) -> pl.Expr:
 
 
 def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """What each group of flows did in each run: a row for each run and each combination of the columns ``by``.
+    """What each group of flows did in each run: a row for each run and each combination of the columns ``by``, with the run's columns.
 
+    Which goodput counts depends on the flows of all runs, as in :func:`summary`.
     ``low_bps`` and ``high_bps`` are the predicted interval of the goodput of a group that has one such flow. Nothing says how wide that of a
     sum is.
     """
     share = pl.col("active_share") if "active_share" in flows.columns else pl.lit(1.0)
-    run = ["source", "run"] if "source" in flows.columns else ["run"]
     goodput = pl.col("_goodput")
     lasting = flows.with_columns(_goodput=lasting_goodput(by))
-    return lasting.group_by([*dict.fromkeys([*run, *by])], maintain_order=True).agg(
+    return lasting.group_by([*_run(flows), *by], maintain_order=True).agg(
         *(
             known_sum(name).alias(name)
             for name in ("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "reordered_segments")
@@ -166,6 +166,11 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
             if name in flows.columns
         },
     )
+
+
+def _run(flows: pl.DataFrame) -> list[str]:
+    """The columns that say which run a flow is of."""
+    return [name for name in ("source", "run", "seed") if name in flows.columns]
 
 
 def is_predicted(flows: pl.DataFrame) -> pl.Expr:
@@ -217,9 +222,8 @@ def worth_showing(times: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def _completions(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    run = ["source", "run"] if "source" in flows.columns else ["run"]
     measured = pl.when(~is_predicted(flows)).then(pl.col("time").mean())
-    means = flows.filter("counts").group_by([*dict.fromkeys([*by, *run])]).agg(measured.alias("time"))
+    means = flows.filter("counts").group_by([*dict.fromkeys([*by, *_run(flows)])]).agg(measured.alias("time"))
     intervals = means.group_by(by).agg(pl.col("time").alias("_means"))
 
     def figures(column: str, name: str, unit: str) -> dict[str, pl.Expr]:

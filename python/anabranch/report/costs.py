@@ -9,7 +9,7 @@ import polars as pl
 from anabranch import statistics
 from anabranch.report import chart
 from anabranch.report.chart import Measure
-from anabranch.report.evaluation import RUN, Evaluation
+from anabranch.report.evaluation import Evaluation
 from anabranch.report.parts import largest
 
 
@@ -25,7 +25,7 @@ class Cost:
 
 def costs(e: Evaluation) -> list[Cost]:
     """Those that are known of some run, and not zero in all."""
-    runs = statistics.per_run(e.runs.flows, [*RUN, *e.by])
+    runs = statistics.per_run(e.runs.flows, e.by)
     waits = e.runs.links.group_by("source", "run").agg(value=pl.col("queue_delay_mean_s").max())
     queueing = runs.join(waits, on=["source", "run"], how="left", maintain_order="left")
     resent = runs.with_columns(value=(pl.col("retransmits") / pl.col("segments_sent")).fill_nan(None))

@@ -56,7 +56,7 @@ def _goodput(e: Evaluation) -> Outcome:
         shown=chart.rate("goodput_bps", "Goodput", largest(e.summary["goodput_bps"])),
         half="goodput_interval_bps",
         draw=chart.goodput_bars,
-        values=e.values(statistics.per_run(e.runs.flows, [*RUN, *e.by]), "goodput_bps"),
+        values=e.values(statistics.per_run(e.runs.flows, e.by), "goodput_bps"),
         most_is_best=True,
     )
 
