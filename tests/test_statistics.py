@@ -10,7 +10,7 @@ import pytest
 from report_fixture import write_run_directory
 
 from anabranch import statistics
-from anabranch.report import run_directory
+from anabranch.report import evaluation, run_directory
 from anabranch.scenario import Scenario
 from scenarios import LINE
 
@@ -108,6 +108,21 @@ def test_goodput_is_of_the_flows_that_send_to_the_end_of_the_run() -> None:
     assert found["goodput_bps"].to_list() == [10.0]
     assert found["flow_goodput_bps"].to_list() == [5.0]
     assert statistics.summary(table, ["traffic"])["goodput_bps"].to_list() == [8.0, None, 2.0]
+
+
+def test_runs_without_flows_count(tmp_path: Path) -> None:
+    """At one arrival a second, some runs of a second have no flow. The mean is over all runs, with the stacks of those that have some."""
+    traffic = 'short = { arrivals = "1/s", sizes = [[1000, 0.0], [2000, 1.0]] }\nstack = ["newreno", "cubic"]\n'
+    text = LINE.replace("bulk = true\n", traffic).replace('stack = "newreno"\n', "").replace('"2s"', '"1s"\nseeds = 6')
+    result = Scenario.from_toml(text).run(directory=tmp_path / "run")
+    assert result.flows["run"].n_unique() < 12
+    summaries = [result.summary, evaluation.read([result.directory]).summary]
+    for row in [row for summary in summaries for row in summary.to_dicts()]:
+        assert row["runs"] == 6
+        own = result.flows.filter(stack=row["stack"])
+        assert row["flows"] == pytest.approx(own.height / 6)
+        assert row["timeouts"] == own["timeouts"].sum() / 6
+        assert row["retransmit_ratio"] == own["retransmits"].sum() / own["segments_sent"].sum()
 
 
 def sized(**columns: object) -> pl.DataFrame:

@@ -325,6 +325,10 @@ def test_flows_without_any_and_completion_times(tmp_path: Path) -> None:
     assert result.failures.is_empty()
     assert result.flows.filter(arrivals=0.001)["flow"].to_list() == [None] * 4
     assert (result.summary["fct_mean_s"] > 0.01).all()
+    assert result.summary["runs"].to_list() == [2] * 4
+    for row in result.summary.to_dicts():
+        own = result.flows.filter(variant_stack=row["variant_stack"], arrivals=row["arrivals"]).drop_nulls("flow")
+        assert row["flows"] == own.height / 2
 
 
 def test_until_adds_the_seeds_that_the_interval_needs() -> None:

@@ -116,8 +116,7 @@ def _flows(runs: Runs) -> pl.DataFrame:
 
 
 def _links(runs: Runs) -> pl.DataFrame:
-    seeds = runs.flows.select("run", "seed").unique()
-    return runs.links.join(seeds, on="run").select(*_LINK, "seed", UTILISATION)
+    return runs.links.join(runs.table.select("run", "seed"), on="run").select(*_LINK, "seed", UTILISATION)
 
 
 def _join(first: pl.DataFrame, second: pl.DataFrame, on: Sequence[str]) -> pl.DataFrame:

@@ -185,7 +185,7 @@ class Result:
         """
         from anabranch import statistics
 
-        return self._with_keys(statistics.summary(self.runs.flows, ["variant"]))
+        return self._with_keys(statistics.summary(self.runs.flows, ["variant"], self.runs.table))
 
     @cached_property
     def completion_times(self) -> pl.DataFrame:

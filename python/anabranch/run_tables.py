@@ -35,7 +35,7 @@ def tables(runs: Runs) -> Iterator[TextTable]:
 
 
 def _summary(runs: Runs) -> TextTable:
-    summary = statistics.summary(runs.flows, ["variant"])
+    summary = statistics.summary(runs.flows, ["variant"], runs.table)
     lasting = summary["goodput_bps"].count() > 0
     predicted = bool(runs.flows.select(statistics.is_predicted(runs.flows)).item())
     waits = statistics.waits_long(runs.flows)

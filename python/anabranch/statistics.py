@@ -82,8 +82,11 @@ def jain_index(goodput: pl.Expr) -> pl.Expr:
     return pl.when((goodput.count() > 1) & index.is_finite()).then(index)
 
 
-def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def summary(flows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame | None = None) -> pl.DataFrame:
     """A row for each combination of the columns ``by``: means over the runs, in the order of first appearance.
+
+    ``runs`` has a row for each run, with the columns that identify it and those of ``by`` that all its flows share. It counts runs
+    without flows too; without it, the runs are those of the flows.
 
     Goodput is payload counted once, when it first arrives, within the measured time. ``goodput_bps`` adds up the flows
     that send to the end of the run: those without a size, and those of a traffic group of which no flow has finished. A
@@ -98,7 +101,8 @@ def summary(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     ``longest_stall_s`` and ``reassembly_peak_bytes`` are the most of any flow.
     """
     means = ["goodput_bps", "flow_goodput_bps", "jain_index", "timeouts", "srtt_s", "reordering_extent_mean"]
-    grouped = per_run(flows, by).group_by(by, maintain_order=True)
+    rows = per_run(flows, by)
+    grouped = (rows if runs is None else _with_empty(rows, by, runs)).group_by(by, maintain_order=True)
     measured = pl.col("goodput_bps").filter(~pl.col("predicted"))
     sent, resent = known_sum("segments_sent"), known_sum("retransmits")
     table = grouped.agg(
@@ -148,10 +152,7 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     goodput = pl.col("_goodput")
     lasting = flows.with_columns(_goodput=lasting_goodput(by))
     return lasting.group_by([*_run(flows), *by], maintain_order=True).agg(
-        *(
-            known_sum(name).alias(name)
-            for name in ("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "reordered_segments")
-        ),
+        *(known_sum(name).alias(name) for name in _COUNTS),
         pl.col("srtt_s", "reordering_extent_mean").mean(),
         pl.col("reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes").max(),
         flows=pl.len(),
@@ -168,9 +169,27 @@ def per_run(flows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def _run(flows: pl.DataFrame) -> list[str]:
-    """The columns that say which run a flow is of."""
-    return [name for name in ("source", "run", "seed") if name in flows.columns]
+_COUNTS = ("segments_sent", "retransmits", "spurious_retransmits", "timeouts", "reordered_segments")
+
+
+def _with_empty(rows: pl.DataFrame, by: Sequence[str], runs: pl.DataFrame) -> pl.DataFrame:
+    """The rows of :func:`per_run`, and one for each run that has no flow of a group of which another such run has some."""
+    shared = [name for name in by if name in runs.columns]
+    wanted = runs.select(*_run(rows), *shared, "interrupted")
+    if len(shared) < len(by):
+        groups = rows.select(by).unique(maintain_order=True)
+        wanted = wanted.join(groups, on=shared, maintain_order="left_right")
+    on = [*_run(rows), *by]
+    every = wanted.join(rows.drop("interrupted"), on=on, how="left", nulls_equal=True, maintain_order="left")
+    # A run that was cut short says nothing of flows that it might have had.
+    is_empty = pl.col("flows").is_null() & ~pl.col("interrupted")
+    zeros = (pl.when(is_empty).then(0).otherwise(name).alias(name) for name in ("flows", *_COUNTS))
+    return every.with_columns(*zeros, pl.col("predicted").fill_null(False))
+
+
+def _run(rows: pl.DataFrame) -> list[str]:
+    """The columns that say which run a row is of."""
+    return [name for name in ("source", "run", "seed") if name in rows.columns]
 
 
 def is_predicted(flows: pl.DataFrame) -> pl.Expr:

@@ -79,8 +79,7 @@ class Evaluation:
     @property
     def has_several_seeds(self) -> bool:
         """Whether some variant has more than one run."""
-        counts = self.runs.flows.group_by("variant").agg(pl.col("run").n_unique())["run"]
-        return any(count > 1 for count in counts)
+        return self.runs.table["variant"].is_duplicated().any()
 
 
 def read(run_directories: Sequence[Path]) -> Evaluation:
@@ -98,7 +97,7 @@ def evaluate(runs: Runs) -> Evaluation:
     # Flows without a stack are named only after their statistics: Jain's index is over TCP flows.
     summary, times = (
         numbers.with_columns(pl.col("stack").fill_null(NO_STACK))
-        for numbers in (statistics.summary(runs.flows, by), statistics.completion_times(runs.flows, by))
+        for numbers in (statistics.summary(runs.flows, by, runs.table), statistics.completion_times(runs.flows, by))
     )
     runs = replace(runs, flows=runs.flows.with_columns(pl.col("stack").fill_null(NO_STACK)))
     stack_keys = _stack_keys(runs, summary)

@@ -122,7 +122,7 @@ class Source:
 class Runs:
     """Everything that a report is made of.
 
-    ``flows`` and ``links`` have the columns of the run directory's tables, and besides: ``source`` (index of the run
+    ``table`` has a row for each run, also for one without flows. ``flows`` and ``links`` have the columns of the run directory's tables, and besides: ``source`` (index of the run
     directory) and ``variant`` (index into ``variants``). ``treatments`` are the keys that one chooses; the others are conditions. ``flows`` also has ``seed``, ``warm_up_s`` and ``simulated_s`` of the run,
     whether it was ``interrupted``, and ``active_share`` (share of the measured time that lies between the flow's start
     and its end). ``states`` has the shares of time in the states of congestion controls that report them; it is empty
@@ -133,6 +133,7 @@ class Runs:
     keys: list[str]
     treatments: set[str]
     variants: list[Variant]
+    table: pl.DataFrame
     flows: pl.DataFrame
     states: pl.DataFrame
     links: pl.DataFrame
@@ -165,6 +166,7 @@ def read(directories: Iterable[Path]) -> Runs:
         keys=([DIRECTORY] if several else []) + keys,
         treatments={DIRECTORY}.union(*(source.treatments for source in sources)),
         variants=variants,
+        table=runs,
         flows=flows,
         states=_optional(sources, "states", _STATES, runs),
         links=_table(sources, "links", runs).drop("seed", "simulated_s", "warm_up_s", "interrupted"),

@@ -69,11 +69,12 @@ class SweepResult:
         """
         from anabranch import statistics
 
-        rows = self.scan().filter(pl.col("flow").is_not_null()).select(*self.keys, *SUMMED_UP, "flow")
-        flows = rows.with_columns(active_share()).collect().sort(ROWS_OF_A_RUN[FLOWS])
+        complete = self.scan().filter(pl.col("status") == COMPLETE).select(*self.keys, *SUMMED_UP, "flow")
+        rows = complete.with_columns(active_share(), interrupted=pl.lit(False)).collect().sort(ROWS_OF_A_RUN[FLOWS])
+        flows, runs = rows.drop_nulls("flow"), rows.unique("run", keep="first", maintain_order=True)
         times = statistics.completion_times(flows, self.keys).filter(statistics.ALL_SIZES)
         figures = ["fct_mean_s", "fct_interval_s", "unfinished"]
-        return statistics.summary(flows, self.keys).join(
+        return statistics.summary(flows, self.keys, runs).join(
             times.select(*self.keys, *figures), on=self.keys, how="left", nulls_equal=True, maintain_order="left"
         )
 
