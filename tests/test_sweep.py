@@ -331,6 +331,16 @@ def test_flows_without_any_and_completion_times(tmp_path: Path) -> None:
         assert row["flows"] == own.height / 2
 
 
+def test_a_prediction_has_its_own_interval_and_none_over_seeds(tmp_path: Path) -> None:
+    """All seeds have one prediction: the interval over them would be 0, which says that nothing is uncertain."""
+    found = sweep(tmp_path, engines=["packet", "predict"], losses=(0.01,), stacks=("newreno",), seeds=4)
+    packet, predicted = found.execute(tmp_path / "out", jobs=1).summary.to_dicts()
+    assert packet["goodput_interval_bps"] > 0
+    assert (packet["low_bps"], packet["high_bps"]) == (None, None)
+    assert predicted["goodput_interval_bps"] is None
+    assert predicted["low_bps"] < predicted["goodput_bps"] < predicted["high_bps"]
+
+
 def test_until_adds_the_seeds_that_the_interval_needs() -> None:
     rule = Until.read("ci < 10 %", 50)
     assert rule.wanted([100.0]) == 2

@@ -61,6 +61,7 @@ SUMMED_UP = (
         "srtt_s",
     ),
     *("reordering_extent_mean", "reordering_extent_max", "longest_stall_s", "reassembly_peak_bytes"),
+    *("low_bps", "high_bps", "limited_by"),
 )
 """The columns of flows that :mod:`anabranch.statistics` sums up."""
 
