@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -436,6 +437,35 @@ def test_two_processes_do_not_write_to_the_study_of_one_paper(folder: Path) -> N
         message = command(folder, "paper", "mprc", "--quick", "--out", "papers").stderr
     assert f"{place.relative_to(folder)}: in use by process {os.getpid()}" in message
     assert names(place) == []
+
+
+def test_a_command_that_begins_while_another_ends_has_the_directory_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tries to begin after each file and folder that the other one removes at its end."""
+    second = directory.RunDirectory(tmp_path / "out", "second")
+    begun = False
+
+    def then_begin(remove: Callable[..., None]) -> Callable[..., None]:
+        def removed(*arguments: object, **options: object) -> None:
+            nonlocal begun
+            remove(*arguments, **options)
+            if not begun:
+                with suppress(FileError):
+                    second.__enter__()
+                    begun = True
+
+        return removed
+
+    with monkeypatch.context() as patch, directory.RunDirectory(tmp_path / "out", "first"):
+        for name in ("unlink", "rmdir"):
+            patch.setattr(os, name, then_begin(getattr(os, name)))
+    assert begun
+    with pytest.raises(FileError, match="in use by process"):
+        directory.RunDirectory(tmp_path / "out", "third").__enter__()
+    assert names(tmp_path / "out") == [".anabranch", ".anabranch/lock", ".anabranch/purpose"]
+    second.__exit__()
+    assert names(tmp_path) == ["out"]
 
 
 def test_a_second_run_without_a_directory_takes_the_next_one(tmp_path: Path) -> None:

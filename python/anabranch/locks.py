@@ -46,7 +46,10 @@ class Lock(AbstractContextManager["Lock"]):
     def __exit__(self, *_: object) -> None:
         """Release it."""
         try:
-            self._path.unlink(missing_ok=True)
+            if is_open_at(
+                self._descriptor, self._path
+            ):  # else its file was removed, and there may be one of another process
+                self._path.unlink()
         finally:
             os.close(self._descriptor)
 

@@ -98,9 +98,11 @@ class RunDirectory(AbstractContextManager["RunDirectory"]):
             in_place = not (self._workspace / _RESULT).exists()
             if in_place and (self._is_complete or not self.kept.count()):
                 self.kept.clear()
-                shutil.rmtree(self._workspace, ignore_errors=True)
+                (self._workspace / _PURPOSE).unlink(missing_ok=True)
         finally:
-            self._lock.__exit__()
+            self._lock.__exit__()  # not before all else is removed: another command may begin at once
+        with suppress(OSError):  # it has unfinished work, or another command has begun
+            self._workspace.rmdir()
         if self._is_new:
             with suppress(OSError):  # it has a result
                 self.path.rmdir()
