@@ -19,7 +19,17 @@ from anabranch.cli import status
 from anabranch.report.run_directory import read as report_of
 from anabranch.results import Result
 from anabranch.scenario import Scenario, ScenarioError
-from anabranch.sweep import PlanError, Sweep, SweepError, SweepResult, execution, run_directory, store, workers
+from anabranch.sweep import (
+    PlanError,
+    Sweep,
+    SweepError,
+    SweepResult,
+    estimate,
+    execution,
+    run_directory,
+    store,
+    workers,
+)
 from anabranch.sweep.columns import FACTS, HEAD
 from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
 from anabranch.sweep.until import Until
@@ -416,6 +426,25 @@ def test_a_dry_run_counts_and_keeps_nothing(tmp_path: Path, capsys: pytest.Captu
         assert re.search(line, text, re.MULTILINE), line
     assert "6 pilot runs" in text
     assert not (tmp_path / "none").exists()
+
+
+def test_a_dry_run_knows_every_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the time for pilot runs is over at once, each engine has one. Twelve runs of 300 ms in real time take 3.6 s."""
+    monkeypatch.setattr(estimate, "BUDGET_S", 0.0)
+    found = sweep(tmp_path, engines=["packet", "predict", "kernel"])
+    guess = estimate.estimate(found, tmp_path / "none", jobs=1)
+    assert (guess.pilots, guess.unknown) == (3, [])
+    assert 3.6 < guess.seconds < 60
+
+    def refused(*_: object) -> None:
+        raise ValueError("no")
+
+    monkeypatch.setattr(Sweep, "compiled", refused)
+    path = plan(tmp_path, engines=["predict"])
+    assert status(["sweep", str(path), "--out", str(tmp_path / "none"), "--dry-run"]) == 0
+    assert "Time without the runs of predict: no pilot run of it had a result." in capsys.readouterr().out
 
 
 def test_the_command_prints_a_summary_and_its_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

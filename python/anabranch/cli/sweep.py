@@ -154,6 +154,7 @@ def _lines(found: "Estimate", cluster: str | None) -> list[str]:
     where = "on one core; a cluster has more" if cluster else f"on {found.processes} at a time, a core each"
     seconds = found.seconds * found.processes if cluster else found.seconds
     failed = f" ({found.failed} failed)" if found.failed else ""
+    unknown = [f"Time without the runs of {engine}: no pilot run of it had a result." for engine in found.unknown]
     return [
         f"runs    {found.runs}, {found.finished} of them finished",
         f"time    about {_time(seconds)} {where}",
@@ -161,6 +162,7 @@ def _lines(found: "Estimate", cluster: str | None) -> list[str]:
         f"disk    about {quantity(found.disk_bytes, 'B')}, or less: many rows compress better than few",
         f"Estimated from {count(found.pilots, 'pilot run')}{failed}, at points spread over the plan, which took {_time(found.least_s)} to "
         f"{_time(found.most_s)} each. Nothing of them is kept.",
+        *unknown,
     ]
 
 

@@ -25,7 +25,7 @@ from anabranch.units import PICOSECONDS_PER_SECOND
 PILOTS = 12
 """Pilot runs of each engine, at points that are spread over all of them."""
 BUDGET_S = 20.0
-"""No pilot run begins later than this."""
+"""No pilot run begins later than this, except the first of each engine."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class Estimate:
     """Of a pilot run, as ``most_s``."""
     most_s: float
     seconds: float
-    """If each process has a core."""
+    """If each process has a core; without the engines that are ``unknown``."""
+    unknown: list[str]
+    """Engines of whose runs no pilot run was complete."""
     processes: int
     worker_bytes: int
     """The greatest memory of the process of the pilot runs."""
@@ -80,6 +82,7 @@ def estimate(sweep: Sweep, directory: Path, jobs: int | None = None) -> Estimate
         least_s=min(every),
         most_s=max(every),
         seconds=max(seconds, pilots.compiled_s * scale),  # this process compiles while the others run
+        unknown=[engine for engine, times in pilots.took.items() if left[engine] and not times],
         processes=jobs,
         worker_bytes=_peak(resource.RUSAGE_CHILDREN),
         own_bytes=_peak(resource.RUSAGE_SELF),
@@ -102,8 +105,8 @@ class _Pilots:
         """Run one of each of several points."""
         step = len(self._sweep.seeds)
         with closing(Processes(1)) as workers, StatusLine() as line:
-            for number in numbers[::step][:PILOTS]:
-                if time.monotonic() > self._end:
+            for place, number in enumerate(numbers[::step][:PILOTS]):
+                if place and time.monotonic() > self._end:
                     return
                 began = time.perf_counter()
                 try:
