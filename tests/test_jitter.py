@@ -51,6 +51,11 @@ def test_delays_and_starts_stay_within_their_bounds() -> None:
     starts = [other["traffic"][0]["start"] / 1e12 for other in others]
     # A twentieth of 20 s.
     assert 1 <= min(starts) < 1.1 < 1.9 < max(starts) <= 2
+    many = Scenario.from_toml(SCENARIO.replace('start = "1s"', 'start = "1s"\nflows = 100'))
+    groups = [jittered(compile_run(many.cases[0], 1), seed)["traffic"][0] for seed in range(50)]
+    # The last of 200 flows: less than a tenth of 20 s after the scenario's start, and later than the first one may be.
+    latest = [(group["start"] + 199 * group["stagger"]) / 1e12 - 1 for group in groups]
+    assert 1.5 < max(latest) < 2
     assert {other["traffic"][1]["start"] for other in others} == {spec["traffic"][1]["start"]}
     assert [other["seed"] for other in others] == list(range(50))
 

@@ -11,9 +11,9 @@ from anabranch.units import PICOSECONDS_PER_SECOND
 DELAY_SHARE = 0.02
 """Link delays are within this share of the scenario's."""
 LATEST_START_S = 5.0
-"""Starts are later by at most this."""
+"""A group of flows begins later by at most this, and its starts are spread over less than this more. So a flow starts less than 10 s later."""
 SHARE_OF_RUN = 20
-"""Starts are later by at most one in so many parts of the run."""
+"""Both are at most one in so many parts of the run: a flow starts later by less than a tenth of it."""
 
 
 def jittered(spec: dict[str, Any], seed: int, share: float = DELAY_SHARE) -> dict[str, Any]:
