@@ -9,6 +9,7 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
@@ -20,7 +21,18 @@ import pytest
 from report_fixture import ROUTINGS, STACKS, write_run_directory
 
 from anabranch import report, statistics
-from anabranch.report import answer, chart, evaluation, figures, libraries, outcomes, run_directory, series
+from anabranch.report import (
+    answer,
+    chart,
+    evaluation,
+    figures,
+    libraries,
+    outcomes,
+    parts,
+    run_directory,
+    series,
+    tables,
+)
 from anabranch.runs.manifest import ManifestError
 
 MEGABYTE = 1_000_000
@@ -423,6 +435,20 @@ class TestPage:
         e = evaluation.read([directory])
         assert e.summary["goodput_bps"].to_list() == [None, None]
         assert [answer.of(outcome) for outcome in outcomes.outcomes(e)] == [None]
+
+    def test_every_table_that_is_cut_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Twelve variants, of which tables show five: those of the answer and of the states of controls too."""
+        monkeypatch.setattr(parts, "MOST_ROWS", 5)
+        e = evaluation.read([write_run_directory(tmp_path / "run", seeds=1, sample_s=None)])
+        variants = pl.Series(range(12), dtype=pl.UInt32)
+        states = pl.DataFrame({"variant": variants}).with_columns(stack=pl.lit("bbr"), state=pl.lit("drain"), share=0.1)
+        (outcome,) = outcomes.outcomes(e)
+        ranking = answer.of(outcome)
+        assert ranking is not None
+        shown = [ranking.table, tables.summary(e), tables.states(replace(e, runs=replace(e.runs, states=states)))]
+        for table in shown:
+            assert table is not None
+            assert (len(table.rows), table.note) == (5, "The first 5 of 12 rows.")
 
     def test_all_figures_of_a_page_are_listed_by_name(self, abilene: Path, abilene_page: Page) -> None:
         found = figures.figures([abilene])

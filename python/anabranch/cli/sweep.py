@@ -142,9 +142,10 @@ def _print_summary(result: "SweepResult") -> None:
         )
 
     more = summary.height - MOST_ROWS
-    notes = (
-        (f"... and {count(more, 'row')} more, which `anabranch report {result.directory}` ranks.",) if more > 0 else ()
+    rest = (
+        f"... and {count(more, 'row')} more, which --json has; `anabranch report {result.directory}` ranks treatments."
     )
+    notes = (rest,) if more > 0 else ()
     head = (*keys, "runs", "goodput", "± 95 %", "retransmits", *(("completion", "± 95 %") if has_sizes else ()))
     print(result.document["title"])
     print_table(TextTable(head, [row(one) for one in summary.head(MOST_ROWS).to_dicts()], len(keys), notes))

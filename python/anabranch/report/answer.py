@@ -12,7 +12,7 @@ from anabranch import comparison
 from anabranch.report import chart
 from anabranch.report.chart import Measure, three_digits
 from anabranch.report.outcomes import Outcome
-from anabranch.report.parts import MOST_ROWS, Column, Table, cells, count, get
+from anabranch.report.parts import Column, Table, count, first_rows, get
 from anabranch.report.treatments import CONDITION, TREATMENT
 
 UNDECIDED = "undecided"
@@ -96,7 +96,7 @@ def _percent(row: Mapping[str, Any], best: Mapping[str, Any], name: str) -> str:
 
 def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
     best = ranked.group_by(CONDITION, maintain_order=True).agg(best=pl.col("mean").first())
-    rows = ranked.join(best, on=CONDITION, maintain_order="left").head(MOST_ROWS).to_dicts()
+    rows = ranked.join(best, on=CONDITION, maintain_order="left")
 
     def share(name: str) -> Callable[[Mapping[str, Any]], float | None]:
         return lambda row: None if row[name] is None or not row["best"] else 100 * row[name] / row["best"]
@@ -143,4 +143,4 @@ def _table(ranked: pl.DataFrame, shown: Measure, several: bool) -> Table:
             verdict,
         ),
     ]
-    return Table(columns, [cells(columns, row) for row in rows], [row[CONDITION] for row in rows] if several else [])
+    return first_rows(columns, rows, CONDITION if several else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.report import chart
 from anabranch.report.chart import three_digits
-from anabranch.report.parts import MOST_ROWS, Column, Table, cells, get, largest
+from anabranch.report.parts import Column, Table, first_rows, get, largest
 from anabranch.report.run_directory import Runs
 
 
@@ -28,5 +28,4 @@ def table(runs: Runs) -> Table | None:
         bits("High", "Of single runs of the packet engine, 5 % were above.", "high_bps"),
         Column("Limited by", "", "What limits the flow.", get("limited_by")),
     ]
-    note = f"The first {MOST_ROWS} of {flows.height} flows; flows.parquet has all." if flows.height > MOST_ROWS else ""
-    return Table(columns, [cells(columns, row) for row in flows.head(MOST_ROWS).to_dicts()], note=note)
+    return first_rows(columns, flows, of="flows; flows.parquet has all")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import polars as pl
-
 from anabranch import statistics
 from anabranch.report import chart
 from anabranch.report.chart import three_digits
 from anabranch.report.evaluation import Evaluation
-from anabranch.report.parts import MOST_ROWS, Column, Table, cells, count, get, largest
+from anabranch.report.parts import Column, Table, count, first_rows, get, largest
 from anabranch.text_table import size_class
 
 
@@ -129,7 +127,7 @@ def summary(e: Evaluation) -> Table:
                 three_digits,
             ),
         ]
-    return _rows(columns, rows)
+    return first_rows(columns, rows)
 
 
 def completions(e: Evaluation) -> Table | None:
@@ -177,13 +175,7 @@ def completions(e: Evaluation) -> Table | None:
             for what, name in names.items()
         ),
     ]
-    return _rows(columns, statistics.worth_showing(times, e.by))
-
-
-def _rows(columns: list[Column], table: pl.DataFrame) -> Table:
-    """The first rows of a table, and a note if there are more."""
-    note = f"The first {MOST_ROWS} of {table.height} rows." if table.height > MOST_ROWS else ""
-    return Table(columns, [cells(columns, row) for row in table.head(MOST_ROWS).to_dicts()], note=note)
+    return first_rows(columns, statistics.worth_showing(times, e.by))
 
 
 def states(e: Evaluation) -> Table | None:
@@ -207,7 +199,7 @@ def states(e: Evaluation) -> Table | None:
             for name in names
         ),
     ]
-    return Table(columns, [cells(columns, row) for row in means.head(MOST_ROWS).to_dicts()])
+    return first_rows(columns, means)
 
 
 def _tenths(value: float | None) -> str:
