@@ -1,11 +1,15 @@
 """The command line of robust routing: documents, tables, exit status and messages."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from anabranch import robust
 from anabranch.cli import status
+from anabranch.robust import sweep
+from anabranch.robust.splits import Splits
 
 PAPER = ["robust", "nsfnet", "--hose", "130Mbps", "--pipe", "50Mbps", "--capacity", "500Mbps"]
 
@@ -114,6 +118,52 @@ def test_what_cannot_be_is_said_clearly(capsys: pytest.CaptureFixture[str], argu
     printed = capsys.readouterr()
     assert message in printed.err
     assert not printed.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sweep", "--out", "{}"], "--out does not go with --sweep"),
+        (["--sweep", "--single", "40"], "--single does not go with --sweep"),
+        (["--sweep", "--fail", "links"], "--fail does not go with --sweep"),
+        (["--sweep", "--limit", "60s"], "--limit does not go with --sweep"),
+        (["--sweep", "--protect"], "--protect does not go with --sweep"),
+        (["--protect", "--fail", "links", "--limit", "60s"], "--limit does not go with --protect"),
+        (["--protect", "--fail", "links", "--method", "compact"], "--method does not go with --protect"),
+        (["--draws", "5"], "--draws goes with --sweep"),
+        (["--picture", "{}"], "--picture goes with --sweep"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    code, out, error = run(capsys, *(word.format(tmp_path / "file") for word in arguments))
+    assert (code, out) == (2, "")
+    assert error.startswith(message)
+
+
+def test_a_sweep_checks_the_certificates_of_its_steps(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A solver whose splits do not add up is found out before anything is printed."""
+
+    def halved(*arguments: object) -> robust.RobustRouting:
+        routing = robust.best_found(*arguments)
+        return replace(routing, splits=Splits(routing.splits.candidates, routing.splits.shares / 2))
+
+    monkeypatch.setattr(sweep, "best_found", halved)
+    code, out, error = run(capsys, "--paths", "2", "--sweep")
+    assert (code, out) == (1, "")
+    assert "add up to 0.5, not 1" in error
+
+
+@pytest.mark.parametrize("mode", [["--sweep"], ["--protect", "--fail", "links"]])
+def test_a_gap_that_stays_open_is_an_error(capsys: pytest.CaptureFixture[str], mode: list[str]) -> None:
+    """Rounding leaves a gap above zero."""
+    code, out, error = run(capsys, "--paths", "2", "--gap", "0", *mode)
+    assert code == 1
+    assert "worst-case load" in out
+    assert "above the 0 wanted" in error
 
 
 def test_one_way_networks_name_the_pair_without_a_path(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

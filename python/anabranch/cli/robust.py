@@ -1,13 +1,13 @@
 """``anabranch robust``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from anabranch.cli.exit_status import DONE, INTERRUPTED
+from anabranch.cli.exit_status import DONE, INTERRUPTED, UsageError
 from anabranch.cli.options import (
     FAILURES,
     OUTPUT,
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from anabranch.robust.failures import AfterFailure, Failure
 
 _SHOWN = 10
+_UNUSED = {"--sweep": ("--single", "--limit", "--fail", "--protect", "--out"), "--protect": ("--limit", "--method")}
+"""Options that would change nothing beside one of these."""
 
 
 @Parameter(name="*", group=PATHS)
@@ -123,6 +125,7 @@ def robust(
     from anabranch.robust.progress import Bounds
     from anabranch.topologies.warned import load_warned
 
+    _require_used(candidates, solving, failing, output)
     if output.picture is not None:
         require("--picture", "figures")
     for file in (output.out, output.picture):
@@ -156,13 +159,41 @@ def robust(
         return INTERRUPTED
     if routing.out_of_time:
         say(f"Time is up: the best routing until then, with a gap of {routing.gap:.2%}.")
-    elif not routing.closed:
-        raise RobustError(f"{solving.method} ended with a gap of {routing.gap:.2g}, above the {solving.gap:g} wanted")
+    else:
+        _require_closed(solving.method, routing.gap, solving.gap)
     return DONE
 
 
-def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output: Output) -> int:
+def _require_used(candidates: Candidates, solving: Solving, failing: Failing, output: Output) -> None:
+    """Refuse options that would change nothing.
+
+    Raises:
+        UsageError: names the option.
+    """
+    given = {
+        f"--{field.name}"
+        for group in (candidates, solving, failing, output)
+        for field in fields(group)
+        if getattr(group, field.name) != field.default
+    }
+    for mode, unused in _UNUSED.items():
+        for option in unused:
+            if {mode, option} <= given:
+                raise UsageError(f"{option} does not go with {mode}")
+    for option in ("--draws", "--picture"):
+        if option in given and not candidates.sweep:
+            raise UsageError(f"{option} goes with --sweep")
+
+
+def _require_closed(method: str, gap: float, wanted: float) -> None:
     from anabranch.robust import RobustError
+
+    if gap > wanted:
+        raise RobustError(f"{method} ended with a gap of {gap:.2g}, above the {wanted:g} wanted")
+
+
+def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output: Output) -> int:
+    from anabranch.robust import RobustError, verify
     from anabranch.robust.progress import Bounds
     from anabranch.robust.sweep import picture, records, sweep
 
@@ -179,6 +210,8 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
             report=progress,
             ties=(int(paths), by, draws) if draws else None,
         )
+    for step in steps:
+        verify(step.routing)
     rows = records(steps)
     if output.picture is not None:
         picture(steps, f"{problem.network.topology.name}, by {by}", output.picture)
@@ -190,7 +223,10 @@ def _sweep(problem: "Problem", candidates: Candidates, solving: Solving, output:
             over = row["over_ties"]
             span = f"  {over['least_found']:.4f} to {over['greatest_found']:.4f}" if over else ""
             print(f"{row['single_percent']:10.0f} %  {row['worst_case_load']:15.6f}  {row['lower_bound']:11.6f}{span}")
-    return INTERRUPTED if steps[-1].routing.interrupted else DONE
+    if steps[-1].routing.interrupted:
+        return INTERRUPTED
+    _require_closed(solving.method, max(row["gap"] for row in rows), solving.gap)
+    return DONE
 
 
 def _problem(network: "Network", model: "TrafficModel", candidates: Candidates) -> "Problem":
@@ -240,7 +276,10 @@ def _protected(problem: "Problem", failures: "list[Failure]", gap: float, output
         print(f"lower bound      {found.lower_bound:.6f}   gap {found.gap:.2g}")
         _print_failures(found.after)
     output.write(text)
-    return INTERRUPTED if found.interrupted else DONE
+    if found.interrupted:
+        return INTERRUPTED
+    _require_closed("--protect", found.gap, gap)
+    return DONE
 
 
 def _text(routing: "RobustRouting", failures: "list[Failure]") -> str:

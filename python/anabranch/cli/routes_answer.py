@@ -51,6 +51,8 @@ def network(topology: Topology, completion: Completion) -> Topology:
             bounds = units.share(low), units.share(high if dots else low)
         except ValueError:
             raise ValueError(f"--random-loss {completion.random_loss}: must be two ratios such as 1e-5..1e-2") from None
+    elif completion.seed != Completion().seed:
+        raise ValueError("--seed goes with --random-loss")
     return completed(
         topology,
         capacity_bps=None if completion.capacity is None else rate_bps("--capacity", completion.capacity),
@@ -78,9 +80,9 @@ def answer(selection: Selection, comparing: Comparing, topology: Topology) -> An
                 )
         ends = selection.sources, selection.targets
         return _Compared(compare(topology, comparing.against, *ends, once=comparing.once))
-    for option, given in (("--against", comparing.against), ("--once", comparing.once)):
-        if given:
-            raise ValueError(f"{option} goes with --compare")
+    for option in ("against", "once", "rows"):
+        if getattr(comparing, option) != getattr(Comparing(), option):
+            raise ValueError(f"--{option} goes with --compare")
     if selection.certify and selection.metric != OPTIMUM:
         raise ValueError(f'--certify proves paths of the metric {OPTIMUM}, not of "{selection.metric}"')
     found = _searched(search, selection)
