@@ -104,8 +104,18 @@ def judge(seed: int) -> Judged | None:
     )
 
 
-def judge_short(seed: int) -> pl.DataFrame | None:
-    """Completion times, predicted and simulated, of flows of one size: ``meets``, ``share`` (of flows that are faster), ``predicted``, ``truth``."""
+@dataclass(frozen=True)
+class JudgedShort:
+    """What one scenario says of flows of one size."""
+
+    times: pl.DataFrame
+    """``meets``, ``share`` (of flows that are faster), ``predicted`` and ``truth``: completion times in s."""
+    flows: pl.DataFrame
+    """``scenario``, ``meets``, ``low`` and ``high``, and ``goodput`` in a run: bit/s."""
+
+
+def judge_short(seed: int) -> JudgedShort | None:
+    """Predict flows of one size, and run them; ``None`` if the engine refuses them, or they are few."""
     meets, scenario = short_document(seed)
     spec = compile_run(Scenario(scenario).cases[0], seed)
     try:
@@ -123,13 +133,28 @@ def judge_short(seed: int) -> pl.DataFrame | None:
     known = ~np.isnan(predicted["fct_s"])
     if not known.any() or len(true) < LEAST_SHORT:
         return None
-    return pl.DataFrame(
-        {
-            "meets": [meets, meets],
-            "share": [0.5, 0.95],
-            "predicted": [float(np.median(predicted[column][known])) for column in ("fct_s", "fct_p95_s")],
-            "truth": [float(np.quantile(true, share)) for share in (0.5, 0.95)],
-        }
+    simulation = _core.Simulation(json.dumps(spec))  # with the arrivals that are predicted
+    while simulation.advance(1_000_000):
+        pass
+    goodput = simulation.flows()["goodput_bps"][known]
+    return JudgedShort(
+        pl.DataFrame(
+            {
+                "meets": [meets, meets],
+                "share": [0.5, 0.95],
+                "predicted": [float(np.median(predicted[column][known])) for column in ("fct_s", "fct_p95_s")],
+                "truth": [float(np.quantile(true, share)) for share in (0.5, 0.95)],
+            }
+        ),
+        pl.DataFrame(
+            {
+                "scenario": np.full(len(goodput), seed),
+                "meets": [meets] * len(goodput),
+                "low": predicted["low_bps"][known],
+                "high": predicted["high_bps"][known],
+                "goodput": goodput,
+            }
+        ).filter(pl.col("goodput") > 0),
     )
 
 
@@ -141,11 +166,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     first = FIRST_OF_CALIBRATION if options.what == "calibrate" else FIRST_OF_VERDICT
     judged = _all(judge, range(first, first + options.scenarios))
+    short = _all(judge_short, range(first, first + SHORT_SCENARIOS))
     if options.what == "calibrate":
-        INTERVALS.write_text(json.dumps(_intervals(judged), indent=2) + "\n")
+        former = json.loads(INTERVALS.read_text())
+        found = former | _intervals(judged) | _short_intervals(short, former)
+        INTERVALS.write_text(json.dumps(found, indent=2) + "\n")
         print(f"Written: {INTERVALS.relative_to(ROOT)}; compile the core, then judge")
         return 0
-    short = _all(judge_short, range(first, first + SHORT_SCENARIOS))
     text = _verdict(judged, options.scenarios) + _short_verdict(short)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
@@ -188,20 +215,42 @@ def _quantile(values: pl.Series, weights: pl.Series, share: float) -> float:
 
 def _intervals(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
     """By class, the factors between which 90 % of the single runs are (split conformal prediction, each scenario of one weight)."""
-    former = json.loads(INTERVALS.read_text())
     found = {}
     for name, rows in _flows(judged).group_by("limited_by"):
         runs = rows.explode("runs").filter(pl.col("runs") > 0)
         ratios = runs["runs"] / runs["predicted"]
-        # One scenario more than there are: the one to predict (Lei et al. 2018, section 2.2).
-        scenarios = rows["scenario"].n_unique()
-        inside = min(1.0, (1 - OUTSIDE) * (scenarios + 1) / scenarios)
+        inside = _inside(rows)
         low, high = (_quantile(ratios, runs["weight"], share) for share in (1 - inside, inside))
-        found[str(name[0])] = {
-            "low": round(min(low, 1 - LEAST_WIDTH), 4),
-            "high": round(max(high, 1 + LEAST_WIDTH), 4),
-        }
-    return {name: found.get(name, interval) for name, interval in former.items()}
+        found[str(name[0])] = _interval(low, high)
+    return found
+
+
+def _short_intervals(judged: Sequence[JudgedShort], former: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The same for flows that end, by what they meet: factors of the ends that the model gives. ``former`` are those that are compiled in."""
+    flows = _short_flows(judged)
+    found = {}
+    for meets in SHORT_MEETS:
+        name, rows = f"size, {meets}", flows.filter(pl.col("meets") == meets)
+        inside = _inside(rows)
+        of_end = {end: rows["goodput"] / rows[end] * former[name][end] for end in ("low", "high")}
+        found[name] = _interval(
+            _quantile(of_end["low"], rows["weight"], 1 - inside), _quantile(of_end["high"], rows["weight"], inside)
+        )
+    return found
+
+
+def _short_flows(judged: Sequence[JudgedShort]) -> pl.DataFrame:
+    return pl.concat([one.flows for one in judged]).with_columns(weight=1 / pl.len().over("scenario"))
+
+
+def _inside(rows: pl.DataFrame) -> float:
+    """The quantile for one scenario more than there are: the one to predict (Lei et al. 2018, section 2.2)."""
+    scenarios = rows["scenario"].n_unique()
+    return min(1.0, (1 - OUTSIDE) * (scenarios + 1) / scenarios)
+
+
+def _interval(low: float, high: float) -> dict[str, float]:
+    return {"low": round(min(low, 1 - LEAST_WIDTH), 4), "high": round(max(high, 1 + LEAST_WIDTH), 4)}
 
 
 def _verdict(judged: Sequence[Judged], count: int) -> str:
@@ -244,19 +293,26 @@ def _verdict(judged: Sequence[Judged], count: int) -> str:
     return "\n".join(lines)
 
 
-def _short_verdict(judged: Sequence[pl.DataFrame]) -> str:
-    rows = pl.concat(judged).with_columns(error=(pl.col("predicted") / pl.col("truth") - 1).abs())
+def _short_verdict(judged: Sequence[JudgedShort]) -> str:
+    flows = _short_flows(judged).with_columns(
+        inside=((pl.col("goodput") >= pl.col("low")) & (pl.col("goodput") <= pl.col("high"))).cast(pl.Float64)
+    )
+    rows = pl.concat([one.times for one in judged]).with_columns(
+        error=(pl.col("predicted") / pl.col("truth") - 1).abs()
+    )
     lines = [
         f"Completion times of flows of one size, from 1.5 kB to 1 MB, in {len(judged)} further scenarios: the error of their median and of their 95th percentile, each in the median "
-        "over the scenarios, and at the 90th percentile.",
+        "over the scenarios, and at the 90th percentile. And how many flows of a run have a goodput in their interval.",
         "",
-        "| they meet | scenarios | median: error | 90 % | 95th percentile: error | 90 % |",
-        "|---|---|---|---|---|---|",
+        "| they meet | scenarios | median: error | 90 % | 95th percentile: error | 90 % | in the interval |",
+        "|---|---|---|---|---|---|---|",
     ]
     for meets in SHORT_MEETS:
         parts = [rows.filter(pl.col("meets") == meets, pl.col("share") == share)["error"] for share in (0.5, 0.95)]
         figures = [f"{100 * float(part.quantile(share) or 0):.1f} %" for part in parts for share in (0.5, 0.9)]
-        lines.append(f"| {meets} | {parts[0].len()} | {' | '.join(figures)} |")
+        met = flows.filter(pl.col("meets") == meets)
+        covered = float(np.average(met["inside"].to_numpy(), weights=met["weight"].to_numpy()))
+        lines.append(f"| {meets} | {parts[0].len()} | {' | '.join(figures)} | {100 * covered:.0f} % |")
     return "\n".join([*lines, ""])
 
 

@@ -80,8 +80,13 @@ impl Class {
 
     /// Its interval.
     pub fn interval(self) -> Interval {
-        CALIBRATION[self.name()]
+        interval(self.name())
     }
+}
+
+/// The interval of a class.
+pub fn interval(class: &str) -> Interval {
+    CALIBRATION[class]
 }
 
 /// RTTs of flows whose phases can lock are this near to one another, and the flows fewer than [`FEW`].

@@ -3,6 +3,7 @@
 //! What the other flows do to it is in the path. On each link a number of others share the rate with it, drawn as in processor sharing: n of them
 //! with the probability (1 - load) load^n. Links that long flows fill have their mean wait, and lose what they drop.
 
+use super::class::{Interval, interval};
 use super::flows::FlowModel;
 use super::links::LinkModel;
 use super::solver::Solution;
@@ -33,7 +34,37 @@ pub struct Completion {
     pub low_s: f64,
     /// 5 % of them are slower.
     pub high_s: f64,
+    /// What its path has.
+    pub meets: Meets,
 }
+
+/// What the path of a flow that ends has. How far single flows of the packet engine were from the model differs by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meets {
+    /// No losses, and little load.
+    Idle,
+    /// Losses at random.
+    Losses,
+    /// Other flows that end.
+    Load,
+    /// Flows without end.
+    LongFlows,
+}
+
+impl Meets {
+    /// What its ends are to be multiplied with, to hold 90 % of the goodputs of single flows.
+    pub fn interval(self) -> Interval {
+        interval(match self {
+            Meets::Idle => "size, idle",
+            Meets::Losses => "size, losses",
+            Meets::Load => "size, load",
+            Meets::LongFlows => "size, long flows",
+        })
+    }
+}
+
+/// A link with this load has others at most times.
+const LOADED: f64 = 0.05;
 
 /// What flows have in common that differ in their sizes only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -96,6 +127,7 @@ impl<'a> Completions<'a> {
             median_s: between(one.median_s, other.median_s),
             low_s: between(one.low_s, other.low_s),
             high_s: between(one.high_s, other.high_s),
+            meets: one.meets,
         }
     }
 
@@ -107,9 +139,25 @@ impl<'a> Completions<'a> {
         let mut times: Vec<f64> = (0..runs).map(|run| self.send(kind, bytes, run)).collect();
         times.sort_by(f64::total_cmp);
         let at = |share: f64| times[(share * (times.len() - 1) as f64).round() as usize];
-        let found = Completion { median_s: at(0.5), low_s: at(0.05), high_s: at(0.95) };
+        let found = Completion { median_s: at(0.5), low_s: at(0.05), high_s: at(0.95), meets: self.meets(kind) };
         self.known.insert((kind.clone(), bytes), found);
         found
+    }
+
+    fn meets(&self, kind: &Kind) -> Meets {
+        let has = |what: fn((f64, f64), &LinkModel) -> bool| {
+            let mut links = kind.data.iter().chain(&kind.ack).map(|link| *link as usize);
+            links.any(|link| what(self.shared[link], &self.links[link]))
+        };
+        if has(|(long, _), _| long > 0.0) {
+            Meets::LongFlows
+        } else if has(|(_, load), _| load > LOADED) {
+            Meets::Load
+        } else if has(|_, link| link.loss > 0.0) {
+            Meets::Losses
+        } else {
+            Meets::Idle
+        }
     }
 
     /// Whether nothing on its paths is left to chance.

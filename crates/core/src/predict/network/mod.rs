@@ -187,9 +187,10 @@ fn solve(
 
 fn short_prediction(flow: &FlowModel, state: FlowState, bytes: u64, completion: Completion) -> FlowPrediction {
     let rate_bps = |seconds: f64| 8.0 * bytes as f64 / seconds;
+    let Interval { low, high } = completion.meets.interval();
     FlowPrediction {
         goodput_bps: rate_bps(completion.median_s),
-        interval_bps: (rate_bps(completion.high_s), rate_bps(completion.low_s)),
+        interval_bps: (low * rate_bps(completion.high_s), high * rate_bps(completion.low_s)),
         limited_by: Class::Size.name(),
         rtt_s: state.rtt_s.max(flow.idle_rtt_s),
         window: f64::NAN,
@@ -205,13 +206,16 @@ fn most_bps(flow: &FlowModel, index: usize, solution: &Solution) -> f64 {
     let of_link = |crossing: &Crossing| {
         solution.links[crossing.link as usize].rate_bps / flow.wire_bits / f64::from(crossing.share)
     };
-    flow.payload_bits * solution.data(index).iter().map(of_link).fold(flow.source_rate, f64::min)
+    let source_rate = flow.source_rate * (1.0 + flow.source_noise);
+    flow.payload_bits * solution.data(index).iter().map(of_link).fold(source_rate, f64::min)
 }
 
 fn flow_prediction(flow: &FlowModel, state: FlowState, class: Class, most_bps: f64) -> FlowPrediction {
     // Where the equations are not solved, a link may have more load than it carries.
     let goodput_bps = (state.rate * flow.payload_bits * (1.0 - flow.loss.ratio)).min(most_bps);
     let Interval { low, high } = class.interval();
+    let noise = if class == Class::Limit { flow.source_noise } else { 0.0 };
+    let (low, high) = ((low - noise).max(0.0), high + noise);
     FlowPrediction {
         goodput_bps,
         interval_bps: (goodput_bps * low, (goodput_bps * high).min(QUEUED * most_bps)),

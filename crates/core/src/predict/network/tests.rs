@@ -185,6 +185,23 @@ fn bbr_fills_links_of_one_rate_in_a_row() {
     near(found.flows[0].goodput_bps, 0.975 * 1e7 * 1460.0 / 1500.0, 2e-3);
 }
 
+/// A source that writes 120 packets in the mean: one of 100 runs differs by up to 15 % in 90 of them.
+#[test]
+fn the_interval_of_a_source_at_random_holds_90_of_100_runs() {
+    let mut spec = line(&json!({"mss": 1460, "header": 40}), 0.0);
+    spec.duration = Duration::from_secs(12);
+    spec.traffic[0].transport = TransportSpec::Udp { packet: 1250 };
+    spec.traffic[0].application = ApplicationSpec::Poisson { rate: Rate::from_bps(1e5) };
+    let (low, high) = predict(&spec).expect("a prediction").flows[0].interval_bps;
+    let held = (0..100).filter(|seed| {
+        let mut engine = crate::packet::Oracle::new(RunSpec { seed: *seed, ..spec.clone() }).expect("a run");
+        while engine.advance(1_000_000) {}
+        (low..=high).contains(&engine.flow_table().numbers("goodput_bps")[0])
+    });
+    let held = held.count();
+    assert!((84..=97).contains(&held), "{held}");
+}
+
 #[test]
 fn acks_beyond_the_capacity_of_their_link_are_dropped() {
     let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.0);
