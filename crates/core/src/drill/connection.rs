@@ -283,7 +283,7 @@ impl Connection {
             self.persist.on_probe(now);
         }
         if self.receiver.deadline().is_some_and(|deadline| deadline <= now) {
-            let ack = self.receiver.on_deadline();
+            let ack = self.receiver.on_deadline(now);
             self.acknowledge(now, &ack);
         }
         self.pump(now);
@@ -400,7 +400,7 @@ impl Connection {
     /// A segment of an established connection: its acknowledgement, then its data.
     fn take(&mut self, now: Time, segment: &Segment) {
         if segment.flags.syn {
-            let ack = self.receiver.on_deadline();
+            let ack = self.receiver.on_deadline(now);
             self.acknowledge(now, &ack); // RFC 9293 section 3.10.7.4: an ACK answers a SYN that comes late
             return;
         }
@@ -529,11 +529,11 @@ impl Connection {
             }
         }
         if is_due {
-            answer = Some(self.receiver.acknowledge()); // one for all that the packet brought
+            answer = Some(self.receiver.acknowledge(now)); // one for all that the packet brought
         }
         self.peer_fin |= segment.flags.fin && self.incoming.start(self.receiver.delivered()) >= end;
         if self.peer_fin && segment.flags.fin {
-            answer = Some(answer.unwrap_or_else(|| self.receiver.on_deadline()));
+            answer = Some(answer.unwrap_or_else(|| self.receiver.on_deadline(now)));
         }
         answer
     }
@@ -596,7 +596,7 @@ impl Connection {
         let flags = Flags { ack: true, fin: piece.fin, cwr: window_reduced, ..Flags::default() };
         let mut options = Vec::new();
         if self.receiver.deadline().is_some() {
-            let ack = self.receiver.on_deadline(); // the segment carries the acknowledgement that was to come
+            let ack = self.receiver.on_deadline(now); // the segment carries the acknowledgement that was to come
             options.extend(self.sack_option(&ack));
         }
         self.emit(now, flags, 1 + piece.start, piece.length, options);

@@ -15,6 +15,8 @@ pub struct AckEvent {
     /// Segments that grow the window: those passed by the cumulative acknowledgement, but none during recovery or while the
     /// window was not the limit.
     pub growth: u32,
+    /// The same, whether the window was the limit or not.
+    pub may_grow: u32,
     /// Whether the cumulative acknowledgement moved.
     pub advanced: bool,
     /// Whether it is a duplicate: nothing moved, nothing new was sent, data is outstanding.
@@ -46,6 +48,7 @@ impl AckEvent {
         delivered: 1,
         cumulative: 1,
         growth: 0,
+        may_grow: 1,
         advanced: true,
         duplicate: false,
         newly_lost: 0,
@@ -116,6 +119,8 @@ pub struct Connection<'a> {
     pub una: u32,
     /// The first segment never sent.
     pub next: u32,
+    /// Up to this number of delivered segments, samples of the delivery rate are limited by the application; zero if they are not.
+    pub app_limited: u64,
     /// Segments selectively acknowledged; without SACK, those that duplicate ACKs stand for.
     pub sacked: u32,
     /// Segments marked lost and not yet retransmitted.

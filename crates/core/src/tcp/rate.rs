@@ -31,9 +31,9 @@ pub struct RateSampler {
 }
 
 impl RateSampler {
-    /// A segment is sent, new or again; `in_flight` counts it.
-    pub fn on_sent(&mut self, now: Time, segment: u32, in_flight: u32) {
-        if in_flight == 1 {
+    /// A segment is sent, new or again; `in_flight` counts it, and so does `outstanding`, with the segments that count as lost or are sacked.
+    pub fn on_sent(&mut self, now: Time, segment: u32, in_flight: u32, outstanding: u32) {
+        if outstanding == 1 {
             self.first_sent = now;
             self.delivered_at = now;
         }
@@ -54,6 +54,11 @@ impl RateSampler {
     /// The application has nothing to send while the window is open.
     pub fn on_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = Some((self.delivered + u64::from(in_flight)).max(1));
+    }
+
+    /// Up to this number of delivered segments, samples are limited by the application; zero if they are not.
+    pub fn app_limited(&self) -> u64 {
+        self.app_limited_until.unwrap_or(0)
     }
 
     /// Segments were marked lost.
@@ -129,7 +134,7 @@ mod tests {
             }
             let segment = board.next();
             board.send_new(now);
-            sampler.on_sent(now, segment, board.in_flight());
+            sampler.on_sent(now, segment, board.in_flight(), board.outstanding());
         }
         let sample = last.unwrap();
         assert_eq!(sample.interval, millisecond * 10);
@@ -143,7 +148,7 @@ mod tests {
         let millisecond = |count: u64| Time::ZERO + Duration::from_millis(count);
         for segment in 0..10 {
             board.send_new(millisecond(0));
-            sampler.on_sent(millisecond(0), segment, board.in_flight());
+            sampler.on_sent(millisecond(0), segment, board.in_flight(), board.outstanding());
         }
         // 0 is lost: nine duplicate ACKs, then its retransmission's passes all ten.
         for time in 10..19 {
@@ -154,7 +159,7 @@ mod tests {
         }
         board.mark_lost(0);
         board.retransmit(0, millisecond(20));
-        sampler.on_sent(millisecond(20), 0, board.in_flight());
+        sampler.on_sent(millisecond(20), 0, board.in_flight(), board.outstanding());
         let mut delivered = board.acknowledge(10, &[], millisecond(30));
         delivered.count -= board.eat_duplicates(10);
         let sample = sampler.on_ack(millisecond(30), &delivered, board.una(), None).unwrap();

@@ -245,7 +245,7 @@ impl Receiver {
     /// Processes a data segment. Returns the ACK if one is due at once.
     pub fn on_segment(&mut self, now: Time, data: &DataSegment) -> Option<Ack> {
         match self.take(now, data) {
-            Due::Now => Some(self.acknowledge()),
+            Due::Now => Some(self.acknowledge(now)),
             Due::Later => None,
             Due::Earlier(ack) => Some(*ack),
         }
@@ -295,7 +295,7 @@ impl Receiver {
     /// the ACK would lack a block. The ACK of the segment itself, with this echo, follows at once, or when its delay is over.
     #[inline(never)]
     fn on_turn(&mut self, now: Time, data: &DataSegment, echo: bool) -> Ack {
-        let earlier = self.acknowledge();
+        let earlier = self.acknowledge(now);
         self.ecn_echo = echo;
         let deadline = match self.arrive(now, data) {
             When::Now => now,
@@ -383,8 +383,8 @@ impl Receiver {
     }
 
     /// The delayed ACK is due.
-    pub fn on_deadline(&mut self) -> Ack {
-        self.acknowledge()
+    pub fn on_deadline(&mut self, now: Time) -> Ack {
+        self.acknowledge(now)
     }
 
     /// The short path of [`Self::acknowledge`] for an ACK with nothing but the cumulative acknowledgement and at least one block
@@ -400,9 +400,9 @@ impl Receiver {
 
     /// The ACK that is due.
     #[inline(always)]
-    pub fn acknowledge(&mut self) -> Ack {
+    pub fn acknowledge(&mut self, now: Time) -> Ack {
         if let Some(delaying) = &mut self.delaying {
-            delaying.policy.on_ack_sent();
+            delaying.policy.on_ack_sent(now);
             delaying.deadline = Time::NEVER;
         }
         self.answer()

@@ -201,7 +201,7 @@ impl Hosts {
         let FlowState::Tcp(connection) = &mut flow.state else { return };
         match connection.receiver.deadline() {
             Some(deadline) if deadline <= context.now() => {
-                let ack = connection.receiver.on_deadline();
+                let ack = connection.receiver.on_deadline(context.now());
                 let packet = connection.packet_of(index, context.now(), &ack, context.network.pool_mut());
                 let number = connection.acks_sent.wrapping_sub(1);
                 context.send(packet, number, &flow.identity);

@@ -48,7 +48,7 @@ impl Connection {
         match self.receiver.take(now, &data) {
             Due::Now if self.receiver.acknowledge_held() => Some(self.held_packet(flow, pool)),
             Due::Now => {
-                let ack = self.receiver.acknowledge();
+                let ack = self.receiver.acknowledge(now);
                 Some(self.packet_of(flow, now, &ack, pool))
             }
             Due::Later => None,

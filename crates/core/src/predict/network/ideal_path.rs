@@ -166,6 +166,7 @@ impl IdealPath {
             now: self.now,
             una,
             next: una + in_flight + sacked,
+            app_limited: 0,
             sacked,
             lost: 0,
             in_flight,

@@ -64,7 +64,7 @@ impl AckPolicy for Delayed {
     }
 
     #[inline]
-    fn on_ack_sent(&mut self) {
+    fn on_ack_sent(&mut self, _now: Time) {
         self.waiting.clear();
     }
 }
@@ -86,9 +86,9 @@ mod tests {
         let mut policy = Delayed::new(Parameters::default(), ReceiverContext { window: 100, clock: None });
         assert_eq!(policy.on_segment(&in_order(10)), When::By(ms(210)));
         assert_eq!(policy.on_segment(&in_order(50)), When::Now);
-        policy.on_ack_sent();
+        policy.on_ack_sent(ms(50));
         assert_eq!(policy.on_segment(&in_order(60)), When::By(ms(260)));
-        policy.on_ack_sent(); // the timer, or data of the receiver's own
+        policy.on_ack_sent(ms(260)); // the timer, or data of the receiver's own
         assert_eq!(policy.on_segment(&in_order(300)), When::By(ms(500)));
     }
 
@@ -106,7 +106,7 @@ mod tests {
         let apart = Arrival { in_order: false, ..in_order(10) };
         for arrival in [apart, Arrival { filled_hole: true, ..apart }, Arrival { duplicate: true, ..apart }] {
             assert_eq!(policy.on_segment(&arrival), When::Now, "{arrival:?}");
-            policy.on_ack_sent();
+            policy.on_ack_sent(ms(10));
         }
     }
 }

@@ -48,7 +48,7 @@ pub trait AckPolicy: Send + Sync {
     fn on_round_trip(&mut self, _round_trip: Duration) {}
 
     /// An ACK was sent, decided here, at a deadline or by the receiver.
-    fn on_ack_sent(&mut self) {}
+    fn on_ack_sent(&mut self, _now: Time) {}
 
     /// Whether the ACK that is due stands for several of segments out of order, so that it must go before it lacks a block.
     fn is_compressing(&self) -> bool {

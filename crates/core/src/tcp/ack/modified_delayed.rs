@@ -6,6 +6,7 @@
 
 use super::delayed::Waiting;
 use super::{AckPolicy, Arrival, ReceiverContext, When};
+use crate::units::Time;
 
 pub use super::delayed::Parameters;
 
@@ -29,7 +30,7 @@ impl AckPolicy for ModifiedDelayed {
     }
 
     #[inline]
-    fn on_ack_sent(&mut self) {
+    fn on_ack_sent(&mut self, _now: Time) {
         self.waiting.clear();
     }
 }
@@ -52,7 +53,7 @@ mod tests {
         let mut policy = ModifiedDelayed::new(Parameters::default(), ReceiverContext { window: 100, clock: None });
         assert_eq!(policy.on_segment(&out_of_order(10)), When::By(ms(210)));
         assert_eq!(policy.on_segment(&out_of_order(11)), When::Now);
-        policy.on_ack_sent();
+        policy.on_ack_sent(ms(11));
         let in_order = Arrival { in_order: true, ..out_of_order(12) };
         assert_eq!(policy.on_segment(&in_order), When::By(ms(212)));
         assert_eq!(policy.on_segment(&out_of_order(13)), When::Now);
@@ -63,7 +64,7 @@ mod tests {
         let mut policy = ModifiedDelayed::new(Parameters::default(), ReceiverContext { window: 100, clock: None });
         let filling = Arrival { filled_hole: true, ..out_of_order(10) };
         assert_eq!(policy.on_segment(&filling), When::Now);
-        policy.on_ack_sent();
+        policy.on_ack_sent(ms(10));
         assert_eq!(policy.on_segment(&out_of_order(11)), When::By(ms(211)));
     }
 }

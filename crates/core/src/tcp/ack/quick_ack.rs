@@ -188,7 +188,7 @@ impl AckPolicy for QuickAck {
         self.compressed > 0
     }
 
-    fn on_ack_sent(&mut self) {
+    fn on_ack_sent(&mut self, _now: Time) {
         self.compressed = 0;
         if std::mem::take(&mut self.timer_runs) {
             // tcp_delack_timer_handler: the second segment did not come in time.
@@ -219,7 +219,7 @@ mod tests {
     fn take(policy: &mut QuickAck, arrival: Arrival) -> When {
         let when = policy.on_segment(&arrival);
         if when == When::Now {
-            policy.on_ack_sent();
+            policy.on_ack_sent(arrival.now);
         }
         when
     }
@@ -281,12 +281,12 @@ mod tests {
     fn a_timer_that_ends_before_the_second_segment_doubles_the_next_one() {
         let mut policy = delaying(0);
         assert_eq!(take(&mut policy, in_order(16)), When::By(ms(56)));
-        policy.on_ack_sent(); // at 56 ms: ATO 80 ms
+        policy.on_ack_sent(ms(56)); // at 56 ms: ATO 80 ms
         // 60 ms later: 80 / 2 + 60 = 100 ms.
         assert_eq!(take(&mut policy, in_order(76)), When::By(ms(176)));
-        policy.on_ack_sent(); // ATO 200 ms
+        policy.on_ack_sent(ms(176)); // ATO 200 ms
         assert_eq!(take(&mut policy, in_order(376)), When::By(ms(576)));
-        policy.on_ack_sent(); // ATO 400 ms, of which an ACK waits 200 at most
+        policy.on_ack_sent(ms(576)); // ATO 400 ms, of which an ACK waits 200 at most
         assert_eq!(take(&mut policy, in_order(876)), When::By(ms(1076)));
     }
 
@@ -318,7 +318,7 @@ mod tests {
         for _ in 0..2 {
             assert_eq!([20, 21, 22].map(|at| take(&mut policy, apart(at))), [When::Now; 3]);
             assert_eq!(take(&mut policy, apart(23)), When::By(ms(24)));
-            policy.on_ack_sent();
+            policy.on_ack_sent(ms(24));
             assert_eq!(take(&mut policy, apart(25)), When::By(ms(26)));
             assert_eq!(take(&mut policy, Arrival { filled_hole: true, ..apart(26) }), When::Now);
         }

@@ -60,8 +60,8 @@ impl AckPolicy for Stretch {
         if self.due <= arrival.now { When::Now } else { When::By(self.due) }
     }
 
-    fn on_ack_sent(&mut self) {
-        self.next = self.due + self.parameters.interval;
+    fn on_ack_sent(&mut self, now: Time) {
+        self.next = now + self.parameters.interval;
         self.waiting = 0;
         self.due = Time::NEVER;
     }
@@ -89,13 +89,13 @@ mod tests {
         let mut due = Time::NEVER;
         for at in arrivals {
             if due < ms(at) {
-                policy.on_ack_sent();
+                policy.on_ack_sent(due);
                 acks.push(due);
                 due = Time::NEVER;
             }
             match policy.on_segment(&in_order(at)) {
                 When::Now => {
-                    policy.on_ack_sent();
+                    policy.on_ack_sent(ms(at));
                     acks.push(ms(at));
                     due = Time::NEVER;
                 }
@@ -119,6 +119,16 @@ mod tests {
         let times = acks(policy(Parameters::default()), (0..1000).step_by(20));
         assert_eq!(times.len(), 25);
         assert_eq!(times[..3], [20, 60, 100].map(ms));
+    }
+
+    /// A segment waits for its ACK until 210 ms, but the receiver sends it at 11 ms, as for a change of marks. The next one may come at 21 ms.
+    #[test]
+    fn equation_3_counts_from_the_ack_that_was_sent() {
+        let mut policy = policy(Parameters::default());
+        policy.on_segment(&in_order(10));
+        policy.on_ack_sent(ms(11));
+        policy.on_segment(&in_order(11));
+        assert_eq!(policy.on_segment(&in_order(12)), When::By(ms(21)));
     }
 
     #[test]

@@ -273,8 +273,8 @@ impl<const LINUX: bool> BbrOf<LINUX> {
             self.find_product();
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.save_cwnd();
             self.mode = Mode::ProbeRtt;
+            self.save_cwnd();
             self.probe_rtt_end = None;
         }
         if self.mode == Mode::ProbeRtt {
@@ -599,6 +599,7 @@ mod tests {
             delivered,
             cumulative: delivered,
             growth: 0,
+            may_grow: 0,
             advanced: true,
             duplicate: false,
             newly_lost,

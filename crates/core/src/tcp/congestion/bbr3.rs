@@ -588,8 +588,8 @@ impl Bbr3 {
 
     fn check_probe_rtt(&mut self, ack: &AckEvent, signals: &Signals) {
         if self.mode != Mode::ProbeRtt && self.probe_rtt_due && !self.idle_restart {
-            self.save_cwnd();
             self.mode = Mode::ProbeRtt;
+            self.save_cwnd();
             self.probe_rtt_end = None;
             self.ack_phase = AckPhase::ProbeStopping;
             self.rounds.restart(self.total_delivered);

@@ -78,7 +78,7 @@ impl IncreaseDecrease for BinarySearch {
     fn increase(&mut self, cwnd: f64, _ack: &AckEvent) -> f64 {
         let increment = increment(cwnd, self.w_max, &self.parameters);
         if self.w_max == 0.0 && cwnd > self.parameters.low_window {
-            increment.max(WITHOUT_MAXIMUM * cwnd)
+            increment.max(WITHOUT_MAXIMUM * cwnd * self.parameters.ack_compensation)
         } else {
             increment
         }

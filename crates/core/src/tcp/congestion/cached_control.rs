@@ -91,6 +91,24 @@ impl CachedControl {
         self.output = self.algorithm.output();
     }
 
+    /// See [`CongestionControl::on_loss_in_reduction`].
+    pub fn on_loss_in_reduction(&mut self) {
+        self.algorithm.on_loss_in_reduction();
+        self.output = self.algorithm.output();
+    }
+
+    /// See [`CongestionControl::on_reopened`].
+    pub fn on_reopened(&mut self) {
+        self.algorithm.on_reopened();
+        self.output = self.algorithm.output();
+    }
+
+    /// See [`CongestionControl::on_established`].
+    pub fn on_established(&mut self, rtt: &RttEstimate) {
+        self.algorithm.on_established(rtt);
+        self.output = self.algorithm.output();
+    }
+
     /// See [`CongestionControl::on_idle`].
     pub fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         self.algorithm.on_idle(now, idle, initial_window, rtt);

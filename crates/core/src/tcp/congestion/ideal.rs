@@ -51,6 +51,7 @@ impl<C: CongestionControl> Ideal<C> {
             delivered: 1,
             cumulative: 1,
             growth,
+            may_grow: growth,
             advanced: true,
             duplicate: false,
             newly_lost: 0,

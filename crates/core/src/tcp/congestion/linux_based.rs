@@ -12,6 +12,9 @@ pub trait Rules: Send + Sync {
     /// Its constants.
     type Parameters;
 
+    /// Whether it looks itself at whether the window was the limit. Then [`Self::grow`] sees all ACKs that might grow the window.
+    const JUDGES_LIMIT: bool = false;
+
     /// For a flow that has not sent yet.
     fn new(parameters: Self::Parameters, flow: &FlowContext) -> Self;
 
@@ -51,8 +54,17 @@ pub trait Rules: Send + Sync {
     /// The episode is over, and all sent before it is acknowledged. `timeout` if a timeout had begun it.
     fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {}
 
-    /// Sending goes on after an idle time.
-    fn on_restart(&mut self, _window: &Window) {}
+    /// An idle time of more than a timeout ends the window (`CA_EVENT_CWND_RESTART`); the window is still that before it.
+    fn on_window_restart(&mut self, _window: &Window) {}
+
+    /// Sending begins with nothing in flight (`CA_EVENT_TX_START`): after idling, or after a timeout.
+    fn on_restart(&mut self) {}
+
+    /// The connection is established; there is a smoothed RTT if the handshake gave a sample.
+    fn on_established(&mut self, _window: &mut Window, _rtt: &RttEstimate) {}
+
+    /// A loss within the reduction after a mark (`tcp_enter_recovery`).
+    fn on_loss_in_reduction(&mut self, _window: &mut Window) {}
 
     /// The last reduction was spurious: forget it.
     fn undo(&mut self) {}
@@ -106,8 +118,9 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         let open = self.episode == Episode::None && !ack.in_recovery;
         self.rules.observe(&mut self.window, ack, open, rtt);
         self.end_episode();
-        if ack.growth > 0 {
-            self.rules.grow(&mut self.window, ack.growth, ack, rtt);
+        let acked = if R::JUDGES_LIMIT { ack.may_grow } else { ack.growth };
+        if acked > 0 {
+            self.rules.grow(&mut self.window, acked, ack, rtt);
         }
     }
 
@@ -117,13 +130,14 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         let is_new = event.kind != CongestionKind::Timeout { repeated: true };
         let mut ssthresh = self.window.ssthresh;
         if is_new {
-            self.before_reduction = self.window;
+            self.before_reduction = Window { ssthresh: self.window.remembered_threshold(), ..self.window };
             ssthresh = self.rules.ssthresh(self.window.cwnd, event);
         }
         self.episode = if is_timeout { Episode::Timeout } else { Episode::Reduction };
         self.window.reduce(ssthresh, is_timeout);
         if is_timeout {
             self.rules.on_timeout(&mut self.window, is_new);
+            self.rules.on_restart(); // the retransmission finds nothing in flight
         }
     }
 
@@ -138,9 +152,25 @@ impl<R: Rules> CongestionControl for LinuxBased<R> {
         self.episode = Episode::Ending { timeout: self.episode == Episode::Timeout };
     }
 
+    fn on_reopened(&mut self) {
+        self.episode = Episode::Undone;
+        self.rules.undo();
+    }
+
+    fn on_loss_in_reduction(&mut self) {
+        self.rules.on_loss_in_reduction(&mut self.window);
+    }
+
+    fn on_established(&mut self, rtt: &RttEstimate) {
+        self.rules.on_established(&mut self.window, rtt);
+    }
+
     fn on_idle(&mut self, _now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+        if idle > rtt.rto() {
+            self.rules.on_window_restart(&self.window);
+        }
         self.window.restart(idle, initial_window, rtt);
-        self.rules.on_restart(&self.window);
+        self.rules.on_restart();
     }
 
     fn backs_off(&self) -> Option<bool> {

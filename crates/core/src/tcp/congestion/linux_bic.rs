@@ -60,7 +60,7 @@ pub fn segments_per_increase(cwnd: u32, last_max: u32, ratio: u32) -> u32 {
 
 /// The window to search for after a loss at `cwnd`: below it if the window has shrunk since the loss before.
 pub fn maximum_after_loss(cwnd: u32, last_max: u32) -> u32 {
-    if cwnd < last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd }
+    if cwnd < last_max { (u64::from(cwnd) * u64::from(1024 + BETA) / 2048) as u32 } else { cwnd }
 }
 
 /// The estimate of segments per ACK, in 16ths, after an ACK of `segments`.

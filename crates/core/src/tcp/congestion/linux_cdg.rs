@@ -305,7 +305,7 @@ impl Rules for ByGradient {
         }
     }
 
-    fn on_restart(&mut self, window: &Window) {
+    fn on_window_restart(&mut self, window: &Window) {
         let fresh = ByGradient::fresh(self.parameters, self.random, window.cwnd, self.outstanding);
         *self = ByGradient { began: true, ..fresh };
     }

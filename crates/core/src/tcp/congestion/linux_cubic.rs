@@ -251,7 +251,7 @@ impl CongestionControl for LinuxCubic {
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
         let mut ssthresh = self.window.ssthresh;
         if event.kind != (CongestionKind::Timeout { repeated: true }) {
-            self.before_reduction = self.window;
+            self.before_reduction = Window { ssthresh: self.window.remembered_threshold(), ..self.window };
             let cwnd = f64::from(self.window.cwnd);
             self.last_maximum = saturation_point(cwnd, self.last_maximum, self.parameters.beta, true).floor();
             ssthresh = (cwnd * self.parameters.beta) as u32;

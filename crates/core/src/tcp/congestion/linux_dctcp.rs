@@ -66,6 +66,11 @@ impl Rules for MarkedShare {
     fn ssthresh(&mut self, cwnd: u32, event: &CongestionEvent) -> u32 {
         if event.kind == CongestionKind::EcnEcho { reduced(cwnd, self.alpha) } else { cwnd / 2 }
     }
+
+    /// (`dctcp_react_to_loss`).
+    fn on_loss_in_reduction(&mut self, window: &mut Window) {
+        window.reduce(window.cwnd / 2, false);
+    }
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub fn slow_start_increment(rho: u32) -> u32 {
 
 /// Growth for an ACK in congestion avoidance, in 128ths of a segment: rho^2 / W (equation 8).
 pub fn avoidance_increment(rho: u32, cwnd: u32) -> u32 {
-    2 * rho * rho / cwnd
+    u32::try_from(2 * u64::from(rho) * u64::from(rho) / u64::from(cwnd)).unwrap_or(u32::MAX)
 }
 
 /// The algorithm's state.
@@ -58,6 +58,18 @@ pub struct Equalised {
     recovering: bool,
 }
 
+impl Equalised {
+    /// rho is that of the least smoothed RTT.
+    fn follow(&mut self, rtt: &RttEstimate) {
+        if let Some(srtt) = rtt.smoothed()
+            && srtt < self.least_srtt
+        {
+            self.least_srtt = srtt;
+            self.rho = Some(rho(srtt));
+        }
+    }
+}
+
 impl Rules for Equalised {
     type Parameters = Parameters;
 
@@ -70,13 +82,15 @@ impl Rules for Equalised {
         2
     }
 
-    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, rtt: &RttEstimate) {
-        if let Some(srtt) = rtt.smoothed()
-            && srtt < self.least_srtt
-        {
-            self.least_srtt = srtt;
-            self.rho = Some(rho(srtt));
+    fn on_established(&mut self, window: &mut Window, rtt: &RttEstimate) {
+        self.follow(rtt);
+        if let Some(rho) = self.rho {
+            window.cwnd = (rho / 8).min(CLAMP);
         }
+    }
+
+    fn observe(&mut self, _window: &mut Window, _ack: &AckEvent, _open: bool, rtt: &RttEstimate) {
+        self.follow(rtt);
     }
 
     fn grow(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent, _rtt: &RttEstimate) {

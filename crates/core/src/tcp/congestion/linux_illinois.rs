@@ -114,7 +114,7 @@ impl Rules for ByDelay {
             self.round = (self.round.0 + micros, self.round.1 + 1);
         }
         self.round_ended |= ack.round_start;
-        if self.round_ended && ack.growth > 0 {
+        if self.round_ended && ack.may_grow > 0 {
             self.round_ended = false;
             self.end_round(window.cwnd);
         }

@@ -4,8 +4,8 @@
 //! - Diff is the window times the queueing delay over the *base* RTT, rounded down. It exceeds what waits in queues.
 //! - The bounds of Diff are 2 and 4 segments. Slow start doubles every round trip, and ends at a Diff above 1.
 //! - Leaving slow start takes what waits in queues out of the window, but for one segment.
-//! - A round trip with fewer than three samples, fast recovery, and the time after a timeout are Reno's.
-//! - The least RTT is forgotten whenever nothing was in flight.
+//! - A round trip with fewer than three samples and fast recovery are Reno's.
+//! - The least RTT is forgotten whenever nothing was in flight, also by a timeout.
 
 use super::FlowContext;
 use super::linux_based::{LinuxBased, Rules};
@@ -67,12 +67,15 @@ impl Backlog {
             window.cwnd += 1;
         }
         window.cwnd = window.cwnd.max(2);
-        window.ssthresh = window.ssthresh.max(window.three_quarters());
+        window.ssthresh = window.remembered_threshold();
     }
 }
 
 impl Rules for Backlog {
     type Parameters = Parameters;
+
+    /// Only where it is Reno.
+    const JUDGES_LIMIT: bool = true;
 
     fn new(parameters: Parameters, _flow: &FlowContext) -> Backlog {
         Backlog { parameters, round_trips: RoundTrips::default(), measuring: true }
@@ -82,12 +85,12 @@ impl Rules for Backlog {
         self.round_trips.on_ack(ack);
     }
 
-    fn grow(&mut self, window: &mut Window, acked: u32, _ack: &AckEvent, _rtt: &RttEstimate) {
+    fn grow(&mut self, window: &mut Window, acked: u32, ack: &AckEvent, _rtt: &RttEstimate) {
         let round = (self.measuring && self.round_trips.is_over()).then(|| self.round_trips.end());
         match round {
             Some(Some(round)) => self.end_round(window, round, acked),
-            Some(None) => window.grow_as_reno(acked),
-            None if !self.measuring => window.grow_as_reno(acked),
+            Some(None) => window.grow_as_reno(ack.growth),
+            None if !self.measuring => window.grow_as_reno(ack.growth),
             None => {
                 if window.in_slow_start() {
                     window.slow_start(acked);
@@ -101,17 +104,12 @@ impl Rules for Backlog {
         cwnd / 2
     }
 
-    fn on_timeout(&mut self, _window: &mut Window, _new: bool) {
-        self.measuring = false;
-        self.round_trips.forget();
-    }
-
     fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
         self.measuring = true;
         self.round_trips.begin();
     }
 
-    fn on_restart(&mut self, _window: &Window) {
+    fn on_restart(&mut self) {
         self.measuring = true;
         self.round_trips.forget();
     }

@@ -94,17 +94,13 @@ impl Rules for ByBacklog {
         if self.backlog < BETA { cwnd * 4 / 5 } else { cwnd / 2 }
     }
 
-    fn on_timeout(&mut self, _window: &mut Window, _new: bool) {
-        self.forget();
-        self.recovering = true;
-    }
-
     fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
         (self.recovering, self.last) = (false, None);
     }
 
-    fn on_restart(&mut self, _window: &Window) {
+    fn on_restart(&mut self) {
         self.forget();
+        self.recovering = false;
     }
 
     fn undo(&mut self) {

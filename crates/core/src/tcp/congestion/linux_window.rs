@@ -83,11 +83,16 @@ impl Window {
         self.credit = 0;
     }
 
+    /// The threshold that an undo or a restart returns to (`tcp_current_ssthresh`).
+    pub fn remembered_threshold(&self) -> u32 {
+        self.ssthresh.max(self.three_quarters())
+    }
+
     /// After an idle time; the threshold remembers three quarters of the window.
     pub fn restart(&mut self, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         let cwnd = restart_window(self.cwnd, initial_window, idle, rtt.rto());
         if idle > rtt.rto() {
-            self.ssthresh = self.ssthresh.max(self.three_quarters());
+            self.ssthresh = self.remembered_threshold();
         }
         self.cwnd = cwnd;
     }

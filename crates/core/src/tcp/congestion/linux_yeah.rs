@@ -111,15 +111,11 @@ impl Rules for TwoModes {
         cwnd.saturating_sub(reduction)
     }
 
-    fn on_timeout(&mut self, _window: &mut Window, _new: bool) {
-        self.round_trips.forget();
-    }
-
     fn on_recovered(&mut self, _window: &mut Window, _timeout: bool) {
         self.round_trips.begin();
     }
 
-    fn on_restart(&mut self, _window: &Window) {
+    fn on_restart(&mut self) {
         self.round_trips.forget();
     }
 }

@@ -79,6 +79,15 @@ pub trait CongestionControl: Send + Sync {
     /// Recovery ended: everything sent before it began is acknowledged.
     fn on_recovered(&mut self) {}
 
+    /// A loss comes within the reduction after a congestion mark: from now on it is loss recovery. Only from a sender that follows Linux.
+    fn on_loss_in_reduction(&mut self) {}
+
+    /// Recovery ended because nothing was lost, and the window stays reduced, for a mark. Only from a sender that follows Linux.
+    fn on_reopened(&mut self) {}
+
+    /// The connection is established; there is a smoothed RTT if the handshake gave a sample.
+    fn on_established(&mut self, _rtt: &RttEstimate) {}
+
     /// The sender has nothing in flight, sent its last segment `idle` ago, and is about to send again. Its window began with
     /// `initial_window` segments.
     fn on_idle(&mut self, _now: Time, _idle: Duration, _initial_window: u32, _rtt: &RttEstimate) {}

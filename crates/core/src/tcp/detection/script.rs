@@ -169,6 +169,7 @@ impl Driver {
             delivered: delivered.count,
             cumulative: delivered.count,
             growth: 0,
+            may_grow: 0,
             advanced: delivered.cumulative > 0,
             duplicate,
             newly_lost: 0,

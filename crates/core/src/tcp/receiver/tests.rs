@@ -62,7 +62,7 @@ fn a_compressed_ack_goes_before_it_lacks_a_block() {
             reported.extend(ack.sack.held().iter().flat_map(|(start, end)| *start..*end));
         }
     }
-    reported.extend(receiver.acknowledge().sack.held().iter().flat_map(|(start, end)| *start..*end));
+    reported.extend(receiver.acknowledge(Time(60)).sack.held().iter().flat_map(|(start, end)| *start..*end));
     assert_eq!(reported, (11..60).step_by(2).collect());
 }
 
@@ -120,7 +120,7 @@ fn rfc8257_section_3_2_where_marks_begin_or_end_the_segments_before_are_acknowle
     // One beyond a hole wants its ACK at once: both go out.
     assert_eq!(answer(take_marked(&mut receiver, 7, 7, true, false)), Some((6, false)));
     assert_eq!(receiver.deadline(), Some(Time(7)));
-    assert_eq!(answer(Some(receiver.on_deadline())), Some((6, true)));
+    assert_eq!(answer(Some(receiver.on_deadline(Time(7)))), Some((6, true)));
 }
 
 proptest! {

@@ -133,6 +133,7 @@ impl Sender {
             delivered: delivered.count + self.reported_duplicates(),
             cumulative: delivered.cumulative,
             growth: 0,
+            may_grow: 0,
             advanced,
             duplicate,
             newly_lost: 0,
@@ -165,7 +166,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn judge(&mut self, mut event: AckEvent, delivered: &Delivered, episode: Episode) {
         let AckEvent { now, prior_in_flight, .. } = event;
-        event.growth = 0; // it is found below, whatever an ACK before in a run did
+        (event.growth, event.may_grow) = (0, 0); // they are found below, whatever an ACK before in a run did
         if let Some(sampler) = &mut self.rate {
             event.rate = sampler.on_ack(now, delivered, self.board.una(), self.rtt.minimum());
         }
@@ -194,11 +195,11 @@ impl Sender {
         let may_grow = (!was_in_fast_recovery || self.options.follows == Follows::Linux)
             && !matches!(self.phase, Phase::Fast { .. });
         // RFC 3168 section 6.1.2: an echo of congestion does not open the window.
-        if may_grow && !event.ecn_echo && self.is_window_limited(prior_in_flight) {
+        if may_grow && !event.ecn_echo {
             // RFC 5681 section 3.1: growth counts the segments that the cumulative acknowledgement passes. So duplicate ACKs do
             // not open the window (RFC 3042 section 2). The ACK that ends fast recovery passes segments that were delivered
             // before. In Linux it grows the window only by newly reported ones.
-            event.growth = match self.options.follows {
+            event.may_grow = match self.options.follows {
                 // After a timeout it also passes segments that arrived before: it counts as one (RFC 3465 section 2.3).
                 Follows::Rfc if episode == Episode::Timeout => delivered.cumulative.min(1),
                 Follows::Rfc => delivered.cumulative,
@@ -206,6 +207,7 @@ impl Sender {
                 Follows::Linux => delivered.cumulative.min(delivered.count),
                 Follows::Ns2 => delivered.cumulative.min(1),
             };
+            event.growth = if self.is_window_limited(prior_in_flight) { event.may_grow } else { 0 };
         }
         if event.delivered > 0 || self.options.observed {
             self.congestion.on_ack(&event, &self.rtt);

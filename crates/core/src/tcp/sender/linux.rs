@@ -236,6 +236,8 @@ impl Sender {
         linux.undo_from = None;
         if linux.restores {
             self.congestion.undo();
+        } else {
+            self.congestion.on_reopened();
         }
         if unmarks {
             self.board.unmark_lost();

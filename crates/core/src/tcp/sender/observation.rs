@@ -20,6 +20,7 @@ impl Sender {
             now,
             una: board.una(),
             next: board.next(),
+            app_limited: self.rate.as_ref().map_or(0, |sampler| sampler.app_limited()),
             sacked: board.sacked() + board.duplicates(),
             lost: board.lost(),
             in_flight: board.in_flight(),

@@ -214,7 +214,7 @@ impl Sender {
     #[inline(always)]
     fn after_sending(&mut self, now: Time, segment: u32) {
         if let Some(sampler) = &mut self.rate {
-            sampler.on_sent(now, segment, self.board.in_flight());
+            sampler.on_sent(now, segment, self.board.in_flight(), self.board.outstanding());
         }
         if let Some(rate) = self.pacing_rate() {
             let interval = Rate(rate.0.max(1)).serialization_delay(u64::from(self.options.wire_bytes));

@@ -58,7 +58,14 @@ impl<const LINUX: bool> BbrOf<LINUX> {
         self.linux.totals = Totals { now: ack.now, delivered: rate.total_delivered, lost };
         if self.linux.policer.bandwidth().is_none() {
             self.sample_policer(ack.newly_lost > 0, app_limited, round_start);
-        } else if matches!(self.mode, Mode::ProbeBw(_)) && round_start && self.linux.policer.end_round_of_use() {
+        } else if round_start {
+            self.end_round_of_policer();
+        }
+    }
+
+    /// A round ends in which the policer's rate was in use.
+    fn end_round_of_policer(&mut self) {
+        if matches!(self.mode, Mode::ProbeBw(_)) && self.linux.policer.end_round_of_use() {
             self.find_product();
             self.enter_probe_bw();
         }
@@ -117,6 +124,8 @@ impl<const LINUX: bool> BbrOf<LINUX> {
                 self.cwnd = 1.0; // until the answer tells what was in flight
                 if self.linux.policer.bandwidth().is_none() {
                     self.sample_policer(true, false, true);
+                } else {
+                    self.end_round_of_policer(); // a timeout counts as the end of a round
                 }
             }
             CongestionKind::EcnEcho => self.linux.episode = Episode::Open,

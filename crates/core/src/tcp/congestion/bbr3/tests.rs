@@ -92,6 +92,7 @@ fn ack(now: Time, delivered: u32, in_flight: u32) -> AckEvent {
         delivered,
         cumulative: delivered,
         growth: 0,
+        may_grow: 0,
         advanced: true,
         duplicate: false,
         newly_lost: 0,

@@ -90,6 +90,7 @@ impl HandDriven {
             delivered: 1,
             cumulative: 1,
             growth: u32::from(advanced),
+            may_grow: u32::from(advanced),
             advanced,
             duplicate: !advanced,
             newly_lost: 0,

@@ -66,6 +66,8 @@ struct Slots {
     high_seq: Slot,
     limited: Slot,
     max_packets_out: Slot,
+    app_limited: Slot,
+    cwnd_stamp: Slot,
     pacing_rate: Slot,
 }
 
@@ -88,6 +90,8 @@ pub struct ProgramControl {
     window_limited: bool,
     wire_bytes: u32,
     paces: bool,
+    /// The episode has reduced the window without a timeout, so that its end completes a reduction, also behind an undo.
+    completes: bool,
     /// It failed, and keeps its window.
     has_failed: bool,
 }
@@ -106,6 +110,8 @@ impl ProgramControl {
             high_seq: socket.kept("high_seq"),
             limited: socket.kept("is_cwnd_limited"),
             max_packets_out: socket.kept("max_packets_out"),
+            app_limited: socket.kept("app_limited"),
+            cwnd_stamp: socket.kept("snd_cwnd_stamp"),
             pacing_rate: socket.kept("sk_pacing_rate"),
         };
         let mut control = ProgramControl {
@@ -133,6 +139,7 @@ impl ProgramControl {
             window_limited: false,
             wire_bytes: flow.wire_bytes,
             paces: false,
+            completes: false,
             has_failed: false,
             loaded: Arc::clone(&loaded),
         };
@@ -153,6 +160,7 @@ impl ProgramControl {
             now: Time::ZERO,
             una: 0,
             next: 0,
+            app_limited: 0,
             sacked: 0,
             lost: 0,
             in_flight: 0,
@@ -193,6 +201,11 @@ impl ProgramControl {
         slot.write(&mut self.memory, self.loaded.socket.socket, value);
     }
 
+    /// The window is in use, or changes (`snd_cwnd_stamp`).
+    fn stamp_window(&mut self, now: Time) {
+        self.set(self.slots.cwnd_stamp, socket::jiffies(Duration(now.0 + socket::BOOT.0), self.sizes.hz));
+    }
+
     fn owns_window(&self) -> bool {
         self.operations.cong_control.is_some()
     }
@@ -209,7 +222,7 @@ impl ProgramControl {
         let WindowSlots { cwnd, ssthresh, prior_cwnd, prior_ssthresh, count, .. } = self.slots.window;
         let (window, threshold) = (self.get(cwnd), self.get(ssthresh));
         self.set(prior_cwnd, window);
-        self.set(prior_ssthresh, threshold);
+        self.set(prior_ssthresh, threshold.max((window >> 1) + (window >> 2)));
         self.set(count, 0);
         if let Some(value) = self.call(self.operations.ssthresh, &[]) {
             self.set(ssthresh, value & 0xffff_ffff);
@@ -234,8 +247,8 @@ impl ProgramControl {
     fn control(&mut self, ack: &AckEvent) {
         let acknowledged = u64::from(self.una.wrapping_mul(self.sizes.mss).wrapping_add(1));
         if !self.owns_window() {
-            if ack.growth > 0 {
-                self.call(self.operations.cong_avoid, &[acknowledged, ack.growth.into()]);
+            if ack.may_grow > 0 {
+                self.call(self.operations.cong_avoid, &[acknowledged, ack.may_grow.into()]);
             }
             if self.loaded.socket.reads_pacing_rate {
                 self.update_pacing_rate();
@@ -280,6 +293,9 @@ impl CongestionControl for ProgramControl {
         (self.max_outstanding, self.window_limited) = (connection.max_outstanding, connection.window_limited);
         self.srtt_us = connection.rtt.smoothed().map_or(0, |srtt| srtt.0 / 125_000);
         self.loaded.socket.show(&mut self.memory, connection, &self.sizes);
+        if self.wants_rate_samples() {
+            self.set(self.slots.app_limited, connection.app_limited);
+        }
     }
 
     fn on_ack(&mut self, ack: &AckEvent, _rtt: &RttEstimate) {
@@ -297,12 +313,14 @@ impl CongestionControl for ProgramControl {
         let most = u64::from(self.max_outstanding.max(ack.prior_in_flight)).max(window);
         self.set(self.slots.max_packets_out, most);
         self.set(self.slots.limited, self.window_limited.into());
+        if self.window_limited {
+            self.stamp_window(ack.now);
+        }
         let flags = EVENT_SLOW_PATH | if ack.ecn_echo { EVENT_ECN_ECHO } else { 0 };
         self.call(self.operations.in_ack_event, &[flags]);
         let rtt_us = ack.rtt.map_or(-1i64 as u64, |rtt| rtt.0 / 1_000_000);
-        let passed = if ack.advanced { ack.delivered } else { 0 };
         if self.operations.pkts_acked.is_some() {
-            self.loaded.socket.set_ack_sample(&mut self.memory, [passed.into(), rtt_us]);
+            self.loaded.socket.set_ack_sample(&mut self.memory, [ack.cumulative.into(), rtt_us]);
             self.call(self.operations.pkts_acked, &[self.loaded.socket.ack]);
         }
         if matches!(self.state, State::Open | State::Disorder) {
@@ -316,6 +334,7 @@ impl CongestionControl for ProgramControl {
 
     fn on_congestion(&mut self, event: &CongestionEvent, _rtt: &RttEstimate) {
         let WindowSlots { cwnd, ssthresh, count, .. } = self.slots.window;
+        self.stamp_window(event.now);
         match event.kind {
             CongestionKind::Loss | CongestionKind::EcnEcho => {
                 self.reduce();
@@ -324,8 +343,10 @@ impl CongestionControl for ProgramControl {
                     self.set(cwnd, window);
                 }
                 self.enter(if event.kind == CongestionKind::Loss { State::Recovery } else { State::WindowReduced });
+                self.completes = true;
             }
             CongestionKind::Timeout { repeated } => {
+                self.completes = false;
                 if !repeated {
                     self.reduce();
                     self.call(self.operations.cwnd_event, &[LOSS]);
@@ -348,15 +369,26 @@ impl CongestionControl for ProgramControl {
     }
 
     fn on_recovered(&mut self) {
-        if matches!(self.state, State::Recovery | State::WindowReduced) && !self.owns_window() {
+        if std::mem::take(&mut self.completes) && !self.owns_window() {
             self.call(self.operations.cwnd_event, &[COMPLETE_REDUCTION]);
         }
+        if self.state != State::Open {
+            self.enter(State::Open);
+        }
+    }
+
+    fn on_loss_in_reduction(&mut self) {
+        self.enter(State::Recovery);
+    }
+
+    fn on_reopened(&mut self) {
         self.enter(State::Open);
     }
 
-    fn on_idle(&mut self, _now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
+    fn on_idle(&mut self, now: Time, idle: Duration, initial_window: u32, rtt: &RttEstimate) {
         let WindowSlots { cwnd, ssthresh, .. } = self.slots.window;
         if idle > rtt.rto() && !self.owns_window() {
+            self.stamp_window(now);
             self.call(self.operations.cwnd_event, &[WINDOW_RESTART]);
             let window = self.get(cwnd) as u32;
             let threshold = self.get(ssthresh).max(u64::from((window >> 1) + (window >> 2)));

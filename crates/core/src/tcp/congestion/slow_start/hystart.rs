@@ -153,6 +153,7 @@ mod tests {
                     delivered: 1,
                     cumulative: 1,
                     growth: 1,
+                    may_grow: 1,
                     advanced: true,
                     duplicate: false,
                     newly_lost: 0,
