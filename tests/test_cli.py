@@ -154,6 +154,10 @@ def test_report_of_several_runs(scenario: Path, capsys: pytest.CaptureFixture[st
         ["run", "line.toml", "--engine", "abacus"],
         ["run", "line.toml", "--seed", "1", "--seeds", "2"],
         ["run", "line.toml", "--seeds", "5..1"],
+        ["run", "line.toml", "--seeds", "1,1"],
+        ["run", "line.toml", "--seeds", "1..10001"],
+        ["run", "line.toml", "--seeds", "1..9999999999"],  # more than fit into memory
+        ["run", "line.toml", "--seeds", "9223372036854775807,9223372036854775808"],
         ["run", "line.toml", "--seeds", "x"],
         ["run", "line.toml", "--set", "x"],
         ["run", "line.toml", "--jobs", "0"],

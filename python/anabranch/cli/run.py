@@ -3,6 +3,7 @@
 import os
 import sys
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -196,13 +197,20 @@ def _print_tables(result: "Result") -> None:
 
 
 def _seeds(text: str) -> list[int]:
-    chosen: list[int] = []
+    from anabranch.scenario.variant import MOST_SEEDS
+
+    ranges = []
     try:
         for part in text.split(","):
             first, dots, last = part.partition("..")
-            chosen += range(int(first), int(last) + 1) if dots else [int(first)]
+            ranges.append(range(int(first), int(last if dots else first) + 1))
     except ValueError:
         raise UsageError(f"--seeds {text}: must be a range such as 1..20 or numbers such as 1,5,7") from None
-    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= value < 2**63 for value in chosen):
+    are_seeds = all(0 <= part.start < part.stop <= 2**63 for part in ranges)
+    # Counted before they are listed, as 1..9999999999 does not fit into memory.
+    if are_seeds and sum(part.stop - part.start for part in ranges) > MOST_SEEDS:
+        raise UsageError(f"--seeds {text}: must be at most {MOST_SEEDS} seeds, such as 1..20")
+    chosen = [*chain.from_iterable(ranges)] if are_seeds else []
+    if not chosen or len(set(chosen)) != len(chosen):
         raise UsageError(f"--seeds {text}: must be different whole numbers from 0, such as 1..20")
     return chosen
