@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 from browser import Browser, violations
 
+from anabranch.engines.packet import Simulation, new_simulation
 from anabranch.replay import Recording, ReplayError, record, write
+from anabranch.runs import execute
 from anabranch.scenario import Scenario
 
 ROOT = Path(__file__).parents[1]
@@ -127,13 +129,32 @@ def test_packets_depart_at_a_trace_s_opportunities_and_take_the_delay_of_that_in
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"run": 7}, "--run 7: .* has the runs 0 to 0"),
+        ({"run": 7}, "--run 7: .* has the runs 0$"),
         ({"at_s": 9.0}, "--at 9s: the run lasts 2 s"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(directory: Path, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(ReplayError, match=problem):
         record(directory, **options)
+
+
+def test_the_first_run_is_that_of_the_first_variant_that_the_engine_takes(tmp_path: Path) -> None:
+    """Refused variants leave gaps between the numbers: here from 0 to 9, and from 20 to 29."""
+
+    def refuse(spec: str) -> Simulation:
+        if '"newreno"' in spec or '"vegas"' in spec:
+            raise ValueError("refused")
+        return new_simulation(spec)
+
+    document = {
+        "topology": {"from": "dumbbell"},
+        "traffic": [{"from": "left", "to": "right", "bulk": True, "stack": ["newreno", "cubic", "vegas", "westwood"]}],
+        "run": {"duration": "100ms", "seeds": 10},
+    }
+    execute(Scenario(document), directory=tmp_path, make=refuse, leave_out=True, show_progress=False)
+    assert record(tmp_path).variant == "cubic"
+    with pytest.raises(ReplayError, match=r"--run 0: .* has the runs 10, 11, 12, 13, 14, 15, 16, 17 and 12 more$"):
+        record(tmp_path, run=0)
 
 
 def test_the_command_writes_the_page_beside_the_tables(directory: Path) -> None:

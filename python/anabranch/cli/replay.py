@@ -15,7 +15,10 @@ def replay(
     directory: Annotated[Path, Parameter(help="A run directory.")],
     /,
     *,
-    run: Annotated[int, Parameter(group=SCENARIO, help="Number of the run, as in the column run of its tables.")] = 0,
+    run: Annotated[
+        int | None,
+        Parameter(group=SCENARIO, help="Number of the run, as in the column run of its tables (default: the first)."),
+    ] = None,
     at: Annotated[
         str | None, Parameter(group=SCENARIO, help="Begin of the span: 5s (default: end of the warm-up).")
     ] = None,

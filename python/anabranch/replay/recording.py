@@ -25,6 +25,8 @@ from anabranch.units import PICOSECONDS_PER_SECOND
 MOST_CROSSINGS = 100_000
 """A page with more is slow to load; the recording ends where it has so many."""
 _EVENTS = 1 << 14
+_SHOWN = 8
+"""Run numbers that a message lists."""
 
 
 class ReplayError(ValueError):
@@ -57,13 +59,13 @@ class Recording:
 
 
 def record(
-    directory: Path, *, run: int = 0, at_s: float | None = None, for_s: float = 1.0, progress: bool = False
+    directory: Path, *, run: int | None = None, at_s: float | None = None, for_s: float = 1.0, progress: bool = False
 ) -> Recording:
     """Simulate a run of a run directory again, and record a span.
 
     Args:
         directory: a run directory.
-        run: the number of the run, from 0, as the column ``run`` has it.
+        run: the number of the run, as the column ``run`` has it; by default the least.
         at_s: when the span begins, seconds; by default at the end of the warm-up.
         for_s: how long it is, seconds.
         progress: whether to show how far the simulation is.
@@ -79,10 +81,11 @@ def record(
         raise ReplayError(
             f"{directory}: was run by the engine {found['engine']}; only runs of the packet engine can be replayed"
         )
-    rows = [row for row in found["runs"] if row["run"] == run]
-    if not rows:
-        raise ReplayError(f"--run {run}: {directory} has the runs 0 to {len(found['runs']) - 1}")
-    row = rows[0]
+    rows = {row["run"]: row for row in found["runs"]}
+    run = min(rows, default=0) if run is None else run
+    if run not in rows:
+        raise ReplayError(f"--run {run}: {directory} has {_listed(sorted(rows))}")
+    row = rows[run]
     begin = row["warm_up_s"] if at_s is None else at_s
     if not 0 <= begin < row["simulated_s"]:
         raise ReplayError(f"--at {begin:g}s: the run lasts {row['simulated_s']:g} s")
@@ -110,6 +113,13 @@ def record(
         crossings=columns,
         is_cut=until < min(begin + for_s, row["simulated_s"]),
     )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "no runs"
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return f"the runs {', '.join(map(str, numbers[:_SHOWN]))}{more}"
 
 
 def _spec(found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
