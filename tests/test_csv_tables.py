@@ -44,6 +44,18 @@ def test_numbers_are_exact_and_unknown_ones_are_empty(run: Path, tmp_path: Path)
                 assert float(text) == value
 
 
+def test_no_table_of_an_earlier_result_stays(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second result has no samples and no flows that end. A file that is no table stays."""
+    directory, output = tmp_path / "line", tmp_path / "csv"
+    assert status(["export", str(run), "-o", str(output)]) == 0
+    (output / "notes.csv").write_text("mine")
+    Scenario.from_toml(LINE).run(seed=1).save(directory)
+    capsys.readouterr()
+    assert status(["export", str(directory), "-o", str(output)]) == 0
+    printed = {Path(line) for line in capsys.readouterr().out.splitlines()}
+    assert set(output.iterdir()) == printed | {output / "notes.csv"}
+
+
 def test_what_is_no_run_directory_or_cannot_be_written_is_said(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,13 +17,14 @@ COMPUTED = ("summary", "completion_times")
 def write(run_directory: Path, output: Path) -> list[Path]:
     """Write ``NAME.csv`` for each table of :class:`anabranch.results.Result` that has rows; the paths of the files.
 
+    The file of a table without rows is removed: it would be of an earlier result.
     Columns, units and order of rows are those of the tables. A value that is not known is empty. Numbers are written so that reading
     them gives the same number.
 
     Raises:
         anabranch.runs.manifest.ManifestError: it is no run directory, or damaged.
         anabranch.results.ResultError: a table cannot be read.
-        anabranch.output_files.FileError: a file cannot be written; those before it stand.
+        anabranch.output_files.FileError: a file cannot be written or removed; those before it stand.
     """
     result = Result.load(run_directory)
     try:
@@ -33,11 +34,21 @@ def write(run_directory: Path, output: Path) -> list[Path]:
     files = []
     with Steps(len(SCHEMAS) + len(COMPUTED), "tables") as progress:
         for name, table in _tables(result):
+            file = output / f"{name}.csv"
             if table.height:
-                write_text(output / f"{name}.csv", table.write_csv())
-                files.append(output / f"{name}.csv")
+                write_text(file, table.write_csv())
+                files.append(file)
+            else:
+                _remove(file)
             progress.advance()
     return files
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(file, error) from None
 
 
 def _tables(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
