@@ -34,6 +34,8 @@ from anabranch.report import (
     tables,
 )
 from anabranch.runs.manifest import ManifestError
+from anabranch.scenario import Scenario
+from scenarios import LINE
 
 MEGABYTE = 1_000_000
 HOSTILE = "</script><script>noteError('pwned')</script><img src=x onerror=noteError('pwned')>&amp;\"'{{7*7}}"
@@ -353,6 +355,14 @@ class TestPage:
         shown[2] = f"+{shown[2]}"
         assert f"cubic ospf {' '.join(shown)} {chart.digits(half, 2)} " in page.seen
         assert re.search(r"cubic ospf [^a-z]* more ", page.seen)
+
+    @pytest.mark.parametrize(("seed", "verdict"), [(1, "one seed"), (2, "no common seed")])
+    def test_a_difference_needs_common_seeds(self, tmp_path: Path, seed: int, verdict: str) -> None:
+        """The first directory has seed 1: one common seed gives a difference without interval, none gives no difference."""
+        for name, chosen in (("first", 1), ("second", seed)):
+            Scenario.from_toml(LINE).run(seed=chosen, directory=tmp_path / name)
+        page = Page(report.write([tmp_path / "first", tmp_path / "second"], tmp_path / "report.html").read_text())
+        assert re.search(f"newreno [^a-z]* {verdict} ", page.seen)
 
     def test_variants_of_one_directory_only_are_not_compared(self, tmp_path: Path) -> None:
         first = write_run_directory(tmp_path / "before", stacks=["cubic"], routings=["ospf"], sample_s=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import polars as pl
@@ -38,6 +39,8 @@ class _Difference:
     @property
     def verdict(self) -> str:
         """More or less than in the first, as far as the seeds decide."""
+        if isnan(self.difference):
+            return "no common seed"
         if self.half is None:
             return "predicted" if self.predicted else "one seed"
         if self.difference == 0 and self.half == 0:
