@@ -225,11 +225,16 @@ def test_wrong_usage_is_named(arguments: list[str], message: str, capsys: pytest
     assert message in capsys.readouterr().err
 
 
-def test_what_is_kept_is_computed_once(tmp_path: Path) -> None:
+def test_what_is_kept_is_computed_once_by_a_build_of_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     computed = []
     for inputs in ([1], [1], [2]):
         assert lab.kept(tmp_path, "sum", inputs, lambda inputs=inputs: computed.append(inputs) or inputs) == inputs
     assert computed == [[1], [2]]
+    monkeypatch.setattr(lab, "engine_build", lambda: "another")
+    lab.kept(tmp_path, "sum", [2], lambda: computed.append([2]))
+    assert computed == [[1], [2], [2]]
 
 
 def test_means_and_intervals_over_seeds() -> None:

@@ -7,7 +7,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from anabranch import version
 from anabranch.extras import require
 from anabranch.locks import Lock
 from anabranch.output_files import unwritable, write_json
@@ -17,7 +16,7 @@ from anabranch.papers.study import Findings, Lab
 from anabranch.progress import Computing
 from anabranch.results import Result
 from anabranch.runs import Plan, execute_all
-from anabranch.runs.kept import KeptRuns
+from anabranch.runs.kept import KeptRuns, engine_build
 
 RUNS, FINISHED, KEPT, LOCK = "runs", "finished", "kept", ".lock"
 
@@ -66,8 +65,8 @@ def _run(place: Lab, jobs: int | None, command: Sequence[str], show_progress: bo
 
 
 def kept(directory: Path, name: str, inputs: Any, compute: Callable[[], Any]) -> Any:
-    """What was computed for these inputs before, by the same version and the same code of the study, or is now; as JSON has it."""
-    text = json.dumps([version(), _code(compute), inputs], sort_keys=True, default=str)
+    """What was computed for these inputs before, by the same build of the engine and the same code of the study, or is now; as JSON has it."""
+    text = json.dumps([engine_build(), _code(compute), inputs], sort_keys=True, default=str)
     path = directory / KEPT / f"{name}-{sha256(text.encode()).hexdigest()[:16]}.json"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
