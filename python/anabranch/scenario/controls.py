@@ -3,7 +3,7 @@
 import ast
 import base64
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
@@ -21,7 +21,6 @@ class ProgramControl(Table):
 
     program: str = Field(description="An object file such as `my_cc.bpf.o`, or one that comes with Anabranch.")
     name: str | None = Field(None, description="The name of its congestion control, if it has several.")
-    hz: Annotated[int, Field(ge=24, le=1200)] = Field(250, description="Ticks of the kernel's clock in a second.")
     _compiled: dict[str, Any] = PrivateAttr()
 
     @model_validator(mode="after")
@@ -36,11 +35,11 @@ class ProgramControl(Table):
         if self.name is not None and self.name not in names:
             raise ValueError(f"{path}: has no congestion control {self.name}; {suggest(self.name, names)}")
         encoded = base64.b64encode(path.read_bytes()).decode()
-        self._compiled = {"program": encoded, "name": self.name or names[0], "hz": self.hz}
+        self._compiled = {"program": encoded, "name": self.name or names[0]}
         return self
 
     def compiled(self) -> dict[str, Any]:
-        """The object's bytes in base 64, the name of its control, and the clock."""
+        """The object's bytes in base 64, and the name of its control."""
         return self._compiled
 
 

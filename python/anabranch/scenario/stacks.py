@@ -170,7 +170,7 @@ class Stack(Table):
         250,
         ge=32,
         le=1200,
-        description="Ticks of the kernel's clock a second, where the sender follows Linux (100, 250, 300 or 1000): they round its timers.",
+        description="Ticks of the kernel's clock a second (100, 250, 300 or 1000): they round the timers of a sender that follows Linux, and are the jiffies of an eBPF program.",
     )
     restart_after_idle: bool = Field(True, description="An idle timeout ends the window, RFC 5681 section 4.1.")
 
@@ -191,8 +191,9 @@ class Stack(Table):
         return self
 
     def policies(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """Congestion control, loss detection and ACK policy, each with every parameter filled in."""
-        return self.congestion.compiled(), self.detection.compiled(), self.ack.compiled()
+        """Congestion control, loss detection and ACK policy, each with every parameter filled in. A program has the stack's clock."""
+        clock = {"hz": self.hz} if isinstance(self.congestion, ProgramControl) else {}
+        return self.congestion.compiled() | clock, self.detection.compiled(), self.ack.compiled()
 
 
 def preset_stack(name: str) -> Stack:
