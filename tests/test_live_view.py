@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import polars as pl
+import pytest
 
+from anabranch.results import Result
 from anabranch.runs.live_view import COLUMNS, ROWS, chart
 
 SCENARIO = """
@@ -83,6 +85,41 @@ def test_a_terminal_shows_the_runs_that_have_ended(tmp_path: Path) -> None:
     flows = pl.read_parquet(tmp_path / "run" / "flows.parquet")
     for stack, goodput in flows.select("stack", "goodput_bps").iter_rows():
         assert re.search(rf"{stack} · seed 1 +{goodput / 1e6:.4g} Mbit/s", shown)
+
+
+def test_goodput_is_that_of_the_summary(tmp_path: Path) -> None:
+    """A flow of half of the measured time counts half. A transfer that lasts to the end counts, one that ends does not."""
+    further = """
+[[traffic]]
+from = "a"
+to = "b"
+start = "12s"
+bulk = true
+
+[[traffic]]
+from = "a"
+to = "b"
+size = "1 GB"
+
+[[traffic]]
+from = "a"
+to = "b"
+start = "5s"
+size = "100 kB"
+"""
+    words = command(tmp_path, "--set", "traffic[0].stack=cubic", "--set", "run.warm_up=4s")
+    path = tmp_path / "scenario.toml"
+    path.write_text(path.read_text() + further)
+    process, terminal = started(words)
+    shown = read(terminal)
+    assert process.wait() == 0
+    result = Result.load(tmp_path / "run")
+    bulk, late, long, short = result.flows["goodput_bps"]
+    assert late > 0
+    assert short > 0
+    goodput = bulk + 0.5 * late + long
+    assert result.summary["goodput_bps"].item() == pytest.approx(goodput)
+    assert re.search(rf"seed 1 +{goodput / 1e6:.4g} Mbit/s", shown)
 
 
 def test_ctrl_c_ends_the_view_and_keeps_what_there_is(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def run_all(
     with ExitStack() as stack:
         reporter = Reporter(sum(run.duration_s for run in runs), show_progress and not watch)
         stack.enter_context(reporter)
-        view = stack.enter_context(_live_view(runs)) if watch else None
+        view = stack.enter_context(_live_view(len(runs))) if watch else None
         pool = stack.enter_context(ThreadPoolExecutor(threads))
         try:
             submitted = {index: pool.submit(execute, index) for index in spread(len(runs))}
@@ -85,7 +85,7 @@ def spread(count: int) -> list[int]:
     return sorted(range(count), key=lambda index: index * GOLDEN_RATIO % 1)
 
 
-def _live_view(runs: list[Run]) -> "LiveView":
+def _live_view(runs: int) -> "LiveView":
     from anabranch.runs.live_view import LiveView
 
     return LiveView(runs)
@@ -131,6 +131,7 @@ def _watch(
     ``going`` has the runs that have begun and not ended. A look visits these and the new ends only, as there may be many thousand runs.
     """
     left, again = len(runs), 0
+    total_s = sum(run.duration_s for run in runs)
     done_s, skipped_s, packet_hops = 0.0, 0.0, 0
     while left:
         new = ends.take()
@@ -146,17 +147,19 @@ def _watch(
             elif not future.cancelled():
                 future.result()  # raises any other error
         on = list(going.values())
+        reached_s = done_s + sum(run.now_s for run in on)
         label = f"{len(runs) - left} of {len(runs)} runs" + (f" ({again} kept)" if again else "")
         reporter.skip(skipped_s)
         reporter.update(
-            done_s + sum(run.now_s for run in on),
+            reached_s,
             packet_hops + sum(run.packet_hops for run in on),
             label,
             ENGINES[runs[0].engine].before_packets,
         )
         if view is not None:
             ended = (futures[index].result() for index in new if not _has_failed(futures[index]))
-            view.update([one for one in ended if one is not None])
+            share = reached_s / (total_s - skipped_s) if total_s > skipped_s else 1.0
+            view.update([one for one in ended if one is not None], on, share)
 
 
 def _first_refused(runs: list[Run], futures: list[Future[Finished | None]]) -> tuple[Case, ValueError]:

@@ -1,6 +1,7 @@
 """What a terminal shows of runs while they go on: goodput over time of one that goes on, and those that have ended."""
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -12,7 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.matrix_columns import text
+from anabranch.report.run_directory import active_share
 from anabranch.runs.run import Finished, Run
+from anabranch.statistics import per_run
 from anabranch.text_table import percent, quantity
 
 COLUMNS, ROWS = 64, 6
@@ -24,11 +27,12 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 class LiveView(AbstractContextManager["LiveView"]):
     """On standard error, until the runs are over. Then it goes, and the tables of the command are printed."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        """The runs, all of them."""
+    def __init__(self, runs: int) -> None:
+        """How many runs there are."""
         self._runs = runs
         self._began = time.monotonic()
-        self._ended: dict[int, tuple[str, ...]] = {}
+        self._ended = 0
+        self._rows: deque[tuple[str, ...]] = deque(maxlen=MOST_ENDED)
         self._live = Live(console=Console(stderr=True), transient=True, auto_refresh=False)
 
     def __enter__(self) -> "LiveView":
@@ -36,39 +40,23 @@ class LiveView(AbstractContextManager["LiveView"]):
         self._live.start()
         return self
 
-    def update(self, ended: Sequence[Finished]) -> None:
-        """Draw anew. ``ended`` are the runs that have ended since the last time."""
-        self._ended |= {one.run.number: _row(one) for one in ended}
-        self._live.update(self._drawing(), refresh=True)
+    def update(self, ended: Sequence[Finished], going: Sequence[Run], share: float) -> None:
+        """Draw anew.
 
-    def _drawing(self) -> Group:
-        # Runs that were finished before took no time, and say nothing of the time left.
-        made = [run for run in self._runs if not run.was_kept]
-        reached, total = sum(run.now_s for run in made), sum(run.duration_s for run in made)
-        share = reached / total if total else 1.0
-        head = f"{len(self._ended)} of {len(self._runs)} runs ended, {percent(share)} simulated"
+        ``ended`` are the runs that have ended since the last time, ``going`` those that go on. ``share`` is that of the virtual time that has
+        been simulated; runs that were finished before count in neither part of it.
+        """
+        self._ended += len(ended)
+        self._rows.extend(map(_row, ended[-MOST_ENDED:]))
+        head = f"{self._ended} of {self._runs} runs ended, {percent(share)} simulated"
         if share > 0:
             elapsed_s = time.monotonic() - self._began
             head += f", {elapsed_s / share - elapsed_s:.0f} s left"
-        return Group(Text(head), *self._chart(), self._table())
-
-    def _chart(self) -> list[Text]:
-        """Of the run that goes on and has come furthest."""
-        going = [run for run in self._runs if 0 < run.now_s < run.duration_s and run.number not in self._ended]
-        if not going:
-            return []
-        run = max(going, key=lambda run: run.now_s)
-        samples = run.goodput_over_time()
-        title = (
-            f"Run {run.number}: {_name(run)}, {run.now_s:.3g} of {run.duration_s:g} s. Goodput of all flows together:"
-        )
-        if samples.is_empty():
-            return [Text(title), Text("unknown, as the run takes no samples: --set run.sample=100ms")]
-        return [Text(title), *map(Text, chart(samples, run.duration_s))]
+        self._live.update(Group(Text(head), *_over_time(going), self._table()), refresh=True)
 
     def _table(self) -> Table:
         table = Table("run", "variant", "goodput", "flows", "finished", box=None, title_justify="left")
-        for row in list(self._ended.values())[-MOST_ENDED:]:
+        for row in self._rows:
             table.add_row(*row)
         return table
 
@@ -77,6 +65,18 @@ class LiveView(AbstractContextManager["LiveView"]):
     ) -> None:
         """Clear the view."""
         self._live.stop()
+
+
+def _over_time(going: Sequence[Run]) -> list[Text]:
+    """Of the run that has come furthest."""
+    run = max((run for run in going if 0 < run.now_s < run.duration_s), key=lambda run: run.now_s, default=None)
+    if run is None:
+        return []
+    samples = run.goodput_over_time()
+    title = f"Run {run.number}: {_name(run)}, {run.now_s:.3g} of {run.duration_s:g} s. Goodput of all flows together:"
+    if samples.is_empty():
+        return [Text(title), Text("unknown, as the run takes no samples: --set run.sample=100ms")]
+    return [Text(title), *map(Text, chart(samples, run.duration_s))]
 
 
 def chart(samples: pl.DataFrame, duration_s: float) -> list[str]:
@@ -103,6 +103,7 @@ def _name(run: Run) -> str:
 
 def _row(ended: Finished) -> tuple[str, ...]:
     flows = ended.table("flows")
-    lasting = flows.filter(pl.col("size_bytes").is_null())["goodput_bps"]
-    goodput = quantity(float(lasting.sum()), "bit/s") if len(lasting) else "-"
+    facts = {name: pl.lit(ended.result.facts[name]) for name in ("warm_up_s", "simulated_s")}
+    measured = per_run(flows.with_columns(**facts).with_columns(active_share()), ["run"])
+    goodput = quantity(next(iter(measured["goodput_bps"]), None), "bit/s")
     return str(ended.run.number), _name(ended.run), goodput, f"{flows.height:,}", f"{flows['fct_s'].count():,}"
