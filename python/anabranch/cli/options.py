@@ -78,9 +78,9 @@ def seconds(option: str, text: str) -> float:
     """The seconds of an option such as ``50ms``.
 
     Raises:
-        ValueError: names the option, its value, and what would be right.
+        UsageError: names the option, its value, and what would be right.
     """
     try:
         return units.duration(text) / units.PICOSECONDS_PER_SECOND
     except units.UnitError as error:
-        raise ValueError(f"{option} {text}: {error}") from None
+        raise UsageError(f"{option} {text}: {error}") from None

@@ -5,10 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from anabranch import units
-from anabranch.cli.exit_status import DONE, UsageError
-from anabranch.cli.options import OUTPUT, SCENARIO
-from anabranch.units import PICOSECONDS_PER_SECOND
+from anabranch.cli.exit_status import DONE
+from anabranch.cli.options import OUTPUT, SCENARIO, seconds
 
 
 def replay(
@@ -36,16 +34,9 @@ def replay(
     recording = record(
         directory,
         run=run,
-        at_s=None if at is None else _seconds("--at", at),
-        for_s=_seconds("--for", length),
+        at_s=None if at is None else seconds("--at", at),
+        for_s=seconds("--for", length),
         progress=True,
     )
     print(write(recording, output or directory / "replay.html"))
     return DONE
-
-
-def _seconds(option: str, text: str) -> float:
-    try:
-        return units.duration(text) / PICOSECONDS_PER_SECOND
-    except units.UnitError as error:
-        raise UsageError(f"{option} {text}: {error}") from None

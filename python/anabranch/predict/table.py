@@ -5,7 +5,6 @@ from functools import partial
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
-from anabranch import units
 from anabranch.predict import models
 from anabranch.predict.registry import MODELS
 
@@ -36,14 +35,6 @@ class Prediction(NamedTuple):
         """All but the model, the rate and the note, for a table."""
         holds = "yes" if self.holds else "no"
         return f"{self.window_segments:.1f}", f"{self.least_loss:g}", f"{self.greatest_loss:g}", holds
-
-
-def seconds(option: str, text: str) -> float:
-    """The seconds of a unit string that an option had; :class:`ValueError` names the option."""
-    try:
-        return units.duration(text) / units.PICOSECONDS_PER_SECOND
-    except units.UnitError as error:
-        raise ValueError(f"{option} {text}: {error}") from None
 
 
 def predictions(
