@@ -1,5 +1,7 @@
 """Topologies: formats of files, errors, the model and drawings; a written topology is read back the same."""
 
+import csv
+import io
 import json
 import math
 import subprocess
@@ -14,10 +16,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from anabranch.topologies import Link, Node, Topology, TopologyError, load, names, suggest
-from anabranch.topologies.attributes import _with_unit
+from anabranch.topologies.attributes import ATTRIBUTES, _with_unit
 from anabranch.topologies.builtin import BUILTINS
 from anabranch.topologies.draft import Draft
-from anabranch.topologies.export import to_csv, to_graphml, to_json
+from anabranch.topologies.export import to_graphml, to_json
 from anabranch.topologies.loading import LARGEST_TOPOLOGY
 from anabranch.topologies.model import EARTH_RADIUS_M, great_circle_m
 from anabranch.topologies.plot import crosses, svg
@@ -392,6 +394,16 @@ def topologies(draw: st.DrawFn) -> Topology:
         if source != target
     ]
     return Topology(draw(NAMES), tuple(Node(label, **draw(PLACES)) for label in labels), tuple(links))
+
+
+def to_csv(topology: Topology) -> str:
+    """The links, each in one direction."""
+    text = io.StringIO()
+    table = csv.writer(text)
+    table.writerow(["source", "target", *ATTRIBUTES])
+    for link in topology.links:
+        table.writerow([link.source, link.target, *(getattr(link, field) for field in ATTRIBUTES.values())])
+    return text.getvalue()
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

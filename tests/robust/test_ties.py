@@ -9,7 +9,7 @@ from anabranch import robust, topologies
 from anabranch.robust import ties
 from anabranch.robust.hybrid import single_path_pairs
 from anabranch.robust.splits import Splits
-from anabranch.robust.sweep import PERCENTAGES, picture, records, sweep, with_throughput
+from anabranch.robust.sweep import PERCENTAGES, picture, records, sweep
 from anabranch.topologies import generate
 
 
@@ -20,7 +20,8 @@ def paper() -> robust.Problem:
 
 
 def test_on_nsfnet_42_pairs_are_tied_and_single_paths_load_between_088_and_104(paper: robust.Problem) -> None:
-    assert ties.tied_pairs(robust.shortest_with_ties(paper.network, 1), "hop-count") == 42
+    tied = robust.shortest_with_ties(paper.network, 1)
+    assert sum(np.bincount(tied.pair) > 1) == 42
     found = ties.of_single_paths(paper, "hop-count", restarts=10)
     assert (found.least, found.greatest) == pytest.approx((0.88, 1.04))
     assert found.bound is not None
@@ -65,17 +66,13 @@ def test_pairs_of_the_longest_candidates_keep_one_path(paper: robust.Problem) ->
     assert min(longest[pair] for pair in single) >= max(longest[pair] for pair in rest) - 1e-12
 
 
-def test_the_sweep_gives_tables_and_both_pictures(paper: robust.Problem, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_the_sweep_gives_a_table_and_a_picture(paper: robust.Problem, tmp_path) -> None:  # type: ignore[no-untyped-def]
     steps = sweep(paper, ties=(2, "hop-count", 2))
-    rows = records(with_throughput(steps, {0.0: 4.65e6, 100.0: 10e6}))
+    rows = records(steps)
     assert [row["single_percent"] for row in rows] == list(PERCENTAGES)
     assert all(row["gap"] <= 1e-6 for row in rows)
     loads = [row["worst_case_load"] for row in rows]
     assert loads == sorted(loads)
     assert all(row["over_ties"]["least_found"] <= row["worst_case_load"] for row in rows)
     picture(steps, "NSFNET", tmp_path / "load.svg", {"ALL": 0.455})
-    picture(with_throughput(steps, {0.0: 4.65e6, 100.0: 10e6}), "NSFNET", tmp_path / "both.svg")
-    load, both = ((tmp_path / name).read_text() for name in ("load.svg", "both.svg"))
-    assert "worst-case maximum link load" in load
-    assert "throughput" not in load
-    assert "throughput" in both
+    assert "worst-case maximum link load" in (tmp_path / "load.svg").read_text()

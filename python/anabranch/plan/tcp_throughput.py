@@ -66,19 +66,6 @@ def throughput(
     return np.where(high == connection.rate_bps, connection.rate_bps, low)
 
 
-def of_candidates(connection: Connection, candidates: Candidates, tolerant: Booleans) -> Floats:
-    """The predicted throughput of each candidate path alone, bit/s."""
-    count = candidates.paths
-    return throughput(
-        connection,
-        candidates.delays,
-        path_losses(candidates),
-        np.ones(count),
-        np.arange(count + 1),
-        tolerant[candidates.pair],
-    )
-
-
 def path_losses(candidates: Candidates) -> Floats:
     """The ratio of packets lost on each path; 0 where the topology does not say."""
     links = candidates.network.topology.links

@@ -24,8 +24,6 @@ class Step:
     percent: float
     routing: RobustRouting
     over_ties: Range | None = None
-    throughput_bps: float | None = None
-    """The mean TCP throughput of a connection, where a run of an engine has measured it."""
 
 
 def sweep(
@@ -57,11 +55,6 @@ def sweep(
     return steps
 
 
-def with_throughput(steps: Sequence[Step], measured_bps: Mapping[float, float]) -> list[Step]:
-    """The steps with the throughput that runs have measured, by percentage."""
-    return [replace(step, throughput_bps=measured_bps.get(step.percent)) for step in steps]
-
-
 def records(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """For JSON and tables."""
     return [
@@ -77,14 +70,13 @@ def records(steps: Sequence[Step]) -> list[dict[str, Any]]:
                 "greatest_found": step.over_ties.greatest,
                 "bound": step.over_ties.bound,
             },
-            "throughput_bps": step.throughput_bps,
         }
         for step in steps
     ]
 
 
 def picture(steps: Sequence[Step], title: str, output: Path, reference: Mapping[str, float] | None = None) -> None:
-    """Draw load, and throughput where it is known, against the percentage, as an SVG file.
+    """Draw load against the percentage, as an SVG file.
 
     ``reference`` are loads to draw as level lines, such as that over all paths.
     """
@@ -107,8 +99,4 @@ def picture(steps: Sequence[Step], title: str, output: Path, reference: Mapping[
             level.mark_text(align="left", dx=4, dy=-6, x=0).encode(alt.Y("load:Q"), text="name:N"),
         ]
     chart: Any = alt.layer(*layers).properties(width=360, height=240, title=title)
-    if any(row["throughput_bps"] is not None for row in rows):
-        rates = alt.Chart(alt.InlineData(values=[row for row in rows if row["throughput_bps"] is not None]))
-        mean = alt.Y("throughput_bps:Q", title="TCP throughput of a connection (bit/s)", axis=alt.Axis(format="~s"))
-        chart = chart | rates.mark_line(point=True).encode(percent, mean).properties(width=360, height=240)
     write_text(output, vl_convert.vegalite_to_svg(chart.to_dict()))

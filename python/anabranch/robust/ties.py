@@ -32,13 +32,6 @@ class Range:
         return replace(self, least=min(self.least, load), greatest=max(self.greatest, load))
 
 
-def tied_pairs(candidates: Candidates, by: By) -> int:
-    """How many pairs have several shortest paths (``candidates`` with ties)."""
-    length = lengths(candidates, by)
-    first = length[candidates.first[:-1]]
-    return int((np.bincount(candidates.pair[length == first[candidates.pair]]) > 1).sum())
-
-
 def lengths(candidates: Candidates, by: By) -> Integers:
     """Of each path, in whole numbers: hops, or picoseconds."""
     if by == "hop-count":

@@ -1,11 +1,8 @@
 """A topology as text that :func:`anabranch.topologies.load` reads back.
 
-GraphML and JSON hold all of it, CSV its links. Numbers are written without units (seconds, metres, bit/s) and with
-all their digits, and every link is directed.
+Numbers are written without units (seconds, metres, bit/s) and with all their digits, and every link is directed.
 """
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -52,17 +49,6 @@ def to_json(topology: Topology) -> str:
         "edges": [{"source": link.source, "target": link.target, **_attributes(link)} for link in topology.links],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
-def to_csv(topology: Topology) -> str:
-    """The links as CSV, to be read with ``directed=True``; neither places of nodes nor the topology's name."""
-    rows = [{"source": link.source, "target": link.target, **_attributes(link)} for link in topology.links]
-    used = [name for name in ATTRIBUTES if any(name in row for row in rows)]
-    text = io.StringIO()
-    table = csv.DictWriter(text, ["source", "target", *used], lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    return text.getvalue()
 
 
 def _place(node: Node) -> dict[str, float]:

@@ -11,7 +11,7 @@ import polars as pl
 from anabranch.papers.measures import over_seeds
 from anabranch.papers.study import Experiment, Lab
 from anabranch.papers.tcpbp import copies, networks
-from anabranch.papers.tcpbp.networks import DELAY, EXACT, HOPS, METRICS, PLAIN_HOPS, TCPBP, Chosen, Pair, Path, name
+from anabranch.papers.tcpbp.networks import DELAY, HOPS, METRICS, PLAIN_HOPS, TCPBP, Chosen, Pair, Path, name
 from anabranch.topologies import Topology
 
 FLOWS = (10, 25, 50)
@@ -236,7 +236,3 @@ def averaged_over_ties(bed: Testbed, rates: Rates, flows: int, seed: int) -> flo
             shared = sum(rates.bps(path, flows, seed) for path in ties) / len(ties)
             ratios.append(rates.bps(own, flows, seed) / shared)
     return sum(ratios) / len(ratios)
-
-
-COMPARED = {"hop-count": HOPS, "delay": DELAY, "exact": EXACT}
-"""What Table 3 compares TCPBP with, and the true optimum."""
