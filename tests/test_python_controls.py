@@ -1,14 +1,20 @@
 """Congestion controls in Python: the same results as the control in Rust that they spell, and clear errors."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from anabranch import _core
 from anabranch.compile import compile_run
+from anabranch.control import Congestion, Control
 from anabranch.runs import RunError
 from anabranch.scenario import Scenario, ScenarioError
+
+Table = Mapping[str, object]
 
 CONTROLS = '''
 from anabranch.control import Control
@@ -39,24 +45,62 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def scenario(directory: Path, python: str) -> Scenario:
+def scenario(
+    directory: Path, python: str, *, stack: Table | None = None, traffic: Table | None = None, **changes: object
+) -> Scenario:
     document = {
         "topology": {"from": "dumbbell"},
         "impairments": [{"link": "all", "loss": 0.002}],
-        "stacks": {"mine": {"congestion": {"python": python}}, "reno": {"congestion": "newreno"}},
-        "traffic": [{"from": "left", "to": "right", "flows": 3, "stack": ["mine", "reno"]}],
+        "stacks": {
+            "mine": {"congestion": {"python": python}, **(stack or {})},
+            "reno": {"congestion": "newreno", **(stack or {})},
+        },
+        "traffic": [{"from": "left", "to": "right", "flows": 3, "stack": ["mine", "reno"], **(traffic or {})}],
         "run": {"duration": "3s"},
     }
-    return Scenario(document, directory=directory)
+    return Scenario(document | changes, directory=directory)
 
 
-def test_the_rules_of_newreno_in_python_give_the_results_of_newreno_in_rust(directory: Path) -> None:
-    flows = scenario(directory, "controls.py:Reno").run().flows
+PAUSES = {"on-off": {"peak": "20Mbps", "on": "300ms", "off": "700ms"}}
+OVERTAKING = {
+    "from": "dumbbell",
+    "override": [{"jitter": {"distribution": "uniform", "up_to": "5ms", "reorder": True}}],
+}
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        {},
+        {"traffic": PAUSES, "run": {"duration": "10s"}},
+        {"stack": {"spurious": "eifel"}, "topology": OVERTAKING},
+        {"stack": {"ecn": True}, "topology": {"from": "dumbbell", "queue": {"discipline": "red", "ecn": True}}},
+        {"impairments": [{"link": "all", "loss": 0.3}], "run": {"duration": "60s"}},
+    ],
+    ids=["losses", "pauses", "spurious reductions", "marks", "timeouts that repeat"],
+)
+def test_the_rules_of_newreno_in_python_give_the_results_of_newreno_in_rust(
+    directory: Path, conditions: dict[str, Any]
+) -> None:
+    flows = scenario(directory, "controls.py:Reno", **conditions).run().flows
     mine, rust = (
         flows.filter(flows["stack"] == name).drop("stack", "run", "variant_stack") for name in ("mine", "reno")
     )
     assert mine["retransmits"].sum() > 20
     assert mine.equals(rust)
+
+
+def test_a_class_with_its_own_reduction_keeps_its_window_where_that_was_spurious() -> None:
+    """What :meth:`Control.undo` knows belongs to the reduction of :class:`Control`."""
+
+    class Gentle(Control):
+        def on_congestion(self, event: Congestion) -> None:
+            self.cwnd = self.ssthresh = 0.9 * self.cwnd
+
+    control = Gentle(SimpleNamespace(initial_window=10, wire_bytes=1500, seed=1))
+    control.on_congestion(SimpleNamespace(now_s=1.0, kind="loss", prior_in_flight=10))
+    control.undo()
+    assert (control.cwnd, control.ssthresh) == (9, 9)
 
 
 def test_both_event_loops_give_it_the_same_results(directory: Path) -> None:

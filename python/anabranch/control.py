@@ -12,6 +12,8 @@ from typing import Literal, Protocol
 
 _LIMIT = 2
 """Segments by which one ACK may open the window in slow start (L of RFC 3465)."""
+_LEAST_SSTHRESH = 2
+"""Segments (RFC 5681 equation 4)."""
 
 
 class Flow(Protocol):
@@ -87,6 +89,8 @@ class Control:
         """Slow-start threshold, segments."""
         self.pacing_bps: float | None = None
         """Pacing rate, bit/s on the wire; a class that paces sets it in ``__init__``."""
+        self._initial_window = flow.initial_window
+        self._before_reduction: tuple[float, float] | None = None
 
     def on_ack(self, ack: Ack) -> None:
         """An ACK delivered something: by default slow start up to ssthresh, and :meth:`avoid_congestion` beyond.
@@ -106,15 +110,31 @@ class Control:
         self.cwnd += growth / self.cwnd
 
     def on_congestion(self, event: Congestion) -> None:
-        """The window is to shrink: by default to a half of the flight, after a timeout to one segment (RFC 5681)."""
-        self.ssthresh = max(event.prior_in_flight / 2, 2)
-        self.cwnd = self.ssthresh if event.kind in ("loss", "ecn-echo") else 1
+        """The window is to shrink: by default to a half of the window in flight, after a timeout to one segment (RFC 5681).
+
+        A timeout of a segment that had timed out before leaves ssthresh as it is.
+        """
+        if event.kind != "repeated-timeout":
+            self._before_reduction = self.cwnd, self.ssthresh
+            self.ssthresh = max(min(self.cwnd, max(event.prior_in_flight, 1)) / 2, _LEAST_SSTHRESH)
+        self.cwnd = min(self.ssthresh, max(self.cwnd, _LEAST_SSTHRESH)) if event.kind in ("loss", "ecn-echo") else 1
 
     def undo(self) -> None:
-        """The last reduction was spurious."""
+        """The last reduction was spurious: by default the window and ssthresh from before it are back.
+
+        These are known if :meth:`on_congestion` of this class made the reduction.
+        """
+        if self._before_reduction is not None:
+            self.cwnd = max(self.cwnd, self._before_reduction[0])
+            self.ssthresh = self._before_reduction[1]
 
     def on_recovered(self) -> None:
         """Recovery ended: everything sent before it began is acknowledged."""
 
     def on_idle(self, idle_s: float, rto_s: float) -> None:
-        """The sender had nothing in flight for ``idle_s`` and is about to send again."""
+        """The sender has nothing in flight, sent its last segment ``idle_s`` ago, and is about to send again.
+
+        By default the window restarts at the initial one, at most, after more than an RTO (RFC 5681 section 4.1).
+        """
+        if idle_s > rto_s:
+            self.cwnd = min(self.cwnd, self._initial_window)
