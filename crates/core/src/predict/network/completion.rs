@@ -4,9 +4,12 @@
 //! with the probability (1 - load) load^n. Links that long flows fill have their mean wait, and lose what they drop.
 
 use super::class::{Interval, interval};
+use super::error::PredictError;
 use super::flows::FlowModel;
+use super::law::segments_per_ack;
 use super::links::LinkModel;
 use super::solver::Solution;
+use super::watch::Watch;
 use crate::packet::{LossSpec, Simulation};
 use crate::rng::{Purpose, Stream};
 use crate::routing::Metric;
@@ -78,14 +81,23 @@ struct Kind {
 pub struct Completions<'a> {
     spec: &'a RunSpec,
     links: &'a [LinkModel],
-    /// By link: flows without end that react, and the share of the rate that the others take.
+    /// By link: flows without end that react, and what the others send, bit/s.
     shared: Vec<(f64, f64)>,
     known: HashMap<(Kind, u64), Completion>,
+    watch: &'a Watch,
+}
+
+/// A flow that is sent, and what it sends itself in the mean of the run: data and ACKs, bit/s on the wire.
+struct Sent<'b> {
+    kind: &'b Kind,
+    bytes: u64,
+    data_bps: f64,
+    acks_bps: f64,
 }
 
 impl<'a> Completions<'a> {
     /// Of a run whose long run is solved.
-    pub fn new(spec: &'a RunSpec, flows: &[FlowModel], solution: &'a Solution) -> Completions<'a> {
+    pub fn new(spec: &'a RunSpec, flows: &[FlowModel], solution: &'a Solution, watch: &'a Watch) -> Completions<'a> {
         let mut shared = vec![(0.0, 0.0); solution.links.len()];
         for (index, (flow, state)) in flows.iter().zip(&solution.flows).enumerate() {
             for crossing in solution.data(index) {
@@ -100,14 +112,14 @@ impl<'a> Completions<'a> {
                 shared[crossing.link as usize].1 += f64::from(crossing.share) * state.rate * flow.acks * flow.ack_bits;
             }
         }
-        for ((_, load), link) in shared.iter_mut().zip(&solution.links) {
-            *load = (*load / link.rate_bps).min(0.99);
-        }
-        Completions { spec, links: &solution.links, shared, known: HashMap::new() }
+        Completions { spec, links: &solution.links, shared, known: HashMap::new(), watch }
     }
 
     /// Of a flow with this stack and payload; its model has one path.
-    pub fn of(&mut self, flow: &FlowModel, stack: usize, bytes: u64) -> Completion {
+    ///
+    /// # Errors
+    /// If the work is stopped, or a link cannot carry the flow with what the others leave of it.
+    pub fn of(&mut self, flow: &FlowModel, stack: usize, bytes: u64) -> Result<Completion, PredictError> {
         let links = |shares: &[(LinkId, f32)]| shares.iter().map(|(link, _)| *link).collect();
         let kind = Kind { stack, data: links(&flow.data.shares), ack: links(&flow.ack.shares) };
         let payload = u64::from(self.spec.stacks[stack].mss);
@@ -120,40 +132,56 @@ impl<'a> Completions<'a> {
         let size = |step: f64| libm::exp2(step / STEPS_PER_OCTAVE).round();
         let (below, above) = (size(step.floor()), size(step.floor() + 1.0));
         let part = (segments - below) / (above - below);
-        let [one, other] = [below, above].map(|segments| self.sent(&kind, segments as u64 * payload));
+        let one = self.sent(&kind, below as u64 * payload)?;
+        let other = self.sent(&kind, above as u64 * payload)?;
         let between =
             |one: f64, other: f64| if part > 0.0 && one.is_finite() { one + part * (other - one) } else { one };
-        Completion {
+        Ok(Completion {
             median_s: between(one.median_s, other.median_s),
             low_s: between(one.low_s, other.low_s),
             high_s: between(one.high_s, other.high_s),
             meets: one.meets,
-        }
+        })
     }
 
-    fn sent(&mut self, kind: &Kind, bytes: u64) -> Completion {
+    fn sent(&mut self, kind: &Kind, bytes: u64) -> Result<Completion, PredictError> {
         if let Some(known) = self.known.get(&(kind.clone(), bytes)) {
-            return *known;
+            return Ok(*known);
         }
-        let runs = if self.is_certain(kind) { 1 } else { RUNS };
-        let mut times: Vec<f64> = (0..runs).map(|run| self.send(kind, bytes, run)).collect();
+        let stack = &self.spec.stacks[kind.stack];
+        let packets_s = bytes as f64 / f64::from(stack.mss) / self.spec.duration.as_secs();
+        let sent = Sent {
+            kind,
+            bytes,
+            data_bps: packets_s * 8.0 * f64::from(stack.mss + stack.header),
+            acks_bps: packets_s * 8.0 * f64::from(stack.header) / segments_per_ack(&stack.ack),
+        };
+        let runs = if self.is_certain(&sent) { 1 } else { RUNS };
+        let mut times = (0..runs).map(|run| self.send(&sent, run)).collect::<Result<Vec<f64>, PredictError>>()?;
         times.sort_by(f64::total_cmp);
         let at = |share: f64| times[(share * (times.len() - 1) as f64).round() as usize];
-        let found = Completion { median_s: at(0.5), low_s: at(0.05), high_s: at(0.95), meets: self.meets(kind) };
+        let found = Completion { median_s: at(0.5), low_s: at(0.05), high_s: at(0.95), meets: self.meets(&sent) };
         self.known.insert((kind.clone(), bytes), found);
-        found
+        Ok(found)
     }
 
-    fn meets(&self, kind: &Kind) -> Meets {
-        let has = |what: fn((f64, f64), &LinkModel) -> bool| {
-            let mut links = kind.data.iter().chain(&kind.ack).map(|link| *link as usize);
-            links.any(|link| what(self.shared[link], &self.links[link]))
-        };
-        if has(|(long, _), _| long > 0.0) {
+    /// The links of a flow's paths, each with the share of its rate that the other flows that end take.
+    fn loads<'b>(&'b self, sent: &'b Sent<'_>) -> impl Iterator<Item = (usize, f64)> + 'b {
+        let data = sent.kind.data.iter().map(|link| (*link as usize, sent.data_bps));
+        let acks = sent.kind.ack.iter().map(|link| (*link as usize, sent.acks_bps));
+        data.chain(acks).map(|(link, own_bps)| (link, self.load(link, own_bps)))
+    }
+
+    fn load(&self, link: usize, own_bps: f64) -> f64 {
+        ((self.shared[link].1 - own_bps) / self.links[link].rate_bps).clamp(0.0, 0.99)
+    }
+
+    fn meets(&self, sent: &Sent<'_>) -> Meets {
+        if self.loads(sent).any(|(link, _)| self.shared[link].0 > 0.0) {
             Meets::LongFlows
-        } else if has(|(_, load), _| load > LOADED) {
+        } else if self.loads(sent).any(|(_, load)| load > LOADED) {
             Meets::Load
-        } else if has(|_, link| link.loss > 0.0) {
+        } else if self.loads(sent).any(|(link, _)| self.links[link].loss > 0.0) {
             Meets::Losses
         } else {
             Meets::Idle
@@ -161,9 +189,8 @@ impl<'a> Completions<'a> {
     }
 
     /// Whether nothing on its paths is left to chance.
-    fn is_certain(&self, kind: &Kind) -> bool {
-        let mut links = kind.data.iter().chain(&kind.ack).map(|link| *link as usize);
-        links.all(|link| self.shared[link].1 < 1e-3 && self.drop_ratio(link) <= 0.0 && self.links[link].loss <= 0.0)
+    fn is_certain(&self, sent: &Sent<'_>) -> bool {
+        self.loads(sent).all(|(link, load)| load < 1e-3 && self.drop_ratio(link) <= 0.0 && self.links[link].loss <= 0.0)
     }
 
     /// What the queue of a link drops of its packets.
@@ -178,13 +205,14 @@ impl<'a> Completions<'a> {
     }
 
     /// Sends a flow; the time that it takes.
-    fn send(&self, kind: &Kind, bytes: u64, run: u64) -> f64 {
+    fn send(&self, sent: &Sent<'_>, run: u64) -> Result<f64, PredictError> {
+        let Sent { kind, bytes, .. } = *sent;
         let nodes = kind.data.len() + kind.ack.len();
         // A ring: data goes on to the receiver, and ACKs on to the sender.
         let ring = kind.data.iter().map(|link| (*link, true)).chain(kind.ack.iter().map(|link| (*link, false)));
         let links = ring.enumerate().map(|(index, (link, data))| {
             let (src, dst) = (index as u32, ((index + 1) % nodes) as u32);
-            LinkSpec { src, dst, ..self.left(link as usize, data, run) }
+            LinkSpec { src, dst, ..self.left(sent, link as usize, data, run) }
         });
         let spec = RunSpec {
             seed: run,
@@ -220,17 +248,20 @@ impl<'a> Completions<'a> {
             captures: Vec::new(),
             schedules: Vec::new(),
         };
-        let mut simulation = Simulation::new(spec).expect("it has links, stack and size of a run that is valid");
-        while simulation.advance(EVENTS) {}
+        let mut simulation = Simulation::new(spec)?;
+        while simulation.advance(EVENTS) {
+            self.watch.check()?;
+        }
+        self.watch.check()?;
         let table = simulation.flow_table();
         let [time, delivered] = ["fct_s", "delivered_bytes"].map(|column| table.numbers(column)[0]);
-        if time.is_nan() { self.spec.duration.as_secs() * bytes as f64 / delivered } else { time }
+        Ok(if time.is_nan() { self.spec.duration.as_secs() * bytes as f64 / delivered } else { time })
     }
 
     /// A link with what the others leave of it.
-    fn left(&self, link: usize, data: bool, run: u64) -> LinkSpec {
+    fn left(&self, sent: &Sent<'_>, link: usize, data: bool, run: u64) -> LinkSpec {
         let (spec, model) = (&self.spec.links[link], &self.links[link]);
-        let (long, load) = self.shared[link];
+        let (long, load) = (self.shared[link].0, self.load(link, sent.data_bps));
         let mut left = spec.clone();
         let draws = Stream::new(run, Purpose::Arrival, link as u64);
         // Long flows let the queue grow evenly to its limit.
@@ -246,10 +277,14 @@ impl<'a> Completions<'a> {
         left.rate =
             Rate::from_bps((spec.rate.as_bps() / (1.0 + others + beside_long)).max(ScheduleSpec::LEAST_RATE as f64));
         let free = 1.0 - (wait_s / greatest_s).min(1.0);
+        let stack = &self.spec.stacks[sent.kind.stack];
+        let least = 2 * u64::from(stack.mss + stack.header);
         left.queue = QueueSpec {
             limit: match spec.queue.limit {
                 QueueLimit::Packets(packets) => QueueLimit::Packets((f64::from(packets) * free).ceil().max(2.0) as u32),
-                QueueLimit::Bytes(bytes) => QueueLimit::Bytes((bytes as f64 * free).ceil().max(3000.0) as u64),
+                QueueLimit::Bytes(bytes) => {
+                    QueueLimit::Bytes(((bytes as f64 * free).ceil() as u64).max(least.min(bytes)))
+                }
             },
             ..spec.queue.clone()
         };

@@ -131,8 +131,10 @@ impl Law {
     pub fn of(stack: &StackSpec) -> Option<Law> {
         let ControlSpec::Named(control) = &stack.congestion else { return None };
         let law = match control {
-            CongestionSpec::Reno(_) | CongestionSpec::LinuxReno(_) => Law::aimd(1.0, 0.5),
-            CongestionSpec::NewReno(parameters) => Law::aimd(parameters.alpha, parameters.beta),
+            CongestionSpec::LinuxReno(_) => Law::aimd(1.0, 0.5),
+            CongestionSpec::Reno(parameters) | CongestionSpec::NewReno(parameters) => {
+                Law::aimd(parameters.alpha, parameters.beta)
+            }
             // Beyond the ramp-up region, and coarse up to the window of the last loss (Table I).
             CongestionSpec::Kikolo(parameters) => Law::aimd(1.0, parameters.beta_2),
             CongestionSpec::Cubic(parameters) => {

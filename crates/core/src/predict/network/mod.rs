@@ -55,6 +55,7 @@ use flows::{FlowModel, FlowState};
 use law::Response;
 use links::LinkModel;
 use solver::{Solution, Start};
+use std::ops::Range;
 use watch::MODELLED;
 
 /// What is predicted of a flow.
@@ -126,24 +127,28 @@ fn predict_planned(run: &mut Simulation, threads: usize, watch: &Watch) -> Resul
     refusal::check_load(spec, &flows)?;
     refusal::check_bbr3(spec, &flows)?;
     watch.reach(1.0, &(0.0..MODELLED));
-    let (solution, unique) = solve(&flows, links, threads, watch)?;
+    // Completion times take the other half.
+    let solved = if flows.iter().any(|flow| flow.bytes.is_some()) { f64::midpoint(MODELLED, 1.0) } else { 1.0 };
+    let (solution, unique) = solve(&flows, links, threads, (watch, MODELLED..solved))?;
     provided::check_answers(spec, &flows, &solution)?;
     let (found, in_phase) = classes(&flows, &solution);
     refusal::check_windows(&flows, &solution.flows, &found)?;
-    let mut completions = Completions::new(spec, &flows, &solution);
+    let mut completions = Completions::new(spec, &flows, &solution, watch);
     let packets = packets(&flows, &solution);
     let by_flow = flows.iter().zip(&solution.flows).zip(found).enumerate();
-    let mut predictions: Vec<(u32, FlowPrediction)> = by_flow
+    let mut predictions = by_flow
         .map(|(index, ((flow, state), class))| {
             let prediction = match (flow.bytes, &flow.control) {
                 (Some(bytes), Some(control)) => {
-                    short_prediction(flow, *state, bytes, completions.of(flow, control.stack, bytes))
+                    watch.reach(index as f64 / flows.len() as f64, &(solved..1.0));
+                    short_prediction(flow, *state, bytes, completions.of(flow, control.stack, bytes)?)
                 }
                 _ => flow_prediction(flow, *state, class, most_bps(flow, index, &solution)),
             };
-            (flow.number, prediction)
+            Ok((flow.number, prediction))
         })
-        .collect();
+        .collect::<Result<Vec<(u32, FlowPrediction)>, PredictError>>()?;
+    watch.reach(1.0, &(solved..1.0));
     provided::check_faults(spec)?;
     predictions.sort_by_cached_key(|(number, _)| *number);
     Ok(Prediction {
@@ -168,19 +173,19 @@ fn solve(
     flows: &[FlowModel],
     links: Vec<LinkModel>,
     threads: usize,
-    watch: &Watch,
+    (watch, part): (&Watch, Range<f64>),
 ) -> Result<(Solution, bool), PredictError> {
     let kinds = |by_events: bool| {
         let mut controls = flows.iter().filter_map(FlowModel::long_run);
         controls.any(|control| matches!(*control.response, Response::Bbr | Response::Waiting(..)) != by_events)
     };
     let once = flows.len() > ONCE && !(kinds(true) && kinds(false));
-    let first = if once { 1.0 } else { f64::midpoint(MODELLED, 1.0) };
-    let few = solver::solve(flows, links.clone(), Start::Few, threads, (watch, MODELLED..first))?;
+    let first = if once { part.end } else { f64::midpoint(part.start, part.end) };
+    let few = solver::solve(flows, links.clone(), Start::Few, threads, (watch, part.start..first))?;
     if few.converged && once {
         return Ok((few, true));
     }
-    let other = solver::solve(flows, links, Start::Scattered, threads, (watch, first..1.0))?;
+    let other = solver::solve(flows, links, Start::Scattered, threads, (watch, first..part.end))?;
     let unique = few.differs_by(&other) < solver::SAME;
     Ok((if few.converged || !other.converged { few } else { other }, unique))
 }

@@ -46,6 +46,18 @@ fn renos_window_at_losses_at_even_distances_is_mathis() {
     near(window, response::mathis(flow, 1.0), 1e-12);
 }
 
+/// Without SACK, Reno's recoveries differ from NewReno's, but not its growth and its reductions.
+#[test]
+fn reno_has_the_law_of_newreno_with_its_own_increase_and_decrease() {
+    let goodput = |name: &str, alpha: f64, beta: f64| {
+        let stack = json!({"receive_window": 10_000_000, "congestion": {"name": name, "alpha": alpha, "beta": beta}});
+        predict(&line(&stack, 1e-2)).expect("a prediction").flows[0].goodput_bps
+    };
+    assert_eq!(goodput("reno", 1.0, 0.5), goodput("newreno", 1.0, 0.5));
+    assert_eq!(goodput("reno", 4.0, 0.9), goodput("newreno", 4.0, 0.9));
+    assert!(goodput("reno", 4.0, 0.9) > 2.0 * goodput("reno", 1.0, 0.5));
+}
+
 #[test]
 fn cubics_window_is_rfc_9438s() {
     let (p, rtt_s) = (1e-5, 0.1);
@@ -227,6 +239,27 @@ fn a_flow_that_ends_takes_as_long_as_in_the_packet_engine() {
         near(times.median_s, engine.flow_table().numbers("fct_s")[0], 0.03);
         assert!(times.low_s <= times.median_s && times.median_s <= times.high_s);
     }
+}
+
+/// A flow that takes 60 % of the run has the link for itself: its own load is no other's.
+#[test]
+fn a_flow_that_ends_does_not_compete_with_itself() {
+    let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 1460, "header": 40}), 0.0);
+    spec.traffic[0].application = ApplicationSpec::Bulk { bytes: Some(75_000_000) };
+    let times = predict(&spec).expect("a prediction").flows[0].completion.expect("it ends");
+    near(times.median_s, 8.0 * 75e6 * 1500.0 / 1460.0 / 1e7, 0.01);
+    near(times.high_s, times.median_s, 1e-6);
+}
+
+/// Segments of 9,000 bytes beside a flow without end, over a queue that counts bytes: however little room that flow leaves, a packet fits.
+#[test]
+fn large_segments_fit_into_what_a_long_flow_leaves_of_a_queue() {
+    let mut spec = line(&json!({"receive_window": 10_000_000, "mss": 8960, "header": 40}), 0.0);
+    spec.links[0].queue.limit = QueueLimit::Bytes(30_000);
+    let mut short = spec.traffic[0].clone();
+    short.application = ApplicationSpec::Bulk { bytes: Some(100_000) };
+    spec.traffic.push(short);
+    assert!(predict(&spec).expect("a prediction").flows[1].goodput_bps > 0.0);
 }
 
 #[test]
