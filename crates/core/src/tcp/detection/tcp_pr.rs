@@ -8,7 +8,7 @@
 //! This differs from the paper. A detector does not know cwnd, so the decay of ewrtt uses the segments in flight before an ACK.
 //! The congestion control reduces from its present window, not from that at the lost segment's sending. A loss that nothing
 //! answered, followed by another, is extreme as well; otherwise a dead path would be probed at one rate for ever. Before the
-//! first sample the retransmission timeout of RFC 6298 stands in for mxrtt.
+//! first sample the retransmission timeout of RFC 6298 stands in for mxrtt, and its bound is mxrtt's.
 
 use super::{DetectorContext, LossDetector, Signal, Verdict};
 use crate::tcp::events::AckEvent;
@@ -68,9 +68,10 @@ impl TcpPr {
         }
     }
 
-    /// The age of a lost segment.
+    /// The age of a lost segment. Each ACK that comes late, since those before it were lost, would triple it without the bound of the timeout.
     pub fn mxrtt(&self, rtt: &RttEstimate) -> Duration {
-        self.ewrtt.map_or(rtt.rto(), |ewrtt| ewrtt.scale(self.parameters.beta)).max(self.least_mxrtt)
+        let mxrtt = self.ewrtt.map_or(rtt.rto(), |ewrtt| ewrtt.scale(self.parameters.beta));
+        mxrtt.max(self.least_mxrtt).min(rtt.max_rto())
     }
 
     fn expire(&mut self, now: Time, board: &mut Scoreboard, rtt: &RttEstimate) -> Verdict {
