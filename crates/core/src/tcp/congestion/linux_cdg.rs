@@ -354,6 +354,24 @@ mod tests {
         assert_eq!(path.control.cwnd(), 70.0);
     }
 
+    /// Only an idle time of more than a timeout, which is 300 ms, makes CDG forget its gradients.
+    #[test]
+    fn a_short_pause_forgets_no_gradient_and_a_long_one_all() {
+        for (milliseconds, forgets) in [(50, false), (400, true)] {
+            let mut path = cdg(Parameters { backoff_factor: 1e6, ..Parameters::default() });
+            path.grow_to(100.0);
+            let backs_off = (0..20).any(|round| {
+                let idle = Duration::from_millis(milliseconds);
+                path.control.on_idle(path.now + idle, idle, 100, &path.rtt);
+                (0..path.control.cwnd() as u32 + 1).any(|_| {
+                    path.ack_after(RTT + Duration::from_millis(10) * round, 0);
+                    path.control.backs_off() == Some(true)
+                })
+            });
+            assert_eq!(backs_off, !forgets, "{milliseconds} ms");
+        }
+    }
+
     /// The window was 100 before the back-off to 70. A loss then takes half of 100, and without the shadow window half of 70.
     #[test]
     fn a_loss_halves_the_window_as_if_there_had_been_no_back_off() {

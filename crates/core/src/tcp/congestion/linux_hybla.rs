@@ -150,6 +150,13 @@ mod tests {
         assert_eq!(avoidance_increment(16, 100), 5); // of 128: 0.04
     }
 
+    /// rho of 160 s is 6400.
+    #[test]
+    fn an_rtt_of_minutes_overflows_nothing() {
+        assert_eq!(avoidance_increment(rho(Duration::from_secs(160)), 1), u32::MAX);
+        assert_eq!(avoidance_increment(rho(Duration::from_secs(160)), 1000), 5_242_880);
+    }
+
     /// 100 ms are four times the reference: 16 segments a round trip, of which rounding to 128ths takes up to a tenth.
     #[test]
     fn it_grows_by_rho_squared_in_a_round_trip() {

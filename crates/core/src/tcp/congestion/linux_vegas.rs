@@ -122,8 +122,11 @@ impl Rules for Backlog {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CongestionControl;
     use super::super::bottleneck::{Bench, Path, flow};
+    use super::super::ideal::{Ideal, RTT};
     use super::*;
+    use crate::tcp::events::CongestionKind;
     use crate::units::Duration;
 
     /// A window of 60 at 60 ms over a path of 50: 10 segments wait, and Diff is 12.
@@ -131,6 +134,18 @@ mod tests {
     fn diff_counts_base_rtts() {
         let round = RoundTrip { base: 50_000, least: 60_000 };
         assert_eq!((diff(60, round), target(60, round)), (12, 50));
+    }
+
+    /// A timeout leaves nothing in flight, so that its retransmission begins Vegas anew. Half of the RTT is queue then, and the window shrinks below
+    /// the threshold of 50, where Reno's would grow.
+    #[test]
+    fn after_a_timeout_it_measures_anew() {
+        let mut path = Ideal::new(LinuxVegas::new(Parameters::default(), flow(1)));
+        path.grow_to(100.0);
+        path.congestion(CongestionKind::Timeout { repeated: false });
+        path.grow_to(50.0);
+        (0..2000).for_each(|_| path.ack_after(RTT * 2, 1));
+        assert!(path.control.cwnd() < 50.0, "{}", path.control.cwnd());
     }
 
     #[test]

@@ -78,6 +78,19 @@ fn vegas_goes_on_after_a_reduction_that_begins_no_recovery() {
     }
 }
 
+/// DCTCP's estimate begins at one: a mark halves the window of ten. A loss in the reduction halves it again (`dctcp_react_to_loss`).
+#[test]
+fn rfc8257_section_3_5_dctcp_answers_a_loss_during_the_reduction_too() {
+    let mut pair = Pair::new(json!({"congestion": {"name": "linux-dctcp"}, "ecn": true, "follows": "linux"}));
+    pair.now = ms(100);
+    let ack = pair.arrive(0, false, true);
+    pair.sender.on_ack(pair.now, &ack);
+    pair.send();
+    assert_eq!((pair.cwnd(), pair.sender.episode()), (5.0, Episode::Reduction));
+    pair.deliver([2, 3, 4, 5]); // 1 is lost
+    assert_eq!((pair.cwnd(), pair.sender.episode()), (2.0, Episode::Recovery));
+}
+
 /// Seven segments of ten are lost. An ACK comes that delivers nothing: RFC 6937 section 3.1 allows one segment for it all the
 /// same (`limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS`), RFC 9937 section 6.2 none.
 #[test]
