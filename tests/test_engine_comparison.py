@@ -114,7 +114,7 @@ def test_a_comparison_of_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_other_runs_have_the_ratios_of_their_means() -> None:
-    slow, fast = run().runs, run(SCENARIO.replace('["5Mbps", "10Mbps"]', '["10Mbps", "10Mbps"]')).runs
+    slow, fast = run().runs, run(SCENARIO.replace('["5Mbps", "10Mbps"]', '["10Mbps", "11Mbps"]')).runs
     comparison = compare(("slow", "fast"), slow, fast)
     row = comparison.flows.row(by_predicate=(pl.col("traffic") == "long") & (pl.col("capacity") == "5Mbps"), named=True)
     means = [

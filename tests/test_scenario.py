@@ -454,6 +454,30 @@ def test_a_list_makes_a_matrix_at_any_key_that_takes_one_value() -> None:
     assert len(scenario.cases) == 8
 
 
+@pytest.mark.parametrize(
+    ("old", "values", "equal"),
+    [
+        ('"2s"', ["2s", "3s", "2000 ms"], '"2s" and "2000 ms"'),
+        ('"10Mbps"', ["10Mbps", "1.25 MB/s"], '"10Mbps" and "1.25 MB/s"'),
+        ("7.0", [7, 7.0], "7 and 7.0"),
+        ('"newreno"', ["newreno", "newreno"], '"newreno" and "newreno"'),
+    ],
+)
+def test_equal_values_make_no_matrix(old: str, values: list[object], equal: str) -> None:
+    """They would be the same runs, and count as independent ones; `seeds = [1, 1]` is refused as well."""
+    found = problems(changed((old, json.dumps(values))))
+    assert list(found.values()) == [f"values must differ from each other; {equal} are equal"]
+    Scenario.from_toml(changed((old, json.dumps(values[:1]))))
+
+
+def test_a_table_of_one_name_equals_the_name_and_a_share_its_percentage() -> None:
+    text = changed(("[run]", "[[impairments]]\nloss = {}\n[run]"), ("[topology]", "[topology]\nqueue = {}"))
+    for queue, loss in (('["codel", { discipline = "codel" }]', "0"), ('"codel"', '[0.01, "1%"]')):
+        assert "are equal" in str(problems(text.replace("{}", queue, 1).replace("{}", loss, 1)))
+    different = text.replace("{}", '["codel", { discipline = "codel", target = "6ms" }]', 1)
+    assert len(Scenario.from_toml(different.replace("{}", '[0.01, "2%"]', 1)).cases) == 4
+
+
 def test_an_error_in_one_value_of_a_matrix_is_at_its_place() -> None:
     found = problems(changed(('"2s"', '["2s", "3 s", "4"]')))
     assert list(found) == ["run.duration[2]"]

@@ -92,6 +92,22 @@ def test_random_samples_fill_their_ranges_and_more_of_them_leave_the_first_ones(
     assert 0.07 < drawn.max() <= 0.1
 
 
+def test_a_point_that_is_drawn_again_is_run_once(tmp_path: Path) -> None:
+    more = "[[conditions.random]]\nsamples = 100\ntraffic.0.flows = [1, 2]\nrun.duration = ['1s', '2s']"
+    found = sweep(tmp_path, more=more)
+    assert found.points == 2 * 3 * 4
+    points = found.labels(range(found.planned)).drop("run", "seed").unique()
+    assert points.height == found.cells
+
+
+def test_equal_values_of_the_scenario_are_refused_there(tmp_path: Path) -> None:
+    path = plan(tmp_path)
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace('"300ms"', '["100ms", "0.1s"]'))
+    with pytest.raises(ScenarioError, match=r"scenario.toml:5: run.duration = .*: values must differ from each other"):
+        Sweep.load(path)
+
+
 def test_lists_of_the_scenario_are_parameters_unless_the_plan_replaces_them(tmp_path: Path) -> None:
     path = plan(tmp_path)
     scenario = tmp_path / "scenario.toml"
@@ -134,6 +150,14 @@ def test_every_cell_has_the_same_seeds_and_numbers_say_what_they_are(tmp_path: P
         (("[treatments]", "[treatments]\nimpairments.0.loss = 0.1\n'impairments[0].loss' = 0.1"), "stands twice"),
         (("[treatments]", "[[treatments.zip]]\nrun.duration = ['1s']\n[treatments]"), "needs two keys or more"),
         (("[treatments]", "[[treatments.random]]\nrun.duration = ['1s']\n[treatments]"), "samples must say how many"),
+        (("0.03", "'1%'"), 'values must differ from each other; 0.01 and "1%" are equal'),
+        (
+            (
+                "[treatments]",
+                "[[treatments.zip]]\nrun.duration = ['1s', '1000ms']\ntraffic.0.flows = [2, 2]\n[treatments]",
+            ),
+            'treatments.zip[0]: values must differ from each other; ["1s", 2] and ["1000ms", 2] are equal',
+        ),
     ],
 )
 def test_mistakes_are_named_with_their_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -285,7 +309,7 @@ def test_a_changed_file_of_the_scenario_changes_its_runs(tmp_path: Path, execute
 
 
 def test_runs_that_are_the_same_are_done_once(tmp_path: Path, executed: list[str]) -> None:
-    found = sweep(tmp_path, more='topology.links.0.delay = ["5ms", "0.005s"]', losses=(0.01,))
+    found = sweep(tmp_path, more='topology.queue = ["drop-tail", { limit = "100 packets" }]', losses=(0.01,))
     result = found.execute(tmp_path / "out", jobs=1)
     assert len(executed) == 2 * 2
     assert result.flows["run"].to_list() == list(range(2 * 2 * 2))

@@ -35,7 +35,8 @@ A scenario is a TOML file. `docs/guide/scenario.py` writes this page from the sc
 | table with its defaults | its name alone: `queue = "codel"` is `queue = { discipline = "codel" }` |
 
 A list at a key that takes one value makes a matrix: one variant of the scenario per value, and per combination of several such keys. Equal
-lists at the same key of several `[[traffic]]` entries vary together. A key with the default "none" can be left out. A **required** key cannot.
+lists at the same key of several `[[traffic]]` entries vary together. The values of a list must differ: `0.01` and `"1%"` are equal. A key with the
+default "none" can be left out. A **required** key cannot.
 [Results](results.md) lists the columns of the tables that a run writes.
 
 The smallest scenario is a topology and one traffic group:

@@ -5,14 +5,13 @@ packets, metres, m/s or events per second. A key whose values do not all have on
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from anabranch import units
-from anabranch.units import PICOSECONDS_PER_SECOND
+from anabranch.units import QUANTITIES
 
 CLASH = "variant_"
 """Before the name of a key, in a table that has a column of that name already."""
@@ -78,15 +77,3 @@ def unit(value: object) -> str:
                 continue
             return base
     return ""
-
-
-QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int, str], ...] = (
-    (units.duration, PICOSECONDS_PER_SECOND, "s"),
-    (units.rate, 1, "bit/s"),
-    (units.size, 1, "bytes"),
-    (units.packets, 1, "packets"),
-    (units.length, 1, "m"),
-    (units.speed, 1, "m/s"),
-    (units.frequency, 1, "a second"),
-)
-"""How to read a text with its unit, how many of what it gives make one of the base unit, and the base unit."""

@@ -5,7 +5,8 @@ decimal (1 kB = 1000 bytes, 1 KiB = 1024), a ``b`` in a rate is a bit, a ``B`` i
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, wraps
@@ -133,6 +134,28 @@ def length(text: str) -> Fraction:
 def frequency(text: str) -> Fraction:
     """A frequency such as ``"100/s"`` in events per second."""
     return _parse(text, _FREQUENCIES, "a frequency", "100/s")
+
+
+QUANTITIES: tuple[tuple[Callable[[str], int | Fraction], int, str], ...] = (
+    (duration, PICOSECONDS_PER_SECOND, "s"),
+    (rate, 1, "bit/s"),
+    (size, 1, "bytes"),
+    (packets, 1, "packets"),
+    (length, 1, "m"),
+    (speed, 1, "m/s"),
+    (frequency, 1, "a second"),
+)
+"""How to read a text with its unit, how many of what it gives make one of the base unit, and the base unit."""
+
+
+def meaning(text: str) -> Hashable:
+    """The same for texts that mean the same: a share as a number, a quantity in its base unit, any other text itself."""
+    with suppress(UnitError):
+        return percentage(text)
+    for parse, scale, base in QUANTITIES:
+        with suppress(UnitError):
+            return base, Fraction(parse(text)) / scale
+    return text
 
 
 def percentage(text: str) -> float:

@@ -82,6 +82,7 @@ class Scenario:
         unknown = frozenset(problem.path for problem in problems)
         self.cases, found = self._validate(walk.without(self.document, unknown))
         known = {problem.path for problem in problems}
+        problems += walk.repeated(self._matrix)
         problems = _unique(problems + [problem for problem in found if problem.path not in known])
         if problems:
             raise ScenarioError(problems, source, text)

@@ -30,7 +30,7 @@ class Problem:
         place, message = _cut(format_path(self.path)), _cut(self.message, 500)
         if self.value is MISSING:
             return f"{place}: {message}" if place else message
-        return f"{place} = {_shorten(self.value)}: {message}"
+        return f"{place} = {shorten(self.value)}: {message}"
 
 
 class Listing:
@@ -176,7 +176,8 @@ def _one_of(expected: str, value: object) -> str:
     return (f"must be one of {shown}" if len(allowed) > 1 else f"must be {shown}") + hint
 
 
-def _shorten(value: object) -> str:
+def shorten(value: object) -> str:
+    """A value as messages show it: JSON of at most 80 characters."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):

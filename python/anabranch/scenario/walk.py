@@ -4,7 +4,7 @@ The rule of matrices: a list at a key that takes one value stands for as many va
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from anabranch import units
 from anabranch.scenario.named_tables import NamedTable
-from anabranch.scenario.problems import MISSING, Problem, suggest
+from anabranch.scenario.problems import MISSING, Problem, shorten, suggest
 from anabranch.scenario.table import Table, union
 from anabranch.toml_text import Path, format_path
 
@@ -100,6 +101,42 @@ def multiplied(matrix: list[Dimension]) -> Iterator[Problem]:
                 "multiply; give both the same values for them to vary together"
             )
             yield Problem(path, message, list(dimension.values))
+
+
+def repeated(matrix: list[Dimension]) -> Iterator[Problem]:
+    """Lists with equal values: their runs would be the same, and count as independent."""
+    for dimension in matrix:
+        try:
+            require_distinct(dimension.values)
+        except ValueError as error:
+            yield Problem(dimension.paths[0], str(error), list(dimension.values))
+
+
+def require_distinct(values: Sequence[Any]) -> None:
+    """Check values that runs differ by.
+
+    Raises:
+        ValueError: two of them mean the same, such as ``0.01`` and ``"1%"``.
+    """
+    first: dict[Hashable, Any] = {}
+    for value in values:
+        key = meaning(value)
+        if key in first:
+            raise ValueError(
+                f"values must differ from each other; {shorten(first[key])} and {shorten(value)} are equal"
+            )
+        first[key] = value
+
+
+def meaning(value: Any) -> Hashable:
+    """The same for values that mean the same, however they are written; a table of one name is the name."""
+    if isinstance(value, str):
+        return units.meaning(value)
+    if isinstance(value, Mapping):
+        items = {key: meaning(item) for key, item in value.items()}
+        only = next(iter(items.values()), None)
+        return only if len(items) == 1 and isinstance(only, str) else frozenset(items.items())
+    return tuple(map(meaning, value)) if isinstance(value, list | tuple) else value
 
 
 def substitute(document: Any, values: Mapping[Path, Any], here: Path = ()) -> Any:

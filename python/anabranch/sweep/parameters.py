@@ -10,10 +10,10 @@ from itertools import chain
 from random import Random
 from typing import Any, Literal
 
-from anabranch.matrix_columns import QUANTITIES
 from anabranch.scenario.problems import MISSING, Problem, suggest
+from anabranch.scenario.walk import meaning, require_distinct
 from anabranch.toml_text import Path
-from anabranch.units import UnitError
+from anabranch.units import QUANTITIES, UnitError
 from anabranch.units import split as split_unit
 
 ZIP, RANDOM = "zip", "random"
@@ -77,10 +77,12 @@ def axes(table: Mapping[str, Any], section: str) -> tuple[list[Axis], list[Probl
     is_treatment = section == "treatments"
     for key, value, place in _flat({k: v for k, v in table.items() if k not in (ZIP, RANDOM)}, "", (section,)):
         try:
-            rows = tuple((one,) for one in _values(value))
-        except ParameterError as error:
+            values = _values(value)
+            require_distinct(values)
+        except ValueError as error:
             problems.append(Problem(place, str(error), value))
         else:
+            rows = tuple((one,) for one in values)
             corners = (rows[0], rows[-1]) if _is_range(value) else rows
             found.append(Axis((key,), rows, is_treatment, (place,), corners))
     for kind, read in ((ZIP, _zip), (RANDOM, _random)):
@@ -202,6 +204,10 @@ def _zip(group: Mapping[str, Any], place: Path, is_treatment: bool) -> Axis:
         shown = ", ".join(f"{key} has {length}" for (key, *_), length in zip(flat, lengths, strict=True))
         raise ParameterError(f"all keys need the same number of values; {shown}")
     rows = tuple(zip(*columns, strict=True))
+    try:
+        require_distinct(rows)
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
     return Axis(tuple(key for key, *_ in flat), rows, is_treatment, tuple(own for *_, own in flat), rows)
 
 
@@ -230,5 +236,6 @@ def _random(group: Mapping[str, Any], place: Path, is_treatment: bool) -> Axis:
                 raise ParameterError("must be a range { from, to } without values, or a list to draw from")
         except ParameterError as error:
             raise ParameterError(str(error), own[len(place) :], value) from None
-    rows, corners = (tuple(zip(*lists, strict=True)) for lists in (columns, ends))
+    drawn, corners = (tuple(zip(*lists, strict=True)) for lists in (columns, ends))
+    rows = tuple({meaning(row): row for row in drawn}.values())  # lists may give a row again
     return Axis(tuple(key for key, *_ in flat), rows, is_treatment, tuple(own for *_, own in flat), corners)

@@ -111,7 +111,7 @@ class Sweep:
         if problems:
             raise self._error(*problems)
         self._paths = [self._put(axis) for axis in self._axes]
-        self._add_matrix()
+        self._add_matrix(scenario_text)
         self._check(scenario_text)
         self.seeds = self.case(0).variant.run.seed_list() if written.seeds is None else seed_list(written.seeds)
         if len(set(self.seeds)) < len(self.seeds):
@@ -331,14 +331,21 @@ class Sweep:
                 raise self._error(Problem(place, "give seeds in the plan: seeds = 5"))
         return paths
 
-    def _add_matrix(self) -> None:
-        """Lists of the scenario that the plan does not replace are further axes."""
+    def _add_matrix(self, scenario_text: str) -> None:
+        """Lists of the scenario that the plan does not replace are further axes.
+
+        Raises:
+            PlanError: a value of the plan has a list inside.
+            ScenarioError: a list of the scenario has equal values.
+        """
         _, sweeps = walk.examine(self._base, Variant)
         for dimension in walk.dimensions(sweeps):
             for axis, paths in zip(self._axes, self._paths, strict=True):
                 for place, path in zip(axis.places, paths, strict=True):
                     if any(one[: len(path)] == path for one in dimension.paths):
                         raise self._error(Problem(place, "each value must be a single one; here is a list inside it"))
+            if problems := list(walk.repeated([dimension])):
+                raise ScenarioError(problems, str(self._file), scenario_text)
             rows = tuple((value,) * len(dimension.paths) for value in dimension.values)
             keys = tuple(format_path(path) for path in dimension.paths)
             self._axes.append(Axis(keys, rows, dimension.is_treatment, dimension.paths, rows))
