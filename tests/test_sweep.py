@@ -147,7 +147,14 @@ def test_every_cell_has_the_same_seeds_and_numbers_say_what_they_are(tmp_path: P
         (("impairments[0]", "impairments[7]"), 'cannot set "impairments[7].loss": impairments has no 7'),
         (("['packet']", "['packet', 'packet']"), "engines must differ from each other"),
         (("[treatments]", "[treatments]\nrun.seeds = 5"), "give seeds in the plan"),
-        (("[treatments]", "[treatments]\nimpairments.0.loss = 0.1\n'impairments[0].loss' = 0.1"), "stands twice"),
+        (
+            ("[treatments]", "[treatments]\nimpairments.0.loss = [0.1, 0.2]"),
+            'plan.toml:11: conditions."impairments[0].loss": sets the same value as impairments.0.loss; keep one',
+        ),
+        (
+            ("[treatments]", "[treatments]\ntopology.queue.limit = '9 packets'\n'topology.queue' = 'codel'"),
+            'treatments."topology.queue": sets the same value as topology.queue.limit; keep one',
+        ),
         (("[treatments]", "[[treatments.zip]]\nrun.duration = ['1s']\n[treatments]"), "needs two keys or more"),
         (("[treatments]", "[[treatments.random]]\nrun.duration = ['1s']\n[treatments]"), "samples must say how many"),
         (("0.03", "'1%'"), 'values must differ from each other; 0.01 and "1%" are equal'),

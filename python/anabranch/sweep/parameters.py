@@ -6,7 +6,6 @@ Every axis is varied with every other one. Within an axis the keys vary together
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from random import Random
 from typing import Any, Literal
 
@@ -97,17 +96,6 @@ def axes(table: Mapping[str, Any], section: str) -> tuple[list[Axis], list[Probl
             except ParameterError as error:
                 problems.append(Problem((section, kind, index, *error.path), str(error), error.value))
     return found, problems
-
-
-def repeated(axes: Sequence[Axis]) -> list[Problem]:
-    """Keys that stand twice in a plan."""
-    problems = []
-    first: set[str] = set()
-    for key, place in chain.from_iterable(zip(axis.keys, axis.places, strict=True) for axis in axes):
-        if key in first:
-            problems.append(Problem(place, f"{key} stands twice in the plan; keep one"))
-        first.add(key)
-    return problems
 
 
 def _flat(table: Mapping[str, Any], prefix: str, place: Path) -> Iterator[tuple[str, Any, Path]]:

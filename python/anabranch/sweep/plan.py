@@ -27,7 +27,7 @@ from anabranch.scenario.settings import put
 from anabranch.scenario.table import Table
 from anabranch.scenario.variant import Seeds, Variant, seed_list
 from anabranch.sweep.columns import TAKEN
-from anabranch.sweep.parameters import Axis, axes, repeated
+from anabranch.sweep.parameters import Axis, axes
 from anabranch.toml_text import Path as KeyPath
 from anabranch.toml_text import TomlError, format_path, parse
 
@@ -107,10 +107,11 @@ class Sweep:
             found, wrong = axes(table, section)
             self._axes += found
             problems += wrong
-        problems += repeated(self._axes)
         if problems:
             raise self._error(*problems)
         self._paths = [self._put(axis) for axis in self._axes]
+        if problems := list(self._repeated()):
+            raise self._error(*problems)
         self._add_matrix(scenario_text)
         self._check(scenario_text)
         self.seeds = self.case(0).variant.run.seed_list() if written.seeds is None else seed_list(written.seeds)
@@ -330,6 +331,17 @@ class Sweep:
             if paths[-1] in (("run", "seed"), ("run", "seeds")):
                 raise self._error(Problem(place, "give seeds in the plan: seeds = 5"))
         return paths
+
+    def _repeated(self) -> Iterator[Problem]:
+        """Keys that another key sets as well, or a table around them."""
+        found: list[tuple[KeyPath, str]] = []
+        for axis, paths in zip(self._axes, self._paths, strict=True):
+            for key, place, path in zip(axis.keys, axis.places, paths, strict=True):
+                for other, name in found:
+                    if path[: len(other)] == other[: len(path)]:
+                        yield Problem(place, f"sets the same value as {name}; keep one")
+                        break
+                found.append((path, key))
 
     def _add_matrix(self, scenario_text: str) -> None:
         """Lists of the scenario that the plan does not replace are further axes.
