@@ -30,7 +30,7 @@ from anabranch.sweep import (
     store,
     workers,
 )
-from anabranch.sweep.columns import FACTS, HEAD
+from anabranch.sweep.columns import FACTS, HEAD, TAKEN
 from anabranch.sweep.tasks import Batch, Chunk, OtherBuildError, execute
 from anabranch.sweep.until import Until
 
@@ -199,6 +199,31 @@ def test_the_tables_are_those_of_a_run_of_the_same_matrix(tmp_path: Path, engine
         assert one.height == other.height
         columns = [column for column in other.columns if column != "run"]
         assert_frame_equal(one.sort(order).select(columns), other.sort(order).select(columns))
+
+
+COLUMNS = ["flows", "runs", "unfinished", "goodput_bps", "time", "slow", "first", "counts", "part", "place", "source"]
+
+
+def test_a_key_may_have_the_name_of_any_column(tmp_path: Path) -> None:
+    """Columns of the summary, and those that it is computed by: its numbers are those of a plan with other names."""
+
+    def summary(name: str, names: list[str]) -> pl.DataFrame:
+        stacks = "\n".join(f'{one} = [{{ preset = "newreno" }}, {{ preset = "linux-cubic" }}]' for one in names)
+        path = plan(tmp_path, name=name, more=f"[[conditions.zip]]\n[conditions.zip.stacks]\n{stacks}")
+        scenario = tmp_path / "scenario.toml"
+        scenario.write_text(scenario.read_text().replace("bulk = true", 'size = "10kB"'))
+        assert status(["sweep", str(path), "--out", str(tmp_path / name), "--until", "ci < 50 %"]) == 0
+        result = SweepResult.load(tmp_path / name)
+        assert result.summary.height == 2 * 3 * 2
+        return result.summary.drop("engine", *result.document["treatments"], *result.document["conditions"])
+
+    found = summary("clashing", COLUMNS)
+    assert_frame_equal(found, summary("plain", [f"stack-{number}" for number in range(len(COLUMNS))]))
+    assert set(found.columns) <= TAKEN
+    assert status(["sweep", str(tmp_path / "clashing.toml"), "--out", str(tmp_path / "clashing"), "--json"]) == 0
+    assert status(["export", str(tmp_path / "clashing")]) == 0
+    assert "variant_flows" in (tmp_path / "clashing" / "csv" / "summary.csv").read_text()
+    assert status(["report", str(tmp_path / "clashing"), "--output", str(tmp_path / "report.html")]) == 0
 
 
 def test_runs_with_names_of_their_own_share_a_table(tmp_path: Path) -> None:

@@ -118,15 +118,14 @@ def sweep(
 
 
 def _print_summary(result: "SweepResult") -> None:
-    import polars as pl
-
     summary = result.summary
     conditions, treatments = result.document["conditions"], ["engine", *result.document["treatments"]]
     keys = [key for key in (*conditions, *treatments) if summary[key].n_unique() > 1]
     given = [key for key in keys if key in conditions]
     # The treatments of a condition stand below one another, for they are what is compared.
     if given:
-        summary = summary.with_row_index("place").sort(pl.col("place").min().over(given), maintain_order=True)
+        first = summary.select(given).unique(maintain_order=True)
+        summary = first.join(summary, on=given, nulls_equal=True, maintain_order="left_right")
     has_sizes = summary["fct_mean_s"].count() > 0
 
     def row(one: dict[str, Any]) -> tuple[str, ...]:

@@ -44,7 +44,12 @@ RESULT_SCHEMAS: Mapping[str, dict[str, type[pl.DataType]]] = {
     LINKS: {column.name: column.type for column in (HEAD[1], *_OWN[LINKS])},
 }
 """What a run gives, whichever plan asks for it: the tables without the plan's own columns."""
-TAKEN = frozenset({*(column.name for column in HEAD), *RESULT_SCHEMAS[FLOWS], *RESULT_SCHEMAS[LINKS]})
+_OF_SUMMARY = (
+    *("runs", "interrupted", "flows", "flow_goodput_bps", "goodput_interval_bps", "jain_index"),
+    *("retransmit_ratio", "spurious_ratio", "reordered_ratio", "fct_mean_s", "fct_interval_s", "unfinished"),
+)
+"""The columns that only :attr:`anabranch.sweep.result.SweepResult.summary` has."""
+TAKEN = frozenset({*(column.name for column in HEAD), *RESULT_SCHEMAS[FLOWS], *RESULT_SCHEMAS[LINKS], *_OF_SUMMARY})
 """Names that no parameter's column can have."""
 ROWS_OF_A_RUN = {FLOWS: ["run", "flow"], LINKS: ["run", "link"]}
 """The order of rows."""

@@ -69,13 +69,19 @@ class SweepResult:
         """
         from anabranch import statistics
 
-        complete = self.scan().filter(pl.col("status") == COMPLETE).select(*self.keys, *SUMMED_UP, "flow")
+        # A key may have any name, also one that statistics uses for a column of its own.
+        keys = {f"key {number}": key for number, key in enumerate(self.keys)}
+        by = list(keys)
+        labels = {name: pl.col(key) for name, key in keys.items()}
+        complete = self.scan().filter(pl.col("status") == COMPLETE).select(*SUMMED_UP, "flow", **labels)
         rows = complete.with_columns(active_share(), interrupted=pl.lit(False)).collect().sort(ROWS_OF_A_RUN[FLOWS])
         flows, runs = rows.drop_nulls("flow"), rows.unique("run", keep="first", maintain_order=True)
-        times = statistics.completion_times(flows, self.keys).filter(statistics.ALL_SIZES)
+        times = statistics.completion_times(flows, by).filter(statistics.ALL_SIZES)
         figures = ["fct_mean_s", "fct_interval_s", "unfinished"]
-        return statistics.summary(flows, self.keys, runs).join(
-            times.select(*self.keys, *figures), on=self.keys, how="left", nulls_equal=True, maintain_order="left"
+        return (
+            statistics.summary(flows, by, runs)
+            .join(times.select(*by, *figures), on=by, how="left", nulls_equal=True, maintain_order="left")
+            .rename(keys)
         )
 
     def runs(self) -> int:
