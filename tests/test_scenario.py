@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anabranch.compile import compile_run
 from anabranch.scenario import Scenario, ScenarioError, walk
 from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.scenario.groups import Names
@@ -452,6 +453,18 @@ def test_a_list_makes_a_matrix_at_any_key_that_takes_one_value() -> None:
         "duration": "3s",
     }
     assert len(scenario.cases) == 8
+
+
+@pytest.mark.parametrize("names", [("x", "x"), ("traffic-2", None), (None, "traffic-1")])
+def test_two_traffic_groups_have_two_names(names: tuple[str | None, str | None]) -> None:
+    """Tables tell groups apart by their names; those without one are traffic-1, traffic-2 and so on."""
+    keys = ["" if name is None else f'name = "{name}"' for name in names]
+    second = f'[[traffic]]\nfrom = "B"\nto = "C"\n{keys[1]}\n[run]'
+    text = changed(("bulk = true", f"bulk = true\n{keys[0]}"), ("[run]", second))
+    place, other = (0, 1) if names[1] is None else (1, 0)
+    assert problems(text) == {f"traffic[{place}].name": f"is also the name of traffic[{other}]; give another one"}
+    own = text.replace("traffic-2", "traffic-3").replace("traffic-1", "traffic-2").replace('"x"', '"y"', 1)
+    assert len({group["name"] for group in compile_run(Scenario.from_toml(own).cases[0], 1)["traffic"]}) == 2
 
 
 @pytest.mark.parametrize(

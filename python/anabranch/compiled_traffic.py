@@ -9,17 +9,12 @@ from anabranch.scenario.arrivals import mean_size, per_second
 from anabranch.scenario.demands import demands_of
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
-from anabranch.scenario.traffic import Traffic
+from anabranch.scenario.traffic import Traffic, traffic_name
 
 DEFAULT_PACKET = "1500 bytes"
 """The UDP packet on the wire: Ethernet's MTU."""
 
 Pairs = list[tuple[int, int]]
-
-
-def traffic_name(entry: Traffic, index: int) -> str:
-    """The name of a traffic group; ``traffic-1`` and so on for those without."""
-    return entry.name or f"traffic-{index + 1}"
 
 
 def compile_traffic(

@@ -17,7 +17,7 @@ from anabranch.scenario.routing import Routing
 from anabranch.scenario.schedules import Schedule
 from anabranch.scenario.stacks import PRESETS
 from anabranch.scenario.trace import FlowTrace
-from anabranch.scenario.traffic import BY_RATE, RANDOM, Traffic
+from anabranch.scenario.traffic import BY_RATE, RANDOM, Traffic, traffic_name
 from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
 from anabranch.toml_text import Path, format_path
 
@@ -157,7 +157,7 @@ def _link_state(variant: Variant, routing: Routing, path: Path) -> Iterator[Prob
 
 
 def _traffic(variant: Variant, network: _Network, with_pairs: bool) -> Iterator[Problem]:
-    names: dict[str, int] = {}
+    names = {traffic_name(entry, index): index for index, entry in enumerate(variant.traffic) if entry.name is None}
     duration = units.duration(variant.run.duration)
     routed = {
         name: {(nodes[0], nodes[-1]) for nodes in routing.paths}
@@ -167,7 +167,9 @@ def _traffic(variant: Variant, network: _Network, with_pairs: bool) -> Iterator[
     for index, entry in enumerate(variant.traffic):
         path = ("traffic", index)
         if entry.name is not None and names.setdefault(entry.name, index) != index:
-            yield Problem((*path, "name"), f"is also the name of traffic[{names[entry.name]}]", entry.name)
+            yield Problem(
+                (*path, "name"), f"is also the name of traffic[{names[entry.name]}]; give another one", entry.name
+            )
         unknown = [
             problem
             for key, end in (("from", entry.from_), ("to", entry.to))

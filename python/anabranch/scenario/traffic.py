@@ -249,3 +249,8 @@ class Traffic(Table):
         fields = type(self).model_fields
         given = [name for name in fields if name in self.model_fields_set - allowed and getattr(self, name) is not None]
         return ", ".join(fields[name].alias or name for name in given)
+
+
+def traffic_name(entry: Traffic, index: int) -> str:
+    """The name of a traffic group; ``traffic-1`` and so on for those without."""
+    return entry.name or f"traffic-{index + 1}"
