@@ -123,6 +123,7 @@ def test_the_demands_of_a_topology_are_those_of_anabranch_robust() -> None:
         assert group["application"]["rate"] == round(0.001 * expected[tuple(group["pairs"][0])])
 
 
+@pytest.mark.filterwarnings("error")
 def test_gravity_is_the_product_of_weights_and_has_its_total(tmp_path: Path) -> None:
     (tmp_path / "populations.csv").write_text("node,population\nl1h1,4\nl1h2,2\nl2h1,1\n")
     for weights in ("populations.csv", {"l1h1": 4, "l1h2": 2, "l2h1": 1}):
@@ -134,6 +135,10 @@ def test_gravity_is_the_product_of_weights_and_has_its_total(tmp_path: Path) -> 
             for (a, b), unit in {("l1h1", "l1h2"): 8, ("l1h1", "l2h1"): 4, ("l1h2", "l2h1"): 2}.items()
             for ends in ((a, b), (b, a))
         }
+    for weight in (1e-300, 1e-5, 1e300):
+        equal = {"l1h1": weight, "l1h2": weight, "l2h1": weight}
+        groups = compiled({"gravity": {"total": "6Mbps", "weights": equal}})
+        assert [group["application"]["rate"] for group in groups] == [10**6] * 6
     even = compiled({"gravity": {"total": "56Mbps"}, "from": "hosts", "to": "hosts"})
     assert {group["application"]["rate"] for group in even} == {10**6}
     assert len(even) == 56
@@ -204,6 +209,8 @@ def test_a_load_is_of_a_link_or_of_the_slower_ends() -> None:
         ({"matrix": {"l1h1": {"l1h2": "1Mbps"}}, "poisson": "1Mbps"}, "leave out poisson"),
         ({"matrix": {"l1h1": {"l1h2": "1Mbps"}}, "pattern": "incast"}, "leave out pattern"),
         ({"matrix": {"l1h1": {"l1h2": "1Mbps"}}, "from": "l2h*"}, "no demand is left"),
+        ({"matrix": {"l1h1": {"l1h2": "1Mbps"}}, "scale": 1e308}, "l1h1 sends inf bit/s, at most 9.22337e+18"),
+        ({"matrix": {"l1h1": {"l1h2": "1Mbps"}}, "scale": 1e14}, "l1h1 sends 1e+20 bit/s, at most 9.22337e+18"),
         ({"scale": 2.0}, "scale multiplies the rates of matrix or gravity"),
         ({"gravity": {"total": "1Mbps", "weights": {"l1h1": -1}}}, 'weight "-1" must be a number of at least 0'),
         ({"gravity": {"total": "1Mbps", "weights": {"l1h1": 1}}}, "no demand is left"),

@@ -122,10 +122,19 @@ def gravity(network: Network, total: float) -> Floats:
 
 
 def in_proportion(sent: Floats, received: Floats, total: float) -> Floats:
-    """A traffic matrix with this total whose entries are proportional to the source's and the destination's weight."""
-    matrix = np.outer(sent, received)
+    """A traffic matrix with this total whose entries are proportional to the source's and the destination's weight.
+
+    It is zero if no source and destination with weights differ.
+    """
+    matrix = np.outer(_in_range(sent), _in_range(received))
     np.fill_diagonal(matrix, 0.0)
-    scaled: Floats = matrix * (total / matrix.sum())
+    matrix = _in_range(matrix)
+    return matrix * (total / matrix.sum()) if matrix.any() else matrix
+
+
+def _in_range(values: Floats) -> Floats:
+    """Values divided by one power of two, with the greatest from 0.5 to 1: no product or sum of them overflows."""
+    scaled: Floats = np.ldexp(values, -np.frexp(values.max(initial=0.0))[1])
     return scaled
 
 

@@ -29,13 +29,16 @@ def demands_of(entry: Traffic, topology: "Topology", names: Names, capacities: S
         found = entry.matrix.demands(names)
     else:
         found = _own(topology)
-    scaled = [(source, target, round(rate * (entry.scale or 1.0))) for source, target, rate in sorted(found)]
-    left = [demand for demand in scaled if demand[0] in ends[0] and demand[1] in ends[1] and demand[2] > 0]
+    scale = entry.scale or 1.0
+    scaled = [(a, b, rate * scale) for a, b, rate in sorted(found) if a in ends[0] and b in ends[1]]
+    too_large = next((demand for demand in scaled if demand[2] > units.LARGEST), None)
+    if too_large is not None:
+        raise ValueError(
+            f"{names.nodes[too_large[0]]} sends {too_large[2]:g} bit/s, at most {units.LARGEST:g} are possible; give a smaller scale"
+        )
+    left = [(source, target, round(rate)) for source, target, rate in scaled if round(rate) > 0]
     if not left:
         raise ValueError("no demand is left: none is between these nodes, or all are below 1 bit/s")
-    too_large = next((demand for demand in left if demand[2] > units.LARGEST), None)
-    if too_large is not None:
-        raise ValueError(f"{names.nodes[too_large[0]]} sends {too_large[2]:g} bit/s; give a smaller scale")
     return left
 
 
@@ -56,8 +59,6 @@ def _by_gravity(
             received[names.node_index[target]] += capacity
     sends = np.array([weight if node in sources else 0.0 for node, weight in enumerate(sent)])
     receives = np.array([weight if node in targets else 0.0 for node, weight in enumerate(received)])
-    if sends.sum() * receives.sum() <= sends @ receives:  # nothing beside the diagonal
-        return []
     return _entries(in_proportion(sends, receives, units.rate(gravity.total)))
 
 
