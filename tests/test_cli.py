@@ -371,6 +371,26 @@ def test_output_that_cannot_be_written_fails(scenario: Path, output: str, expect
     assert (done.returncode, "No space left" in done.stderr) == (expected, bool(expected))
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_failure(scenario: Path, tmp_path: Path, closed: str) -> None:
+    command = f"{sys.executable} -m anabranch run {scenario} --out {tmp_path / 'out'} {closed}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr, "runs" in done.stdout) == (0, False, closed == "2>&-")
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_terminal_of_ascii_shows_the_table(scenario: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "anabranch", "run", str(scenario), "--out", str(tmp_path / "out")]
+    tables = [
+        subprocess.run(
+            command, env={**os.environ, "PYTHONIOENCODING": encoding}, capture_output=True, check=True
+        ).stdout
+        for encoding in ("utf-8", "ascii")
+    ]
+    assert "\xb1".encode() in tables[0]
+    assert tables[1] == tables[0].decode().encode("ascii", "backslashreplace")
+
+
 def test_a_reader_that_has_read_enough_is_no_failure() -> None:
     command = f"{sys.executable} -m anabranch topology list | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

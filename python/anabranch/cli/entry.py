@@ -36,6 +36,7 @@ def main() -> None:
         take()
         raise KeyboardInterrupt
 
+    _prepare_streams()
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
     try:
@@ -52,6 +53,16 @@ def main() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
+
+
+def _prepare_streams() -> None:
+    """Let no message fail: a closed stream takes all of them, and characters that its encoding lacks become escapes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        stream = getattr(sys, name)
+        if stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def status(arguments: Sequence[str] | None = None) -> int:
