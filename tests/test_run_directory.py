@@ -374,6 +374,23 @@ def command(folder: Path, *words: str, first: str = "") -> subprocess.CompletedP
     return done
 
 
+def test_a_disk_that_is_full_in_the_middle_of_a_table_is_named(tmp_path: Path) -> None:
+    """Wherever its file ends: in a column, or in the metadata behind them."""
+    code = (
+        "import sys, resource, polars\nfrom pathlib import Path\n"
+        "from anabranch.output_files import FileError, parquet, write_new_table\n"
+        "table = polars.DataFrame({f'column {number}': [0.5 * row for row in range(50)] for number in range(40)})\n"
+        "for size in range(4, len(parquet(table)), 500):\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))\n"
+        "    try:\n        write_new_table(Path(sys.argv[1]), table)\n"
+        "    except FileError as error:\n        print(error)\n"
+        "    else:\n        print('written', size)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "a.parquet"], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert set(done.stdout.splitlines()) == {f"{tmp_path / 'a.parquet'}: cannot be written (File too large)"}
+
+
 WRITING = {
     "run": (["run", "line.toml", "--out", "out"], "out"),
     "robust": (["robust", "dumbbell", "--hose", "1Mbps", "--out", "out.json"], "out.json"),

@@ -3,8 +3,8 @@
 import errno
 import fcntl
 import os
-import re
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 PARTIAL = ".partial"
 """Ends the name of a file that is not yet whole."""
-_SYSTEM_ERROR = re.compile(r"([^:]+) \(os error \d+\)")
 
 
 class FileError(ValueError):
@@ -77,19 +76,22 @@ def write_new_table(path: Path, table: "pl.DataFrame") -> None:
     Raises:
         FileError: it cannot be written.
     """
-    from polars.exceptions import PolarsError
-
     try:
-        table.write_parquet(path)
-    except (OSError, PolarsError) as error:
+        path.write_bytes(parquet(table))
+    except OSError as error:
         raise unwritable(path, error) from None
 
 
-def unwritable(path: Path, error: Exception) -> FileError:
+def parquet(table: "pl.DataFrame") -> bytes:
+    """The contents of a Parquet file. Polars itself would not always say why it cannot write one."""
+    buffer = BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def unwritable(path: Path, error: OSError) -> FileError:
     """The error that names the file and the system's reason."""
-    found = _SYSTEM_ERROR.search(str(error))
-    reason = getattr(error, "strerror", None) or (found[1].strip() if found else str(error))
-    return FileError(f"{path}: cannot be written ({reason})")
+    return FileError(f"{path}: cannot be written ({error.strerror or error})")
 
 
 def _json(document: Mapping[str, Any]) -> bytes:

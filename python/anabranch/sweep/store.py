@@ -16,7 +16,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +190,7 @@ class Store(AbstractContextManager["Store"]):
         rows = _once(_read(part))
         if name == FLOWS:
             rows = rows.filter(pl.col("status") != FAILED)
-        data = _parquet(conformed(rows, RESULT_SCHEMAS[name]))
+        data = output_files.parquet(conformed(rows, RESULT_SCHEMAS[name]))
         folder = self._workspace / _KEPT
         folder.mkdir(exist_ok=True)
         # Named by content, so that a move that was killed half way ends with one file.
@@ -228,7 +227,7 @@ class Store(AbstractContextManager["Store"]):
 
     def _write(self, part: Path, rows: pl.DataFrame) -> None:
         new = self._workspace / _NEW
-        output_files.write_bytes(new, _parquet(rows))
+        output_files.write_bytes(new, output_files.parquet(rows))
         try:
             part.parent.mkdir(exist_ok=True)
             os.replace(new, part)
@@ -285,12 +284,6 @@ def _require_own(path: Path) -> None:
 def _once(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of each result once, if several runs have it."""
     return rows.filter(pl.col("run") == pl.col("run").min().over("run_hash")) if "run" in rows.columns else rows
-
-
-def _parquet(rows: pl.DataFrame) -> bytes:
-    buffer = BytesIO()
-    rows.write_parquet(buffer)
-    return buffer.getvalue()
 
 
 def _read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
