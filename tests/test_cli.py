@@ -114,6 +114,23 @@ def test_a_path_that_is_no_text_loses_no_results(scenario: Path) -> None:
     assert json.loads(Path("here/manifest.json").read_text())["command"][2].endswith("/bad\\xff.toml")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="paths elsewhere are text")
+@pytest.mark.parametrize("command", ["run", "compare", "sweep"])
+def test_a_directory_named_after_a_path_that_is_no_text_is_text(scenario: Path, command: str) -> None:
+    """So are the titles and sources in its files."""
+    folder = scenario.parent
+    path = scenario.rename(os.fsdecode(os.fsencode(folder) + b"/bad\xff.toml"))
+    path.write_text(re.sub("title = .*", "", path.read_text()))
+    words = [path, "--engines", "packet,predict"] if command == "compare" else [path]
+    if command == "sweep":
+        (folder / "plain.toml").write_bytes(path.read_bytes())
+        path.write_text('scenario = "plain.toml"')
+    done = subprocess.run([sys.executable, "-m", "anabranch", command, *words], capture_output=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (made,) = (folder / "runs").iterdir()
+    assert made.name == ("bad\\xff-engines" if command == "compare" else "bad\\xff")
+
+
 @pytest.mark.parametrize(
     ("value", "unit", "shown"),
     [

@@ -1,6 +1,7 @@
 """Files that a user names, as bytes, text or JSON: what cannot be one is refused at once, and never read without end."""
 
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ class InputError(ValueError):
         """``reason`` follows the name of the file."""
         self.reason = reason
         super().__init__(f"{path}: {reason}")
+
+
+def shown(path: str | Path) -> str:
+    """A path, or a word of the command line, as text: bytes that are no UTF-8 become escapes such as ``\\xff``."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def content(path: Path, largest: int = LARGEST_FILE) -> bytes:

@@ -13,6 +13,7 @@ from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import COMPARISON, OUTPUT, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say
 from anabranch.cli.scenarios import load, warn
+from anabranch.input_files import shown
 from anabranch.text_table import percent, print_table
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def compare(
     libraries.check()
     loaded = load(scenario, settings)
     warn(loaded)
-    directory = output.out or Path("runs") / f"{scenario.stem}-engines"
+    directory = output.out or Path("runs") / f"{shown(scenario.stem)}-engines"
     seeds = _seeds_of_jitter(loaded.seeds) if jitters else loaded.seeds
     results = []
     for engine in engines:
@@ -140,7 +141,7 @@ def _result(
         directory=directory,
         jobs=None if ENGINES[engine].in_real_time else jobs,
         jitter=jitter,
-        command=["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])],
+        command=["anabranch", *map(shown, sys.argv[1:])],
         make=make,
     )
 

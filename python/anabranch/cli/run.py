@@ -14,6 +14,7 @@ from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED, UsageError
 from anabranch.cli.options import OUTPUT, SCENARIO, WORK, Jobs, Json, ScenarioFile, Settings, at_least
 from anabranch.cli.output import count, json_text, say
 from anabranch.cli.scenarios import load, warn
+from anabranch.input_files import shown
 from anabranch.text_table import print_table
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def run(
 
     directory = output.out
     if directory is None and not output.json:
-        directory = default_directory(Path("runs") / scenario.stem, loaded, chosen, variation.engine)
+        directory = default_directory(Path("runs") / shown(scenario.stem), loaded, chosen, variation.engine)
     page = directory / "report.html" if output.report and directory is not None else None
     if page is not None:
         from anabranch.report import libraries
@@ -117,8 +118,7 @@ def run(
         directory=directory,
         jobs=work.jobs,
         threads=work.threads,
-        # A path may have bytes that no text has; the manifest is text.
-        command=["anabranch", *(os.fsencode(word).decode(errors="backslashreplace") for word in sys.argv[1:])],
+        command=["anabranch", *map(shown, sys.argv[1:])],
         report=page is not None,
         make=make,
         watch=output.watch,

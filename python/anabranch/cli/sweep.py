@@ -11,6 +11,7 @@ from anabranch.cli.engines import DEFAULT_MAX_LATENESS, simulation
 from anabranch.cli.exit_status import DONE, FAILED, INTERRUPTED
 from anabranch.cli.options import OUTPUT, WORK, Jobs, Json, at_least
 from anabranch.cli.output import count, json_text, say
+from anabranch.input_files import shown
 from anabranch.text_table import TextTable, percent, print_table, quantity
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def sweep(
     loaded = Sweep.load(plan)
     if "kernel" in loaded.engines:
         simulation("kernel", DEFAULT_MAX_LATENESS)  # for its privileges
-    directory = output.out or Path("runs") / plan.stem
+    directory = output.out or Path("runs") / shown(plan.stem)
     for key in loaded.not_kept:
         say(f"note: {key} has no effect: a sweep keeps neither samples nor captures. `anabranch run` does.")
     say(loaded.size)

@@ -6,7 +6,6 @@ As it is read: whatever has happened to the file, a problem names the field.
 import base64
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,7 +77,7 @@ def of_plan(plan: "Plan", finished: Sequence[Finished], command: Sequence[str]) 
         "engine": plan.engine,
         **({"jitter": plan.jitter} if plan.jitter else {}),
         "scenario": scenario.document,
-        "directory": os.fsencode(scenario.directory).decode(errors="backslashreplace"),
+        "directory": input_files.shown(scenario.directory),
         "scenario_hash": scenario.hash(),
         "command": list(command),
         "keys": scenario.keys,

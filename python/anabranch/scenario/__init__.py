@@ -62,7 +62,7 @@ class Scenario:
         :class:`ScenarioError` holds all problems.
         """
         self.document = dict(document)
-        self.source = source
+        self.source = input_files.shown(source)
         self.directory = directory or Path()
         self._text = text
         if walk.deeper_than(MOST_DEPTH, self.document):

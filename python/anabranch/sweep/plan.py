@@ -90,7 +90,7 @@ class Sweep:
             PlanError: all that is wrong with the plan.
             ScenarioError: all that is wrong with the scenario.
         """
-        self.source = source
+        self.source = input_files.shown(source)
         self._text = text
         written = self._written(document)
         self.links = written.links
@@ -100,7 +100,7 @@ class Sweep:
         self._file = (directory or Path()) / written.scenario
         scenario_text = self._read_scenario(written.scenario)
         self._base = _scenario_document(scenario_text, str(self._file))
-        self.title = written.title or str(self._base.get("title") or Path(source).stem)
+        self.title = written.title or str(self._base.get("title") or Path(self.source).stem)
         self._axes: list[Axis] = []
         problems: list[Problem] = []
         for section, table in zip(SECTIONS, (written.treatments, written.conditions), strict=True):
@@ -262,7 +262,7 @@ class Sweep:
             "anabranch": version(),
             "title": self.title,
             "plan": self.source,
-            "scenario": str(self._file),
+            "scenario": input_files.shown(self._file),
             "document": self._base,
             "document_hash": sha256(str(self._base).encode()).hexdigest(),
             "topology": topology_record(case, compile_run(case, self.seeds[0])),
