@@ -405,6 +405,16 @@ def test_a_group_without_a_node_is_refused(ends: str, field: str, message: str) 
     assert problems(text.replace("fat-tree", "fat-tee")).keys() == {"topology.generate"}
 
 
+def test_the_paths_of_another_network_are_one_problem(tmp_path: Path) -> None:
+    paths = [{"path": [source, target]} for source, target in (("A", "B"), ("A", "X"), ("Y", "Z"))]
+    for shown, more in ((2, ""), (3, "; the file has 2 more problems and may be for another topology")):
+        (tmp_path / "plan.json").write_text(json.dumps({"splits": paths[:shown]}))
+        with pytest.raises(ScenarioError) as refusal:
+            Scenario.from_toml(LINE + '[routing.x]\nfrom = "plan.json"\n', directory=tmp_path)
+        (problem,) = [one for one in refusal.value.problems if one.path == ("routing", "x", "from")]
+        assert problem.message == f'plan.json: paths[1][1] = "X": no such node; possible: A, B, C{more}'
+
+
 def test_a_network_without_hosts_says_what_they_are() -> None:
     found = problems(
         changed(

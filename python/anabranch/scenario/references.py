@@ -113,13 +113,21 @@ def _routings(variant: Variant, network: _Network) -> Iterator[Problem]:
             yield Problem((*path, "acks"), message, routing.acks)
         if not isinstance(routing.paths, list):
             continue
-        for index, nodes in enumerate(routing.paths):
-            for problem in _path(nodes, (*path, "paths", index), network):
-                if routing.from_ is None:
-                    yield problem
-                else:  # the paths do not stand in the scenario
-                    message = problem.describe().removeprefix(format_path(path) + ".")
-                    yield Problem((*path, "from"), f"{routing.from_}: {message}", routing.from_)
+        wrong = [
+            problem
+            for index, nodes in enumerate(routing.paths)
+            for problem in _path(nodes, (*path, "paths", index), network)
+        ]
+        if routing.from_ is None:
+            yield from wrong
+        elif wrong:  # the paths do not stand in the scenario
+            message = wrong[0].describe().removeprefix(format_path(path) + ".")
+            more = (
+                f"; the file has {len(wrong) - 1} more problems and may be for another topology"
+                if len(wrong) > 1
+                else ""
+            )
+            yield Problem((*path, "from"), f"{routing.from_}: {message}{more}", routing.from_)
 
 
 def _path(nodes: list[str], place: Path, network: _Network) -> Iterator[Problem]:
