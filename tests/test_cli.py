@@ -163,6 +163,14 @@ def test_report_of_several_runs(scenario: Path, capsys: pytest.CaptureFixture[st
     assert "<html" in Path("both.html").read_text()
 
 
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_a_seed_out_of_range_is_named_with_its_option(
+    scenario: Path, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["run", str(scenario), "--seed", str(seed)]) == 2
+    assert capsys.readouterr().err.startswith(f"--seed {seed}: must be a whole number from 0 to 9223372036854775807\n")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

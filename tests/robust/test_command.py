@@ -57,6 +57,11 @@ def test_traffic_from_files_equals_traffic_from_flags(capsys: pytest.CaptureFixt
     assert loads == pytest.approx([loads[0]] * 3)
 
 
+def test_a_wrong_total_of_gravity_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["robust", "nsfnet", "--capacity", "1Gbps", "--pipe", "gravity=10"]) == 1
+    assert capsys.readouterr().err.startswith("gravity = '10': must be a rate with its unit, such as \"10Mbps\"")
+
+
 def test_own_demands_and_gravity(capsys: pytest.CaptureFixture[str]) -> None:
     common = ["--capacity", "10Gbps", "--json"]
     assert status(["robust", "sndlib/polska", "--matrix", "demands", *common]) == 0

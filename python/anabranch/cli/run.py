@@ -42,8 +42,11 @@ class Variation:
         """
         if self.seed is not None and self.seeds is not None:
             raise UsageError("give either --seed or --seeds")
-        text = self.seeds if self.seed is None else str(self.seed)
-        return None if text is None else _seeds(text)
+        if self.seed is not None:
+            if not 0 <= self.seed < 2**63:
+                raise UsageError(f"--seed {self.seed}: must be a whole number from 0 to {2**63 - 1}")
+            return [self.seed]
+        return None if self.seeds is None else _seeds(self.seeds)
 
 
 @Parameter(name="*", group=WORK)

@@ -63,7 +63,7 @@ def pair_rates(source: str, network: Network) -> Floats:
     if source == "demands":
         return own_demands(network)
     if source.startswith("gravity="):
-        return gravity(network, _rate(source.removeprefix("gravity="), "--... gravity="))
+        return gravity(network, _rate(source.removeprefix("gravity="), "gravity ="))
     matrix = np.zeros((network.nodes, network.nodes))
     place = {name: index for index, name in enumerate(network.names)}
     for where, src, dst, rate in pair_rows(Path(source)):
