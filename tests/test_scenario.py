@@ -405,6 +405,13 @@ def test_a_group_without_a_node_is_refused(ends: str, field: str, message: str) 
     assert problems(text.replace("fat-tree", "fat-tee")).keys() == {"topology.generate"}
 
 
+def test_a_node_that_was_refused_is_no_node_of_later_links() -> None:
+    found = problems(changed(("links = [", 'nodes = [{ name = "A" }]\nlinks = [')))
+    wrong = {key: message for key, message in found.items() if key.startswith("topology.links")}
+    places = ("links[0].target", "links[1].source", "links[1].target")
+    assert wrong == dict.fromkeys((f"topology.{place}" for place in places), "no such node; possible: A")
+
+
 def test_the_paths_of_another_network_are_one_problem(tmp_path: Path) -> None:
     paths = [{"path": [source, target]} for source, target in (("A", "B"), ("A", "X"), ("Y", "Z"))]
     for shown, more in ((2, ""), (3, "; the file has 2 more problems and may be for another topology")):

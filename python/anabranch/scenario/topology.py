@@ -78,9 +78,10 @@ def _inline(section: TopologySection) -> tuple["Topology | None", list[Problem]]
         if link.source == link.target:
             problems.append(Problem((*path, "target"), "a link must not lead back to its node", link.target))
         for key, end in (("source", link.source), ("target", link.target)):
-            if section.nodes is not None and end not in named:
+            if section.nodes is None:
+                named.setdefault(end, Node(end))
+            elif end not in named:
                 problems.append(Problem((*path, key), f"no such node; {suggest(end, named)}", end))
-            named.setdefault(end, Node(end))
         for source, target in ((link.source, link.target), (link.target, link.source))[: 1 if link.directed else 2]:
             try:
                 links.add(
