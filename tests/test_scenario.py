@@ -429,7 +429,7 @@ def test_a_network_without_hosts_says_what_they_are() -> None:
             ("]\n\n[[", '{ source = "A", target = "C", capacity = "1Mbps", delay = "1ms" }]\n\n[['),
         )
     )
-    assert "are nodes with one neighbour, and here is none" in found["traffic[0].to"]
+    assert "with one neighbour, and leaf-spine hosts with several leaves; here is none" in found["traffic[0].to"]
 
 
 def test_parallel_inline_links_become_one_with_their_capacities() -> None:

@@ -70,7 +70,10 @@ class Names:
             return [word]
         if word == HOSTS:
             if not self.hosts:
-                raise ValueError('are nodes with one neighbour, and here is none; name the nodes, or give "all"')
+                raise ValueError(
+                    "are nodes with one neighbour, and leaf-spine hosts with several leaves; here is none; "
+                    'name the nodes, or give "all"'
+                )
             return self.hosts
         matches = re.compile(".*".join(map(re.escape, word.split("*")))).fullmatch
         found = [node for node in self.nodes if matches(node)]
