@@ -6,7 +6,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_fixture import write_run_directory
 
 from anabranch.cli import status
 from anabranch.scenario import Scenario
@@ -22,7 +21,7 @@ def blocks(page: str, language: str) -> list[str]:
 def test_the_first_steps_lead_to_the_table_that_they_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every command in order; only the last one, which is the longest, is shortened."""
+    """Every command in order, and then those of the page on files; only the longest one is shortened."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     (scenario,) = blocks("first-steps.md", "toml")
@@ -39,14 +38,9 @@ def test_the_first_steps_lead_to_the_table_that_they_show(
     (program,) = blocks("first-steps.md", "python")
     exec(program, {})
     assert "(6, 3)" in capsys.readouterr().out
-
-
-def test_the_commands_of_the_page_on_files_write_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_run_directory(Path("runs/my"))
-    for block in blocks("files.md", "sh"):
-        for command in block.splitlines():
-            assert status(shlex.split(command)[1:]) == 0, command
+    # The page on files goes on with this run.
+    for command in (line for block in blocks("files.md", "sh") for line in block.splitlines()):
+        assert status(shlex.split(command)[1:]) == 0, command
     assert Path("goodput.pdf").read_bytes().startswith(b"%PDF")
     for folder in ("runs/my/csv", "tables"):
         assert {"flows.csv", "links.csv", "summary.csv"} <= {file.name for file in Path(folder).iterdir()}
