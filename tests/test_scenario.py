@@ -17,6 +17,7 @@ from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
 from anabranch.scenario.problems import suggest
+from anabranch.scenario.settings import put, with_values
 from anabranch.toml_text import line_numbers
 from scenarios import DESIGN, LINE
 
@@ -470,6 +471,29 @@ def test_a_list_makes_a_matrix_at_any_key_that_takes_one_value() -> None:
         "duration": "3s",
     }
     assert len(scenario.cases) == 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[topology]\nqueue = "codel" # short\nfrom = "x"\n[[traffic]]\nfrom = "A"\n[run]\nduration = "1s"\n',
+        'topology.queue = "codel"\ntopology.from = "x"\ntraffic = [{ from = "A" }]\nrun.duration = "1s"\n',
+        'topology = { queue = "codel", from = "x" }\ntraffic = [{ from = "A" }]\nrun.duration = "1s"\n',
+    ],
+)
+def test_a_key_below_a_name_makes_its_table_in_any_layout(text: str) -> None:
+    """Against the same change of the parsed document. Keys that follow, in dotted ones too, stay where they are."""
+    keys = {"topology.queue.limit": "50 packets", "traffic[0].short.load": "0.5", "stacks.x.congestion.beta": "0.7"}
+    expected = tomllib.loads(text)
+    expected["topology"]["queue"] = {"discipline": "codel", "limit": "50 packets"}
+    expected["traffic"][0]["short"] = {"load": 0.5}
+    expected["stacks"] = {"x": {"congestion": {"name": "cubic", "beta": 0.7}}}
+    assert tomllib.loads(with_values(text, {"stacks.x.congestion": "cubic"} | keys, "s")) == expected
+    document = tomllib.loads(text)
+    put(document, "topology.queue.limit", "50 packets", "s")
+    assert document["topology"] == expected["topology"]
+    with pytest.raises(ScenarioError, match=r'cannot set "topology.from.limit": topology.from has no limit'):
+        with_values(text, {"topology.from.limit": "1"}, "s")
 
 
 @pytest.mark.parametrize("names", [("x", "x"), ("traffic-2", None), (None, "traffic-1")])

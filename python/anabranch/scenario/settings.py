@@ -6,7 +6,9 @@ from typing import Any
 
 import tomlkit
 
+from anabranch.scenario import walk
 from anabranch.scenario.problems import Problem, ScenarioError
+from anabranch.scenario.variant import Variant
 from anabranch.toml_text import Path, TomlError, format_path, parse
 
 _STEP = re.compile(r"""\.?(?:([A-Za-z0-9_-]+)|"([^"]+)"|\[(\d+)\])""")
@@ -26,6 +28,8 @@ def with_values(text: str, settings: Mapping[str, str], source: str) -> str:
 
 def put(document: Any, key: str, value: Any, source: str) -> Path:
     """Set a key of a document, with the tables on the way to it; the path of the key.
+
+    A name on the way that stands for a table, such as ``"codel"``, becomes the table.
 
     Raises:
         ScenarioError: the key is not one, or leads nowhere.
@@ -50,8 +54,14 @@ def put(document: Any, key: str, value: Any, source: str) -> Path:
             if last:
                 here[step] = value
                 return tuple(steps)
+            name = walk.name_key(Variant, tuple(steps[: depth + 1]))
+            # Keys that follow the header of a table would be its own, so that only a new section gets one.
+            table: Any = {} if here is document or type(here) in (dict, list) else tomlkit.inline_table()
             if isinstance(here, Mapping) and step not in here:
-                here[step] = {}  # type: ignore[index]
+                here[step] = table  # type: ignore[index]
+            elif name is not None and isinstance(here[step], str):
+                table[name] = str(here[step])
+                here[step] = table
             here = here[step]
         except (KeyError, IndexError, TypeError):
             place = format_path(tuple(steps[:depth])) or "the scenario"

@@ -215,6 +215,21 @@ def _examine_table(value: Mapping[str, Any], shape: _Shape, path: Path) -> Itera
             yield from _examine(item, _shape(fields.get(key, shape.entries)), (*path, key))
 
 
+def name_key(model: type[BaseModel], path: Path) -> str | None:
+    """The key of the table at a path for which a name alone can stand, such as ``discipline`` of a queue; ``None`` if none can."""
+    shape = _shape(model)
+    for part in path:
+        if isinstance(part, int):
+            annotation = shape.items or union(shape.members)  # else a value of a matrix
+        else:
+            models = tuple(named for one in shape.models for named in _tables(one, {}))
+            annotation = _fields(models).get(part, shape.entries)
+        if annotation is None:
+            return None
+        shape = _shape(annotation)
+    return next((one.key for one in shape.models if issubclass(one, NamedTable) and one.names), None)
+
+
 def _tables(model: type[BaseModel], value: Mapping[str, Any]) -> tuple[type[BaseModel], ...]:
     return model.named_by(value) if issubclass(model, NamedTable) and model.names else (model,)
 
