@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.compile import compile_run
+from anabranch.engines.refusal import refusals
 from anabranch.scenario import Scenario, ScenarioError, walk
 from anabranch.scenario.algorithms import REGISTRIES
 from anabranch.scenario.groups import Names
@@ -404,6 +405,21 @@ def test_a_group_without_a_node_is_refused(ends: str, field: str, message: str) 
     text = f"topology.generate = 'fat-tree'\ntraffic = [{{ {ends}, bulk = true, stack = 'cubic' }}]"
     assert problems(text)[field].startswith(message)
     assert problems(text.replace("fat-tree", "fat-tee")).keys() == {"topology.generate"}
+
+
+def test_traffic_that_takes_too_long_or_too_many_segments_is_refused_at_its_key() -> None:
+    """All of it at once. At the least peak rate that the message names, the engine takes it."""
+    groups = "".join(
+        f'[[traffic]]\nfrom = "A"\nto = "C"\nstack = "newreno"\n{application}\n'
+        for application in ("on-off = { peak = PEAK }", "short = { arrivals = '1/s', sizes = [[0, 0], [SIZE, 1]] }")
+    )
+    text = changed(("[run]", groups + "[run]"))
+    found = problems(text.replace("PEAK", '"23 bps"').replace("SIZE", "1e300"))
+    assert found == {
+        "traffic[1].on-off.peak": 'a packet would take over 1000 times on "500ms"; give at least "24 bps"',
+        "traffic[2].short.sizes": "must be at most 4294967294 segments of 1460 bytes",
+    }
+    assert refusals(Scenario.from_toml(text.replace("PEAK", '"24 bps"').replace("SIZE", "1e9"))) == []
 
 
 def test_a_node_that_was_refused_is_no_node_of_later_links() -> None:

@@ -9,10 +9,7 @@ from anabranch.scenario.arrivals import mean_size, per_second
 from anabranch.scenario.demands import demands_of
 from anabranch.scenario.groups import Names
 from anabranch.scenario.pairs import pairs_of
-from anabranch.scenario.traffic import Traffic, traffic_name
-
-DEFAULT_PACKET = "1500 bytes"
-"""The UDP packet on the wire: Ethernet's MTU."""
+from anabranch.scenario.traffic import Traffic, traffic_name, udp_packet
 
 Pairs = list[tuple[int, int]]
 
@@ -28,7 +25,7 @@ def compile_traffic(
         common = {
             "name": traffic_name(entry, index),
             "flows_per_pair": entry.flows,
-            "transport": {"udp": {"packet": units.size(entry.packet or DEFAULT_PACKET)}}
+            "transport": {"udp": {"packet": udp_packet(entry)}}
             if udp
             else {"tcp": {"stack": stacks.index(variant.stack_of(entry) or "")}},
             "routing": routings.index(variant.routing_of(entry) or ""),

@@ -17,7 +17,7 @@ from anabranch.scenario.routing import Routing
 from anabranch.scenario.schedules import Schedule
 from anabranch.scenario.stacks import PRESETS
 from anabranch.scenario.trace import FlowTrace
-from anabranch.scenario.traffic import BY_RATE, RANDOM, Traffic, traffic_name
+from anabranch.scenario.traffic import BY_RATE, RANDOM, Traffic, traffic_name, udp_packet
 from anabranch.scenario.variant import DIRECT, IMPLICIT_ROUTINGS, MOST_SAMPLES, Variant
 from anabranch.toml_text import Path, format_path
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from anabranch.topologies import Topology
 
 MOST_SEGMENTS = 2**32 - 2
+MOST_PERIODS = 1000
+"""Mean times on of an on-off source that one packet may take at the peak rate."""
 
 
 def check(variant: Variant, topology: "Topology | None") -> Iterator[Problem]:
@@ -207,8 +209,10 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
         elif stack not in known:
             yield Problem((*path, "stack"), f"no such stack; {suggest(stack, known)}", stack)
         segment = units.size(variant.all_stacks()[stack].mss) if stack in variant.all_stacks() else None
-        if entry.size is not None and segment is not None and units.size(entry.size) > MOST_SEGMENTS * segment:
-            yield Problem((*path, "size"), f"must be at most {MOST_SEGMENTS} segments of {segment} bytes", entry.size)
+    else:
+        segment = udp_packet(entry)
+    if segment is not None:
+        yield from _sizes(entry, path, segment)
     routing, routings = variant.routing_of(entry), {*variant.routing, *IMPLICIT_ROUTINGS, DIRECT}
     if routing is None:
         yield Problem(
@@ -216,6 +220,25 @@ def _policies(variant: Variant, entry: Traffic, path: Path) -> Iterator[Problem]
         )
     elif routing not in routings or entry.routing == DIRECT:
         yield Problem((*path, "routing"), f"no such routing; {suggest(routing, routings - {DIRECT})}", routing)
+
+
+def _sizes(entry: Traffic, path: Path, segment: int) -> Iterator[Problem]:
+    """Transfers of too many segments, and peak rates at which a segment takes too long."""
+    message = f"must be at most {MOST_SEGMENTS} segments of {segment} bytes"
+    if entry.size is not None and units.size(entry.size) > MOST_SEGMENTS * segment:
+        yield Problem((*path, "size"), message, entry.size)
+    if entry.short is not None and (largest := entry.short.points()[-1])[0] > MOST_SEGMENTS * segment:
+        yield Problem((*path, "short", "sizes"), message, largest)
+    if entry.trace is not None and (most := max(entry.trace.sizes)) > MOST_SEGMENTS * segment:
+        yield Problem((*path, "trace"), f"{most} bytes: {message}")
+    if entry.on_off is not None:
+        bits = 8 * segment * units.PICOSECONDS_PER_SECOND
+        least = -(-bits // (MOST_PERIODS * units.duration(entry.on_off.on)))
+        if units.rate(entry.on_off.peak) < least:
+            message = (
+                f'a packet would take over {MOST_PERIODS} times on "{entry.on_off.on}"; give at least "{least} bps"'
+            )
+            yield Problem((*path, "on-off", "peak"), message, entry.on_off.peak)
 
 
 def _ends(end: str | list[str], path: Path, network: _Network) -> Iterator[Problem]:

@@ -104,6 +104,8 @@ class Short(Table):
 
 DEFAULT_STACK = "linux-cubic"
 """The stack of traffic that names none, where none is defined: what most hosts run."""
+DEFAULT_PACKET = "1500 bytes"
+"""The UDP packet on the wire: Ethernet's MTU."""
 LARGEST_PACKET = 65535
 APPLICATIONS = ("bulk", "size", "constant", "poisson", "on-off", "short", "trace")
 BY_RATE = ("matrix", "gravity")
@@ -249,6 +251,11 @@ class Traffic(Table):
         fields = type(self).model_fields
         given = [name for name in fields if name in self.model_fields_set - allowed and getattr(self, name) is not None]
         return ", ".join(fields[name].alias or name for name in given)
+
+
+def udp_packet(entry: Traffic) -> int:
+    """The bytes on the wire of each packet of a UDP group."""
+    return units.size(entry.packet or DEFAULT_PACKET)
 
 
 def traffic_name(entry: Traffic, index: int) -> str:
